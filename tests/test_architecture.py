@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -50,11 +51,20 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All statements of a file or of one of them, without their expressions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from statements(child)
+
+
 @cache
 def imports_of(path: Path) -> frozenset[str]:
     """Modules a file imports anywhere in it, in full."""
     found: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in statements(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -144,7 +154,7 @@ def test_files_and_functions_stay_readable() -> None:
 def _functions(tree: ast.Module) -> dict[str, int]:
     """Lines of each function without its docstring, by name and first line."""
     found = {}
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = [part for part in node.body if not _is_docstring(part)] or node.body
             lines = (node.end_lineno or 0) - body[0].lineno + 1
@@ -227,9 +237,9 @@ def test_imports_stand_at_the_top_of_a_file() -> None:
 def _imports_in_functions(path: Path) -> set[str]:
     """Modules that functions of a file import, without those that need not be installed."""
     found: set[str] = set()
-    for function in ast.walk(tree_of(path)):
+    for function in statements(tree_of(path)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for node in ast.walk(function):
+            for node in statements(function):
                 if isinstance(node, ast.Import):
                     found |= {alias.name for alias in node.names}
                 elif isinstance(node, ast.ImportFrom):

@@ -60,7 +60,6 @@ WITH_ADDRESSES = (
     "tracelens_h100_bert_small",
     "tracelens_h100_qwen",
     "tracelens_mi300_ddp_resnet18",
-    pytest.param("hta_v100_df_index_resolver", marks=pytest.mark.slow),
 )
 """Traces whose memory events have addresses; those of the samples have none."""
 

@@ -13,6 +13,8 @@ from tb_hookview.server import create_app
 PACKAGE = Path(tb_hookview.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 UNPICKLING = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+WORDS = UNPICKLING | {"eval", "exec", "system", "popen", "load", "shell"}
+"""What any of it has in it."""
 SCRIPT = PACKAGE / "cli" / "script.py"
 """`hookview run` runs the script that the user names: this is what it is for."""
 PIPES = PACKAGE / "workers" / "work.py"
@@ -41,7 +43,10 @@ def written(called: ast.expr) -> str:
 
 def test_nothing_read_is_ever_run() -> None:
     for path in FILES:
-        tree = ast.parse(path.read_text())
+        text = path.read_text()
+        if not any(word in text for word in WORDS):
+            continue
+        tree = ast.parse(text)
         for node in ast.walk(tree):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

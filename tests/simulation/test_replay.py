@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_hookview.analysis.dependencies.graph import (
@@ -102,6 +102,7 @@ def test_a_replay_is_the_longest_way_to_each_node(graph: Graph) -> None:
     assert Replayer(graph)(lengths).time.tolist() == slow(graph, lengths)
 
 
+@settings(max_examples=50)
 @given(graphs(), st.data())
 def test_shorter_parts_never_lengthen_a_step(graph: Graph, data: st.DataObject) -> None:
     lengths, replayer = lengths_of(graph), Replayer(graph)

@@ -33,7 +33,7 @@ WAITS = """
     main calls              [launch corr=1]       [wait            ]
     gpu  kernel                     [gemm corr=1              ]
 """
-MIXED = ["hta_v100_training", "tracelens_h100_owlv2", "hta_a100_dlrm_trace_diff_control"]
+MIXED = ["hta_sampled_rank-0", "hta_a100_nccl_training", "tracelens_h100_bert_small"]
 
 
 def drawn(folder: Path, picture: str) -> Timeline:
