@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import shared_traces
 from analysis.owners import EVALUATE, assert_sums
+from support.loaded import loaded, reported
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
@@ -37,7 +38,7 @@ def _rows() -> list[Row]:
 
 @cache
 def _whole() -> ReportData:
-    return build_report(load(shared_traces.shared_trace(STACKS))).data
+    return reported(STACKS).data
 
 
 def _told(folder: Path, rows: Iterable[Row]) -> ReportData:
@@ -63,13 +64,13 @@ def _times(modules: Iterable[Module], of: Callable[[Module], float | None]) -> d
         "hta_a100_cuda_graphs_rank0",
         "hta_a100_nccl_training",
         "hta_mi250_minitoy_training",
-        "hta_mtia_training",
+        pytest.param("hta_mtia_training", marks=pytest.mark.slow),
         STACKS,
     ],
 )
 def test_every_numbered_node_has_the_operator_that_made_it(name: str) -> None:
     """Of torch 1.8 to 2.x; arrows between the two agree where present."""
-    analysis = load(shared_traces.shared_trace(name))
+    analysis = loaded(name)
     nodes = analysis.nodes
     numbered = analysis.host.sequence[nodes.row] >= 0
     assert numbered.any()
@@ -82,7 +83,7 @@ def test_every_numbered_node_has_the_operator_that_made_it(name: str) -> None:
 def test_nodes_of_torch_1_8_bear_the_names_of_what_made_them() -> None:
     """`CudnnConvolutionBackward` was made by `aten::cudnn_convolution`, and so on for all."""
     for name in ("kineto_resnet50_num_workers_0", "kineto_resnet50_num_workers_4"):
-        analysis = load(shared_traces.shared_trace(name))
+        analysis = loaded(name)
         nodes, host = analysis.nodes, analysis.host
         made = np.flatnonzero(nodes.by_sequence >= 0)
         pairs = {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import grid
 import pytest
+from rules.diagnosed import diagnosed
 from simulation import drawn
 
-from tb_hookview.loading import analyze
 from tb_hookview.schema import Finding
 
 SYNC = """
@@ -40,7 +40,7 @@ HOST_BOUND = """
 
 def finding(folder: Path, picture: str, rule: str) -> Finding:
     path = grid.write(folder / "t.json", drawn.events(picture))
-    (found,) = [each for each in analyze(path).data.findings if each.rule == rule]
+    (found,) = diagnosed(path)[rule]
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_hookview.analysis.dependencies.graph import (
@@ -120,7 +120,6 @@ def test_half_of_everything_is_half_a_step(graph: Graph) -> None:
     assert measured(graph, replayer(twice)) == 2 * measured(graph, replayer(lengths))
 
 
-@settings(max_examples=300)
 @given(graphs())
 def test_the_critical_path_adds_up_to_the_step(graph: Graph) -> None:
     replay = Replayer(graph)(lengths_of(graph))

@@ -15,14 +15,14 @@ def test_gradients_freed_after_the_next_forward(tmp_path: Path) -> None:
             *[(n * STEP + 14, 7, -30 * MB) for n in range(1, 4)],
         ]
     )
-    found = findings(tmp_path, changes)["gradients-kept"]
+    (found,) = findings(tmp_path, changes)["gradients-kept"]
     assert "31.5 MB of gradients" in found.evidence
     assert "right after optimizer.step()" in found.fix
 
 
 def test_gradients_never_freed(tmp_path: Path) -> None:
     changes = sorted([*each_step((4, 40), (25, -40)), (17, 7, 30 * MB)])
-    assert "set_to_none=True" in findings(tmp_path, changes)["gradients-kept"].fix
+    assert "set_to_none=True" in findings(tmp_path, changes)["gradients-kept"][0].fix
 
 
 def test_gradients_freed_after_the_step(tmp_path: Path) -> None:

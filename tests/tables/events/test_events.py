@@ -9,6 +9,7 @@ import grid
 import numpy as np
 import pytest
 from shared_traces import shared_trace
+from support.loaded import loaded
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
@@ -17,15 +18,20 @@ from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
 from tb_hookview.schema import KINDS
-from tb_hookview.tables.catalogue import CATALOGUE
+from tb_hookview.tables.catalogue import CATALOGUE, event_table
 
-TRACES = ["hta_mi250_minitoy_training", "hta_v100_training", "hta_cpu_only", "tracelens_h100_qwen"]
+TRACES = [
+    "hta_mi250_minitoy_training",
+    "hta_sampled_rank-0",
+    "hta_cpu_only",
+    "tracelens_h100_qwen",
+]
 COMPUTED = [name for name, entry in CATALOGUE.items() if entry.computed]
 
 
 @pytest.fixture(params=TRACES, scope="module")
 def analysis(request: pytest.FixtureRequest) -> Analysis:
-    return load(shared_trace(request.param))
+    return loaded(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -125,38 +131,37 @@ def test_gaps_sum_to_what_syncs_cost(columns: Columns, report: Report) -> None:
         assert sum(caused) == pytest.approx(sync.device_idle_us or 0.0)
 
 
-@pytest.mark.parametrize("name", COMPUTED)
-def test_frames_hold_the_same_values(report: Report, columns: Columns, name: str) -> None:
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("polars")
-    pytest.importorskip("pyarrow")
-    table = report.table(name)
-    frame = table.to_pandas()
-    for column, values in columns[name].items():
-        known = frame[column].notna()
-        assert frame[column][known].tolist() == [v for v in values if v is not None]
-        assert (~known).tolist() == [value is None for value in values]
-        assert not pandas.api.types.is_object_dtype(frame[column]), column
-    assert table.to_arrow().to_pydict() == columns[name]
-    assert table.to_polars().to_dict(as_series=False) == columns[name]
+def test_frames_hold_the_same_values(report: Report, columns: Columns) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas: pip install pandas")
+    pytest.importorskip("polars", reason="needs polars: pip install polars")
+    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install pyarrow")
+    for name in COMPUTED:
+        table = report.table(name)
+        frame = table.to_pandas()
+        for column, values in columns[name].items():
+            known = frame[column].notna()
+            assert frame[column][known].tolist() == [v for v in values if v is not None]
+            assert (~known).tolist() == [value is None for value in values]
+            assert not pandas.api.types.is_object_dtype(frame[column]), (name, column)
+        assert table.to_arrow().to_pydict() == columns[name]
+        assert table.to_polars().to_dict(as_series=False) == columns[name]
 
 
-@pytest.mark.parametrize("name", COMPUTED)
-def test_rows_are_typed(report: Report, name: str) -> None:
-    table = report.table(name)
-    if not len(table):
-        pytest.skip("this trace has none")
-    row, entry = table[0], CATALOGUE[name]
-    assert isinstance(row, entry.row_type)
-    assert next(iter(table)) == row == table[:2][0]
-    assert table[-1].id == table.to_columns()["id"][-1]
+def test_rows_are_typed(report: Report) -> None:
+    for name in COMPUTED:
+        table = report.table(name)
+        if len(table):
+            row, entry = table[0], CATALOGUE[name]
+            assert isinstance(row, entry.row_type)
+            assert next(iter(table)) == row == table[:2][0]
+            assert table[-1].id == table.to_columns()["id"][-1]
 
 
-def test_tables_of_a_step_hold_that_step(analysis: Analysis) -> None:
+def test_tables_of_a_step_hold_that_step(analysis: Analysis, columns: Columns) -> None:
     step = analysis.steps.name[0]
-    whole, report = build_report(analysis), build_report(analysis, [step])
     for name in ("device_events", "host_rows", "node_evaluations", "gaps"):
-        table, every = report.table(name).to_columns(), whole.table(name).to_columns()
+        table = event_table(name, lambda: select(analysis, [step])).to_columns()
+        every = columns[name]
         assert set(table["step"]) <= {step}
         assert table["id"] == [
             number for number, of in zip(every["id"], every["step"], strict=True) if of == step

@@ -8,7 +8,7 @@ import grid
 import numpy as np
 import pytest
 from drawn import colours, found, shown
-from shared_traces import shared_trace
+from support.loaded import loaded
 
 from tb_hookview.loading import load
 from tb_hookview.schema.timeline import EventDetail
@@ -102,7 +102,7 @@ def test_neither_overview_nor_search_makes_the_lane(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MIXED)
 def test_the_lane_has_no_holes_and_is_the_replay_but_for_its_error(name: str) -> None:
-    timeline = Timeline(load(shared_trace(name)))
+    timeline = Timeline(loaded(name))
     lane = timeline.lane(1)
     assert lane.rows == 1
     np.testing.assert_array_equal(lane.start[1:], lane.end[:-1])
