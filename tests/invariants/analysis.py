@@ -17,6 +17,7 @@ from invariants.registry import Of, invariant
 from tb_hookview.analysis.device import kinds
 from tb_hookview.analysis.device.generation import capability_by_kernels
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.memory.classes import MemoryClass
 from tb_hookview.arrays import intervals
 
 RANGES_ALONE = "hta_a100_cupti_ranges"
@@ -146,3 +147,15 @@ def _rules_of_torch() -> list[Callable[[list[Any]], list[Any]]] | None:
     except FileNotFoundError:  # no torch, or one that has none yet
         return None
     return list(validator._RULES)
+
+
+@invariant(Of.RECORDINGS)
+def live_bytes_of_all_classes_sum_to_what_is_allocated(case: Case) -> None:
+    if (memory := case.analysis.memory) is None or not memory.addresses_known:
+        return
+    of = {kind: memory.live.of(kind) for kind in MemoryClass}
+    assert np.array_equal(sum(of.values()), np.maximum(memory.events.allocated, 0))
+    assert np.array_equal(
+        of[MemoryClass.UNKNOWN], memory.live.born(memory.kind == MemoryClass.UNKNOWN)
+    )
+    assert all((live >= 0).all() for live in of.values())

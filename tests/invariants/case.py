@@ -36,6 +36,8 @@ class Case:
     def __init__(self, source: Trace | Path) -> None:
         self.file = source if isinstance(source, Path) else None
         self._given = source if isinstance(source, Trace) else None
+        self._of_steps: dict[str, Report] = {}
+        self._columns: dict[str, dict[str, list[Any]]] = {}
 
     @property
     def path(self) -> Path:
@@ -84,6 +86,18 @@ class Case:
     @cached_property
     def report(self) -> Report:
         return build_report(self.analysis)
+
+    def report_of(self, step: str) -> Report:
+        """The report on one step."""
+        if step not in self._of_steps:
+            self._of_steps[step] = build_report(self.analysis, [step])
+        return self._of_steps[step]
+
+    def columns(self, table: str) -> dict[str, list[Any]]:
+        """A table of the report by column."""
+        if table not in self._columns:
+            self._columns[table] = self.report.table(table).to_columns()
+        return self._columns[table]
 
     @property
     def data(self) -> ReportData:
