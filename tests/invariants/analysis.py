@@ -69,8 +69,8 @@ def little_is_of_no_known_kind(case: Case) -> None:
     if case.name.startswith(("hta_mtia_inference", "hta_a100_event_sync.")):
         return
     time = case.analysis.device_events.duration
-    other = time[case.analysis.kinds.kind == kinds.OTHER].sum()
-    assert other <= 0.02 * time.sum()
+    other = time[case.analysis.kinds.kind == kinds.OTHER].sum() / max(time.sum(), 1)
+    assert other <= 0.02, f"{other:.1%} of device time is of no known kind"
 
 
 @invariant(Of.RECORDINGS)
@@ -84,20 +84,23 @@ def no_kernel_is_newer_than_its_device(case: Case) -> None:
 
 @invariant(Of.RECORDINGS)
 def clocks_agree(case: Case) -> None:
-    assert {"before-launch", "after-sync", "clock-jump"}.isdisjoint(_faults(case))
+    found = {"before-launch", "after-sync", "clock-jump"} & _faults(case).keys()
+    assert not found
 
 
 @invariant(Of.RECORDINGS)
 def device_rows_are_possible_and_complete(case: Case) -> None:
     found = _faults(case)
-    assert {"impossible-length", "overlap", "lost-at-start", "lost-in-between"}.isdisjoint(found)
+    impossible = {"impossible-length", "overlap", "lost-at-start", "lost-in-between"} & found.keys()
+    assert not impossible
     assert ("no-device-events" in found) == case.name.startswith(RANGES_ALONE)
 
 
 @invariant(Of.RECORDINGS)
 def numbers_link_what_belongs_together(case: Case) -> None:
     found = _faults(case)
-    assert {"external-id", "shared-number", "later-record"}.isdisjoint(found)
+    contradictions = {"external-id", "shared-number", "later-record"} & found.keys()
+    assert not contradictions
     assert found.get("unknown-record", 0) == UNLINKED.get(case.name, 0)
     # Files of 2023 and before have calls of collectives, and no details of any.
     trace = case.trace

@@ -61,7 +61,9 @@ def findings_are_those_of_the_document(case: Case) -> None:
     """Which ones our own recordings have, `sample_traces/test_gallery.py` expects."""
     if case.path.is_relative_to(shared_traces.FOLDER):
         expected = expected_on(case.path.relative_to(shared_traces.FOLDER).as_posix())
-        assert {finding.rule for finding in case.data.findings} == expected
+        found = {finding.rule for finding in case.data.findings}
+        false_alarms, missed = sorted(found - expected), sorted(expected - found)
+        assert found == expected, f"not in the document: {false_alarms}; not found: {missed}"
 
 
 @cache

@@ -13,13 +13,13 @@ from invariants.rules import documented
 
 from tb_hookview.rules.catalogue import RULES
 
-QUICK = 100_000
-"""Bytes of a file of which all is asked in well under a second."""
+QUICK = gallery.kinds_of_traces(150_000)
+"""Of these all is asked in well under a second."""
 
 
 def param(path: Path) -> object:
-    slow = path.stat().st_size > QUICK
-    return pytest.param(path, id=gallery.label(path), marks=[pytest.mark.slow] if slow else [])
+    marks = [] if path in QUICK else [pytest.mark.slow]
+    return pytest.param(path, id=gallery.label(path), marks=marks)
 
 
 @pytest.fixture(scope="session")

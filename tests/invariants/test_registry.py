@@ -10,6 +10,7 @@ import pytest
 from invariants.case import Case
 from invariants.registry import Of, broken, explained, invariants
 
+from tb_hookview.analysis.selection import select
 from tb_hookview.report.result import Report
 
 PICTURE = """
@@ -27,7 +28,8 @@ def case(tmp_path: Path) -> Case:
 def test_a_wrong_total_breaks_the_invariants_that_it_is_in(case: Case) -> None:
     assert broken(case, Of.FILES) == []
     totals = msgspec.structs.replace(case.data.totals, sync_count=3)
-    case.report = Report(msgspec.structs.replace(case.data, totals=totals))
+    wrong = msgspec.structs.replace(case.data, totals=totals)
+    case.report = Report(wrong, lambda: select(case.analysis, None))
     found = broken(case, Of.FILES)
     assert [each.name for each in found] == [
         "report.totals_of_syncs_are_those_of_their_rows",

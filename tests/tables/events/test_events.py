@@ -17,7 +17,12 @@ from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
 from tb_hookview.tables.catalogue import CATALOGUE
 
-TRACES = ["hta_mi250_minitoy_training", "hta_cpu_only", "tracelens_h100_bert_small"]
+TRACES = [
+    "hta_mi250_minitoy_training",
+    "hta_cpu_only",
+    "tracelens_h100_bert_small",
+    "param_dlrm_8_ranks/worker0",
+]
 COMPUTED = [name for name, entry in CATALOGUE.items() if entry.computed]
 
 
