@@ -19,8 +19,9 @@ from damage.unordered import unordered
 
 from tb_hookview.loading import analyze
 
+LARGE = pytest.param("hta_a100_nccl_training", marks=pytest.mark.slow)
 NAMES = (
-    "hta_a100_nccl_training",
+    LARGE,
     "hta_mi250_minitoy_training",
     "hta_a100_event_sync",
     "hta_cpu_only",
@@ -44,7 +45,7 @@ def test_the_report_does_not_depend_on_the_order(tmp_path: Path, name: str, orde
     assert unordered(analyze(moved)) == unordered(analyze(path))
 
 
-@pytest.mark.parametrize("name", ["hta_mi250_minitoy_training", "hta_a100_nccl_training"])
+@pytest.mark.parametrize("name", ["hta_mi250_minitoy_training", LARGE])
 def test_of_two_windows_in_one_file_each_counts(tmp_path: Path, name: str) -> None:
     """All numbers begin again in the second one: correlations, sequence numbers, ids."""
     path = shared_traces.shared_trace(name)

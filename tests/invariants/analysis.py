@@ -22,6 +22,14 @@ from tb_hookview.arrays import intervals
 
 RANGES_ALONE = "hta_a100_cupti_ranges"
 """77 calls of `cudaLaunchKernel`, and ranges of CUPTI's range profiler instead of kernels."""
+WITHOUT_FORWARD = (
+    "deepseek_h800_dualpipe",
+    "hta_backward_thread_tiny",
+    "hta_compare_test",
+    "hta_cpu_only_rank34",
+    "hta_sampled",
+)
+"""Some of their nodes were made before the recording, or by rows that were taken out."""
 UNLINKED = {
     "hta_a100_event_sync_multi_stream.json.gz": 1,
     "hta_a100_overlaid_critical_path.json.gz": 20,
@@ -80,6 +88,18 @@ def no_kernel_is_newer_than_its_device(case: Case) -> None:
     latest = max(listed, default=(10, 9)) if trace.runtime == "cuda" else (0, 0)
     for device in events.busy:
         assert capability_by_kernels(trace, events, device) <= latest
+
+
+@invariant(Of.RECORDINGS)
+def every_numbered_node_has_the_operator_that_made_it(case: Case) -> None:
+    """Of torch 1.8 to 2.x; arrows between the two agree where present."""
+    nodes = case.analysis.nodes
+    numbered = case.analysis.host.sequence[nodes.row] >= 0
+    if not case.name.startswith(WITHOUT_FORWARD):
+        assert (nodes.by_sequence[numbered] >= 0).all()
+    assert not (nodes.by_sequence[~numbered] >= 0).any()
+    pointed = nodes.by_flow >= 0
+    assert np.array_equal(nodes.by_flow[pointed], nodes.by_sequence[pointed])
 
 
 @invariant(Of.RECORDINGS)
