@@ -25,6 +25,8 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 # With all libraries imported, whole collections take a tenth of a second and more each.
 gc.set_threshold(50_000, 20, 20)
 sys.path.insert(0, str(Path(__file__).parent))
+# What their functions assert is explained as in a test.
+pytest.register_assert_rewrite("damage", "fuzz", "invariants", "support")
 
 
 @pytest.hookimpl(wrapper=True)
