@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,21 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 # With all libraries imported, whole collections take a tenth of a second and more each.
 gc.set_threshold(50_000, 20, 20)
 sys.path.insert(0, str(Path(__file__).parent))
+# What their functions assert is explained as in a test.
+pytest.register_assert_rewrite("damage", "fuzz", "invariants", "support")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Begin what a failing test says with what is wrong, and with how to run it alone."""
+    report = yield
+    if report.failed and call.excinfo is not None:
+        wrong = next(iter(str(call.excinfo.value).splitlines()), "") or call.excinfo.typename
+        alone = f"alone: python -m pytest '{item.nodeid}'"
+        report.longrepr = f"{wrong}\n{alone}\n\n{report.longreprtext}"
+    return report
 
 
 @pytest.fixture

@@ -248,7 +248,17 @@ def _imports_in_functions(path: Path) -> set[str]:
 
 
 TESTS = PACKAGE.parent / "tests"
-NO_MIRROR = {"damage", "data", "fuzz", "mutation", "sample_traces", "support", "versions", "wheel"}
+NO_MIRROR = {
+    "damage",
+    "data",
+    "fuzz",
+    "invariants",
+    "mutation",
+    "sample_traces",
+    "support",
+    "versions",
+    "wheel",
+}
 """Folders of tests that are about no one part; tests/README.md says what they hold."""
 
 

@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
-import { page, seriousFaults, server, serving, visiting } from "./scene";
+import { seriousFaults } from "./axe";
+import { adding, page, test, url, visiting } from "./scene";
 
 /** Allocations of a training step: rows as torch writes them with profile_memory. */
 const MIB = 2 ** 20;
@@ -47,9 +48,8 @@ function memoryTrace(): unknown {
   };
 }
 
-serving((logdir) => {
+adding((logdir) => {
   logdir.addFile("memory/cpu.1.pt.trace.json", JSON.stringify(memoryTrace()));
-  logdir.addDevice("without", [{ path: "", className: "Net" }]);
 });
 
 visiting("#/memory?run=memory", () => page.locator(".memory-chart").waitFor());
@@ -62,7 +62,7 @@ interface Answer {
 }
 
 test("the peak is the most of the curve, as the server adds it up", async () => {
-  const asked = `${server.url}api/memory?run=memory&worker=cpu`;
+  const asked = `${url}api/memory?run=memory&worker=cpu`;
   const answer = (await (await fetch(asked)).json()) as Answer;
   expect(answer.devices).toEqual(["cpu"]);
   expect(answer.peaks[0]?.allocated_bytes).toBe(12 * MIB);
@@ -95,7 +95,7 @@ test("the peak leads to its moment in the timeline", async () => {
 });
 
 test("a trace without memory says how to record it", async () => {
-  await page.goto(`${server.url}#/memory?run=without`);
+  await page.goto(`${url}#/memory?run=device`);
   await page.getByText("This trace has no memory events").waitFor();
   await page.getByText("profile_memory=True", { exact: false }).first().waitFor();
   expect(await seriousFaults(page)).toEqual([]);

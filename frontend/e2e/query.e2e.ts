@@ -1,9 +1,8 @@
 import type { Locator } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
-import { page, seriousFaults, servingSyncs, visiting } from "./scene";
-
-servingSyncs();
+import { seriousFaults } from "./axe";
+import { page, test, visiting } from "./scene";
 
 visiting("#/query?run=device", () => editor().waitFor());
 

@@ -1,13 +1,9 @@
 import type { Locator } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { parameter } from "./canvas";
-import { page, seriousFaults, serving, visiting } from "./scene";
-
-serving((logdir) => {
-  logdir.addRanks("late", 4, 2);
-  logdir.addRanks("alone", 1, 0);
-});
+import { seriousFaults } from "./axe";
+import { page, test, visiting } from "./scene";
 
 visiting("#/query?run=late", () => editor().waitFor());
 

@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { parameter } from "./canvas";
-import { page, seriousFaults, serving, visiting } from "./scene";
+import { seriousFaults } from "./axe";
+import { adding, page, test, visiting } from "./scene";
 
 /** Four ranks under DistributedDataParallel over gloo, rank 2 slow in module `0`. */
-serving((logdir) => {
+adding((logdir) => {
   logdir.addRecorded("ddp", "late_rank.late");
 });
 

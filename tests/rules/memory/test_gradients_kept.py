@@ -27,3 +27,8 @@ def test_gradients_never_freed(tmp_path: Path) -> None:
 
 def test_gradients_freed_after_the_step(tmp_path: Path) -> None:
     assert "gradients-kept" not in findings(tmp_path, each_step((17, 30), (45, -30)))
+
+
+def test_a_forward_before_the_first_allocation_has_no_gradients(tmp_path: Path) -> None:
+    changes = [(2 * STEP + 17, 7, 30 * MB), (2 * STEP + 18, 8, MB), (3 * STEP + 45, 7, -30 * MB)]
+    assert "gradients-kept" not in findings(tmp_path, changes)
