@@ -26,12 +26,17 @@ duckdb = pytest.importorskip("duckdb")
 MARKS_WORDS = int(duckdb.__version__.partition(".")[0]) >= 2
 """Before, DuckDB marked the first letter of a word alone, and no end of a query."""
 pyarrow = pytest.importorskip("pyarrow")
-TRACES = ("tracelens_h100_bert_small", "hta_v100_training", "kineto_2020_resnet50_list_root")
+TRACES = (
+    "tracelens_h100_bert_small.json.gz",
+    "param_dlrm_8_ranks/worker0",
+    pytest.param("hta_v100_training.json.gz", marks=pytest.mark.slow),
+    pytest.param("kineto_2020_resnet50_list_root.json.gz", marks=pytest.mark.slow),
+)
 
 
 @pytest.fixture(scope="module", params=TRACES)
 def report(request: pytest.FixtureRequest) -> Report:
-    return hookview.analyze(shared_trace(f"{request.param}.json.gz"))
+    return hookview.analyze(shared_trace(request.param))
 
 
 Question = tuple[str, Callable[[Report], object]]
