@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,15 @@ def check(client: FlaskClient, path: str, query: Mapping[str, Any], status: int 
     """Ask, and hold the answer against the description."""
     answer = client.get(path, query_string=query)
     assert answer.status_code == status, answer.text
-    described = DESCRIPTION["paths"][path]["get"]["responses"][str(status)]
-    schema = described["content"]["application/json"]["schema"]
-    whole = {**schema, "components": DESCRIPTION["components"]}
-    validation.validator_for(whole).validate(answer.get_json())
+    validator(path, str(status)).validate(answer.get_json())
     return answer.get_json()
+
+
+@cache
+def validator(path: str, status: str) -> Any:
+    described = DESCRIPTION["paths"][path]["get"]["responses"][status]
+    schema = described["content"]["application/json"]["schema"]
+    return validation.validator_for({**schema, "components": DESCRIPTION["components"]})
 
 
 def questions(report: Any, timeline: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -60,7 +65,15 @@ def questions(report: Any, timeline: Any) -> Iterator[tuple[str, dict[str, Any]]
     yield "/api/timeline/statistics", whole
 
 
-@pytest.mark.parametrize("trace", gallery.small_traces()[::4], ids=gallery.label)
+QUICK = gallery.kinds_of_traces(150_000)
+
+
+def param(path: Path) -> object:
+    marks = [] if path in QUICK else [pytest.mark.slow]
+    return pytest.param(path, id=gallery.label(path), marks=marks)
+
+
+@pytest.mark.parametrize("trace", [param(path) for path in gallery.small_traces()[::4]])
 def test_answers_about_real_traces_are_as_described(trace: Path) -> None:
     client = create_app(trace).test_client()
     (run,) = check(client, "/api/runs", {})["runs"]
