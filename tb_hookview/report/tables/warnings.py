@@ -15,6 +15,7 @@ from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.arrays.units import to_us
 from tb_hookview.formats import format_share, format_us
+from tb_hookview.isolation import Failures
 from tb_hookview.report.tables.compiled import compiled_faults
 from tb_hookview.schema.trace import WarningSeverity
 
@@ -32,6 +33,8 @@ HIGH_NOTICES = frozenset(
 )
 """Codes of the reader (`docs/reliability.md`) of high severity: rows or times are missing."""
 
+FAILED = "failed-part"
+"""Code of a rule or a table that failed by a fault of ours."""
 NEVER = 1.0
 WORDS: dict[str, Words] = {
     "clock-jump": Words(
@@ -174,6 +177,22 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
         number = code if seen[code] == 1 else f"{code}#{seen[code]}"
         rows.append(schema.TraceWarning(number, code, message, count, severity))
     return rows
+
+
+def failure_rows(failures: Failures) -> list[schema.TraceWarning]:
+    """Parts of the report that failed on this trace, by a fault of ours."""
+    return [
+        schema.TraceWarning(
+            f"{FAILED}#{number}" if number > 1 else FAILED,
+            FAILED,
+            f"{failure.part} could not be computed on this trace and is missing ({failure.fault}); "
+            "the rest of the report is unaffected; this is a bug: please report this line with the "
+            "output of `hookview --version` and, if you may share it, the trace",
+            1,
+            "high",
+        )
+        for number, failure in enumerate(failures.found, 1)
+    ]
 
 
 def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:

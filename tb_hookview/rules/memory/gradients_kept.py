@@ -59,7 +59,9 @@ def _held(memory: MemoryUse, device: int, time: int, applied: int) -> Int:
     """Gradients live as a forward begins that an optimizer's step has already used."""
     at = int(np.searchsorted(memory.events.time[memory.events.of(device)], time)) - 1
     position = at + memory.events.of(device).start
-    live = memory.blocks.live_at(position, device) if at >= 0 else np.zeros(0, bool)
+    live = (
+        memory.blocks.live_at(position, device) if at >= 0 else np.zeros(len(memory.blocks), bool)
+    )
     live &= (memory.kind == MemoryClass.GRADIENT) & (memory.lives.birth < applied)
     return np.flatnonzero(live)
 

@@ -27,3 +27,10 @@ def test_gradients_never_freed(tmp_path: Path) -> None:
 
 def test_gradients_freed_after_the_step(tmp_path: Path) -> None:
     assert "gradients-kept" not in findings(tmp_path, each_step((17, 30), (45, -30)))
+
+
+def test_a_device_without_memory_events_before_the_forward(tmp_path: Path) -> None:
+    changes = each_step((4, 40), (25, -40), (17, 30), (45, -30))[4 * 3 :]
+    found = findings(tmp_path, sorted(changes))
+    assert "gradients-kept" not in found
+    assert "memory-peak" in found
