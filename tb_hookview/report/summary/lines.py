@@ -6,6 +6,7 @@ from tb_hookview.formats import (
     MISSING,
     format_bytes,
     format_count,
+    format_kernel,
     format_number,
     format_share,
     format_us,
@@ -185,7 +186,7 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
         ]
     times = [row.host_us if row.device_us is None else row.device_us for row in rows]
     most = [
-        f"{row.operators} {format_us(time)}"
+        f"{format_kernel(row.operators)} {format_us(time)}"
         for row, time in zip(rows, times, strict=True)
         if row.operators
     ]

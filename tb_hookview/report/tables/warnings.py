@@ -12,16 +12,17 @@ from typing import NamedTuple
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault
+from tb_hookview.analysis.device.unnamed import unnamed_kernels
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.arrays.units import to_us
-from tb_hookview.formats import format_share, format_us
+from tb_hookview.formats import format_kernel, format_share, format_us
 from tb_hookview.isolation import Failures
 from tb_hookview.report.tables.compiled import compiled_faults
 from tb_hookview.schema.trace import WarningSeverity
 
 
 class Words(NamedTuple):
-    """How a fault is put; `{time}` and `{share}` are its own."""
+    """How a fault is put; `{time}`, `{share}` and `{names}` are its own."""
 
     message: str
     high_from: float = 0.0
@@ -132,6 +133,11 @@ WORDS: dict[str, Words] = {
         "hookview.wrap(model), or with_modules=True",
         NEVER,
     ),
+    "unnamed-kernels": Words(
+        "device events whose names say nothing of what they do, {share} of device time, most of it "
+        "in {names}: they are `other` wherever device time is given by kind",
+        NEVER,
+    ),
     "repeated-correlation": Words(
         "kernels, copies and sets whose correlation id several calls have, attributed to the last "
         "of these before them",
@@ -212,6 +218,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
         if not (said and fault.code == "no-forward-host"):
             yield fault
     yield from compiled
+    yield from unnamed_kernels(analysis)
 
 
 _WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls"})
@@ -224,4 +231,6 @@ def _severity(fault: Fault) -> WarningSeverity:
 
 def _message(fault: Fault) -> str:
     time = "" if fault.time is None else format_us(to_us(fault.time))
-    return WORDS[fault.code].message.format(time=time, share=format_share(fault.share, 1))
+    names = ", ".join(map(format_kernel, fault.names))
+    share = format_share(fault.share, 1)
+    return WORDS[fault.code].message.format(time=time, share=share, names=names)
