@@ -239,17 +239,19 @@ def step_rows(selection: Selection) -> list[schema.Step]:
     steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
     any_event, launches = times.device_busy is not None, times.queue_full is not None
     counted = frozenset(selection.counted)
-    forward = times.phase[Phase.FORWARD] if analysis.phases.forward_known else None
+    phase = [time if analysis.phases.known else None for time in times.phase]
+    if not analysis.phases.forward_known:
+        phase[Phase.FORWARD] = None
     return [
         schema.Step(
             id=i,
             name=steps.name[i],
             start_us=to_us(steps.window[i, 0]),
             duration_us=to_us(times.duration[i]),
-            forward_us=_known(forward, i),
-            backward_us=to_us(times.phase[Phase.BACKWARD][i]),
-            optimizer_us=to_us(times.phase[Phase.OPTIMIZER][i]),
-            data_us=to_us(times.phase[Phase.DATA][i]),
+            forward_us=_known(phase[Phase.FORWARD], i),
+            backward_us=_known(phase[Phase.BACKWARD], i),
+            optimizer_us=_known(phase[Phase.OPTIMIZER], i),
+            data_us=_known(phase[Phase.DATA], i),
             other_us=to_us(times.phase[Phase.OTHER][i]),
             device_busy_us=_known(times.device_busy, i),
             device_idle_us=_known(times.device_idle, i),
@@ -312,12 +314,12 @@ def _nodes(selection: Selection) -> list[schema.Node]:
 def _coverage(selection: Selection) -> schema.Coverage:
     analysis = selection.analysis
     nodes, modules = analysis.node_parts.of(selection.nodes), analysis.modules
-    node = analysis.device_attribution.node
-    events = analysis.device_parts.of(selection.device_events & (node >= 0))
+    events = analysis.device_parts.of(selection.device_events & analysis.in_backward)
     by_host = _sums(nodes.evidence, nodes.time, EVIDENCE)
     on_device = bool(events.time.sum())
-    parts, of = (events, node[events.index]) if on_device else (nodes, nodes.index)
-    reason = np.where(parts.module < 0, analysis.attribution.node_reason[of], -1)
+    reasons = analysis.device_attribution.reason if on_device else analysis.attribution.node_reason
+    parts = events if on_device else nodes
+    reason = np.where(parts.module < 0, reasons[parts.index], -1)
     without_module = events.module < 0
     collective = analysis.kinds.kind[events.index] == COMMUNICATION
     known = analysis.launches_known
