@@ -47,9 +47,9 @@ class Idle(Struct, frozen=True):
     """The next work had been launched by then, or before the trace began: the device idled although
     work was queued, or for something the trace does not show."""
     unknown: Us
-    """Before the launch of a device's first work, where `launch` does not hold, and between that
-    launch and a late start of this work, as it is not in the trace what the device did before;
-    after its last work; before work whose launch is not in the trace."""
+    """Before the launch of a device's first work, where `launch` does not hold; between the launch
+    and a late start of the first work of a device or a stream, as it is not in the trace what
+    was queued before; after its last work; before work whose launch is not in the trace."""
 
 
 class Step(Struct, frozen=True):

@@ -14,6 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.analysis.unnamed_kernels import unnamed_kernels
+from tb_hookview.analysis.unseen_queue import unseen_queue
 from tb_hookview.arrays.units import to_us
 from tb_hookview.formats import format_kernel, format_share, format_us
 from tb_hookview.isolation import Failures
@@ -73,6 +74,13 @@ WORDS: dict[str, Words] = {
     "no-launch": Words(
         "device events whose launch is not in the trace (queued before it began, or not recorded), "
         "{share} of device time: in no phase and no module, and idle time before them has no cause",
+        high_from=0.1,
+    ),
+    "unseen-queue": Words(
+        "streams whose first device event begins long after its launch: {time} in all, {share} of "
+        "the trace, in which nothing in the file runs on their device; it worked on what is not in "
+        "the file (queued before the recording began, or by another process), so that this idle "
+        "time, of cause `unknown`, is not real",
         high_from=0.1,
     ),
     "compiled-after-wrap": Words(
@@ -219,6 +227,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
             yield fault
     yield from compiled
     yield from unnamed_kernels(analysis)
+    yield from unseen_queue(analysis)
 
 
 _WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls"})

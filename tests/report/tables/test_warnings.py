@@ -33,6 +33,12 @@ HIGH = {
 }
 """Traces of which a tenth or more of device time has no launch; HTA's two are cut to a few rows."""
 
+UNSEEN = (
+    *("hta_backward_thread_tiny", "tracelens_mi300_sglang_decode"),
+    *("tracelens_mi300_vllm_graph_execution", "tracelens_mi300_vllm_piecewise"),
+)
+"""Traces of which a tenth or more passes while a queue holds what is not in the file."""
+
 
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events")
 
@@ -94,8 +100,10 @@ def test_severe_ones_of_real_traces(path: Path) -> None:
         assert [row.code for row in severe] == ["no-device-events"]
         return
     share = next((share for name, share in HIGH.items() if path.name.startswith(name)), None)
-    assert [row.code for row in severe] == (["no-launch"] if share else [])
-    assert all(f", {share} of device time" in row.message for row in severe)
+    unseen = ["unseen-queue"] if path.name.startswith(UNSEEN) else []
+    assert [row.code for row in severe] == [*(["no-launch"] if share else []), *unseen]
+    lost = [row for row in severe if row.code == "no-launch"]
+    assert all(f", {share} of device time" in row.message for row in lost)
 
 
 @pytest.mark.parametrize("name", HIGH)
