@@ -7,6 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.autograd.made_nodes import made_nodes
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
 from tb_hookview.analysis.collectives.host_waits import find_host_waits
 from tb_hookview.analysis.compiled.attribution import (
@@ -232,11 +233,17 @@ class Analysis(Struct, frozen=True, dict=True):
         return np.where(self.launched_before, -1, step)
 
     @cached_property
+    def made_nodes(self) -> Bool:
+        """Rows of the call tree that made an autograd node, shape (n,)."""
+        return made_nodes(self.host, self.row_node)
+
+    @cached_property
     def memory(self) -> MemoryUse | None:
         """Blocks of torch's allocators; None for a trace recorded without `profile_memory`."""
         if not has_memory(self.host):
             return None
-        return MemoryUse(self.host, self.phases, self.attribution, self.steps)
+        of = self.phases, self.attribution, self.steps
+        return MemoryUse(self.host, *of, self.made_nodes)
 
     @cached_property
     def operators(self) -> OperatorRows:

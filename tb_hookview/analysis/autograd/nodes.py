@@ -19,6 +19,7 @@ from tb_hookview.analysis.autograd.forward_threads import (
     forward_threads,
     named,
 )
+from tb_hookview.analysis.autograd.made_nodes import WITHOUT_NODE
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import isin, pair_key, unique
@@ -26,11 +27,6 @@ from tb_hookview.arrays.nesting import CallTree, innermost_at, lookup, self_time
 from tb_hookview.arrays.types import Bool, Nanoseconds, NodeIndex, TreeRow
 
 _SCRIPT_GRAPH = "DifferentiableGraphBackward"
-_WITHOUT_NODE = {
-    *("aten::detach", "aten::detach_", "aten::item", "aten::_local_scalar_dense"),
-    *("aten::is_nonzero", "aten::lift_fresh"),
-}
-"""Operators that record the next node's number and never make a node themselves."""
 
 
 class Nodes(Struct, frozen=True, dict=True):
@@ -132,7 +128,7 @@ def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow
     nodes = {group: rows[chosen] for group, chosen in members.items()}
     links = Links(host, forward, process, arrows)
     graphs = _script_graphs(host, rows)
-    makes_none = named(host, _WITHOUT_NODE)
+    makes_none = named(host, WITHOUT_NODE)
     for group, thread in forward_threads(links, nodes).items():
         mine, in_graph = members[group], graphs[members[group]]
         found[mine] = links.forward_ops(nodes[group], thread)
