@@ -17,6 +17,8 @@ settings.register_profile("tb_hookview", deadline=None)
 settings.load_profile("tb_hookview")
 # What a test reads is read there and then; tests of the cache name a folder of their own.
 os.environ["HOOKVIEW_CACHE"] = "off"
+# A rule or a table that fails takes nothing else down, except a test.
+os.environ["HOOKVIEW_STRICT"] = "1"
 # One thread for each operator: two wait for each other where each core has a test to run.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Inductor writes C++ without vector instructions: to find out which the compiler has takes five

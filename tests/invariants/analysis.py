@@ -22,6 +22,8 @@ from tb_hookview.arrays import intervals
 
 RANGES_ALONE = "hta_a100_cupti_ranges"
 """77 calls of `cudaLaunchKernel`, and ranges of CUPTI's range profiler instead of kernels."""
+CLOCKS_DIFFER = ("tracelens_mi300_owlv2", "tracelens_mi300_qwen")
+"""Waits end up to 1.3 us before what they wait for does."""
 WITHOUT_FORWARD = (
     "deepseek_h800_dualpipe",
     "hta_backward_thread_tiny",
@@ -105,7 +107,7 @@ def every_numbered_node_has_the_operator_that_made_it(case: Case) -> None:
 @invariant(Of.RECORDINGS)
 def clocks_agree(case: Case) -> None:
     found = {"before-launch", "after-sync", "clock-jump"} & _faults(case).keys()
-    assert not found
+    assert found == ({"after-sync"} if case.name.startswith(CLOCKS_DIFFER) else set())
 
 
 @invariant(Of.RECORDINGS)

@@ -9,13 +9,14 @@ from pathlib import Path
 import grid
 import pytest
 from support.faults import NAMES
+from support.loaded import reported
 
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.formats import format_share
 from tb_hookview.loading import load
 from tb_hookview.markers import encode
 from tb_hookview.report.build import build_report
-from tb_hookview.report.tables.warnings import HIGH_NOTICES, NEVER, WORDS
+from tb_hookview.report.tables.warnings import FAILED, HIGH_NOTICES, NEVER, WORDS
 from tb_hookview.schema import TraceWarning
 from tb_hookview.trace.source.damage import MESSAGES
 
@@ -75,7 +76,7 @@ def test_every_code_and_its_severity_is_documented() -> None:
     section = text.partition("## Whether a trace can be believed")[2].partition("\n## ")[0]
     rows = [row.split(" | ") for row in section.splitlines() if row.startswith("| `")]
     severity = {code: row[2] for row in rows for code in re.findall(r"`([\w-]+)`", row[0])}
-    assert set(severity) == {*WORDS, *HIGH_NOTICES, "empty"}
+    assert set(severity) == {*WORDS, *HIGH_NOTICES, "empty", FAILED}
     for code, words in WORDS.items():
         share = words.high_from
         expected = "high" if share == 0 else "low" if share == NEVER else f"high from {share:.0%}"
@@ -109,3 +110,34 @@ def test_a_forward_that_is_nowhere_is_named_without_a_device_too(
     data = build_report(load(path)).data
     assert [row.code for row in data.trace.warnings] == codes
     assert (data.steps[0].forward_us is None) == bool(codes)
+
+
+UNNAMED = """
+    main ops    [aten::mm                                     ]
+    main calls    [launch corr=1][launch corr=2][launch corr=3]
+    gpu  kernel                   [mine corr=1 ] [yours corr=2] [gemm corr=3                     ]
+    """
+
+
+def test_kernels_that_nobody_can_name_are_named(tmp_path: Path) -> None:
+    """The operator's name is taken where it says more; here there is none around two of three."""
+    picture = UNNAMED.replace("aten::mm ", "my::op   ")
+    (row,) = [row for row in warnings(tmp_path, picture) if row.code == "unnamed-kernels"]
+    assert (row.count, row.severity) == (2, "low")
+    assert "45.2% of device time, most of it in mine, yours: they are `other`" in row.message
+    assert "unnamed-kernels" not in {row.code for row in warnings(tmp_path, UNNAMED)}
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "names"),
+    [
+        ("hta_a100_event_sync.", "70.6%", "at::cuda::spin_kernel:"),
+        ("hta_mtia_inference", "94.4%", "event_wait, merge, pe_exe:"),
+        ("deepseek_h800", None, ""),
+    ],
+)
+def test_unnamed_kernels_of_real_traces(name: str, share: str | None, names: str) -> None:
+    rows = reported(name).data.trace.warnings
+    found = [row.message for row in rows if row.code == "unnamed-kernels"]
+    assert len(found) == (share is not None)
+    assert all(f"{share} of device time, most of it in {names}" in text for text in found)

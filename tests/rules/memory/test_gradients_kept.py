@@ -32,3 +32,10 @@ def test_gradients_freed_after_the_step(tmp_path: Path) -> None:
 def test_a_forward_before_the_first_allocation_has_no_gradients(tmp_path: Path) -> None:
     changes = [(2 * STEP + 17, 7, 30 * MB), (2 * STEP + 18, 8, MB), (3 * STEP + 45, 7, -30 * MB)]
     assert "gradients-kept" not in findings(tmp_path, changes)
+
+
+def test_a_device_without_memory_events_before_the_forward(tmp_path: Path) -> None:
+    changes = each_step((4, 40), (25, -40), (17, 30), (45, -30))[4 * 3 :]
+    found = findings(tmp_path, sorted(changes))
+    assert "gradients-kept" not in found
+    assert "memory-peak" in found
