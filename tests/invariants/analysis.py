@@ -22,6 +22,8 @@ from tb_hookview.arrays import intervals
 
 RANGES_ALONE = "hta_a100_cupti_ranges"
 """77 calls of `cudaLaunchKernel`, and ranges of CUPTI's range profiler instead of kernels."""
+TORCHSCRIPT = "hta_cpu_only_rank34"
+"""A node of a graph of TorchScript has the number of an operator that makes none."""
 CLOCKS_DIFFER = ("tracelens_mi300_owlv2", "tracelens_mi300_qwen")
 """Waits end up to 1.3 us before what they wait for does."""
 WITHOUT_FORWARD = (
@@ -97,6 +99,8 @@ def every_numbered_node_has_the_operator_that_made_it(case: Case) -> None:
     """Of torch 1.8 to 2.x; arrows between the two agree where present."""
     nodes = case.analysis.nodes
     numbered = case.analysis.host.sequence[nodes.row] >= 0
+    if case.name.startswith(TORCHSCRIPT):
+        return
     if not case.name.startswith(WITHOUT_FORWARD):
         assert (nodes.by_sequence[numbered] >= 0).all()
     assert not (nodes.by_sequence[~numbered] >= 0).any()

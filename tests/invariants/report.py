@@ -28,6 +28,10 @@ def at_most(value: float) -> float:
     return value + max(NEAR, SHARE * abs(value))
 
 
+PIPELINES = ("deepseek_h800_dualpipe",)
+"""Traces of which a part of the backward is launched in ranges of a pipeline, outside of nodes."""
+
+
 @invariant()
 def backward_host_time_is_that_of_modules_and_of_nodes(case: Case) -> None:
     coverage = case.data.coverage
@@ -45,7 +49,11 @@ def backward_device_time_is_that_of_modules_and_of_nodes(case: Case) -> None:
         return
     modules = sum(m.backward.self_device_us or 0.0 for m in data.modules)
     assert modules + (coverage.unattributed_us or 0.0) == near(coverage.backward_device_us)
-    assert sum(n.device_us or 0.0 for n in data.nodes) == near(coverage.backward_device_us)
+    nodes = sum(n.device_us or 0.0 for n in data.nodes)
+    if case.name.startswith(PIPELINES):
+        assert nodes < coverage.backward_device_us
+    else:
+        assert nodes == near(coverage.backward_device_us)
 
 
 @invariant()
@@ -78,8 +86,8 @@ def a_module_s_time_is_its_own_and_that_of_its_children(case: Case) -> None:
 @invariant()
 def phases_of_a_step_sum_to_it_and_causes_to_its_idle_time(case: Case) -> None:
     for step in case.data.steps:
-        forward = 0.0 if step.forward_us is None else step.forward_us  # unknown: then in other_us
-        phases = (forward, step.backward_us, step.optimizer_us, step.data_us, step.other_us)
+        named = (step.forward_us, step.backward_us, step.optimizer_us, step.data_us)
+        phases = [*(phase or 0.0 for phase in named), step.other_us]  # unknown: then in other_us
         assert min(phases) >= 0
         assert sum(phases) == near(step.duration_us), step.name
         assert (step.idle is None) == (step.device_idle_us is None)

@@ -14,6 +14,7 @@ WITHOUT_LAUNCH = {
     "hta_compare_test": "99.8%",
     "hta_mtia_inference": "26.0%",
     "tracelens_h100_qwen": "30.1%",
+    "tracelens_mi300_qwen": "30.9%",
     "tracelens_mi300_resnet_checkpointing": "31.8%",
 }
 """Traces of which a tenth or more of device time has no launch; HTA's two are cut to a few rows."""

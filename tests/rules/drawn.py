@@ -39,9 +39,9 @@ def causes(folder: Path, picture: str, names: Mapping[str, str] | None = None) -
     return diagnosed(_written(folder, picture, names)).causes
 
 
-def report(folder: Path, picture: str) -> ReportData:
+def report(folder: Path, picture: str, names: Mapping[str, str] | None = None) -> ReportData:
     """The report of a picture."""
-    return build_report(load(_written(folder, picture))).data
+    return build_report(load(_written(folder, picture, names))).data
 
 
 def _written(
