@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 
 import { VIEWS } from "../src/address/place";
 import { PALETTES } from "../src/theme/colours";
-import { seriousFaults } from "./axe";
+import { MODES, seriousFaults, show } from "./axe";
 import { adding, page, settled, test, url, visit, visitingOnce } from "./scene";
 
 /** The first page's script, compressed. */
@@ -25,23 +25,12 @@ const PAGES: [name: string, hash: string, ready: string][] = [
   ["an error", "#/modules?run=broken", "[role=alert]"],
 ];
 
-const MODES = ["light", "dark"] as const;
-
 /** The size of what is laid out, which is the window's where nothing is cut or overlaps. */
 function laidOut(): Promise<[number, number]> {
   return page.evaluate(() => {
     const { scrollWidth, scrollHeight } = document.documentElement;
     return [scrollWidth, scrollHeight];
   });
-}
-
-/** Show a page that is open in a mode, and wait until it has its colours. */
-async function show(mode: (typeof MODES)[number]): Promise<void> {
-  await page.emulateMedia({ colorScheme: mode });
-  const hex = PALETTES[mode].page;
-  const rgb = [1, 3, 5].map((at) => String(parseInt(hex.slice(at, at + 2), 16))).join(", ");
-  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  await expect.poll(background).toBe(`rgb(${rgb})`);
 }
 
 describe.each(PAGES)("%s", (_, hash, ready) => {
@@ -53,7 +42,11 @@ describe.each(PAGES)("%s", (_, hash, ready) => {
   });
 
   test.each(MODES)("has the colours of %s mode and no serious fault", async (mode) => {
-    await show(mode);
+    await show(page, mode);
+    const hex = PALETTES[mode].page;
+    const rgb = [1, 3, 5].map((at) => String(parseInt(hex.slice(at, at + 2), 16))).join(", ");
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await expect.poll(background).toBe(`rgb(${rgb})`);
     expect(await seriousFaults(page)).toEqual([]);
   });
 
@@ -82,7 +75,7 @@ describe.each(VIEWS)("the view %s", (view) => {
   });
 
   test.each(MODES)("has no serious fault in %s mode", async (mode) => {
-    await show(mode);
+    await show(page, mode);
     expect(await page.locator(".navigation .current").count()).toBe(1);
     expect(await seriousFaults(page)).toEqual([]);
   });
@@ -132,9 +125,8 @@ test("the mode is that of the system, and follows it while the page is open", as
   await page.locator(".table").waitFor();
   const mode = (): Promise<string | null> => page.locator("html").getAttribute("data-mode");
   expect(await mode()).toBe("dark");
-  await show("light");
-  expect(await mode()).toBe("light");
-  await show("dark");
+  await show(page, "light");
+  await show(page, "dark");
 });
 
 test("the script stays small", async () => {

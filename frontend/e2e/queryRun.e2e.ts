@@ -18,7 +18,7 @@ const run = (): Promise<void> => page.getByRole("button", { name: "Run", exact: 
 async function write(query: string): Promise<void> {
   await editor().click();
   await page.keyboard.press("Control+A");
-  await page.keyboard.type(query);
+  await page.keyboard.insertText(query);
   // A list of completions would take the next key.
   await page.keyboard.press("Escape");
 }

@@ -1,6 +1,7 @@
 /** Before all files: a log directory and the server on it that they share. */
 import type { TestProject } from "vitest/node";
 
+import { memoryTrace } from "./memoryTrace";
 import { serve } from "./server";
 import { makeLogDir, type LogDir } from "./traces";
 
@@ -46,6 +47,7 @@ function addRuns(logdir: LogDir): void {
     { path: HOSTILE, className: "<img src=x onerror=alert(1)>", syncUs: 300 },
     { path: "y".repeat(10_000), className: "\u202etxt", syncUs: 400 },
   ]);
+  logdir.addFile("memory/cpu.1.pt.trace.json", JSON.stringify(memoryTrace()));
   logdir.addLostLaunches("lost");
   logdir.addRanks("late", 4, 2);
   logdir.addRanks("alone", 1, 0);

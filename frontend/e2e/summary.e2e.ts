@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
 
 import { row } from "./browser";
 import { seriousFaults } from "./axe";
@@ -153,10 +153,3 @@ function overlap(one: Box, two: Box): boolean {
     one.left < two.right && two.left < one.right && one.top < two.bottom && two.top < one.bottom
   );
 }
-
-describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
-  test("axe finds no serious fault", async () => {
-    await page.emulateMedia({ colorScheme: mode });
-    expect(await seriousFaults(page)).toEqual([]);
-  });
-});
