@@ -43,12 +43,11 @@ class TensorBoard:
 class TensorBoardHere(TensorBoard):
     """A TensorBoard with the core's plugin and ours, which is asked without a socket."""
 
-    def __init__(self, *arguments: str) -> None:
-        super().__init__("/")
+    def __init__(self, *arguments: str, path_prefix: str = "") -> None:
+        super().__init__(f"{path_prefix}/")
         board = program.TensorBoard([CorePluginLoader(), HookviewPlugin], server_class=self._made)
-        board.configure(
-            ["tensorboard", "--load_fast", "false", "--reload_interval", "0", *arguments]
-        )
+        once = ("--load_fast", "false", "--reload_interval", "0")
+        board.configure(["tensorboard", *once, "--path_prefix", path_prefix, *arguments])
         board.launch()
 
     def _made(self, application: Any, _flags: Any) -> TensorBoardHere:
