@@ -24,6 +24,7 @@ export interface Look {
   reducedMotion?: "reduce" | "no-preference";
 }
 
+const TIMEOUT_MS = 60_000;
 const VIEWPORT = { width: 1280, height: 720 };
 
 /**
@@ -50,6 +51,7 @@ export class Tab {
 
   static async open(browser: Browser): Promise<Tab> {
     const context = await browser.newContext({ viewport: VIEWPORT });
+    context.setDefaultTimeout(TIMEOUT_MS);
     const page = await context.newPage();
     return new Tab(page, await context.newCDPSession(page));
   }

@@ -16,11 +16,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
   try {
     addRuns(logdir);
     const server = await serve(logdir.path);
-    project.provide("shared", { url: server.url, path: logdir.path });
-    return async () => {
+    const stop = async (): Promise<void> => {
       await server.stop();
       logdir.remove();
     };
+    if (!(await fetch(`${server.url}index.js`)).ok) {
+      await stop();
+      throw new Error("The page is not built: npm run build");
+    }
+    project.provide("shared", { url: server.url, path: logdir.path });
+    return stop;
   } catch (error) {
     logdir.remove();
     throw error;
