@@ -59,7 +59,7 @@ def write(
 
     Skips the test where torch has no such exporter, or what it imports is absent.
     """
-    pytest.importorskip("cupti.cupti", reason="needs cupti-python, as torch's exporter does")
+    pytest.importorskip("cupti.cupti", reason="needs cupti: pip install cupti-python")
     exporter = pytest.importorskip(
         "torch.profiler._cuspy.trace", reason="this torch has no second exporter (Cuspy)"
     )
