@@ -14,6 +14,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import (
     Bool,
+    EventRow,
     Int,
     Intervals,
     Nanoseconds,
@@ -23,6 +24,8 @@ from tb_hookview.arrays.types import (
 )
 from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory, Trace
+
+_OPTIMIZER_STEP = "Optimizer.step#"
 
 
 class Steps(Struct, frozen=True):
@@ -43,10 +46,12 @@ class Steps(Struct, frozen=True):
     """
     warm_up: int = -1
     """The first step in which the host launched, where it launched in others too; -1 for none."""
+    by_optimizer: bool = False
+    """Whether no step is marked, and each ends with an `Optimizer.step` of the training loop."""
 
     @property
     def marked(self) -> bool:
-        """Whether the trace marks steps; else its one step is the whole trace."""
+        """Whether marks or the optimizer show steps; else the one step is the whole trace."""
         return bool((self.thread >= 0).any())
 
     @property
@@ -61,7 +66,9 @@ class Steps(Struct, frozen=True):
 
 
 def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanoseconds) -> Steps:
-    """Find steps by the host's `ProfilerStep#N` rows; without any, the whole trace is one step.
+    """Find steps by the host's `ProfilerStep#N` rows, else by those of the optimizer's steps.
+
+    Without either, the whole trace is one step.
 
     Args:
         trace: the trace.
@@ -74,8 +81,7 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     rows = np.flatnonzero((role == Role.STEP) & (events.kind != EventCategory.DEVICE_ANNOTATION))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
-        window = np.array([bounds], np.int64)
-        return Steps(("whole trace",), window, np.array([-1]), *_counted(window, launched))
+        return _without_marks(trace, role, bounds, launched)
     start = events.start[rows]
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
@@ -83,6 +89,39 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     names = tuple(trace.strings[name] for name in events.name[rows])
     thread = events.thread[rows].astype(np.int64)
     return Steps(names, window, thread, *_counted(window, launched))
+
+
+def _without_marks(
+    trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanoseconds
+) -> Steps:
+    rows, ends = _optimizer_steps(trace, role)
+    if len(ends) < 2:
+        window = np.array([bounds], np.int64)
+        return Steps(("whole trace",), window, np.array([-1]), *_counted(window, launched))
+    window = np.stack([np.append(bounds[0], ends[:-1]), ends], axis=1)
+    names = tuple(f"iteration {number}" for number in range(1, len(ends) + 1))
+    thread = np.full(len(ends), int(trace.events.thread[rows[0]]))
+    return Steps(names, window, thread, *_counted(window, launched), by_optimizer=True)
+
+
+def _optimizer_steps(trace: Trace, role: Int) -> tuple[EventRow, Nanoseconds]:
+    """Rows of the optimizer's steps on the thread that has most, and the end of each iteration.
+
+    Several optimizers, or one around another, end one iteration: no node is evaluated between.
+    """
+    events, texts = trace.events, trace.strings.texts
+    named = np.array([text.startswith(_OPTIMIZER_STEP) for text in texts] or [False])
+    on_host = events.kind != EventCategory.DEVICE_ANNOTATION
+    rows = np.flatnonzero((role == Role.OPTIMIZER) & on_host & named[events.name])
+    if not len(rows):
+        return rows, np.zeros(0, np.int64)
+    rows = rows[events.thread[rows] == np.bincount(events.thread[rows]).argmax()]
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    nodes = np.sort(events.start[role == Role.NODE])
+    before = np.searchsorted(nodes, events.start[rows])
+    opens = np.flatnonzero(np.diff(before, prepend=-1) > 0)
+    ends = np.maximum.reduceat(events.start[rows] + events.duration[rows], opens)
+    return rows, np.asarray(ends)
 
 
 def _at(window: Intervals, time: Nanoseconds) -> StepIndex:

@@ -71,8 +71,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="collectives",
         everywhere=True,
-        evidence=f"{format_count(count / len(context.steps), 'collective')} a step, "
-        f"{format_us(whole)}; for {format_us(exposed)} of a step "
+        evidence=f"{format_count(count / len(context.steps), 'collective')}{context.each}, "
+        f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.one} "
         f"({share:.0%}{_range(context, rows, alone)}) nothing overlaps them: "
         + ", ".join(f"{name} {format_us(time)}" for name, time in times.items())
         + _under(context, rows, alone)
@@ -144,7 +144,7 @@ def _volume(context: Context) -> str:
     if not len(rows) or (size < 0).any():
         return ""
     messages = format_count(len(rows), "message")
-    return f"; {format_bytes(size.sum() / len(context.steps))} a step, {messages} in all"
+    return f"; {format_bytes(size.sum() / len(context.steps))}{context.each}, {messages} in all"
 
 
 def _is_pipelined(name: str) -> bool:

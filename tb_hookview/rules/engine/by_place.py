@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.arrays.joins import pair_key, unique, unique_inverse
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
@@ -111,4 +111,4 @@ def _evidence(context: Context, group: SyncIndex) -> str:
     syncs = format_count(len(group), "sync")
     threads = len(unique(context.call_tree.thread[context.syncs.row[group]]))
     on = f" on {threads} threads" if threads > 1 else ""
-    return f"{syncs} in {context.steps.text}, the host blocked for {format_us(blocked)} a step{on}"
+    return f"{syncs} in {context.steps.text}, the host blocked for {context.us_text(blocked)}{on}"

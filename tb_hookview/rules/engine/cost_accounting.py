@@ -146,7 +146,7 @@ def _finding(
         gain_unknown=None
         if known and occurrence.claims_gain
         else _unknown_gain(known=known or context.on_host),
-        evidence="; ".join(_evidence(occurrence, charge)),
+        evidence="; ".join(_evidence(occurrence, charge, context)),
         fix=occurrence.fix or rule.fix,
         confidence=occurrence.confidence or rule.confidence,
         reference=rule.reference,
@@ -180,13 +180,13 @@ def _where(occurrence: Occurrence, path: str | None) -> str:
     return f"{module}, {occurrence.place}" if occurrence.place else module
 
 
-def _evidence(occurrence: Occurrence, charge: Charge) -> Iterator[str]:
+def _evidence(occurrence: Occurrence, charge: Charge, context: Context) -> Iterator[str]:
     yield occurrence.evidence
     if charge.elsewhere_us:
         yield f"{format_us(charge.elsewhere_us)} of that time are in the cost of other findings"
     if charge.idle_us:
         more = f", and {format_us(charge.idle_elsewhere_us)} that are in the cost of other findings"
-        yield f"the device idled {format_us(charge.idle_us)} a step because of it" + (
+        yield f"the device idled {context.us_text(charge.idle_us)} because of it" + (
             more if charge.idle_elsewhere_us else ""
         )
     elif occurrence.latent and not charge.wasted_us:

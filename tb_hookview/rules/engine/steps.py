@@ -35,7 +35,7 @@ class StepContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def marked(self) -> bool:
-        """Whether the trace marks steps; else its one step is the whole trace."""
+        """Whether the trace shows steps; else its one step is the whole trace."""
         return self._analysis.steps.marked
 
     @cached_property
@@ -62,7 +62,17 @@ class StepContext(Struct, frozen=True, dict=True):
     @cached_property
     def text(self) -> str:
         """How many steps count, next to a number that is of all of them."""
-        return format_count(len(self), "step")
+        return format_count(len(self), "step") if self.marked else "the trace"
+
+    @property
+    def one(self) -> str:
+        """What a mean is of."""
+        return "a step" if self.marked else "the trace"
+
+    @property
+    def each(self) -> str:
+        """What follows a mean over the steps; nothing where the one step is the whole trace."""
+        return " per step" if self.marked else ""
 
     def contain(self, time: Nanoseconds) -> Bool:
         """Whether each of some times lies in a step that counts."""

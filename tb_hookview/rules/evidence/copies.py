@@ -182,8 +182,8 @@ def _evidence(context: Context, copies: DeviceEventIndex, syncs: SyncIndex, alon
     device = context.steps.us_per_step(work.duration[copies].sum())
     number = format_count(len(copies), "copy", "copies")
     return (
-        f"{number} in {context.steps.text}{_size(context, copies)}, {format_us(device)} a step, "
-        f"{format_us(alone)} of it while no kernel ran; the host spent {format_us(blocked)} a step "
+        f"{number} in {context.steps.text}{_size(context, copies)}, {context.us_text(device)}, "
+        f"{format_us(alone)} of it while no kernel ran; the host spent {context.us_text(blocked)} "
         "in them"
     )
 

@@ -30,7 +30,7 @@ _HELD_UP = (
     "or a core; or its launches are missing from the trace."
 )
 _SNIPPET = (
-    f"The device has at most {_LITTLE} events a step: what is recorded is no training step, and "
+    f"The device has at most {_LITTLE} events per step: what is recorded is no training step, and "
     "what the host does in it may be what it does once."
 )
 _NO_STEPS = (
@@ -60,7 +60,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     return Occurrence(
         place=f"host work: {name}" if name else "host work that the trace does not name",
         everywhere=True,
-        evidence=f"for {format_us(time)} a step, {time / context.steps.duration_us:.0%} of it, "
+        evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of it, "
         f"the thread that launches was in {what} and launched nothing: "
         f"{format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
         f"{format_us(table.duration[gaps].max() / 1000)}",

@@ -50,7 +50,7 @@ def _evidence(context: Context, loads: Int, held: float) -> str:
         return "the driver recorded that it loaded functions or modules"
     longest = context.analysis.kernel_loads.duration[loads].max() / 1000
     return (
-        f"the host loaded code for {format_us(held)} a step in "
+        f"the host loaded code for {context.us_text(held)} in "
         f"{format_count(len(loads), 'call')} in {context.steps.text}, "
         f"{len(_launches(context, loads))} of which launched a kernel for the first "
         f"time; the longest took {format_us(longest)}"

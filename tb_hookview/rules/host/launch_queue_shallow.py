@@ -11,7 +11,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex, Int
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -47,7 +47,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="launches",
         everywhere=True,
-        evidence=f"for {format_us(idle)} a step the device waited for its next launch"
+        evidence=f"for {context.us_text(idle)} the device waited for its next launch"
         f"{_in_operators(context, gaps, idle)}; longest for those of "
         f"{launched_places(context, gaps, _NAMED)}; half of all launches found at most "
         f"{format_count(round(depth), 'device event')} in the queue; time in the cost of other "

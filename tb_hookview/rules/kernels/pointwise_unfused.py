@@ -9,7 +9,6 @@ import numpy as np
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.precision import in_float64
@@ -50,7 +49,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"{long.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
         f"in {context.steps.text} ({size[long].mean():.1f} on average) take {share:.0%} of the "
-        f"busy time; all but the longest kernel of each take {format_us(waste)} a step",
+        f"busy time; all but the longest kernel of each take {context.us_text(waste)}",
         count=int(size[long].sum()),
         wasted=wasted,
         saved=_SAVED,

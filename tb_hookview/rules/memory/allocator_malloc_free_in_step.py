@@ -11,7 +11,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import TreeRow
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -66,7 +66,7 @@ def _evidence(context: Context, rows: TreeRow) -> str:
     calls = (
         f"{format_count(len(rows), 'call')}, {freeing} of which free memory, in {len(steps)} of "
         f"{format_count(len(context.steps), 'step')}; the host spent "
-        f"{format_us(context.steps.us_per_step(held))} a step in them"
+        f"{context.us_text(context.steps.us_per_step(held))} in them"
     )
     if freeing == len(rows):
         return f"{calls}; none allocates, as in torch.cuda.empty_cache()"

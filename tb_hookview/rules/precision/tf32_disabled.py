@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tf32
@@ -33,7 +32,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="matrix products",
             everywhere=True,
-            evidence=f"{format_us(time)} a step ({share:.0%} of the busy time) in sgemm kernels, "
+            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in sgemm kernels, "
             "and no matrix product in TF32",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),

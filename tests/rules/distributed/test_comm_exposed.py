@@ -56,9 +56,7 @@ def test_how_much_is_moved(tmp_path: Path) -> None:
     reduces = operators([("record_param_comms", "ncclDevKernel_AllReduce")], start=1100, kernel=60)
     told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
     reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
-    assert (
-        "; 2.00 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
-    )
+    assert "; 2.00 MB, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
 
 
 def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> None:
@@ -66,7 +64,7 @@ def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> No
     gathers = operators(GATHER * 2, start=1100, kernel=12, stream=20)
     reduces = operators(REDUCE, start=1150, kernel=60, stream=20)
     found = findings(tmp_path, COMPUTES, norm, gathers, reduces)
-    assert found[RULE].evidence.startswith("1 collective a step, 60.0 us; for 60.0 us of a step")
+    assert found[RULE].evidence.startswith("1 collective, 60.0 us; for 60.0 us of the trace")
 
 
 def test_collectives_of_batch_norms_do_not_make_up_the_tenth(tmp_path: Path) -> None:

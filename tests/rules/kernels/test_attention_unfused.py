@@ -18,7 +18,7 @@ def test_attention_by_its_parts(tmp_path: Path) -> None:
     some = operators([VIEW, BMM, SCALE, SOFTMAX, DROPOUT, VIEW, BMM])
     finding = findings(tmp_path, some)[RULE]
     assert finding.cost_us_per_step == pytest.approx(20), "products included: all is replaced"
-    assert "20.0 us a step: 8.00 us in the products, 12.0 us in the softmax" in finding.evidence
+    assert "20.0 us: 8.00 us in the products, 12.0 us in the softmax" in finding.evidence
     assert finding.count == 1
 
 
