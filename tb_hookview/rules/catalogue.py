@@ -46,6 +46,7 @@ from tb_hookview.rules.kernels import (
     attention_unfused,
     conv_bias_before_bn,
     conv_layout_transpose,
+    convolution_benchmark,
     gpu_low_utilization,
     index_put_sort_kernels,
     pointwise_unfused,
@@ -111,6 +112,7 @@ RULES: tuple[Rule, ...] = (
     h2d_nonblocking_unpinned.RULE,
     h2d_not_overlapped.RULE,
     pin_memory_inline.RULE,
+    convolution_benchmark.RULE,
     sync_in_operator.RULE,
     # memory
     allocator_malloc_free_in_step.RULE,

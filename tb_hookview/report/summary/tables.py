@@ -274,6 +274,12 @@ def _finding(finding: Finding) -> Row:
             *finding.caveats,
             f"{finding.fix} ({finding.rule})",
         ),
-        format_us(finding.cost_us_per_step),
+        _cost(finding),
         format_us(finding.gain_us_per_step),
     )
+
+
+def _cost(finding: Finding) -> str:
+    if finding.once_us is not None:
+        return f"{format_us(finding.once_us)} once"
+    return format_us(finding.cost_us_per_step)

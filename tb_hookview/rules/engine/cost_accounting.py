@@ -135,7 +135,8 @@ def _finding(
     return schema.Finding(
         id=f"{rule.id}:{where}",
         rule=rule.id,
-        severity=severity(cost, context.steps.duration_us),
+        severity=_severity(occurrence, cost, context),
+        once_us=occurrence.once_us,
         title=occurrence.title or rule.title,
         module=path,
         module_id=occurrence.module if occurrence.module >= 0 else None,
@@ -204,6 +205,11 @@ def _explained(rule: Rule, occurrence: Occurrence, context: Context) -> list[int
 
 def _advice(rule: Rule) -> schema.Advice:
     return schema.Advice(id=rule.id, title=rule.title, fix=rule.fix)
+
+
+def _severity(occurrence: Occurrence, cost: float, context: Context) -> str:
+    """What happens once is never more than low: it is in no step but its own."""
+    return "low" if occurrence.once_us else severity(cost, context.steps.measured_us)
 
 
 def severity(us: float, step: float) -> str:

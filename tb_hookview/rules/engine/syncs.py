@@ -67,6 +67,12 @@ class SyncContext(Struct, frozen=True, dict=True):
             return np.asarray(counted)
         return np.asarray(counted & self.rows.on_training_thread(self.row))
 
+    @cached_property
+    def in_warm_up(self) -> Bool:
+        """Syncs in the first step, where that is in no mean."""
+        steps = self.analysis.steps
+        return np.asarray((steps.at(self.start) == steps.warm_up) & (steps.warm_up >= 0))
+
     @property
     def row(self) -> TreeRow:
         """Call tree row of the call that blocked."""
