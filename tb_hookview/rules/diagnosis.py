@@ -33,8 +33,13 @@ class Diagnosis(NamedTuple):
 def diagnose(selection: Selection, step_rows: list[schema.Step]) -> Diagnosis:
     """Ask every rule about the selected steps of a trace."""
     context = Context(selection, step_rows, RULES)
-    causes = [RULES[rule].id if rule >= 0 else PROFILER for rule in context.explained.tolist()]
-    return Diagnosis(causes, with_gains(context, findings(context)), context.failures)
+    return Diagnosis(causes_of(context), with_gains(context, findings(context)), context.failures)
+
+
+def causes_of(context: Context) -> list[str]:
+    """Id of the rule that explains each sync of a trace, `profiler` for the profiler's own."""
+    rules = context.rules
+    return [rules[rule].id if rule >= 0 else PROFILER for rule in context.explained.tolist()]
 
 
 def find_all(selection: Selection, step_rows: list[schema.Step]) -> list[Found]:

@@ -62,7 +62,7 @@ def read(events: list[dict[str, Any]]) -> Timeline:
                 args.get("correlation", -1),
             )
         )
-    timeline.works.sort(key=lambda work: work.start)
+    timeline.works.sort(key=lambda work: (work.start, work.correlation))
     return timeline
 
 

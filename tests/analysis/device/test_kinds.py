@@ -1,4 +1,4 @@
-"""Kinds of kernels by their names and operators, and on real traces."""
+"""Kinds of kernels by their names and operators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import grid
 import numpy as np
 import pytest
-import shared_traces
+from shared_traces import shared_trace
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device import kinds
@@ -180,19 +180,7 @@ def test_copies_and_sets_are_separate_and_a_collectives_copy_is_communication(
 
 def test_deep_ep_is_communication() -> None:
     """By hand: 113.44 ms in kernels of `dpsk::ep`, one at a time, of which 109.25 overlap others."""
-    made = load(shared_traces.shared_trace("deepseek_h800"))
+    made = load(shared_trace("deepseek_h800"))
     use = find_use(made, np.ones(len(made.device_events), bool))
     assert use.communication == 113_440_000
     assert use.overlapped == 109_250_000
-
-
-@pytest.mark.parametrize("path", shared_traces.all_traces(), ids=lambda path: path.name)
-def test_little_is_of_no_known_kind(path: Path) -> None:
-    """MTIA's inference names its units, not its kernels; one toy trace spins on purpose."""
-    made = load(path)
-    assert len(made.kinds.kind) == len(made.kinds.tensor_core) == len(made.device_events)
-    if path.name.startswith(("hta_mtia_inference", "hta_a100_event_sync.")):
-        return
-    other = made.device_events.duration[made.kinds.kind == kinds.OTHER].sum()
-    assert other <= 0.02 * made.device_events.duration.sum()
-    assert np.isin(made.kinds.tensor_core, (-1, 0, 1)).all()

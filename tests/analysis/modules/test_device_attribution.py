@@ -254,7 +254,11 @@ def test_a_process_on_two_devices(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["hta_a100_cuda_graphs_rank0", "tracelens_mi300_vllm_graph_execution"]
+    "name",
+    [
+        pytest.param("hta_a100_cuda_graphs_rank0", marks=pytest.mark.slow),
+        "tracelens_mi300_vllm_graph_execution",
+    ],
 )
 def test_graphs_of_cuda_and_hip_keep_their_kernels(name: str) -> None:
     """One launch has many kernels, each attributed to where the graph was launched."""
