@@ -8,13 +8,13 @@ from msgspec import Struct
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.idle.gaps import Cause, Gaps
+from tb_hookview.analysis.iterations import find_iterations
 from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import (
     Bool,
-    EventRow,
     Int,
     Intervals,
     Nanoseconds,
@@ -24,8 +24,6 @@ from tb_hookview.arrays.types import (
 )
 from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory, Trace
-
-_OPTIMIZER_STEP = "Optimizer.step#"
 
 
 class Steps(Struct, frozen=True):
@@ -46,12 +44,12 @@ class Steps(Struct, frozen=True):
     """
     warm_up: int = -1
     """The first step in which the host launched, where it launched in others too; -1 for none."""
-    by_optimizer: bool = False
-    """Whether no step is marked, and each ends with an `Optimizer.step` of the training loop."""
+    each: str = ""
+    """Phrase of what each is where none is marked (`Iterations.each`)."""
 
     @property
     def marked(self) -> bool:
-        """Whether marks or the optimizer show steps; else the one step is the whole trace."""
+        """Whether the trace shows steps; else its one step is the whole trace."""
         return bool((self.thread >= 0).any())
 
     @property
@@ -66,9 +64,9 @@ class Steps(Struct, frozen=True):
 
 
 def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanoseconds) -> Steps:
-    """Find steps by the host's `ProfilerStep#N` rows, else by those of the optimizer's steps.
+    """Find steps by the host's `ProfilerStep#N` rows, else by `iterations.py`.
 
-    Without either, the whole trace is one step.
+    Where neither shows any, the whole trace is one step.
 
     Args:
         trace: the trace.
@@ -94,34 +92,13 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
 def _without_marks(
     trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanoseconds
 ) -> Steps:
-    rows, ends = _optimizer_steps(trace, role)
-    if len(ends) < 2:
+    found = find_iterations(trace, role, bounds)
+    if found is None:
         window = np.array([bounds], np.int64)
         return Steps(("whole trace",), window, np.array([-1]), *_counted(window, launched))
-    window = np.stack([np.append(bounds[0], ends[:-1]), ends], axis=1)
-    names = tuple(f"iteration {number}" for number in range(1, len(ends) + 1))
-    thread = np.full(len(ends), int(trace.events.thread[rows[0]]))
-    return Steps(names, window, thread, *_counted(window, launched), by_optimizer=True)
-
-
-def _optimizer_steps(trace: Trace, role: Int) -> tuple[EventRow, Nanoseconds]:
-    """Rows of the optimizer's steps on the thread that has most, and the end of each iteration.
-
-    Several optimizers, or one around another, end one iteration: no node is evaluated between.
-    """
-    events, texts = trace.events, trace.strings.texts
-    named = np.array([text.startswith(_OPTIMIZER_STEP) for text in texts] or [False])
-    on_host = events.kind != EventCategory.DEVICE_ANNOTATION
-    rows = np.flatnonzero((role == Role.OPTIMIZER) & on_host & named[events.name])
-    if not len(rows):
-        return rows, np.zeros(0, np.int64)
-    rows = rows[events.thread[rows] == np.bincount(events.thread[rows]).argmax()]
-    rows = rows[np.argsort(events.start[rows], kind="stable")]
-    nodes = np.sort(events.start[role == Role.NODE])
-    before = np.searchsorted(nodes, events.start[rows])
-    opens = np.flatnonzero(np.diff(before, prepend=-1) > 0)
-    ends = np.maximum.reduceat(events.start[rows] + events.duration[rows], opens)
-    return rows, np.asarray(ends)
+    names = tuple(f"iteration {number}" for number in range(1, len(found.window) + 1))
+    thread = np.full(len(names), found.thread)
+    return Steps(names, found.window, thread, *_counted(found.window, launched), each=found.each)
 
 
 def _at(window: Intervals, time: Nanoseconds) -> StepIndex:

@@ -268,9 +268,44 @@ def test_one_step_of_an_optimizer_is_no_loop(tmp_path: Path) -> None:
     assert not made.steps.marked
 
 
+REPEATED = """
+    main ops  [aten::mm][aten::add]          [aten::mm][aten::add]          [aten::mm][aten::add]
+    auto ops                      [mm' F=1]                      [mm' F=1]                      [mm' F=1]
+    """
+
+
+def test_without_marks_and_optimizer_an_iteration_is_what_repeats(tmp_path: Path) -> None:
+    made = load(grid.write(tmp_path / "t.json", grid.events(REPEATED, OPTIMIZED)))
+    data = build_report(made).data
+    assert [step.duration_us for step in data.steps] == [31.0, 31.0, 29.0]
+    assert data.per_step.text == (
+        "mean of 2 of 3 steps, each a repetition of the same operators, as none is marked; the "
+        "first warms up"
+    )
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        pytest.param(
+            """
+            main ops  [aten::mm][aten::add][aten::mm][aten::add]
+            auto ops                                            [mm' F=1][mm' F=1]
+            """,
+            id="equal layers of one forward",
+        ),
+        pytest.param(REPEATED.replace("[aten::mm]", "[aten::to]", 1), id="something else is done"),
+    ],
+)
+def test_what_repeats_and_is_no_loop(tmp_path: Path, picture: str) -> None:
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, OPTIMIZED)))
+    assert made.steps.name == ("whole trace",)
+
+
 @pytest.mark.parametrize(
     ("name", "iterations", "warm_up_us", "mean_us"),
     [
+        ("tracelens_mi300_normalization", 3, 1_175_199.0, 2_972.417),
         ("tracelens_mi300_ddp_resnet18", 5, 118_240.0, 818_699.0),
         ("kineto_2021_resnet50_autograd_api", 6, 4_489_840.0, 160_168.0),
         ("param_rtx2080ti_resnet", 30, 4_764_477.0, 332_779.0),
@@ -279,7 +314,7 @@ def test_one_step_of_an_optimizer_is_no_loop(tmp_path: Path) -> None:
 def test_iterations_of_real_traces(
     name: str, iterations: int, warm_up_us: float, mean_us: float
 ) -> None:
-    """By a plain loop over the rows `Optimizer.step#SGD.step`: ends of these, and between."""
+    """By plain loops: ends of the rows `Optimizer.step#SGD.step`; the first operator of each."""
     data = analyze(shared_trace(name)).data
     assert len(data.steps) == iterations
     assert data.steps[0].duration_us == pytest.approx(warm_up_us, rel=1e-5)

@@ -52,7 +52,7 @@ def test_a_collective_for_each_parameter() -> None:
     """404 all-reduces from first to last in 129.0, 119.6, 121.5 and 123.7 ms of four steps."""
     reduced = finding("hta_v100_df", "collective-per-parameter")
     assert reduced.evidence.startswith("404 all-reduces per step for 404 gradients, 404 of them")
-    assert "123 ms a step" in reduced.evidence
+    assert "123 ms per step" in reduced.evidence
     assert reduced.cost_us_per_step == pytest.approx(
         (67_076 + 57_518 + 59_515 + 3_408) / 4, rel=1e-2
     )

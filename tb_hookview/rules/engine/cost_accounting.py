@@ -209,7 +209,9 @@ def _advice(rule: Rule) -> schema.Advice:
 
 def _severity(occurrence: Occurrence, cost: float, context: Context) -> str:
     """What happens once is never more than low: it is in no step but its own."""
-    return "low" if occurrence.once_us else severity(cost, context.steps.measured_us)
+    if occurrence.once_us is not None and cost:
+        return "low"
+    return severity(cost, context.steps.measured_us)
 
 
 def severity(us: float, step: float) -> str:

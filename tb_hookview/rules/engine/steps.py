@@ -15,7 +15,6 @@ from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Nanoseconds
 from tb_hookview.formats import format_count
 
-
 SET_UP_NS = 1_000_000
 """Length from which gaps of a trace without steps may be of its set-up."""
 _SET_UP = [

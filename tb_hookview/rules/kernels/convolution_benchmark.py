@@ -17,7 +17,10 @@ _CONVOLUTIONS = (
     r"aten::(cudnn|miopen)_convolution\w*|aten::convolution(_backward)?|aten::_convolution"
 )
 _TIMED = r".*EventSynchronize"
-_RECURS = "Keep the shapes of inputs fixed, in a few sizes, or set torch.backends.cudnn.benchmark = False."
+_RECURS = (
+    "Keep inputs to a few fixed shapes, or set torch.backends.cudnn.benchmark = False: each new "
+    "shape is timed again."
+)
 
 
 def _explains(context: Context) -> Bool:
@@ -39,12 +42,12 @@ def _once(context: Context, syncs: SyncIndex) -> Occurrence:
     blocked = float((end - start).sum()) / 1000
     steps = context.analysis.steps
     calls = unique(context.syncs.outermost(_CONVOLUTIONS)[syncs])
+    later = "" if (context.explained_by(RULE) & context.syncs.counted).any() else "; none later"
     return Occurrence(
         place="convolutions",
         everywhere=True,
         evidence=f"{format_count(len(syncs), 'sync')} in {format_count(len(calls), 'convolution')} "
-        f"of {steps.name[steps.warm_up]}, the host blocked for {format_us(blocked)}; none in later "
-        "steps",
+        f"of {steps.name[steps.warm_up]}, the host blocked for {format_us(blocked)}{later}",
         count=len(syncs),
         once_us=blocked,
         claims_gain=False,
