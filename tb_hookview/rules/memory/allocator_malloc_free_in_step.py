@@ -128,8 +128,8 @@ def _calls(context: Context, rows: TreeRow, freeing: int) -> str:
     held = intervals.length(intervals.of(call_tree.start[rows], call_tree.end[rows]))
     where = f"{len(steps)} of {context.steps.text}" if context.steps.marked else "the trace"
     return (
-        f"{format_count(len(rows), 'call')}, {freeing:,} of which free memory, in {where}; the host "
-        f"spent {context.us_text(context.steps.us_per_step(held))} in them"
+        f"{format_count(len(rows), 'call')}, {freeing:,} of which free memory, in {where}; the "
+        f"host spent {context.us_text(context.steps.us_per_step(held))} in them"
     )
 
 
