@@ -108,7 +108,7 @@ def test_memory_is_that_of_the_device_that_ran() -> None:
 
 
 def test_a_larger_batch_is_no_remedy_for_loading_or_first_use() -> None:
-    for name in ("tracelens_h100_owlv2", "tracelens_mi300_timesformer", "tracelens_mi300_norm"):
+    for name in ("tracelens_h100_owlv2", "tracelens_mi300_timesformer"):
         assert "memory-near-limit-or-idle" not in rules_on(name)
 
 

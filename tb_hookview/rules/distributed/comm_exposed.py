@@ -46,6 +46,13 @@ _SHARDS = (
     "set_modules_to_forward_prefetch), shard larger units, or shard within a node only. Give each "
     "rank a larger batch. Check links and topology."
 )
+_DEPENDENT = (
+    "If what is gathered and scattered are activations, between operators that depend on each "
+    "other (tensor or sequence parallelism): keep such a group within one node, on the "
+    "fastest links, make it smaller, and overlap pieces of the products with their transfer "
+    "(torch._inductor.config._micro_pipeline_tp, Transformer Engine's userbuffers). If they are "
+    "shards of parameters (FSDP, ZeRO): prefetch the next ones."
+)
 _AHEAD = (
     "Exchange the next batch's indices while this batch computes (torchrec: "
     "TrainPipelineSparseDist). "
@@ -135,7 +142,9 @@ def _fix(context: Context, collective: str) -> str:
         return "" if has_ddp(context) else _BUCKETS + _LESS
     if collective == "all-to-all":
         return _EXCHANGE if context.any_name(_is_pipelined) else _AHEAD + _EXCHANGE
-    return _SHARDS if collective in ("all-gather", "reduce-scatter") else ""
+    if collective in ("all-gather", "reduce-scatter"):
+        return _SHARDS if context.any_name(_is_of_fsdp) else _DEPENDENT
+    return ""
 
 
 def _volume(context: Context) -> str:
@@ -145,6 +154,10 @@ def _volume(context: Context) -> str:
         return ""
     messages = format_count(len(rows), "message")
     return f"; {format_bytes(size.sum() / len(context.steps))}{context.each}, {messages} in all"
+
+
+def _is_of_fsdp(name: str) -> bool:
+    return name.startswith(("FSDP::", "fsdp::")) or "FullyShardedDataParallel" in name
 
 
 def _is_pipelined(name: str) -> bool:

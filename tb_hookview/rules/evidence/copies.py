@@ -82,13 +82,12 @@ def syncs_for(context: Context, copies: Bool) -> Bool:
 
 
 def blocking(context: Context) -> Bool:
-    """Syncs for a copy that blocks, or that a synchronize follows."""
+    """Syncs for a copy that blocks, or that a synchronize follows; all syncs of such a copy."""
     syncs, analysis = context.syncs, context.analysis
     launch = lookup(analysis.device_events.launch, syncs.copy)
     synchronized = syncs.end > lookup(context.call_tree.end, launch)
-    return np.asarray(
-        (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
-    )
+    blocks = (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
+    return np.asarray((launch >= 0) & isin(syncs.copy, unique(syncs.copy[blocks])))
 
 
 def exposed(context: Context, copies: DeviceEventIndex) -> Nanoseconds:

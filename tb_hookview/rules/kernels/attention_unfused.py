@@ -32,7 +32,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="aten::softmax",
         module=module,
-        everywhere=module is None,
+        everywhere=module < 0,
         evidence=f"{format_count(len(found), 'time')} in {context.steps.text} a product, a "
         f"softmax and a product in a row{_sizes(context, found)}, {context.us_text(whole)}: "
         f"{format_us(multiplying)} in the products{_misaligned(context, events)}, "

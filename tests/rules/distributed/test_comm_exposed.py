@@ -98,7 +98,8 @@ def test_steps_that_differ(tmp_path: Path) -> None:
             "next batch",
             id="embeddings",
         ),
-        pytest.param(GATHER, [], "Prefetch", id="shards"),
+        pytest.param(GATHER, ["FSDP::pre_forward"], "Prefetch the next shards (FSDP", id="shards"),
+        pytest.param(GATHER, [], "If what is gathered and scattered are activations", id="parts"),
     ],
 )
 def test_the_remedy_is_that_of_the_collective(
