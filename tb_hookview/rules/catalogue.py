@@ -57,6 +57,7 @@ from tb_hookview.rules.kernels import (
 from tb_hookview.rules.memory import (
     allocator_malloc_free_in_step,
     gradients_kept,
+    graph_without_backward,
     memory_fragmentation,
     memory_growth,
     memory_near_limit_or_idle,
@@ -123,6 +124,7 @@ RULES: tuple[Rule, ...] = (
     memory_fragmentation.RULE,
     memory_peak.RULE,
     gradients_kept.RULE,
+    graph_without_backward.RULE,
     # host
     kernel_first_use.RULE,
     # kernels, optimizer, precision, compile, distributed
