@@ -16,7 +16,13 @@ from tb_hookview.formats import format_share
 from tb_hookview.loading import load
 from tb_hookview.markers import encode
 from tb_hookview.report.build import build_report
-from tb_hookview.report.tables.warnings import FAILED, HIGH_NOTICES, NEVER, WORDS
+from tb_hookview.report.tables.warnings import (
+    CONTRADICTED,
+    FAILED,
+    HIGH_NOTICES,
+    NEVER,
+    WORDS,
+)
 from tb_hookview.schema import TraceWarning
 from tb_hookview.trace.source.damage import MESSAGES
 
