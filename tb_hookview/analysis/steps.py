@@ -41,6 +41,8 @@ class Steps(Struct, frozen=True):
     step, in which nothing is launched. A lone step counts if the host launched in it. In a trace of
     a device alone, its events count in place of launches.
     """
+    left_out: Nanoseconds
+    """Time at the ends of each mark that is the recording's; see `step_bounds.py`."""
     warm_up: int = -1
     """The first step in which the host launched, where it launched in others too; -1 for none."""
 
@@ -75,14 +77,21 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
         window = np.array([bounds], np.int64)
-        return Steps(("whole trace",), window, np.array([-1]), *_counted(window, launched))
+        return _steps(("whole trace",), window, np.array([-1]), launched)
     start = events.start[rows]
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
     window = np.stack([start, end], axis=1)
     names = tuple(trace.strings[name] for name in events.name[rows])
     thread = events.thread[rows].astype(np.int64)
-    return Steps(names, window, thread, *_counted(window, launched))
+    return _steps(names, window, thread, launched)
+
+
+def _steps(
+    names: tuple[str, ...], window: Intervals, thread: ThreadIndex, launched: Nanoseconds
+) -> Steps:
+    counted, warm_up = _counted(window, launched)
+    return Steps(names, window, thread, counted, np.zeros(len(window), np.int64), warm_up)
 
 
 def _at(window: Intervals, time: Nanoseconds) -> StepIndex:

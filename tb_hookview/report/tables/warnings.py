@@ -46,6 +46,12 @@ WORDS: dict[str, Words] = {
         "syncs that return before the work ends that they waited for, by up to {time}: the clocks "
         "of host and device differ; idle time and its causes are wrong by as much"
     ),
+    "left-out-of-steps": Words(
+        "steps with time of the recording at their ends, {time} in all: a synchronize for work "
+        "from before it, the profiler's own as it stops, or the end of the last step, in which "
+        "nothing is recorded; left out of steps, means and replays",
+        NEVER,
+    ),
     "impossible-length": Words(
         "device events of up to {time}, longer than the rest of the trace: no device time, share "
         "or idle time that they are in is right"
