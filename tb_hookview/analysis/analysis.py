@@ -138,7 +138,14 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def gaps(self) -> Gaps:
         """Idle time of the devices, attributed to its causes."""
-        return find_gaps(self.timing, self.call_times, self.syncs, self.kernel_loads, self.bounds)
+        return find_gaps(
+            self.timing,
+            self.call_times,
+            self.syncs,
+            self.kernel_loads,
+            self.bounds,
+            self.steps.window,
+        )
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:

@@ -31,7 +31,7 @@ _LONGER = 10
 """Multiple of the longest such time of any other step from which on it is the profiler's."""
 _OTHERS = 2
 """Number of other steps that it takes to tell."""
-_REMARKABLE = 0.001
+_REMARKABLE = 0.01
 """Share of the marks from which on it is worth a remark."""
 _AT_WORK = (int(EventCategory.OPERATOR), int(EventCategory.RUNTIME))
 
@@ -42,14 +42,13 @@ def of_program(steps: Steps, host: HostRows, device_events: DeviceEvents, syncs:
     window = _before_stop(window, host, device_events, syncs, marked=steps.marked)
     if steps.marked:
         window = _without_silence(window, host, syncs)
-    whole, left = (bounds[:, 1] - bounds[:, 0] for bounds in (steps.window, window))
-    return msgspec.structs.replace(steps, window=window, left_out=whole - left)
+    return msgspec.structs.replace(steps, window=window)
 
 
 def step_faults(steps: Steps) -> tuple[Fault, ...]:
     """What was left out, as a remark about the trace."""
     shorter, time = np.flatnonzero(steps.left_out), int(steps.left_out.sum())
-    marked = (steps.window[shorter, 1] - steps.window[shorter, 0]).sum() + time
+    marked = (steps.mark[shorter, 1] - steps.mark[shorter, 0]).sum()
     if not time or time < _REMARKABLE * marked:
         return ()
     return (Fault("left-out-of-steps", len(shorter), time=time),)

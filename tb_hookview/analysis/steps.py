@@ -41,8 +41,8 @@ class Steps(Struct, frozen=True):
     step, in which nothing is launched. A lone step counts if the host launched in it. In a trace of
     a device alone, its events count in place of launches.
     """
-    left_out: Nanoseconds
-    """Time at the ends of each mark that is the recording's; see `step_bounds.py`."""
+    mark: Intervals
+    """Start and end of each as marked, with what is the recording's; see `step_bounds.py`."""
     warm_up: int = -1
     """The first step in which the host launched, where it launched in others too; -1 for none."""
 
@@ -50,6 +50,12 @@ class Steps(Struct, frozen=True):
     def marked(self) -> bool:
         """Whether the trace marks steps; else its one step is the whole trace."""
         return bool((self.thread >= 0).any())
+
+    @property
+    def left_out(self) -> Nanoseconds:
+        """Time at the ends of each mark that is no part of the step."""
+        bounds = self.mark - self.window
+        return np.asarray(bounds[:, 1] - bounds[:, 0])
 
     @property
     def worked(self) -> Intervals:
@@ -91,7 +97,7 @@ def _steps(
     names: tuple[str, ...], window: Intervals, thread: ThreadIndex, launched: Nanoseconds
 ) -> Steps:
     counted, warm_up = _counted(window, launched)
-    return Steps(names, window, thread, counted, np.zeros(len(window), np.int64), warm_up)
+    return Steps(names, window, thread, counted, window, warm_up)
 
 
 def _at(window: Intervals, time: Nanoseconds) -> StepIndex:

@@ -88,6 +88,7 @@ from tb_hookview.rules.sync import (
 
 RULES: tuple[Rule, ...] = (
     debug_apis_on.RULE,
+    allocator_malloc_free_in_step.RULE,
     sync_gather_backward_deterministic.RULE,
     sync_optimizer_scalar_state.RULE,
     sync_grad_scaler.RULE,
@@ -113,7 +114,6 @@ RULES: tuple[Rule, ...] = (
     pin_memory_inline.RULE,
     sync_in_operator.RULE,
     # memory
-    allocator_malloc_free_in_step.RULE,
     recompute_overhead.RULE,
     out_of_memory.RULE,
     memory_growth.RULE,

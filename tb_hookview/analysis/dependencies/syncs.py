@@ -56,10 +56,8 @@ def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTi
         from_end=True,
     )
     bound = unique(sync)
-    own = np.zeros(len(syncs), np.int64)
-    mine = syncs.of_call >= 0
-    np.add.at(own, syncs.of_call[mine], call.own[mine])
-    return SyncEdges([edges], points.sync_end[bound], own[points.events.sync[bound]])
+    own = (syncs.duration - syncs.waited - syncs.transfer)[points.events.sync[bound]]
+    return SyncEdges([edges], points.sync_end[bound], np.maximum(own, 0))
 
 
 def _usual(back: Nanoseconds, name: StringIndex, waited: Bool) -> Nanoseconds:

@@ -42,6 +42,7 @@ from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
     EventRow,
+    Intervals,
     Nanoseconds,
     SyncIndex,
     ThreadIndex,
@@ -71,8 +72,9 @@ def find_gaps(
     syncs: Syncs,
     loads: KernelLoads,
     hull: tuple[int, int],
+    steps: Intervals,
 ) -> Gaps:
-    """Find the causes of idle time between `hull` (start, end; nanoseconds).
+    """Find the causes of idle time between `hull` (start, end; nanoseconds), cut at `steps`.
 
     Devices without a device event have no gaps.
     """
@@ -81,7 +83,7 @@ def find_gaps(
     for device, busy in device_events.busy.items():
         rows = np.flatnonzero(device_events.device == device)
         gaps = intervals.complement(busy, np.array([hull], np.int64))
-        pieces = cut(gaps, _claims(timing, rows, gaps, common))
+        pieces = cut(gaps, _claims(timing, rows, gaps, common), unique(steps.ravel()))
         place = np.searchsorted(device_events.start[rows], pieces.end)
         following = np.where(place < len(rows), rows[np.minimum(place, len(rows) - 1)], -1)
         found.append((np.full(len(place), device, np.int64), following, pieces))

@@ -21,7 +21,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
     DeviceNumber,
@@ -132,7 +132,7 @@ class Pieces(NamedTuple):
     source: Int
 
 
-def cut(idle: TimeSet, claims: Sequence[Claims]) -> Pieces:
+def cut(idle: TimeSet, claims: Sequence[Claims], steps: Nanoseconds) -> Pieces:
     """Give every moment of idle time the cause of the first claim that holds it.
 
     Of claims of one cause that overlap, the source is that of the one that reaches furthest among
@@ -141,8 +141,14 @@ def cut(idle: TimeSet, claims: Sequence[Claims]) -> Pieces:
     Args:
         idle: gaps of one device.
         claims: first claim first.
+        steps: bounds of steps, so that each piece lies in one, or in none.
     """
-    bounds = [idle.ravel(), *(claim.start for claim in claims), *(claim.end for claim in claims)]
+    bounds = [
+        idle.ravel(),
+        steps,
+        *(claim.start for claim in claims),
+        *(claim.end for claim in claims),
+    ]
     edge = np.sort(np.concatenate(bounds))
     start, end = edge[:-1], edge[1:]
     inside = (start < end) & (_holder(idle[:, 0], idle[:, 1], start) >= 0)
@@ -155,7 +161,7 @@ def cut(idle: TimeSet, claims: Sequence[Claims]) -> Pieces:
         held = holder >= 0
         cause[held] = claim.cause
         source[held] = claim.source[order][holder[held]]
-    return _joined(Pieces(start, end, cause, source))
+    return _joined(Pieces(start, end, cause, source), steps)
 
 
 def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
@@ -173,12 +179,13 @@ def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
     return np.where(holds, furthest[place], -1)
 
 
-def _joined(pieces: Pieces) -> Pieces:
-    """Join pieces that touch and have one cause and source."""
+def _joined(pieces: Pieces, steps: Nanoseconds) -> Pieces:
+    """Join pieces of one step that touch and have one cause and source."""
     start, end, cause, source = pieces
     if not len(start):
         return pieces
     like = (cause[1:] == cause[:-1]) & (source[1:] == source[:-1]) & (start[1:] == end[:-1])
+    like &= ~isin(start[1:], steps)
     opens = np.concatenate([[True], ~like])
     closes = np.concatenate([~like, [True]])
     return Pieces(start[opens], end[closes], cause[opens], source[opens])

@@ -9,8 +9,8 @@ import numpy as np
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import TreeRow
+from tb_hookview.arrays.joins import union, unique
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
@@ -32,6 +32,10 @@ _FULL = (
 _LATENT = "the device did not idle after it in this trace, but cudaFree waits for the whole device"
 
 
+def _explains(context: Context) -> Bool:
+    return np.asarray(context.analysis.calls[context.syncs.row] == Call.ALLOCATE)
+
+
 def _find(context: Context) -> Iterator[Occurrence]:
     if not context.steps.marked:
         return
@@ -46,13 +50,15 @@ def _find(context: Context) -> Iterator[Occurrence]:
         mine = rows[members]
         chosen = np.zeros(len(context.call_tree), bool)
         chosen[mine] = True
+        syncs = np.flatnonzero(chosen[context.syncs.row])
         yield Occurrence(
             place=place,
             module=module,
             evidence=_evidence(context, mine),
             fix=_fix(context, mine),
             count=len(mine),
-            gaps=context.gaps.at(chosen, Cause.ALLOCATOR),
+            syncs=syncs,
+            gaps=union(context.gaps.at(chosen, Cause.ALLOCATOR), context.gaps.of_syncs(syncs)),
             examples=context.call_tree.start[mine],
             latent=_LATENT,
         )
@@ -103,5 +109,6 @@ RULE = Rule(
     "expandable segments) on a thread that launches kernels, in a marked step after the first.",
     fix=f"{_EMPTIED} {_SHAPES} {_FULL}",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
+    explains=_explains,
     find=_find,
 )
