@@ -144,7 +144,7 @@ class Analysis(Struct, frozen=True, dict=True):
             self.syncs,
             self.kernel_loads,
             self.bounds,
-            self.steps.window,
+            int(self.steps.window[0, 0]),
         )
 
     @cached_property

@@ -42,7 +42,6 @@ from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
     EventRow,
-    Intervals,
     Nanoseconds,
     SyncIndex,
     ThreadIndex,
@@ -72,10 +71,11 @@ def find_gaps(
     syncs: Syncs,
     loads: KernelLoads,
     hull: tuple[int, int],
-    steps: Intervals,
+    since: int,
 ) -> Gaps:
-    """Find the causes of idle time between `hull` (start, end; nanoseconds), cut at `steps`.
+    """Find the causes of idle time between `hull` (start, end; nanoseconds).
 
+    Gaps are cut at `since`, where the first step starts: what was before it is no cost of it.
     Devices without a device event have no gaps.
     """
     device_events, found = timing.device_events, []
@@ -83,7 +83,7 @@ def find_gaps(
     for device, busy in device_events.busy.items():
         rows = np.flatnonzero(device_events.device == device)
         gaps = intervals.complement(busy, np.array([hull], np.int64))
-        pieces = cut(gaps, _claims(timing, rows, gaps, common), unique(steps.ravel()))
+        pieces = cut(gaps, _claims(timing, rows, gaps, common), since)
         place = np.searchsorted(device_events.start[rows], pieces.end)
         following = np.where(place < len(rows), rows[np.minimum(place, len(rows) - 1)], -1)
         found.append((np.full(len(place), device, np.int64), following, pieces))
