@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.consistency.clocks import LARGEST_SKEW_NS
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.arrays.units import to_us
@@ -40,11 +41,12 @@ WORDS: dict[str, Words] = {
     ),
     "before-launch": Words(
         "device events that begin before the call that launched them, by up to {time}: the clocks "
-        "of host and device differ; idle time and its causes are wrong by as much"
+        "of host and device differ; waits, idle time and its causes are off by as much"
     ),
     "after-sync": Words(
         "syncs that return before the work ends that they waited for, by up to {time}: the clocks "
-        "of host and device differ; idle time and its causes are wrong by as much"
+        "of host and device differ; waits, idle time and its causes are off by as much, and a wait "
+        f"for work that ends over {LARGEST_SKEW_NS // 1000} us after it is not seen"
     ),
     "left-out-of-steps": Words(
         "steps with time of the recording at their ends, {time} in all: a synchronize for work "

@@ -1,0 +1,114 @@
+"""How the time of calls divides, by loops over the rows of the file: nothing of the analyzer's.
+
+For one device and the names of CUDA and HIP.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+_CALLS = ("cuda_runtime", "cuda_driver", "runtime")
+_AT_ONCE = 50.0
+_LATE = 10.0
+"""Microseconds by which clocks of these traces may differ."""
+
+
+class Row(NamedTuple):
+    """A call of the host or an event of the device; times in microseconds."""
+
+    name: str
+    category: str
+    start: float
+    end: float
+    lane: str
+    correlation: int
+
+
+class Division(NamedTuple):
+    """A call that waited, or that a copy held."""
+
+    call: Row
+    waited: float
+    transfer: float
+
+
+def read(path: Path) -> tuple[list[Row], list[Row]]:
+    """Calls of the runtime, and device events, by start."""
+    with gzip.open(path, "rt", errors="replace") as file:
+        root = json.loads(file.read().replace(": N/A", ": null"), strict=False)
+    calls, works = [], []
+    for event in root if isinstance(root, list) else root["traceEvents"]:
+        category = str(event.get("cat", "")).lower()
+        category = {"memcpy": "gpu_memcpy", "memset": "gpu_memset"}.get(category, category)
+        if event.get("ph") != "X" or category not in (*_DEVICE, *_CALLS):
+            continue
+        row = _row(event, category)
+        (works if category in _DEVICE else calls).append(row)
+    return sorted(calls, key=lambda row: row.start), sorted(works, key=lambda row: row.start)
+
+
+def _row(event: dict[str, Any], category: str) -> Row:
+    arguments, start = event.get("args", {}), float(event["ts"])
+    lane = f"{event['pid']}/{arguments.get('stream', event['tid'])}"
+    end = start + float(event["dur"])
+    return Row(event["name"], category, start, end, lane, int(arguments.get("correlation", -1)))
+
+
+def divisions(path: Path) -> list[Division]:
+    """Division of every call that waited or that a copy held."""
+    calls, works = read(path)
+    launched = {call.correlation: call.start for call in calls}
+    streams: defaultdict[str, list[Row]] = defaultdict(list)
+    for work in works:
+        streams[work.lane].append(work)
+    found = []
+    for call in calls:
+        copy = _copy_of(call, works) if "Memcpy" in call.name else None
+        if copy is not None and _held(call, copy):
+            found.append(_of_copy(call, copy, streams[copy.lane]))
+        elif "Synchronize" in call.name or call.name == "hipFree":
+            found.append(Division(call, _waited(call, streams, launched), 0.0))
+    return found
+
+
+def _copy_of(call: Row, works: list[Row]) -> Row | None:
+    mine = [work for work in works if work.correlation == call.correlation]
+    return next((work for work in mine if work.category == "gpu_memcpy"), None)
+
+
+def _held(call: Row, copy: Row) -> bool:
+    if "Async" not in call.name or "Device -> Pageable" in copy.name:
+        return True
+    if "Pageable" not in copy.name and "Host" not in copy.name:
+        return False
+    return call.end >= copy.start and 2 * (call.end - copy.start) >= copy.end - copy.start
+
+
+def _of_copy(call: Row, copy: Row, stream: list[Row]) -> Division:
+    place = stream.index(copy)
+    waited = 0.0
+    if place:
+        ahead = stream[place - 1].end
+        before = max(min(ahead, call.end) - call.start, 0.0)
+        if copy.start - ahead <= max(_AT_ONCE, before):
+            waited = before
+    begins = max(copy.start, call.start + waited)
+    return Division(call, waited, max(min(copy.end, call.end) - begins, 0.0))
+
+
+def _waited(call: Row, streams: dict[str, list[Row]], launched: dict[int, float]) -> float:
+    """Time until the last stream of which all earlier work had ended as the call returned."""
+    ends = [call.start]
+    for stream in streams.values():
+        earlier = [work for work in stream if launched.get(work.correlation, -1.0) < call.start]
+        if "Event" in call.name:
+            earlier = [work for work in earlier if work.end <= call.end + _LATE]
+        last = max((work.end for work in earlier), default=call.start)
+        if last <= call.end + _LATE:
+            ends.append(last)
+    return min(max(ends), call.end) - call.start
