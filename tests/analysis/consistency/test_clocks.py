@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import gallery
 import pytest
 import shared_traces
 from support.faults import cuda_sync, faults, on_device
 
 from tb_hookview.analysis.analysis import analyze_trace
-from tb_hookview.arrays.nesting import ROUNDING_NS
-from tb_hookview.loading import load
 from tb_hookview.trace import read_trace
 from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
-
-SKEWED = {"tracelens_mi300_qwen.json.gz": 8_066, "tracelens_mi300_owlv2.json.gz": 1_277}
-"""Nanoseconds by which clocks of real traces differ."""
 
 
 def test_an_event_that_begins_before_its_launch(tmp_path: Path) -> None:
@@ -106,14 +100,6 @@ def test_an_hour_without_an_event(tmp_path: Path, hours: float, count: int) -> N
     later = on_device("k", round(hours * 3600e6), 5)
     found = faults(tmp_path, "main ops [aten::mm   ]", later).get("clock-jump")
     assert (found.count if found else 0) == count
-
-
-@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
-def test_clocks_of_real_traces_agree(path: Path) -> None:
-    analysis = load(path)
-    assert "clock-jump" not in {fault.code for fault in analysis.faults}
-    assert analysis.clocks.skew == SKEWED.get(path.name, ROUNDING_NS)
-    assert (len(analysis.clocks.faults()) > 0) == (path.name in SKEWED)
 
 
 @pytest.mark.parametrize("shift", [-40_000, 40_000])
