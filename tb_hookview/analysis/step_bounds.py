@@ -57,10 +57,10 @@ def step_faults(steps: Steps) -> tuple[Fault, ...]:
 def _after_start(
     window: Intervals, host: HostRows, device_events: DeviceEvents, syncs: Syncs
 ) -> Intervals:
-    """Windows from the end of the synchronize as the recording starts."""
+    """Windows from the end of a synchronize that waits for work from before the recording."""
     before = (syncs.blocking_event >= 0) & (lookup(device_events.launch, syncs.blocking_event) < 0)
     later = window.copy()
-    for sync in np.flatnonzero(syncs.at_start & (syncs.by_profiler | before)).tolist():
+    for sync in np.flatnonzero(syncs.at_start & before).tolist():
         inside = (window[:, 0] <= syncs.start[sync]) & (syncs.end[sync] < window[:, 1])
         inside &= ~_launched(host, device_events, window[:, 0], syncs.end[sync])
         later[inside, 0] = syncs.end[sync]

@@ -6,7 +6,6 @@ with a synchronize, in the same operator and with no other call between: these t
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 import numpy as np
@@ -29,9 +28,6 @@ from tb_hookview.arrays.types import (
     TreeRow,
 )
 from tb_hookview.trace import EventCategory
-
-_FRAMES = re.compile(r"synchronize|torch/.*profiler")
-"""Python frames that tell whose a synchronize is."""
 
 
 class Syncs(Struct, frozen=True, dict=True):
@@ -166,12 +162,23 @@ def _at_ends(host: HostRows, row: TreeRow, operator: TreeRow) -> tuple[Bool, Boo
     return starts, stops
 
 
+def shows_who_synchronizes(frame: str) -> bool:
+    """Whether a Python frame of this name is a synchronize, or of torch's profiler."""
+    return "synchronize" in frame or _is_profiler(frame)
+
+
+def _is_profiler(frame: str) -> bool:
+    return "profiler" in frame and "torch/" in frame
+
+
 def _called_by_program(host: HostRows, row: TreeRow) -> Bool:
     """Whether Python frames show that the program itself synchronized in each call."""
     events, tree, texts = host.trace.events, host.call_tree, host.trace.strings
     frames = np.flatnonzero(events.kind == EventCategory.PYTHON)
     names = unique(events.name[frames]).tolist() if len(row) else []
-    frames = frames[isin(events.name[frames], [n for n in names if _FRAMES.search(texts[n])])]
+    frames = frames[
+        isin(events.name[frames], [n for n in names if shows_who_synchronizes(texts[n])])
+    ]
     result = np.zeros(len(row), bool)
     for number, call in enumerate(row.tolist() if len(frames) else ()):
         around = events.thread[frames] == tree.thread[call]
@@ -180,7 +187,7 @@ def _called_by_program(host: HostRows, row: TreeRow) -> Bool:
         )
         found = [texts[name] for name in events.name[frames[around]].tolist()]
         result[number] = any("synchronize" in name for name in found)
-        result[number] &= not any("torch/" in name and "profiler" in name for name in found)
+        result[number] &= not any(map(_is_profiler, found))
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import compress
 
 import numpy as np
@@ -11,11 +12,11 @@ from tb_hookview.trace.format.events import Event
 from tb_hookview.trace.format.vocabulary import PYTHON_CATEGORY
 
 
-def without_functions(complete: list[Event], prefix: str) -> list[Event]:
+def without_functions(complete: list[Event], wanted: Callable[[str], bool]) -> list[Event]:
     """Leave out rows of Python functions, but for two sorts.
 
-    Those whose name begins with `prefix` are read, and those that may be the first to begin or the
-    last to end of all rows, since the bounds of the trace depend on them.
+    Those of a wanted name are read, and those that may be the first to begin or the last to end of
+    all rows, since the bounds of the trace depend on them.
     """
     functions = [event for event in complete if event.cat == PYTHON_CATEGORY]
     start = np.fromiter([event.ts for event in functions], np.float64, len(functions))
@@ -30,5 +31,5 @@ def without_functions(complete: list[Event], prefix: str) -> list[Event]:
     return [
         event
         for event in complete
-        if event.cat != PYTHON_CATEGORY or event.name.startswith(prefix) or id(event) in ends
+        if event.cat != PYTHON_CATEGORY or wanted(event.name) or id(event) in ends
     ]
