@@ -35,7 +35,7 @@ def training() -> Path:
 @pytest.fixture
 def memory(training: Path) -> Iterator[Any]:
     """fsspec's file system in memory, empty."""
-    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    fsspec = pytest.importorskip("fsspec", reason="needs fsspec: pip install fsspec")
     files = fsspec.filesystem("memory")
     _empty(files)
     yield files

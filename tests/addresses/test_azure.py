@@ -21,9 +21,9 @@ from ranks.traces import Spell, write_run
 import tb_hookview as hookview
 from tb_hookview.errors import TraceError
 
-adlfs = pytest.importorskip("adlfs", reason="adlfs is not installed; make addresses runs these")
+adlfs = pytest.importorskip("adlfs", reason="needs adlfs: make addresses")
 AZURITE = shutil.which("azurite-blob")
-pytestmark = pytest.mark.skipif(AZURITE is None, reason="no azurite; make addresses installs it")
+pytestmark = pytest.mark.skipif(AZURITE is None, reason="needs azurite: make addresses")
 
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="

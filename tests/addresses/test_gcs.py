@@ -25,9 +25,9 @@ from tb_hookview.errors import TraceError
 
 # gcsfs asks for the kind of a bucket by gRPC, which no emulator answers: it would wait for ever
 os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"
-gcsfs = pytest.importorskip("gcsfs", reason="gcsfs is not installed; make addresses runs these")
+gcsfs = pytest.importorskip("gcsfs", reason="needs gcsfs: make addresses")
 emulator = pytest.importorskip(
-    "gcp_storage_emulator.server", reason="no emulator of Google's buckets; see make addresses"
+    "gcp_storage_emulator.server", reason="needs an emulator of Google's buckets: make addresses"
 )
 LONGEST_S = 120
 """What waits longer for an answer waits for ever."""

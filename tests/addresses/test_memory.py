@@ -212,7 +212,7 @@ def test_a_missing_package_is_named(
 ) -> None:
     for package in ("s3fs", "gcsfs", "adlfs"):
         monkeypatch.setitem(__import__("sys").modules, package, None)
-    registry = pytest.importorskip("fsspec.registry", reason="fsspec is not installed")
+    registry = pytest.importorskip("fsspec.registry", reason="needs fsspec: pip install fsspec")
     # as if no test before had loaded it
     monkeypatch.delitem(registry._registry, address.partition(":")[0], raising=False)
     with pytest.raises(TraceError, match=rf"pip install 'tb-hookview\[{extra}\]'"):

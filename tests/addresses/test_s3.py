@@ -30,8 +30,8 @@ from tb_hookview.trace import read_trace, trace_file
 from tb_hookview.trace.source import remote
 from tb_hookview.trace.source.discovery import find_runs
 
-pytest.importorskip("s3fs", reason="s3fs is not installed; make addresses runs these tests")
-moto = pytest.importorskip("moto.server", reason="moto is not; make addresses runs these tests")
+pytest.importorskip("s3fs", reason="needs s3fs: make addresses")
+moto = pytest.importorskip("moto.server", reason="needs moto: make addresses")
 
 BUCKET = "s3://traces"
 

@@ -219,7 +219,7 @@ def check_everything(case: Case) -> None:
 
 @pytest.mark.slow
 def test_a_fresh_recording_with_checkpoints(tmp_path: Path, perfetto: Export) -> None:
-    torch = pytest.importorskip("torch", reason="recording needs torch")
+    torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
     from torch.utils.checkpoint import checkpoint
 
     class Net(torch.nn.Module):  # type: ignore[misc, name-defined]

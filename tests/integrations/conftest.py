@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="the recorder is for torch")
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 
 from integrations import documented  # noqa: E402
 

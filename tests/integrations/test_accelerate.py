@@ -11,7 +11,7 @@ from support.recording import hooks_below, only_trace, only_trace_path
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-pytest.importorskip("accelerate", reason="accelerate is not installed")
+pytest.importorskip("accelerate", reason="needs accelerate: make setup")
 
 
 def test_the_documented_code_runs(run_documented):

@@ -24,7 +24,7 @@ from tb_hookview.errors import UsageError
 if importlib.util.find_spec("torchvision"):
     torchvision_ops.declare()  # torchmetrics, which Lightning imports, imports it
 PACKAGES = [
-    pytest.importorskip(name, reason=f"{name} is not installed")
+    pytest.importorskip(name, reason=f"needs {name}: pip install {name}")
     for name in ("lightning.pytorch", "pytorch_lightning")
 ]
 from tb_hookview.integrations.lightning import HookviewCallback  # noqa: E402

@@ -19,8 +19,8 @@ import tb_hookview as hookview
 
 if importlib.util.find_spec("torchvision"):
     torchvision_ops.declare()  # transformers imports it
-transformers = pytest.importorskip("transformers", reason="it needs Python 3.11 or newer")
-pytest.importorskip("accelerate", reason="the Trainer needs it")
+transformers = pytest.importorskip("transformers", reason="needs transformers, Python 3.11")
+pytest.importorskip("accelerate", reason="needs accelerate: make setup")
 from tb_hookview.integrations.transformers import HookviewCallback  # noqa: E402
 
 TWO_STEPS = schedule(wait=1, warmup=1, active=2, repeat=1)

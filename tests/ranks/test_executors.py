@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -20,7 +19,7 @@ from ranks.traces import Spell, write_run
 from tb_hookview import UsageError, analyze_run
 from tb_hookview.cli.ranks import ranks
 
-distributed = pytest.importorskip("distributed", reason="dask is not installed")
+distributed = pytest.importorskip("distributed", reason="needs dask: pip install distributed")
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
@@ -89,13 +88,16 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path) -> None:
         analyze_run(tmp_path, f"dask:{cluster.scheduler_address}", progress=close)
 
 
-@pytest.mark.skipif(shutil.which("mpiexec") is None, reason="no MPI is installed (no mpiexec)")
+MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.skipif(MPIEXEC is None, reason="needs an MPI: pip install mpich mpi4py")
 def test_two_processes_of_mpi_answer_as_this_machine_does(tmp_path: Path) -> None:
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    pytest.importorskip("mpi4py", reason="needs mpi4py: pip install mpi4py")
     write_run(tmp_path, SPELLS)
     script = tmp_path / "hookview.py"
     script.write_text('from tb_hookview.cli import main\nif __name__ == "__main__":\n    main()\n')
-    command = ["mpiexec", "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
+    command = [MPIEXEC, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
     arguments = ["ranks", str(tmp_path), "--json", "--executor", "mpi"]
     done = subprocess.run(
         [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
@@ -104,8 +106,7 @@ def test_two_processes_of_mpi_answer_as_this_machine_does(tmp_path: Path) -> Non
     assert done.stdout.strip() == analyze_run(tmp_path, "processes:1").to_json()
 
 
-def test_mpi_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    if find_spec("mpi4py"):
-        pytest.skip("mpi4py is installed")
+def test_mpi_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py.futures", None)
     with pytest.raises(UsageError, match="mpi4py cannot be used"):
         analyze_run(write_run(tmp_path, SPELLS), "mpi")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="the recorder is for torch")
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 
 from support import torchvision_ops  # noqa: E402
 from support.recording import hooks_on  # noqa: E402
@@ -47,7 +47,7 @@ def nothing_left_over(
 @pytest.fixture
 def timm_vit() -> nn.Module:
     torchvision_ops.declare()
-    timm = pytest.importorskip("timm", reason="timm is not installed")
+    timm = pytest.importorskip("timm", reason="needs timm: make setup")
     transformer = timm.models.vision_transformer.VisionTransformer
     return transformer(
         img_size=64,

@@ -25,7 +25,7 @@ pytestmark = [
     ),
     pytest.mark.skipif(
         importlib.util.find_spec("triton") is None,
-        reason="no triton; to generate code for a GPU: pip install triton (700 MB)",
+        reason="needs triton: pip install triton (1 GB)",
     ),
 ]
 CASES = ("user kernels", "combo kernels", "templates", "nested regions", "SGD", "Adam")

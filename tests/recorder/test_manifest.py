@@ -66,7 +66,7 @@ def test_it_says_where_the_parameters_are():
     hookview.unwrap(model)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_it_names_the_accelerator():
     model = hookview.wrap(nn.Linear(2, 2, device="cuda"))
     name = torch.cuda.get_device_name(0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch", reason="the samples are recorded with torch")
+pytest.importorskip("torch", reason="needs torch: pip install torch")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
 

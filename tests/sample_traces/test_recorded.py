@@ -18,7 +18,7 @@ LARGE = 0.1
 """Part of the step that a gain must be for the measurements to say it with certainty."""
 
 pytestmark = pytest.mark.skipif(
-    not VERDICTS, reason="nothing recorded on a GPU is in sample_traces/gpu/ yet"
+    not VERDICTS, reason="no sample_traces/gpu/: on a GPU, python -m benchmarks.on_device"
 )
 each_verdict = pytest.mark.parametrize(
     "verdict", VERDICTS, ids=lambda verdict: f"{verdict.scenario}-{verdict.variant}"

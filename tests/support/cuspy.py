@@ -59,10 +59,11 @@ def write(
 
     Skips the test where torch has no such exporter, or what it imports is absent.
     """
-    pytest.importorskip("cupti.cupti", reason="needs cupti-python, as torch's exporter does")
     exporter = pytest.importorskip(
-        "torch.profiler._cuspy.trace", reason="this torch has no second exporter (Cuspy)"
+        "torch.profiler._cuspy.trace",
+        reason="Cuspy needs torch 2.15: make versions",
     )
+    pytest.importorskip("cupti.cupti", reason="needs cupti: pip install cupti-python")
     host = folder / "host.json"
     host.write_text(
         json.dumps(

@@ -21,7 +21,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.attribution import EVIDENCE
 from tb_hookview.loading import load
 
-torch = pytest.importorskip("torch", reason="recording needs torch")
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 from support import torchvision_ops  # noqa: E402  # needs torch
 
 
@@ -62,7 +62,7 @@ def is_gradient_mark(event: dict[str, Any]) -> bool:
 
 def test_a_vision_transformer_and_its_autocast(tmp_path: Path) -> None:
     torchvision_ops.declare()
-    timm = pytest.importorskip("timm", reason="the model of the original technique is timm's")
+    timm = pytest.importorskip("timm", reason="needs timm: make setup")
     model = timm.models.VisionTransformer(
         img_size=32, patch_size=8, embed_dim=48, depth=2, num_heads=3
     )
@@ -78,7 +78,7 @@ def test_a_vision_transformer_and_its_autocast(tmp_path: Path) -> None:
 
 def test_a_residual_network(tmp_path: Path) -> None:
     torchvision_ops.declare()
-    torchvision = pytest.importorskip("torchvision", reason="the in-place model is torchvision's")
+    torchvision = pytest.importorskip("torchvision", reason="needs torchvision: make setup")
     model, data = torchvision.models.resnet18(), torch.randn(1, 3, 64, 64)
     assert disagreements(model, lambda: model(data).sum().backward(), tmp_path) == []
 
