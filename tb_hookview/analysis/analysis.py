@@ -320,7 +320,7 @@ class Analysis(Struct, frozen=True, dict=True):
 def analyze_trace(trace: Trace) -> Analysis:
     """Attribute a trace that has been read."""
     event_role = roles(trace).astype(np.int64)
-    call_tree = _call_tree(trace, _nested_rows(trace, event_role))
+    call_tree, bounds = _call_tree(trace, _nested_rows(trace, event_role)), _bounds(trace)
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
     modules, module_calls = find_modules(host, nodes.forward_op)
@@ -335,9 +335,9 @@ def analyze_trace(trace: Trace) -> Analysis:
     clocks = clock_errors(host, device_events, calls)
     call_times = divide_calls(timing, clocks.skew)
     syncs = find_syncs(host, calls, call_times)
-    bounds = _bounds(trace)
     launches_known = _launches_known(host, module_calls, device_events)
-    activity = _activity(call_tree, device_events, known=launches_known)
+    launched_at = _activity(call_tree, device_events, known=launches_known)
+    steps = find_steps(trace, event_role, bounds, launched_at)
     return Analysis(
         host=host,
         bounds=bounds,
@@ -352,9 +352,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         device_attribution=placed[0],
         device_parts=placed[1],
         phases=phases,
-        steps=of_program(
-            find_steps(trace, event_role, bounds, activity), host, device_events, syncs
-        ),
+        steps=of_program(steps, host, device_events, syncs),
         call_times=call_times,
         syncs=syncs,
         clocks=clocks,

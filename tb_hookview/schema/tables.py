@@ -242,6 +242,7 @@ class RuntimeCall(Struct, frozen=True):
     name: str
     thread_id: int
     start_us: Us
+    """Start."""
     duration_us: Us
     """The sum of `waited_us`, `transfer_us` and `own_us`."""
     waited_us: Us
@@ -251,7 +252,7 @@ class RuntimeCall(Struct, frozen=True):
     """The part of the rest in which a copy ran that held the host: a synchronous one, or one of
     memory that is not pinned."""
     own_us: Us
-    """What is left."""
+    """What is left, calls within it included."""
     work: str
     """What that is: "launch", "load" (of kernels' code), "allocate" (or free), "synchronize"
     (calling and returning), "copy" (preparing, staging), "set", "order" (events and streams),

@@ -5,10 +5,7 @@ For one device and the names of CUDA and HIP.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import defaultdict
-from pathlib import Path
 from typing import Any, NamedTuple
 
 _DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -37,12 +34,10 @@ class Division(NamedTuple):
     transfer: float
 
 
-def read(path: Path) -> tuple[list[Row], list[Row]]:
+def read(events: list[Any]) -> tuple[list[Row], list[Row]]:
     """Calls of the runtime, and device events, by start."""
-    with gzip.open(path, "rt", errors="replace") as file:
-        root = json.loads(file.read().replace(": N/A", ": null"), strict=False)
     calls, works = [], []
-    for event in root if isinstance(root, list) else root["traceEvents"]:
+    for event in events:
         category = str(event.get("cat", "")).lower()
         category = {"memcpy": "gpu_memcpy", "memset": "gpu_memset"}.get(category, category)
         if event.get("ph") != "X" or category not in (*_DEVICE, *_CALLS):
@@ -59,26 +54,27 @@ def _row(event: dict[str, Any], category: str) -> Row:
     return Row(event["name"], category, start, end, lane, int(arguments.get("correlation", -1)))
 
 
-def divisions(path: Path) -> list[Division]:
-    """Division of every call that waited or that a copy held."""
-    calls, works = read(path)
+def divisions(events: list[Any]) -> list[Division]:
+    """Division of every synchronize and of every call that a copy held, from a file's events."""
+    calls, works = read(events)
     launched = {call.correlation: call.start for call in calls}
+    launching = {work.correlation for work in works}
+    copies = {work.correlation: work for work in works if work.category == "gpu_memcpy"}
     streams: defaultdict[str, list[Row]] = defaultdict(list)
     for work in works:
         streams[work.lane].append(work)
     found = []
     for call in calls:
-        copy = _copy_of(call, works) if "Memcpy" in call.name else None
+        copy = copies.get(call.correlation) if "Memcpy" in call.name else None
         if copy is not None and _held(call, copy):
-            found.append(_of_copy(call, copy, streams[copy.lane]))
+            stream = streams[copy.lane]
+            ends = [stream[stream.index(copy) - 1].end] if copy is not stream[0] else []
+            if _orders_streams(call, calls, launching):
+                ends += [work.end for work in works if work.end <= copy.start and work != copy]
+            found.append(_of_copy(call, copy, max(ends, default=call.start)))
         elif "Synchronize" in call.name or call.name == "hipFree":
             found.append(Division(call, _waited(call, streams, launched), 0.0))
     return found
-
-
-def _copy_of(call: Row, works: list[Row]) -> Row | None:
-    mine = [work for work in works if work.correlation == call.correlation]
-    return next((work for work in mine if work.category == "gpu_memcpy"), None)
 
 
 def _held(call: Row, copy: Row) -> bool:
@@ -89,14 +85,18 @@ def _held(call: Row, copy: Row) -> bool:
     return call.end >= copy.start and 2 * (call.end - copy.start) >= copy.end - copy.start
 
 
-def _of_copy(call: Row, copy: Row, stream: list[Row]) -> Division:
-    place = stream.index(copy)
-    waited = 0.0
-    if place:
-        ahead = stream[place - 1].end
-        before = max(min(ahead, call.end) - call.start, 0.0)
-        if copy.start - ahead <= max(_AT_ONCE, before):
-            waited = before
+def _orders_streams(call: Row, calls: list[Row], launching: set[int]) -> bool:
+    """Whether the call's thread ordered streams since it last launched anything."""
+    before = [row for row in calls if row.lane == call.lane and row.start < call.start]
+    orders = [row.start for row in before if "StreamWaitEvent" in row.name]
+    launches = [row.start for row in before if row.correlation in launching]
+    return bool(orders) and orders[-1] > max(launches, default=0.0)
+
+
+def _of_copy(call: Row, copy: Row, ahead: float) -> Division:
+    waited = max(min(ahead, call.end) - call.start, 0.0)
+    if copy.start - ahead > max(_AT_ONCE, waited):
+        waited = 0.0
     begins = max(copy.start, call.start + waited)
     return Division(call, waited, max(min(copy.end, call.end) - begins, 0.0))
 

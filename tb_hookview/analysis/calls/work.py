@@ -33,7 +33,10 @@ _BY_NAME = tuple(
         ("set", r"[Mm]emset|[Mm]emFill|MemoryFill"),
         ("query", r"Query|Get[A-Z]|Is[A-Z]|Occupancy|Attribute|Peek|Elapsed"),
         ("create", r"Create|Destroy|Instantiate|Init|Capture|GraphAdd|ExecUpdate|PeerAccess"),
-        ("launch", r"[Ll]aunch|enqueueCommand|Graph\w*Upload"),
+        (
+            "launch",
+            r"[Ll]aunch|enqueueCommand|Graph\w*Upload|submit|executor|^gif_",
+        ),  # last: MTIA's
         ("order", r"EventRecord|recordEvent|Signal|Barrier|WaitValue|WriteValue"),
     )
 )
