@@ -39,7 +39,7 @@ def syncs_and_totals_are_sums_over_their_calls(case: Case) -> None:
     assert (syncs.waited + syncs.transfer <= syncs.duration).all()
 
 
-@invariant()
+@invariant(Of.RECORDINGS)
 def no_long_call_is_without_a_reason(case: Case) -> None:
     """It waited, a copy ran, or its own work has a name."""
     calls = case.columns("runtime_calls")

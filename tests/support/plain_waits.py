@@ -23,6 +23,7 @@ class Row(NamedTuple):
     start: float
     end: float
     lane: str
+    device: str
     correlation: int
 
 
@@ -51,7 +52,8 @@ def _row(event: dict[str, Any], category: str) -> Row:
     arguments, start = event.get("args", {}), float(event["ts"])
     lane = f"{event['pid']}/{arguments.get('stream', event['tid'])}"
     end = start + float(event["dur"])
-    return Row(event["name"], category, start, end, lane, int(arguments.get("correlation", -1)))
+    number, device = int(arguments.get("correlation", -1)), str(event["pid"])
+    return Row(event["name"], category, start, end, lane, device, number)
 
 
 def divisions(events: list[Any]) -> list[Division]:
@@ -112,3 +114,23 @@ def _waited(call: Row, streams: dict[str, list[Row]], launched: dict[int, float]
         if last <= call.end + _LATE:
             ends.append(last)
     return min(max(ends), call.end) - call.start
+
+
+def contradictions(events: list[Any]) -> tuple[float, float]:
+    """The most by which an event begins before its launch, and one ends after its sync; or 0."""
+    calls, works = read(events)
+    of = {call.correlation: call for call in calls}
+    launched = [work for work in works if work.correlation in of]
+    before = [of[work.correlation].start - work.start for work in launched]
+    after = [
+        work.end - of[work.correlation].end
+        for work in launched
+        if "DtoH" in work.name
+        and "Memcpy" in of[work.correlation].name
+        and "Async" not in of[work.correlation].name
+    ]
+    for call in calls:
+        if "DeviceSynchronize" in call.name and len({work.device for work in works}) == 1:
+            earlier = [w.end for w in launched if of[w.correlation].end <= call.start]
+            after.append(max(earlier, default=call.end) - call.end)
+    return max([0.0, *before]), max([0.0, *after])
