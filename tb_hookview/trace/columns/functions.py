@@ -28,8 +28,9 @@ def without_functions(complete: list[Event], wanted: Callable[[str], bool]) -> l
     # Doubles round by less than a microsecond; the rows themselves are compared exactly.
     left = ~plain | (start < start[plain].min() + 1) | (end > end[plain].max() - 1)
     ends = {id(event) for event in compress(functions, left.tolist())}
+    names = set(filter(wanted, {event.name for event in functions}))
     return [
         event
         for event in complete
-        if event.cat != PYTHON_CATEGORY or wanted(event.name) or id(event) in ends
+        if event.cat != PYTHON_CATEGORY or event.name in names or id(event) in ends
     ]
