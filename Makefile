@@ -96,6 +96,7 @@ addresses: $(INSTALLED) ## the tests of addresses, those on servers of buckets t
 
 fuzz: $(INSTALLED) ## look for input that breaks something, for FUZZ_MINUTES (60)
 	@$(PIP) install "$(ATHERIS)" || { echo "make: atheris has no wheel for this Python; use another with PYTHON" >&2; exit 1; }
+	@$(BIN)/python tests/fuzz/windows.py
 	@$(BIN)/python tests/fuzz/explore.py --minutes $(FUZZ_MINUTES) --folder $(FUZZ_FOUND)
 
 versions: ## the recorder on each version of torch that it supports (5 GB of downloads each)

@@ -19,6 +19,11 @@ _PACKAGE = Path(__file__).parent
 Made = TypeVar("Made")
 
 
+def is_strict() -> bool:
+    """Whether a fault of ours ends the program."""
+    return os.environ.get(STRICT, "") not in ("", "0")
+
+
 class Failure(NamedTuple):
     """A part that failed."""
 
@@ -46,7 +51,7 @@ class Failures:
             raise
         # A fault of ours in one part must not take the others down; it is reported as a warning.
         except Exception as fault:
-            if os.environ.get(STRICT, "") not in ("", "0"):
+            if is_strict():
                 raise
             failure = Failure(part, f"{type(fault).__name__} in {_place(fault)}")
             if failure not in self.found:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.idle.gaps import Cause, Gaps
+from tb_hookview.analysis.iterations import find_iterations
 from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
@@ -45,10 +46,12 @@ class Steps(Struct, frozen=True):
     """Start and end of each as marked, with what is the recording's; see `step_bounds.py`."""
     warm_up: int = -1
     """The first step in which the host launched, where it launched in others too; -1 for none."""
+    each: str = ""
+    """Phrase of what each is where none is marked (`Iterations.each`)."""
 
     @property
     def marked(self) -> bool:
-        """Whether the trace marks steps; else its one step is the whole trace."""
+        """Whether the trace shows steps; else its one step is the whole trace."""
         return bool((self.thread >= 0).any())
 
     @property
@@ -69,7 +72,9 @@ class Steps(Struct, frozen=True):
 
 
 def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanoseconds) -> Steps:
-    """Find steps by the host's `ProfilerStep#N` rows; without any, the whole trace is one step.
+    """Find steps by the host's `ProfilerStep#N` rows, else by `iterations.py`.
+
+    Where neither shows any, the whole trace is one step.
 
     Args:
         trace: the trace.
@@ -82,8 +87,7 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     rows = np.flatnonzero((role == Role.STEP) & (events.kind != EventCategory.DEVICE_ANNOTATION))
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
-        window = np.array([bounds], np.int64)
-        return _steps(("whole trace",), window, np.array([-1]), launched)
+        return _without_marks(trace, role, bounds, launched)
     start = events.start[rows]
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
@@ -94,10 +98,26 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
 
 
 def _steps(
-    names: tuple[str, ...], window: Intervals, thread: ThreadIndex, launched: Nanoseconds
+    names: tuple[str, ...],
+    window: Intervals,
+    thread: ThreadIndex,
+    launched: Nanoseconds,
+    each: str = "",
 ) -> Steps:
     counted, warm_up = _counted(window, launched)
-    return Steps(names, window, thread, counted, window, warm_up)
+    return Steps(names, window, thread, counted, window, warm_up, each)
+
+
+def _without_marks(
+    trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanoseconds
+) -> Steps:
+    found = find_iterations(trace, role, bounds)
+    if found is None:
+        window = np.array([bounds], np.int64)
+        return _steps(("whole trace",), window, np.array([-1]), launched)
+    names = tuple(f"iteration {number}" for number in range(1, len(found.window) + 1))
+    thread = np.full(len(names), found.thread)
+    return _steps(names, found.window, thread, launched, found.each)
 
 
 def _at(window: Intervals, time: Nanoseconds) -> StepIndex:

@@ -15,7 +15,7 @@ from tb_hookview.schema import module_label, severe_warnings
 
 if TYPE_CHECKING:
     from tb_hookview.report.result import Report
-    from tb_hookview.report.summary.tables import Cell, SummaryTable
+    from tb_hookview.report.summary.table import Cell, SummaryTable
     from tb_hookview.schema import TraceWarning
 
 _STYLES = {"high": "bold red", "medium": "yellow"}

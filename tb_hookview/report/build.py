@@ -24,9 +24,10 @@ from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
-from tb_hookview.isolation import Failures
+from tb_hookview.isolation import Failures, is_strict
 from tb_hookview.report.per_step import per_step
 from tb_hookview.report.result import Report, path_as_text
+from tb_hookview.report.tables.agreement import Contradiction, without_contradictions
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.compiled_regions import compiled_region_rows
@@ -46,7 +47,7 @@ from tb_hookview.report.tables.recording import recording
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
-from tb_hookview.report.tables.warnings import failure_rows, warning_rows
+from tb_hookview.report.tables.warnings import contradiction_rows, failure_rows, warning_rows
 from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
 from tb_hookview.tables.events.keys import first_events
@@ -118,7 +119,13 @@ def _with_warnings(data: ReportData, analysis: Analysis, failures: Failures) -> 
     """The report with what speaks against the trace, and what of the report failed."""
     none: list[schema.TraceWarning] = []
     found = failures.attempt("data-quality warnings", lambda: warning_rows(analysis), none)
-    return replace(data, trace=replace(data.trace, warnings=[*failure_rows(failures), *found]))
+    contradictions: list[Contradiction] = []
+    if not failures.found:  # sums of a table that is missing say nothing
+        data, contradictions = without_contradictions(data)
+    if contradictions and is_strict():
+        raise AssertionError(f"figures that cannot be: {contradictions}")
+    warnings = [*failure_rows(failures), *contradiction_rows(contradictions), *found]
+    return replace(data, trace=replace(data.trace, warnings=warnings))
 
 
 def _means(selection: Selection, rows: list[schema.Step], totals: schema.Totals) -> schema.PerStep:

@@ -87,11 +87,13 @@ def steps_text(selection: Selection) -> str:
     if selection.by_name:
         named = steps.name[chosen[0]] if len(chosen) == 1 else format_count(len(chosen), "step")
         return f"{named} of {total:,}, as chosen"
+    each = f", {steps.each}, as none is marked" if steps.each else ""
     if not steps.counted.any():
-        return f"mean of all {total:,} steps; nothing was launched in any of them"
+        return f"mean of all {total:,} steps{each}; nothing was launched in any of them"
     if len(chosen) == total:
-        return f"mean of all {total:,} steps"
-    return f"mean of {len(chosen):,} of {total:,} steps; {' and '.join(_left_out(selection))}"
+        return f"mean of all {total:,} steps{each}"
+    left_out = " and ".join(_left_out(selection))
+    return f"mean of {len(chosen):,} of {total:,} steps{each}; {left_out}"
 
 
 def _left_out(selection: Selection) -> list[str]:

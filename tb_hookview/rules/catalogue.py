@@ -46,6 +46,7 @@ from tb_hookview.rules.kernels import (
     attention_unfused,
     conv_bias_before_bn,
     conv_layout_transpose,
+    convolution_benchmark,
     gpu_low_utilization,
     index_put_sort_kernels,
     pointwise_unfused,
@@ -56,6 +57,7 @@ from tb_hookview.rules.kernels import (
 from tb_hookview.rules.memory import (
     allocator_malloc_free_in_step,
     gradients_kept,
+    graph_without_backward,
     memory_fragmentation,
     memory_growth,
     memory_near_limit_or_idle,
@@ -112,6 +114,7 @@ RULES: tuple[Rule, ...] = (
     h2d_nonblocking_unpinned.RULE,
     h2d_not_overlapped.RULE,
     pin_memory_inline.RULE,
+    convolution_benchmark.RULE,
     sync_in_operator.RULE,
     # memory
     recompute_overhead.RULE,
@@ -121,6 +124,7 @@ RULES: tuple[Rule, ...] = (
     memory_fragmentation.RULE,
     memory_peak.RULE,
     gradients_kept.RULE,
+    graph_without_backward.RULE,
     # host
     kernel_first_use.RULE,
     # kernels, optimizer, precision, compile, distributed

@@ -22,7 +22,7 @@ def with_gains(context: Context, found: Sequence[Found]) -> list[schema.Finding]
         rows = [each.finding for each in found]
     else:
         rows = _with_gains(context, found)
-    return sorted(rows, key=lambda row: (weight(row), row.cost_us_per_step or 0.0), reverse=True)
+    return sorted(rows, key=_rank, reverse=True)
 
 
 def _with_gains(context: Context, found: Sequence[Found]) -> list[schema.Finding]:
@@ -53,9 +53,18 @@ def _not_replayed(finding: schema.Finding) -> schema.Finding:
 
 
 def weight(finding: schema.Finding) -> float:
-    """What a finding is ranked by, microseconds a step: its gain, where unknown its cost."""
+    """What a finding is ranked by, microseconds per step: its gain, where unknown its cost.
+
+    What happens once comes after all that recurs.
+    """
+    if finding.once_us is not None:
+        return 0.0
     gain, cost = finding.gain_us_per_step, finding.cost_us_per_step
     return gain if gain is not None else cost or 0.0
+
+
+def _rank(finding: schema.Finding) -> tuple[float, float, float]:
+    return (weight(finding), finding.once_us or 0.0, finding.cost_us_per_step or 0.0)
 
 
 def _replayed(
@@ -70,7 +79,7 @@ def _replayed(
 
     change = removed(context.analysis, found)
     gain = simulator.gain(change) / 1000
-    step = context.steps.duration_us
+    step = context.steps.measured_us
     # What costs something but gains nothing by itself is no mere remark.
     rank = severity(gain, step) if gain or not finding.cost_us_per_step else "low"
     return msgspec.structs.replace(finding, gain_us_per_step=gain, severity=rank)

@@ -30,7 +30,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Id of the rule."""
     severity: str
     """By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%,
-    `low` below; `info` where it costs and gains nothing in this trace."""
+    `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps
+    counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is
+    allocated, the host does other things, or for unknown reasons."""
     title: str
     where: str
     """Module and node or operator, as a person reads it."""
@@ -44,6 +46,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     avoided; `evidence` says how much of it was charged to others. Where the recorder says that the
     model ran on the CPU, it is time of the host. Null where the trace does not say what the device
     did."""
+    once_us: Us | None = None
+    """Time that it takes once in a run, in its first step or as code is loaded, where it happens
+    once: such a finding is of severity `low` at most, and comes after those that recur. Null for
+    these."""
     gain_us_per_step: Us | None
     """How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies
     and allocations take no time, nor does what the host did while it made the device idle, and

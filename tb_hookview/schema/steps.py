@@ -60,8 +60,10 @@ class Step(Struct, frozen=True):
     start_us: Us
     """Start of the step, on the trace's own clock."""
     duration_us: Us
-    """Length of the host row `ProfilerStep#N`, less `left_out_us`. A trace without any is one
-    step."""
+    """Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends
+    with the optimizer's step (the last, where several follow one backward pass) and the next begins
+    there. Without that too, an iteration is a sequence of operators with a backward pass that a
+    thread repeats from its first operator to its last. A trace with none of these is one step."""
     forward_us: Us | None
     """Time in no other phase but `other` and inside a module's call (annotations do not count), or
     inside an operator that made an autograd node or holds one that did. Without sequence numbers
@@ -183,7 +185,8 @@ class PerStep(Struct, frozen=True, kw_only=True):
     of: Count
     """Steps of the trace."""
     marked: bool
-    """Whether the trace marks steps; else its one step is the whole trace."""
+    """Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition;
+    else its one step is the whole trace."""
     chosen: bool
     """Whether the steps were named."""
     text: str

@@ -5,11 +5,12 @@ from pathlib import Path
 import grid
 import numpy as np
 import pytest
+from shared_traces import shared_trace
 
 from tb_hookview import markers
 from tb_hookview.analysis.steps import Steps
 from tb_hookview.errors import NotFoundError
-from tb_hookview.loading import load
+from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 
 EVALUATE = "autograd::engine::evaluate_function: "
@@ -216,3 +217,107 @@ def test_times_of_two_devices_are_added(tmp_path: Path) -> None:
     assert times.device_busy.tolist() == [busy * 1000]
     assert times.device_idle.tolist() == [(2 * 52 - busy) * 1000]
     assert times.backward_idle.tolist() == [(2 * 22 - 6 - 11) * 1000]
+
+
+OPTIMIZED = {
+    "sgd": "Optimizer.step#SGD.step",
+    "ema": "Optimizer.step#EMA.step",
+    "mm'": "autograd::engine::evaluate_function: MmBackward0",
+    "go": "cudaLaunchKernel",
+}
+LOOP = """
+    main notes              [sgd  ]             [sgd  ][ema  ]            [ema      ]
+    main notes                                                             [sgd  ]
+    main ops  [aten::to]                                                                [aten::item]
+    auto ops     [mm' F=1]         [mm' F=1]                    [mm' F=1]
+    main calls    [go corr=1]      [go corr=2]                   [go corr=3]            [go corr=4]
+    gpu  kernel     [k corr=1]       [k corr=2]                    [k corr=3]            [k corr=4]
+    """
+
+
+def test_without_marks_an_iteration_ends_with_the_optimizers_step(tmp_path: Path) -> None:
+    """With the last where two follow one backward pass, or one is around the other."""
+    made = load(grid.write(tmp_path / "t.json", grid.events(LOOP, OPTIMIZED)))
+    data = build_report(made).data
+    assert [(step.name, step.duration_us, step.counts) for step in data.steps] == [
+        ("iteration 1", 21.0, False),
+        ("iteration 2", 27.0, True),
+        ("iteration 3", 23.0, True),
+    ]
+    assert data.per_step.marked
+    assert data.per_step.text == (
+        "mean of 2 of 3 steps, each to the end of Optimizer.step, as none is marked; the first "
+        "warms up"
+    )
+    assert made.device_event_step.tolist() == [0, 1, 2, -1]
+    assert build_report(made, ["iteration 3"]).data.steps[0].duration_us == 23.0
+
+
+def test_marks_count_before_the_optimizer(tmp_path: Path) -> None:
+    picture = f"    main notes [s1                                                          ]{LOOP}"
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, {**NAMES, **OPTIMIZED})))
+    assert made.steps.name == ("ProfilerStep#1",)
+
+
+def test_one_step_of_an_optimizer_is_no_loop(tmp_path: Path) -> None:
+    picture = """
+        main notes            [sgd  ]
+        auto ops    [mm' F=1]
+        """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, OPTIMIZED)))
+    assert made.steps.name == ("whole trace",)
+    assert not made.steps.marked
+
+
+REPEATED = """
+    main ops  [aten::mm][aten::add]          [aten::mm][aten::add]          [aten::mm][aten::add]
+    auto ops                      [mm' F=1]                      [mm' F=1]                      [mm' F=1]
+    """
+
+
+def test_without_marks_and_optimizer_an_iteration_is_what_repeats(tmp_path: Path) -> None:
+    made = load(grid.write(tmp_path / "t.json", grid.events(REPEATED, OPTIMIZED)))
+    data = build_report(made).data
+    assert [step.duration_us for step in data.steps] == [31.0, 31.0, 29.0]
+    assert data.per_step.text == (
+        "mean of 2 of 3 steps, each a repetition of the same operators, as none is marked; the "
+        "first warms up"
+    )
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        pytest.param(
+            """
+            main ops  [aten::mm][aten::add][aten::mm][aten::add]
+            auto ops                                            [mm' F=1][mm' F=1]
+            """,
+            id="equal layers of one forward",
+        ),
+        pytest.param(REPEATED.replace("[aten::mm]", "[aten::to]", 1), id="something else is done"),
+    ],
+)
+def test_what_repeats_and_is_no_loop(tmp_path: Path, picture: str) -> None:
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, OPTIMIZED)))
+    assert made.steps.name == ("whole trace",)
+
+
+@pytest.mark.parametrize(
+    ("name", "iterations", "warm_up_us", "mean_us"),
+    [
+        ("tracelens_mi300_normalization", 3, 1_175_199.0, 2_972.417),
+        ("tracelens_mi300_ddp_resnet18", 5, 118_240.0, 818_699.0),
+        ("kineto_2021_resnet50_autograd_api", 6, 4_489_840.0, 160_168.0),
+        ("param_rtx2080ti_resnet", 30, 4_764_477.0, 332_779.0),
+    ],
+)
+def test_iterations_of_real_traces(
+    name: str, iterations: int, warm_up_us: float, mean_us: float
+) -> None:
+    """By plain loops: ends of the rows `Optimizer.step#SGD.step`; the first operator of each."""
+    data = analyze(shared_trace(name)).data
+    assert len(data.steps) == iterations
+    assert data.steps[0].duration_us == pytest.approx(warm_up_us, rel=1e-5)
+    assert data.per_step.duration_us == pytest.approx(mean_us, rel=1e-5)
+    assert data.per_step.steps == iterations - 1

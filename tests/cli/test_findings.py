@@ -14,12 +14,12 @@ def test_a_finding_says_where_what_it_costs_and_what_to_do(training: Path) -> No
     findings = tb_hookview.analyze(training).data.findings
     first = findings[0]
     assert first.cost_us_per_step
-    shown = call("analyze", training).stdout.partition("Findings (a step")[2]
+    shown = call("analyze", training).stdout.partition("Findings (per step")[2]
     words = " ".join(shown.split())
     for text in (first.title, first.where, first.severity, f"({first.rule})"):
         assert text in words
     assert all(word in words for word in first.fix.split())
-    assert f"idled {format_us(first.cost_us_per_step)} a step" in words
+    assert f"idled {format_us(first.cost_us_per_step)} per step" in words
 
 
 def test_what_costs_nothing_is_counted(annotated: Path) -> None:

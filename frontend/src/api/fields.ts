@@ -385,13 +385,17 @@ export const Finding = {
   id: { text: "`rule:where`; the report numbers those that share it." },
   rule: { text: "Id of the rule." },
   severity: {
-    text: "By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace.",
+    text: "By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated, the host does other things, or for unknown reasons.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
   module: { text: "Path of the module; null outside every module." },
   cost_us_per_step: {
     unit: "us",
     text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did.",
+  },
+  once_us: {
+    unit: "us",
+    text: "Time that it takes once in a run, in its first step or as code is loaded, where it happens once: such a finding is of severity `low` at most, and comes after those that recur. Null for these.",
   },
   gain_us_per_step: {
     unit: "us",
@@ -882,7 +886,9 @@ export const PathTime = {
 export const PerStep = {
   steps: { unit: "count", text: "Steps that the means are over." },
   of: { unit: "count", text: "Steps of the trace." },
-  marked: { text: "Whether the trace marks steps; else its one step is the whole trace." },
+  marked: {
+    text: "Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition; else its one step is the whole trace.",
+  },
   chosen: { text: "Whether the steps were named." },
   text: { text: "Which steps the means are over, and why others are left out." },
   duration_us: {
@@ -1183,7 +1189,7 @@ export const Step = {
   start_us: { unit: "us", text: "Start of the step, on the trace's own clock." },
   duration_us: {
     unit: "us",
-    text: "Length of the host row `ProfilerStep#N`, less `left_out_us`. A trace without any is one step.",
+    text: "Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends with the optimizer's step (the last, where several follow one backward pass) and the next begins there. Without that too, an iteration is a sequence of operators with a backward pass that a thread repeats from its first operator to its last. A trace with none of these is one step.",
   },
   forward_us: {
     unit: "us",

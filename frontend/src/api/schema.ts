@@ -532,7 +532,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. */
+  /** By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated, the host does other things, or for unknown reasons. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */
@@ -542,6 +542,8 @@ export interface Finding {
   module_id: number | null;
   /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
+  /** Time that it takes once in a run, in its first step or as code is loaded, where it happens once: such a finding is of severity `low` at most, and comes after those that recur. Null for these. */
+  once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
   /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time. */
@@ -1168,7 +1170,7 @@ export interface PerStep {
   steps: number;
   /** Steps of the trace. */
   of: number;
-  /** Whether the trace marks steps; else its one step is the whole trace. */
+  /** Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition; else its one step is the whole trace. */
   marked: boolean;
   /** Whether the steps were named. */
   chosen: boolean;
@@ -1587,7 +1589,7 @@ export interface Step {
   name: string;
   /** Start of the step, on the trace's own clock. */
   start_us: number;
-  /** Length of the host row `ProfilerStep#N`, less `left_out_us`. A trace without any is one step. */
+  /** Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends with the optimizer's step (the last, where several follow one backward pass) and the next begins there. Without that too, an iteration is a sequence of operators with a backward pass that a thread repeats from its first operator to its last. A trace with none of these is one step. */
   duration_us: number;
   /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. So is time inside a range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`), where it marks the backward as well. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`. */
   forward_us: number | null;

@@ -5,6 +5,8 @@ A call with a formula holds others with one (`aten::linear` an `aten::addmm`): t
     main ops   [aten::linear           ]      counts: 2MKN
     main ops     [aten::addmm        ]        the same work
     gpu  kernel      [gemm] [bias]            gemm does it: of those of its kind
+
+Not so where an operator is called again within itself: see `_redispatched`.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class CallWork(Struct, frozen=True):
     dtype: Int
     """Index into DTYPES, -1 for none of them."""
     outermost: Bool
-    """Calls of known FLOPs in no other such call."""
+    """Calls of known FLOPs in no other such call, but for those that call themselves again."""
 
 
 class DeviceWork(Struct, frozen=True):
@@ -90,8 +92,26 @@ def call_work(host: HostRows) -> CallWork:
         by_rank = np.array(found, np.float64)[rank]
         flops[rows], moved[rows], dtype[rows] = by_rank.T
     counted = ~np.isnan(flops)
+    counted &= ~_redispatched(host, counted)
     outermost = counted & (host.call_tree.nearest_above(counted) < 0)
     return CallWork(flops, moved, dtype, outermost)
+
+
+def _redispatched(host: HostRows, counted: Bool) -> Bool:
+    """Calls around one of the same name, and all around these.
+
+    `DTensor` calls the operator again on what this rank holds, autocast on inputs of its type: the
+    shapes outside are those of all ranks, the types not those of the product.
+    """
+    above, found = host.call_tree.nearest_above(counted), np.zeros(len(host), bool)
+    rows = np.flatnonzero(counted)
+    around, again = lookup(above, rows), np.zeros(len(rows), bool)
+    while (inside := around >= 0).any():
+        rows, around = rows[inside], around[inside]
+        again = again[inside] | (host.string[rows] == host.string[around])
+        found[around[again]] = True
+        around = lookup(above, around)
+    return found
 
 
 def _one(name: str, inputs: list[Input]) -> tuple[float, float, int]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tb_hookview.report.markdown.text import MOST_CHARACTERS, NOTE, quoted, table
 from tb_hookview.report.summary.lines import summary_lines
-from tb_hookview.report.summary.tables import Cell, SummaryTable, summary_tables
+from tb_hookview.report.summary.table import Cell, SummaryTable
+from tb_hookview.report.summary.tables import summary_tables
 from tb_hookview.schema import ReportData, severe_warnings
 
 _LONGEST_LINE = 500

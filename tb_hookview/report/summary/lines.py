@@ -44,7 +44,7 @@ def summary_lines(report: ReportData) -> list[str]:
 def _origin(report: ReportData) -> str:
     trace = report.trace
     devices = [f"{d.name or 'device'} ({d.kind} {d.id})" for d in trace.devices]
-    origin = devices or ["no device"]
+    origin = devices or ["no device events"]
     if trace.torch_version:
         origin.append(f"torch {trace.torch_version}")
     if trace.rank is not None:
@@ -120,8 +120,8 @@ def _unknown_idle(means: PerStep) -> str:
 def _syncs(report: ReportData) -> str:
     means, totals = report.per_step, report.totals
     text = (
-        f"host blocked for {format_us(means.sync_blocked_us)} a step in "
-        f"{format_number(means.sync_count)} syncs; in all "
+        f"host blocked for {format_us(means.sync_blocked_us)} per step in "
+        f"{format_number(means.sync_count)} {'sync' if means.sync_count == 1 else 'syncs'}; in all "
         f"{format_count(totals.sync_count - totals.profiler_sync_count, 'sync')}, "
         f"{format_number(totals.backward_sync_count)} in backward"
     )

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from tb_hookview.formats import format_count, printable
 from tb_hookview.report.summary.lines import summary_lines
-from tb_hookview.report.summary.tables import Cell, SummaryTable, finding_table, module_table
+from tb_hookview.report.summary.operators import operator_table
+from tb_hookview.report.summary.table import Cell, SummaryTable
+from tb_hookview.report.summary.tables import finding_table, module_table
 from tb_hookview.schema import ReportData
 
 ROWS = 5
@@ -23,7 +25,8 @@ def plain_summary(data: ReportData, counted: ReportData) -> str:
         counted: that on the steps that count.
     """
     lines = [printable(line) for line in summary_lines(data)]
-    for table in (module_table(counted, ROWS), finding_table(data, ROWS)):
+    made = (module_table(counted, ROWS), operator_table(counted, ROWS), finding_table(data, ROWS))
+    for table in made:
         if table.rows or table.hidden:
             lines += ["", printable(table.title), *_table(table)]
     if data.trace.warnings:

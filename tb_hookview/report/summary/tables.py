@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from tb_hookview.formats import MISSING, format_number, format_share, format_us
+from tb_hookview.report.summary.operators import operator_table
+from tb_hookview.report.summary.table import Row, SummaryTable
 from tb_hookview.schema import (
     PROFILER,
     Finding,
@@ -21,9 +22,6 @@ from tb_hookview.schema import (
     module_label,
 )
 
-Cell = str | tuple[str, ...]
-"""A cell's text, or its lines."""
-Row = tuple[Cell, ...]
 FINDINGS = 5
 """Findings shown, the most expensive first."""
 _ORIGINS = {
@@ -33,20 +31,6 @@ _ORIGINS = {
     "annotation": "annotations, no module",
 }
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
-
-
-class SummaryTable(Struct, frozen=True):
-    """One table of a summary."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[Row]
-    names: int = 1
-    """Columns that hold text, the first ones; the rest are numbers."""
-    hidden: str = ""
-    """What is left out; empty where nothing is."""
-    highlighted: frozenset[int] = frozenset()
-    """Rows worth a look."""
 
 
 def summary_tables(data: ReportData, counted: ReportData, rows: int) -> list[SummaryTable]:
@@ -61,6 +45,7 @@ def summary_tables(data: ReportData, counted: ReportData, rows: int) -> list[Sum
         _cut(_steps(data), rows),
         _cut(_devices(data), rows),
         module_table(counted, rows),
+        operator_table(counted, rows),
         _cut(_syncs(data), rows),
         _cut(_threads(data), rows),
         _cut(_coverage(counted), rows),
@@ -182,7 +167,7 @@ def _syncs(data: ReportData) -> SummaryTable:
     counting = frozenset(step.id for step in data.steps if step.counts)
     return SummaryTable(
         "Syncs (the host waits for the device; sums, and means per step)",
-        (*columns, "device idle", "count a step", "blocked a step"),
+        (*columns, "device idle", "count/step", "blocked/step"),
         [_sync_group(key, syncs, counting) for key, syncs in ranked],
         names=4,
         highlighted=frozenset(at for at, (key, _) in enumerate(ranked) if key[2] == "backward"),
@@ -240,7 +225,7 @@ def _coverage(data: ReportData) -> SummaryTable:
     rows.append(row("not attributed", missing))
     reasons = _largest(coverage.unattributed_by_reason)
     rows += [row(f"  {reason}", us) for reason, us in reasons]
-    title = f"Backward {coverage.measure} time by evidence (a step, {data.per_step.text})"
+    title = f"Backward {coverage.measure} time by evidence ({_each(data)})"
     at = frozenset([len(rows) - len(reasons) - 1]) if missing else frozenset[int]()
     columns = ("evidence", "time", "share")
     return SummaryTable(title, columns, rows if whole else [], highlighted=at)
@@ -255,25 +240,45 @@ def finding_table(data: ReportData, rows: int) -> SummaryTable:
     rows = min(rows, FINDINGS)
     costly = [finding for finding in data.findings if finding.severity != "info"]
     latent = len(data.findings) - len(costly)
-    left = [f"{len(costly) - rows:,} more"] if len(costly) > rows else []
+    left = [_left(costly[rows:])] if len(costly) > rows else []
     left += [f"{latent:,} without a cost in this trace"] if latent else []
-    hidden = f"{' and '.join(left)}; the report has them all" if left else ""
+    hidden = [f"{' and '.join(left)}; the report has them all"] if left else []
     columns = ("severity", "finding", "cost", "gain")
-    shown = [_finding(finding) for finding in costly[:rows]]
-    title = f"Findings (a step, {data.per_step.text})"
-    return SummaryTable(title, columns, shown, names=2, hidden=hidden)
+    caveats = Counter(caveat for finding in costly[:rows] for caveat in finding.caveats)
+    common = {caveat for caveat, count in caveats.items() if count > 1}
+    shown = [_finding(finding, common) for finding in costly[:rows]]
+    of_several = [f"several findings: {caveat}" for caveat in caveats if caveat in common]
+    title = f"Findings ({_each(data)})"
+    return SummaryTable(title, columns, shown, names=2, hidden=" ".join([*of_several, *hidden]))
 
 
-def _finding(finding: Finding) -> Row:
+def _left(findings: Sequence[Finding]) -> str:
+    """How many are not shown, and which of them costs most."""
+    most = max(findings, key=lambda finding: finding.cost_us_per_step or 0.0)
+    return f"{len(findings):,} more (up to {_cost(most)}, {most.rule})"
+
+
+def _each(data: ReportData) -> str:
+    """What a mean is of."""
+    return f"per step, {data.per_step.text}" if data.per_step.marked else "of the whole trace"
+
+
+def _finding(finding: Finding, common: Collection[str]) -> Row:
     return (
         finding.severity,
         (
             finding.title,
             finding.where,
             f"{finding.evidence}.",
-            *finding.caveats,
+            *(caveat for caveat in finding.caveats if caveat not in common),
             f"{finding.fix} ({finding.rule})",
         ),
-        format_us(finding.cost_us_per_step),
+        _cost(finding),
         format_us(finding.gain_us_per_step),
     )
+
+
+def _cost(finding: Finding) -> str:
+    if finding.once_us is not None:
+        return f"{format_us(finding.once_us)} once"
+    return format_us(finding.cost_us_per_step)

@@ -6,7 +6,7 @@ One of high severity makes figures of the report wrong or leaves them out; it he
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tb_hookview import schema
@@ -19,6 +19,7 @@ from tb_hookview.analysis.unseen_queue import unseen_queue
 from tb_hookview.arrays.units import to_us
 from tb_hookview.formats import format_kernel, format_share, format_us
 from tb_hookview.isolation import Failures
+from tb_hookview.report.tables.agreement import Contradiction
 from tb_hookview.report.tables.compiled import compiled_faults
 from tb_hookview.schema.trace import WarningSeverity
 
@@ -40,6 +41,8 @@ HIGH_NOTICES = frozenset(
 
 FAILED = "failed-part"
 """Code of a rule or a table that failed by a fault of ours."""
+CONTRADICTED = "contradiction"
+"""Code of a figure that contradicts another one of the same report."""
 NEVER = 1.0
 _WRONG_NS = 10_000
 """Difference of clocks as long as a launch takes: latencies and short idle times are wrong."""
@@ -206,6 +209,20 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
         seen[code] += 1
         number = code if seen[code] == 1 else f"{code}#{seen[code]}"
         rows.append(schema.TraceWarning(number, code, message, count, severity))
+    return rows
+
+
+def contradiction_rows(found: Sequence[Contradiction]) -> list[schema.TraceWarning]:
+    """Figures that contradict the rest of the report, by a fault of ours."""
+    rows = []
+    for number, (what, count) in enumerate(found, 1):
+        message = (
+            f"{what} contradicts the rest of the report, and is left out unless it is a sum; this "
+            "is a bug: please report this line with the output of `hookview --version` and, if you "
+            "may share it, the trace"
+        )
+        name = f"{CONTRADICTED}#{number}" if number > 1 else CONTRADICTED
+        rows.append(schema.TraceWarning(name, CONTRADICTED, message, count, "high"))
     return rows
 
 

@@ -33,7 +33,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         place="the model",
         everywhere=True,
         evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} holds; "
-        f"{syncs / len(context.steps):.1f} syncs a step"
+        f"{syncs / len(context.steps):.1f} syncs{context.each}"
         + (", the same kernels in every step" if len(context.steps) > 1 else ""),
         count=len(context.steps),
         claims_gain=False,

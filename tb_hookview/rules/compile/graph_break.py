@@ -51,12 +51,12 @@ def _occurrence(context: Context, inner: TreeRow, outer: TreeRow, frame: StringI
     time = context.steps.us_per_step((call_tree.start[inner] - begin).sum())
     between = _rows_between(context, inner, before)
     where = _line(texts[int(frame[0])]) if frame[0] >= 0 else ""
-    steps = format_count(len(context.steps), "step")
     return Occurrence(
         place=where or f"between compiled regions {regions_of[0]} and {regions_of[1]}",
         everywhere=True,
-        evidence=f"{format_count(len(inner), 'time')} in {steps} compiled region {regions_of[0]} "
-        f"runs Python and goes on in region {regions_of[1]}; {format_us(time)} a step of the host "
+        evidence=f"{format_count(len(inner), 'time')} in {context.steps.text} compiled region "
+        f"{regions_of[0]} runs Python and goes on in region {regions_of[1]}; {format_us(time)} of "
+        f"host time{context.each} "
         f"in between{_operators(context, between)}",
         count=len(inner),
         gaps=context.gaps.at(between | _first_launches(context, inner), Cause.LAUNCH),

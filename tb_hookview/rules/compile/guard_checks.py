@@ -29,8 +29,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="guards",
         everywhere=True,
-        evidence=f"{format_count(len(rows) / len(context.steps), 'time')} a step the guards of "
-        f"compiled code are tested, {format_us(time)} a step of the host "
+        evidence=f"{format_count(len(rows) / len(context.steps), 'time')}{context.each} the "
+        "guards of "
+        f"compiled code are tested, {format_us(time)} of host time{context.each} "
         f"({time / step:.0%}); nothing is compiled for that",
         count=len(rows),
         gaps=gaps,

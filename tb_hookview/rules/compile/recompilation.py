@@ -47,7 +47,7 @@ def _compiling(context: Context) -> Iterator[Occurrence]:
         place="torch.compile",
         everywhere=True,
         evidence=f"{format_count(len(rows), 'time')} something is compiled after the first step of "
-        f"the trace, {format_us(time)} a step of the host{_ids(context, counted)}",
+        f"the trace, {format_us(time)} of host time{context.each}{_ids(context, counted)}",
         count=len(rows),
         gaps=context.gaps.within(spans, Cause.LAUNCH),
         examples=context.call_tree.start[rows],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.types import Bool
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -59,7 +59,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
                 place=place,
                 module=module,
                 evidence=f"{format_count(len(members), 'copy', 'copies')} within the device in "
-                f"{context.steps.text}, {format_us(wasted)} a step, {part:.1%} of its busy "
+                f"{context.steps.text}, {context.us_text(wasted)}, {part:.1%} of its busy "
                 f"time; all such copies take {share:.0%}",
                 count=len(members),
                 wasted=mine,

@@ -36,7 +36,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
             place=place,
             module=module,
             evidence=f"memory of the host is pinned {format_count(len(spans), 'time')} in "
-            f"{context.steps.text}, {format_us(pinning)} a step of the host",
+            f"{context.steps.text}, {format_us(pinning)} of host time{context.each}",
             count=len(spans),
             gaps=union(
                 context.gaps.at(_under(context, mine), Cause.ALLOCATOR, Cause.COPY),

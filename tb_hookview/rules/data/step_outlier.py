@@ -18,6 +18,8 @@ _LONG = 1.5
 deviations above the mean, if it is at least a tenth above the median."""
 _AT_LEAST = 4
 """Steps without which none is usual."""
+_FEW = 0.25
+"""Share of the steps above which long ones are no outliers: all of them vary."""
 _HOSTS = (
     *(Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR),
     *(Cause.KERNEL_LOADING, Cause.LAUNCH),
@@ -45,17 +47,19 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
     usual = median(row.duration_us for row in rows)
     spread = mean(row.duration_us for row in rows) + 3 * pstdev(row.duration_us for row in rows)
-    for step, row in zip(steps, rows, strict=True):
-        if row.duration_us > min(_LONG * usual, max(spread, 1.1 * usual)):
-            gaps = _unusual_gaps(context, step)
-            yield Occurrence(
-                place=row.name,
-                everywhere=True,
-                evidence=_evidence(row, rows, usual),
-                gaps=gaps,
-                examples=context.analysis.steps.window[[step], 0],
-                latent="the device has no gap in it that is longer than those of other steps",
-            )
+    limit = min(_LONG * usual, max(spread, 1.1 * usual))
+    long = [each for each in zip(steps, rows, strict=True) if each[1].duration_us > limit]
+    if len(long) > _FEW * len(rows):
+        return
+    for step, row in long:
+        yield Occurrence(
+            place=row.name,
+            everywhere=True,
+            evidence=_evidence(row, rows, usual),
+            gaps=_unusual_gaps(context, step),
+            examples=context.analysis.steps.window[[step], 0],
+            latent="the device has no gap in it that is longer than those of other steps",
+        )
 
 
 def _unusual_gaps(context: Context, step: int) -> GapIndex:
@@ -86,7 +90,8 @@ RULE = Rule(
     family="data-loading",
     title="A step takes much longer than the others",
     description="Among four or more steps, one above 1.5 times the median, or above the mean by "
-    "three standard deviations. The trace's last is left out: in it the profiler stops. The cost "
+    "three standard deviations, if no more than a quarter are. The trace's last is left out: in it "
+    "the profiler stops. The cost "
     "is gaps longer than any of the other steps.",
     fix="Look at what the step does at its longest gap. Loaders: persistent_workers=True, a larger "
     "prefetch_factor. Checkpoints: write them asynchronously. Shapes: warm up with all of them. "

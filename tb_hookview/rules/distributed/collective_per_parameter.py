@@ -13,7 +13,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds, TimeSet, TreeRow
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -55,10 +55,10 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="all-reduces of single gradients",
         everywhere=True,
-        evidence=f"{format_count(len(rows) / steps, 'all-reduce')} a step for "
+        evidence=f"{format_count(len(rows) / steps, 'all-reduce')}{context.each} for "
         f"{format_count(gradients / steps, 'gradient')}, {awaited.sum() / steps:.0f} of "
         "them awaited before anything else is launched; the host spends "
-        f"{format_us(context.steps.us_per_step(intervals.length(spans)))} a step on launching and "
+        f"{context.us_text(context.steps.us_per_step(intervals.length(spans)))} on launching and "
         "awaiting them",
         count=len(rows),
         gaps=context.gaps.within(spans, Cause.LAUNCH, Cause.COMMUNICATION),

@@ -46,6 +46,13 @@ _SHARDS = (
     "set_modules_to_forward_prefetch), shard larger units, or shard within a node only. Give each "
     "rank a larger batch. Check links and topology."
 )
+_DEPENDENT = (
+    "If what is gathered and scattered are activations, between operators that depend on each "
+    "other (tensor or sequence parallelism): keep such a group within one node, on the "
+    "fastest links, make it smaller, and overlap pieces of the products with their transfer "
+    "(torch._inductor.config._micro_pipeline_tp, Transformer Engine's userbuffers). If they are "
+    "shards of parameters (FSDP, ZeRO): prefetch the next ones."
+)
 _AHEAD = (
     "Exchange the next batch's indices while this batch computes (torchrec: "
     "TrainPipelineSparseDist). "
@@ -71,8 +78,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="collectives",
         everywhere=True,
-        evidence=f"{format_count(count / len(context.steps), 'collective')} a step, "
-        f"{format_us(whole)}; for {format_us(exposed)} of a step "
+        evidence=f"{format_count(count / len(context.steps), 'collective')}{context.each}, "
+        f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.one} "
         f"({share:.0%}{_range(context, rows, alone)}) nothing overlaps them: "
         + ", ".join(f"{name} {format_us(time)}" for name, time in times.items())
         + _under(context, rows, alone)
@@ -135,7 +142,9 @@ def _fix(context: Context, collective: str) -> str:
         return "" if has_ddp(context) else _BUCKETS + _LESS
     if collective == "all-to-all":
         return _EXCHANGE if context.any_name(_is_pipelined) else _AHEAD + _EXCHANGE
-    return _SHARDS if collective in ("all-gather", "reduce-scatter") else ""
+    if collective in ("all-gather", "reduce-scatter"):
+        return _SHARDS if context.any_name(_is_of_fsdp) else _DEPENDENT
+    return ""
 
 
 def _volume(context: Context) -> str:
@@ -144,7 +153,11 @@ def _volume(context: Context) -> str:
     if not len(rows) or (size < 0).any():
         return ""
     messages = format_count(len(rows), "message")
-    return f"; {format_bytes(size.sum() / len(context.steps))} a step, {messages} in all"
+    return f"; {format_bytes(size.sum() / len(context.steps))}{context.each}, {messages} in all"
+
+
+def _is_of_fsdp(name: str) -> bool:
+    return name.startswith(("FSDP::", "fsdp::")) or "FullyShardedDataParallel" in name
 
 
 def _is_pipelined(name: str) -> bool:

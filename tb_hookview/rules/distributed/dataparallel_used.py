@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import unique
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
@@ -37,7 +36,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"one process works on {len(devices)} devices; to replicate the model, scatter "
         "its input and gather its output takes "
-        f"{format_us(context.device_events.us_per_step(moves))} a step of them",
+        f"{context.us_text(context.device_events.us_per_step(moves))} in them",
         count=int(np.count_nonzero(calls)),
         wasted=np.flatnonzero(moves),
         claims_gain=False,

@@ -41,8 +41,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="copies of buckets to gradients",
             everywhere=True,
-            evidence=f"{format_count(copies.sum() / len(context.steps), 'copy', 'copies')} a step "
-            f"of reduced gradients out of their buckets, {format_us(time)}",
+            evidence=f"{format_count(copies.sum() / len(context.steps), 'copy', 'copies')}"
+            f"{context.each} of reduced gradients out of their buckets, {format_us(time)}",
             count=int(np.count_nonzero(copies)),
             wasted=np.flatnonzero(copies),
             examples=context.device_events.starts(copies),
@@ -57,7 +57,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
             place="search for unused parameters",
             everywhere=True,
             evidence=f"find_unused_parameters is set; the search takes the host "
-            f"{format_us(context.steps.us_per_step(intervals.length(spans)))} a step",
+            f"{context.us_text(context.steps.us_per_step(intervals.length(spans)))}",
             count=int(np.count_nonzero(searching)),
             gaps=context.gaps.within(spans, Cause.LAUNCH),
             examples=context.call_tree.start[searching],
@@ -81,8 +81,9 @@ def _small_buckets(context: Context) -> Iterator[Occurrence]:
         place="all-reduces of small buckets",
         everywhere=True,
         evidence=f"{len(small) / len(context.steps):.0f} of "
-        f"{len(rows) / len(context.steps):.0f} all-reduces a step move less than 1 MiB each, "
-        f"{size[little].sum() / len(context.steps):.0f} bytes a step in all; they take "
+        f"{len(rows) / len(context.steps):.0f} all-reduces{context.each} move less than 1 MiB "
+        "each, "
+        f"{size[little].sum() / len(context.steps):.0f} bytes{context.each} in all; they take "
         f"{format_us(context.device_events.us_per_step(transfers))}",
         count=len(small),
         wasted=np.flatnonzero(transfers),

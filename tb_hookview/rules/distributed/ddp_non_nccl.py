@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
@@ -35,7 +35,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"{format_count(collectives.sum(), 'collective')} of a host backend, with "
         f"{format_count(copies.sum(), 'copy', 'copies')} between device and host for them, "
-        f"{format_us(time)} a step",
+        f"{context.us_text(time)}",
         count=int(np.count_nonzero(collectives)),
         gaps=context.gaps.of(Cause.COMMUNICATION),
         wasted=np.flatnonzero(copies),

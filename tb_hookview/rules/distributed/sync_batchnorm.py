@@ -31,7 +31,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="SyncBatchNorm",
         everywhere=True,
-        evidence=f"{format_count(calls / len(context.steps), 'call')} a step of synchronized "
+        evidence=f"{format_count(calls / len(context.steps), 'call')}{context.each} of "
+        "synchronized "
         "batch norms, forward and backward, with "
         f"{format_count(transfers.sum() / len(context.steps), 'collective')}, {format_us(time)}",
         count=int(calls),

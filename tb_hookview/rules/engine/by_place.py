@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import pair_key, unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
@@ -55,6 +56,7 @@ def by_place(
         group = found[members]
         gaps = context.gaps.of_syncs(group)
         once = (NO_STEPS,) if len(gaps) and not context.steps.marked else ()
+        latent = _latent(context, group)
         yield Occurrence(
             place=place,
             module=module,
@@ -67,7 +69,8 @@ def by_place(
             examples=context.syncs.start[group],
             caveats=(*caveats, *once),
             confidence=confidence,
-            latent=_latent(context, group),
+            latent=latent,
+            claims_gain=latent != _LAST or len(gaps) > 0,
             fix=fix,
         )
 
@@ -75,10 +78,11 @@ def by_place(
 def _latent(context: Context, group: SyncIndex) -> str:
     if context.analysis.sync_idle is None:
         return UNKNOWN
-    launch = context.analysis.device_events.launch
-    launched = context.call_tree.start[launch[launch >= 0]]
-    last = launched.max(initial=0)
-    return LATENT if (context.syncs.end[group] < last).any() else _LAST
+    events = context.analysis.device_events
+    launched = np.where(
+        events.launch >= 0, lookup(context.call_tree.start, events.launch), events.end
+    )  # what is of unknown launch may have been launched as late as it ended
+    return LATENT if (context.syncs.end[group] < launched.max(initial=0)).any() else _LAST
 
 
 def under(context: Context, group: SyncIndex, module: int) -> str:
@@ -111,4 +115,4 @@ def _evidence(context: Context, group: SyncIndex) -> str:
     syncs = format_count(len(group), "sync")
     threads = len(unique(context.call_tree.thread[context.syncs.row[group]]))
     on = f" on {threads} threads" if threads > 1 else ""
-    return f"{syncs} in {context.steps.text}, the host blocked for {format_us(blocked)} a step{on}"
+    return f"{syncs} in {context.steps.text}, the host blocked for {context.us_text(blocked)}{on}"

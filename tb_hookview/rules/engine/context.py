@@ -19,6 +19,7 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import CallTree
 from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.formats import format_us
 from tb_hookview.isolation import Failures
 from tb_hookview.rules.engine.device_events import DeviceEventContext
 from tb_hookview.rules.engine.gaps import GapContext
@@ -59,6 +60,15 @@ class Context(Struct, frozen=True, dict=True):
     def steps(self) -> StepContext:
         """The steps that count, and the mean step."""
         return StepContext(self.selection, self.step_rows)
+
+    @property
+    def each(self) -> str:
+        """As `StepContext.each`."""
+        return self.steps.each
+
+    def us_text(self, us: float) -> str:
+        """Write a mean over the steps, microseconds: `167 ms per step`."""
+        return f"{format_us(us)}{self.each}"
 
     @cached_property
     def rows(self) -> RowContext:

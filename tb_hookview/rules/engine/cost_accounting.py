@@ -135,7 +135,8 @@ def _finding(
     return schema.Finding(
         id=f"{rule.id}:{where}",
         rule=rule.id,
-        severity=severity(cost, context.steps.duration_us),
+        severity=_severity(occurrence, cost, context),
+        once_us=occurrence.once_us,
         title=occurrence.title or rule.title,
         module=path,
         module_id=occurrence.module if occurrence.module >= 0 else None,
@@ -146,7 +147,7 @@ def _finding(
         gain_unknown=None
         if known and occurrence.claims_gain
         else _unknown_gain(known=known or context.on_host),
-        evidence="; ".join(_evidence(occurrence, charge)),
+        evidence="; ".join(_evidence(occurrence, charge, context)),
         fix=occurrence.fix or rule.fix,
         confidence=occurrence.confidence or rule.confidence,
         reference=rule.reference,
@@ -180,13 +181,13 @@ def _where(occurrence: Occurrence, path: str | None) -> str:
     return f"{module}, {occurrence.place}" if occurrence.place else module
 
 
-def _evidence(occurrence: Occurrence, charge: Charge) -> Iterator[str]:
+def _evidence(occurrence: Occurrence, charge: Charge, context: Context) -> Iterator[str]:
     yield occurrence.evidence
     if charge.elsewhere_us:
         yield f"{format_us(charge.elsewhere_us)} of that time are in the cost of other findings"
     if charge.idle_us:
         more = f", and {format_us(charge.idle_elsewhere_us)} that are in the cost of other findings"
-        yield f"the device idled {format_us(charge.idle_us)} a step because of it" + (
+        yield f"the device idled {context.us_text(charge.idle_us)} because of it" + (
             more if charge.idle_elsewhere_us else ""
         )
     elif occurrence.latent and not charge.wasted_us:
@@ -204,6 +205,13 @@ def _explained(rule: Rule, occurrence: Occurrence, context: Context) -> list[int
 
 def _advice(rule: Rule) -> schema.Advice:
     return schema.Advice(id=rule.id, title=rule.title, fix=rule.fix)
+
+
+def _severity(occurrence: Occurrence, cost: float, context: Context) -> str:
+    """What happens once is never more than low: it is in no step but its own."""
+    if occurrence.once_us is not None and cost:
+        return "low"
+    return severity(cost, context.steps.measured_us)
 
 
 def severity(us: float, step: float) -> str:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
 from tb_hookview.rules.engine.names import NamedRows
@@ -67,8 +68,15 @@ class DeviceEventContext(NamedRows, frozen=True):
         return self.steps.us_per_step(duration.sum())
 
     def share(self, chosen: Bool) -> float:
-        """The same, as a share of the busy time of the devices."""
-        return self.us_per_step(chosen) / self.steps.busy_us if self.steps.busy_us else 0.0
+        """Time in which any of them ran, as a share of the busy time of the devices: at most 1."""
+        if not self.steps.busy_us:
+            return 0.0
+        events, mine = self.analysis.device_events, chosen & self.counted
+        time = sum(
+            intervals.length(events.time_of(mine & (events.device == device)))
+            for device in self.devices
+        )
+        return min(self.steps.us_per_step(time) / self.steps.busy_us, 1.0)
 
     def starts(self, chosen: Bool) -> Nanoseconds:
         """Starts of those of some device events that count, nanoseconds."""

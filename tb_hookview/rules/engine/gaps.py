@@ -12,12 +12,10 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, GapIndex, SyncIndex, TimeSet
-from tb_hookview.rules.engine.steps import StepContext
+from tb_hookview.rules.engine.steps import SET_UP_NS, StepContext
 
 _WITHIN = 0.9
 """Share of a gap from which it lies within some time."""
-_SET_UP_NS = 1_000_000
-"""Length from which gaps of a trace without steps may be of its set-up."""
 NO_STEPS = (
     "The trace marks no steps; gaps of more than 1 ms are left out, as they may be of its set-up."
 )
@@ -40,7 +38,7 @@ class GapContext(Struct, frozen=True, dict=True):
         gaps = self.of(*causes)
         if self.steps.marked:
             return gaps
-        return gaps[self.analysis.gaps.duration[gaps] <= _SET_UP_NS]
+        return gaps[self.analysis.gaps.duration[gaps] <= SET_UP_NS]
 
     @cached_property
     def _counted(self) -> Bool:

@@ -43,6 +43,9 @@ class Occurrence(Struct, frozen=True):
     host_us: float | None = None
     """Host time that it takes a step where the model runs on the CPU (`Context.on_host`),
     microseconds: its cost, as no device idles there. None elsewhere."""
+    once_us: float | None = None
+    """Time that it takes once in a run, as in its first step, microseconds: no cost of each step.
+    None for what recurs."""
     scale: str = ""
     """What a what-if scales to 0 without it (`simulation/questions.py`), in place of what it is
     charged for."""

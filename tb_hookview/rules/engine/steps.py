@@ -9,9 +9,18 @@ from msgspec import Struct
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Nanoseconds
 from tb_hookview.formats import format_count
+
+SET_UP_NS = 1_000_000
+"""Length from which gaps of a trace without steps may be of its set-up."""
+_SET_UP = [
+    *(int(Cause.ALLOCATOR), int(Cause.KERNEL_LOADING), int(Cause.LAUNCH)),
+    *(int(Cause.PROFILER), int(Cause.UNKNOWN)),
+]
 
 
 class StepContext(Struct, frozen=True, dict=True):
@@ -35,7 +44,7 @@ class StepContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def marked(self) -> bool:
-        """Whether the trace marks steps; else its one step is the whole trace."""
+        """Whether the trace shows steps; else its one step is the whole trace."""
         return self._analysis.steps.marked
 
     @cached_property
@@ -50,6 +59,19 @@ class StepContext(Struct, frozen=True, dict=True):
         return _mean([step.duration_us for step in self.report_rows]) or 0.0
 
     @cached_property
+    def measured_us(self) -> float:
+        """What a cost is a share of: a step, or a trace without steps less its set-up.
+
+        Set-up is taken to be idle time of 1 ms and more at a time in which code is loaded, memory
+        is allocated, the host does other things, or the profiler works.
+        """
+        if self.marked:
+            return self.duration_us
+        gaps, devices = self._analysis.gaps, len(self._analysis.device_events.busy)
+        idle = gaps.duration[isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)]
+        return self.duration_us - float(idle.sum()) / 1000 / max(devices, 1)
+
+    @cached_property
     def busy_us(self) -> float | None:
         """Mean busy time of the devices in a step; None without device events."""
         return _mean([step.device_busy_us for step in self.report_rows])
@@ -62,7 +84,17 @@ class StepContext(Struct, frozen=True, dict=True):
     @cached_property
     def text(self) -> str:
         """How many steps count, next to a number that is of all of them."""
-        return format_count(len(self), "step")
+        return format_count(len(self), "step") if self.marked else "the trace"
+
+    @property
+    def one(self) -> str:
+        """What a mean is of."""
+        return "a step" if self.marked else "the trace"
+
+    @property
+    def each(self) -> str:
+        """What follows a mean over the steps; nothing where the one step is the whole trace."""
+        return " per step" if self.marked else ""
 
     def contain(self, time: Nanoseconds) -> Bool:
         """Whether each of some times lies in a step that counts."""

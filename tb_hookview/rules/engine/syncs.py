@@ -67,6 +67,12 @@ class SyncContext(Struct, frozen=True, dict=True):
             return np.asarray(counted)
         return np.asarray(counted & self.rows.on_training_thread(self.row))
 
+    @cached_property
+    def in_warm_up(self) -> Bool:
+        """Syncs in the first step, where that is in no mean."""
+        steps = self.analysis.steps
+        return np.asarray((steps.at(self.start) == steps.warm_up) & (steps.warm_up >= 0))
+
     @property
     def row(self) -> TreeRow:
         """Call tree row of the call that blocked."""
@@ -170,12 +176,17 @@ class SyncContext(Struct, frozen=True, dict=True):
         return found
 
     @cached_property
+    def operators_known(self) -> bool:
+        """Whether the trace has operators; without any, a sync outside of them says nothing."""
+        return bool((self.analysis.host.kind == EventCategory.OPERATOR).any())
+
+    @cached_property
     def copy(self) -> DeviceEventIndex:
         """Row of `DeviceEvents` of the copy that each sync is for, -1 for none known.
 
         A copy that blocks is the sync's own call; any other is the call before the sync, in the
-        same operator. Either way the sync is the first of its thread to end after the copy's
-        call began.
+        same operator, or directly before it where the trace has no operators. Either way the sync
+        is the first of its thread to end after the copy's call began.
         """
         events, call_tree = self.analysis.device_events, self.analysis.call_tree
         is_copy = self.analysis.trace.events.kind[events.event] == EventCategory.COPY
@@ -187,7 +198,16 @@ class SyncContext(Struct, frozen=True, dict=True):
         belongs = (sync >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, sync))
         found = np.full(len(self), -1, np.int64)
         found[sync[belongs]] = copies[belongs]
-        return found
+        return found if self.operators_known else self._adjacent(copies, launch)
+
+    def _adjacent(self, copies: DeviceEventIndex, launch: TreeRow) -> DeviceEventIndex:
+        """Copy whose call is each sync, or the call directly before it on its thread."""
+        thread = self.analysis.call_tree.thread
+        copy_of = np.full(len(thread), -1, np.int64)
+        copy_of[launch] = copies
+        before = np.where(lookup(thread, self.row - 1) == thread[self.row], self.row - 1, -1)
+        own = copy_of[self.row]
+        return np.where(own >= 0, own, lookup(copy_of, before))
 
     # What the host did before and after
 

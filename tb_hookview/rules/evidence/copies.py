@@ -82,13 +82,12 @@ def syncs_for(context: Context, copies: Bool) -> Bool:
 
 
 def blocking(context: Context) -> Bool:
-    """Syncs for a copy that blocks, or that a synchronize follows."""
+    """Syncs for a copy that blocks, or that a synchronize follows; all syncs of such a copy."""
     syncs, analysis = context.syncs, context.analysis
     launch = lookup(analysis.device_events.launch, syncs.copy)
     synchronized = syncs.end > lookup(context.call_tree.end, launch)
-    return np.asarray(
-        (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
-    )
+    blocks = (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
+    return np.asarray((launch >= 0) & isin(syncs.copy, unique(syncs.copy[blocks])))
 
 
 def exposed(context: Context, copies: DeviceEventIndex) -> Nanoseconds:
@@ -182,8 +181,8 @@ def _evidence(context: Context, copies: DeviceEventIndex, syncs: SyncIndex, alon
     device = context.steps.us_per_step(work.duration[copies].sum())
     number = format_count(len(copies), "copy", "copies")
     return (
-        f"{number} in {context.steps.text}{_size(context, copies)}, {format_us(device)} a step, "
-        f"{format_us(alone)} of it while no kernel ran; the host spent {format_us(blocked)} a step "
+        f"{number} in {context.steps.text}{_size(context, copies)}, {context.us_text(device)}, "
+        f"{format_us(alone)} of it while no kernel ran; the host spent {context.us_text(blocked)} "
         "in them"
     )
 

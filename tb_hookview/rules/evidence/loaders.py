@@ -36,7 +36,7 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     yield Occurrence(
         place=context.host.name(int(rows[0])),
         everywhere=True,
-        evidence=f"the host was in the loader for {format_us(held)} a step, "
+        evidence=f"the host was in the loader for {context.us_text(held)}, "
         f"{held / context.steps.duration_us:.0%} of it, and for at most {format_us(longest)} at a "
         "time; a loader that keeps up takes under 1 ms",
         count=len(rows),

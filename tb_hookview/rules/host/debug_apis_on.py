@@ -10,7 +10,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -59,7 +59,7 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
         place="anomaly detection",
         everywhere=True,
         evidence=f"{format_count(len(found), 'check')} of gradients for NaN; to read the results "
-        f"the host was blocked for {format_us(held)} a step",
+        f"the host was blocked for {context.us_text(held)}",
         count=len(found),
         syncs=found,
         gaps=context.gaps.of_syncs(found),

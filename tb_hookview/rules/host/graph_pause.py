@@ -48,7 +48,7 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
             place="before graph launches",
             everywhere=True,
             evidence=f"{format_count(len(gaps), 'time')} a device waited for the launch of a "
-            f"graph in {context.steps.text}, {format_us(time)} a step",
+            f"graph in {context.steps.text}, {context.us_text(time)}",
             count=len(gaps),
             gaps=gaps,
             examples=context.analysis.gaps.start[gaps],
@@ -69,7 +69,7 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
             place="within graphs",
             everywhere=True,
             evidence=f"{format_count(len(gaps), 'gap')} before kernels of graphs that had been "
-            f"launched by then in {context.steps.text}, {format_us(time)} a step, the longest "
+            f"launched by then in {context.steps.text}, {context.us_text(time)}, the longest "
             f"{format_us(table.duration[gaps].max() / 1000)}; "
             f"{format_count(launches, 'graph launch', 'graph launches')}",
             count=len(gaps),

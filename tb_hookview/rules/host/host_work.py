@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import GapIndex
@@ -30,8 +31,16 @@ _HELD_UP = (
     "or a core; or its launches are missing from the trace."
 )
 _SNIPPET = (
-    f"The device has at most {_LITTLE} events a step: what is recorded is no training step, and "
+    f"The device has at most {_LITTLE} events per step: what is recorded is no training step, and "
     "what the host does in it may be what it does once."
+)
+_AWAY = (
+    "Take it out of the way of launches. What has the same result each time, do once and keep. "
+    "Log, compute metrics and write files after the next work is launched, or less often."
+)
+_INPUTS = (
+    "Prepare inputs in DataLoader workers (num_workers above 0, in the dataset or collate_fn), and "
+    "prefetch the next ones while the device works on these."
 )
 _NO_STEPS = (
     "Mark the steps (prof.step() after each), which separates set-up from what each step does. "
@@ -60,7 +69,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     return Occurrence(
         place=f"host work: {name}" if name else "host work that the trace does not name",
         everywhere=True,
-        evidence=f"for {format_us(time)} a step, {time / context.steps.duration_us:.0%} of it, "
+        evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of it, "
         f"the thread that launches was in {what} and launched nothing: "
         f"{format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
         f"{format_us(table.duration[gaps].max() / 1000)}",
@@ -73,8 +82,13 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         if is_operator(name)
         else None,
         caveats=tuple(_caveats(context, name, gaps)),
-        fix=remedy_for(name),
+        fix=remedy_for(name) or (f"{_AWAY} {_INPUTS}" if _trains(context) else _AWAY),
     )
+
+
+def _trains(context: Context) -> bool:
+    """Whether there is a loader, a backward pass or an optimizer."""
+    return bool(np.isin(context.host.role, (Role.DATA, Role.NODE, Role.OPTIMIZER)).any())
 
 
 def _little(context: Context) -> bool:
@@ -133,10 +147,7 @@ RULE = Rule(
     "function, or in nothing that has a name; over 2% of a step by name. In a trace without "
     "steps one finding that costs nothing. Data loaders, syncs, copies, allocations and the first "
     "use of kernels have causes of their own.",
-    fix="Take it out of the way of launches. Prepare inputs in other processes (in training in "
-    "DataLoader workers: num_workers above 0, in the dataset or collate_fn), and prefetch the next "
-    "ones while the device works on these. Log, compute metrics and write checkpoints after the "
-    "next step is launched, or less often.",
+    fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
     find=_find,
     advice=("cpu-preprocess-format", "host-cpu-tuning"),

@@ -28,6 +28,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     loads, gaps = context.analysis.kernel_loads, context.gaps.of(Cause.KERNEL_LOADING)
     counted = np.flatnonzero(context.rows.counted[loads.row])
     held = context.steps.us_per_step(loads.duration[counted].sum())
+    idle = float(context.analysis.gaps.duration[gaps].sum())
     if max(held, context.gaps.us_per_step(gaps)) <= _SHARE * context.steps.duration_us:
         return
     yield Occurrence(
@@ -36,6 +37,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         evidence=_evidence(context, counted, held),
         count=len(counted),
         gaps=gaps,
+        once_us=max(float(loads.duration[counted].sum()), idle) / 1000,
         claims_gain=False,
         examples=context.call_tree.start[loads.row[counted]],
         confidence=None if len(_launches(context, counted)) < len(counted) else "medium",
@@ -50,7 +52,7 @@ def _evidence(context: Context, loads: Int, held: float) -> str:
         return "the driver recorded that it loaded functions or modules"
     longest = context.analysis.kernel_loads.duration[loads].max() / 1000
     return (
-        f"the host loaded code for {format_us(held)} a step in "
+        f"the host loaded code for {context.us_text(held)} in "
         f"{format_count(len(loads), 'call')} in {context.steps.text}, "
         f"{len(_launches(context, loads))} of which launched a kernel for the first "
         f"time; the longest took {format_us(longest)}"

@@ -11,7 +11,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex, Int
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.gaps import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -25,6 +25,8 @@ _NAMED = 3
 """Modules, and operators, that the evidence names."""
 _LAUNCH_BOUND = "tiny-kernels-launch-bound"
 """Rule that says the same of a trace with short kernels, and more."""
+_SHALLOW = 5
+"""Device events in the queue of the median launch up to which it is shallow all the time."""
 _GAPS = 10
 """Gaps a step; with fewer they are single delays, not the pace of the host."""
 
@@ -43,14 +45,12 @@ def _find(context: Context) -> Iterator[Occurrence]:
         return
     if any(_holds(context, rule) for rule in context.rules if rule.id == _LAUNCH_BOUND):
         return
-    depth = median(_depths(context))
     yield Occurrence(
         place="launches",
         everywhere=True,
-        evidence=f"for {format_us(idle)} a step the device waited for its next launch"
+        evidence=f"for {context.us_text(idle)} the device waited for its next launch"
         f"{_in_operators(context, gaps, idle)}; longest for those of "
-        f"{launched_places(context, gaps, _NAMED)}; half of all launches found at most "
-        f"{format_count(round(depth), 'device event')} in the queue; time in the cost of other "
+        f"{launched_places(context, gaps, _NAMED)}{_queue(context)}; time in the cost of other "
         "findings is not in this one",
         count=len(gaps),
         gaps=gaps,
@@ -62,6 +62,16 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 def _holds(context: Context, rule: Rule) -> bool:
     return rule.find is not None and any(True for _ in rule.find(context))
+
+
+def _queue(context: Context) -> str:
+    """Phrase of the queue that launches find; "" where it is only empty at times."""
+    depth = round(median(_depths(context)))
+    if depth > _SHALLOW:
+        return ""
+    return (
+        f"; half of all launches found at most {format_count(depth, 'device event')} in the queue"
+    )
 
 
 def _depths(context: Context) -> Int:

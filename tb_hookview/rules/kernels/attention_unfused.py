@@ -32,9 +32,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="aten::softmax",
         module=module,
-        everywhere=module is None,
+        everywhere=module < 0,
         evidence=f"{format_count(len(found), 'time')} in {context.steps.text} a product, a "
-        f"softmax and a product in a row{_sizes(context, found)}, {format_us(whole)} a step: "
+        f"softmax and a product in a row{_sizes(context, found)}, {context.us_text(whole)}: "
         f"{format_us(multiplying)} in the products{_misaligned(context, events)}, "
         f"{format_us(whole - multiplying)} in the softmax and what lies between, in the forward "
         "alone",

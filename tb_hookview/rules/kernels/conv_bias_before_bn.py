@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.arrays.joins import asof
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, TreeRow
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
@@ -34,7 +34,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         module=module,
         everywhere=module is None,
         evidence=f"{format_count(len(rows), 'time')} a bias is added and a batch norm follows, "
-        f"{format_us(context.device_events.us_per_step(work))} a step for adding alone; its "
+        f"{context.us_text(context.device_events.us_per_step(work))} for adding alone; its "
         "gradient is not in this figure",
         count=len(rows),
         wasted=np.flatnonzero(work),

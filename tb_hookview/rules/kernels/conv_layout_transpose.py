@@ -26,8 +26,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="convolutions",
             everywhere=True,
-            evidence=f"{format_count(found.sum() / len(context.steps), 'kernel')} a step that turn "
-            f"NCHW into NHWC or back, {format_us(time)} ({share:.0%} of the busy time)",
+            evidence=f"{format_count(found.sum() / len(context.steps), 'kernel')}{context.each} "
+            f"that turn NCHW into NHWC or back, {format_us(time)} ({share:.0%} of the busy time)",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             examples=context.device_events.starts(found),

@@ -31,7 +31,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="the whole step",
         everywhere=True,
-        evidence=f"the devices were busy for {format_us(busy)} of {format_us(busy + idle)} a step "
+        evidence=f"the devices were busy for {format_us(busy)} of {context.us_text(busy + idle)} "
         f"({busy / (busy + idle):.0%}; without the profiler's time, the ends of the trace and "
         "idle time although work is queued), and idle by cause: "
         f"{_by_cause(context, gaps)}",

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
@@ -37,7 +36,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="index_put, embedding",
             everywhere=True,
-            evidence=f"{format_us(time)} a step ({share:.0%} of the busy time) in kernels that "
+            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in kernels that "
             "sort indices and sum by them",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),

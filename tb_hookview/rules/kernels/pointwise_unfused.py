@@ -9,7 +9,6 @@ import numpy as np
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.precision import in_float64
@@ -17,7 +16,7 @@ from tb_hookview.schema import Phase
 
 _EAGER = (
     r"vectorized_elementwise_kernel|unrolled_elementwise_kernel| elementwise_kernel<"
-    r"|:elementwise_kernel<|at::native::reduce_kernel"
+    r"|:elementwise_kernel<|elementwise_kernel_manual_unroll|at::native::reduce_kernel"
 )
 _FUSED = r"^triton_"
 _SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
@@ -33,14 +32,15 @@ _CAVEAT = (
 def _find(context: Context) -> Iterator[Occurrence]:
     if (context.device_events.counted & context.device_events.matching(_FUSED)).any():
         return
-    fusible = _fusible(context)
-    if context.device_events.share(fusible) <= _SHARE:
+    fusible, events = _fusible(context), context.device_events
+    launched = events.us_per_step(events.counted)
+    if events.us_per_step(fusible) <= _SHARE * launched:
         return
     order, chain = _chains(context, fusible)
     size, length = np.bincount(chain), context.analysis.device_events.duration[order]
     total = np.bincount(chain, weights=length)
     long = size >= _CHAIN
-    share = context.steps.us_per_step(total[long].sum()) / (context.steps.busy_us or np.inf)
+    share = context.steps.us_per_step(total[long].sum()) / launched
     if share <= _SHARE:
         return
     wasted = order[long[chain] & ~_longest(chain, length)]
@@ -50,7 +50,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"{long.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
         f"in {context.steps.text} ({size[long].mean():.1f} on average) take {share:.0%} of the "
-        f"busy time; all but the longest kernel of each take {format_us(waste)} a step",
+        f"device time launched; all but the longest kernel of each take {context.us_text(waste)}",
         count=int(size[long].sum()),
         wasted=wasted,
         saved=_SAVED,
@@ -101,9 +101,9 @@ RULE = Rule(
     family="kernels",
     title="Elementwise kernels are not fused",
     description="Chains of three or more elementwise kernels and reductions of torch, directly one "
-    "after the other on a stream, in more than 30% of the busy time; in forward or backward, but "
-    "not where gradients are summed; and no Triton kernel in the trace. The cost is all of a chain "
-    "but its longest kernel.",
+    "after the other on a stream, in more than 30% of the device time launched in the step; in "
+    "forward or backward, but not where gradients are summed; and no Triton kernel in the trace. "
+    "The cost is all of a chain but its longest kernel.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
     reference="PyTorch, Performance Tuning Guide: fuse operations",

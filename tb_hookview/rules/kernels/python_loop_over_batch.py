@@ -10,7 +10,6 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Int, StringIndex, TreeRow
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.trace import EventCategory
@@ -64,8 +63,8 @@ def _one(context: Context, module: int, repeats: int, group: list[_Loop]) -> Occ
         place=f"a loop around {lead}",
         module=module,
         evidence=f"{repeats} times in a row the same operators, each time from {lead} on, and then "
-        f"a stack or cat; this takes the host {format_us(context.steps.us_per_step(length.sum()))} "
-        "a step",
+        "a stack or cat; this takes the host "
+        f"{context.us_text(context.steps.us_per_step(length.sum()))}",
         count=len(group),
         gaps=context.gaps.at(inside, Cause.LAUNCH),
         examples=start,

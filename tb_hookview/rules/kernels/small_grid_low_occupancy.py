@@ -38,7 +38,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         place="kernels with few blocks",
         everywhere=True,
         evidence=f"{format_count(few.sum(), 'kernel')} with fewer blocks than the device has "
-        f"multiprocessors take {format_us(context.device_events.us_per_step(few))} a step, and "
+        f"multiprocessors take {context.us_text(context.device_events.us_per_step(few))}, and "
         f"{np.count_nonzero(thin)} longer ones of an occupancy below {_OCCUPANCY:.0f}% "
         f"{format_us(context.device_events.us_per_step(thin))}: {share:.0%} of the busy time",
         count=int(np.count_nonzero(few | thin)),

@@ -50,10 +50,11 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="the whole step",
         everywhere=True,
-        evidence=f"{len(kernels) / len(context.steps):.0f} kernels a step, half of them shorter "
+        evidence=f"{len(kernels) / len(context.steps):.0f} kernels{context.each}, half of them "
+        "shorter "
         f"than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the host took to "
         f"launch the next; {short.sum()} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before "
-        f"the next launch in {context.steps.text}, {format_us(idle)} a step"
+        f"the next launch in {context.steps.text}, {context.us_text(idle)}"
         f"{_longer(context, gaps[~short])}; longest for those of "
         f"{launched_places(context, gaps, _NAMED)}",
         count=len(gaps),

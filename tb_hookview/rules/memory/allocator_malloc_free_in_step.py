@@ -10,8 +10,8 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import union, unique
-from tb_hookview.arrays.types import Bool, TreeRow
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.arrays.types import Bool, GapIndex, SyncIndex, TreeRow
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -19,6 +19,16 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 _OF_HOST = r"Host"
 """Calls that pin memory of the host are another rule's."""
 _FREES = r"Free|Unmap|Release"
+_EMPTY = r"aten::(empty|empty_strided|empty_like)$"
+_FEW = 8
+"""Empty tensors below which nothing is said of the allocator."""
+_UNCACHED = 0.5
+"""Share of empty tensors above which there is no caching allocator."""
+_CACHE = (
+    "Let PyTorch cache: unset PYTORCH_NO_CUDA_MEMORY_CACHING, which is meant for memory checkers, "
+    "and do not call torch.cuda.caching_allocator_enable(False). An allocator of your own needs a "
+    "cache."
+)
 _EMPTIED = "Take torch.cuda.empty_cache() out of the loop."
 _SHAPES = (
     "Keep shapes fixed or in a few sizes, and warm up with the largest batch. Set "
@@ -37,8 +47,6 @@ def _explains(context: Context) -> Bool:
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    if not context.steps.marked:
-        return
     calls = (
         (context.analysis.calls == Call.ALLOCATE)
         & context.rows.counted
@@ -46,11 +54,50 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
     rows = np.flatnonzero(calls)
     rows = rows[context.rows.on_training_thread(rows)]
+    share = _uncached(context, rows)
+    if share > _UNCACHED:
+        yield _without_cache(context, rows, share)
+    elif context.steps.marked:
+        yield from _by_place(context, rows)
+
+
+def _uncached(context: Context, rows: TreeRow) -> float:
+    """Share of empty tensors made by operators for which the driver allocated; 0 if it frees less.
+
+    A caching allocator asks the driver for blocks that serve many of them, and seldom frees one.
+    """
+    frees = context.rows.matching(_FREES)[rows]
+    if 2 * np.count_nonzero(frees) < np.count_nonzero(~frees):
+        return 0.0
+    empty = context.rows.matching(_EMPTY) & context.rows.counted
+    made = np.flatnonzero(empty)
+    made = made[context.rows.on_training_thread(made)]
+    around = unique(context.rows.operator_of(rows[~frees]))
+    return float(np.isin(made, around).mean()) if len(made) >= _FEW else 0.0
+
+
+def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
+    freeing = int(context.rows.matching(_FREES)[rows].sum())
+    syncs, gaps = _costs(context, rows)
+    return Occurrence(
+        place="the allocator",
+        everywhere=True,
+        title="Device memory is not cached",
+        evidence=f"for {share:.0%} of the empty tensors that operators make, the driver allocates; "
+        f"{_calls(context, rows, freeing)}",
+        fix=_CACHE,
+        count=len(rows),
+        syncs=syncs,
+        gaps=gaps,
+        examples=context.call_tree.start[rows],
+        latent=_LATENT,
+    )
+
+
+def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
-        chosen = np.zeros(len(context.call_tree), bool)
-        chosen[mine] = True
-        syncs = np.flatnonzero(chosen[context.syncs.row])
+        syncs, gaps = _costs(context, mine)
         yield Occurrence(
             place=place,
             module=module,
@@ -58,22 +105,23 @@ def _find(context: Context) -> Iterator[Occurrence]:
             fix=_fix(context, mine),
             count=len(mine),
             syncs=syncs,
-            gaps=union(context.gaps.at(chosen, Cause.ALLOCATOR), context.gaps.of_syncs(syncs)),
+            gaps=gaps,
             examples=context.call_tree.start[mine],
             latent=_LATENT,
         )
 
 
+def _costs(context: Context, rows: TreeRow) -> tuple[SyncIndex, GapIndex]:
+    """Calls among these that waited, and idle time during and after them."""
+    chosen = np.zeros(len(context.call_tree), bool)
+    chosen[rows] = True
+    syncs = np.flatnonzero(chosen[context.syncs.row])
+    return syncs, union(context.gaps.at(chosen, Cause.ALLOCATOR), context.gaps.of_syncs(syncs))
+
+
 def _evidence(context: Context, rows: TreeRow) -> str:
-    call_tree = context.call_tree
     freeing = int(context.rows.matching(_FREES)[rows].sum())
-    steps = unique(context.analysis.steps.at(call_tree.start[rows]))
-    held = intervals.length(intervals.of(call_tree.start[rows], call_tree.end[rows]))
-    calls = (
-        f"{format_count(len(rows), 'call')}, {freeing} of which free memory, in {len(steps)} of "
-        f"{format_count(len(context.steps), 'step')}; the host spent "
-        f"{format_us(context.steps.us_per_step(held))} a step in them"
-    )
+    calls = _calls(context, rows, freeing)
     if freeing == len(rows):
         return f"{calls}; none allocates, as in torch.cuda.empty_cache()"
     if retries := _retries(context, rows):
@@ -84,6 +132,17 @@ def _evidence(context: Context, rows: TreeRow) -> str:
     if freeing:
         return f"{calls}; memory is freed and allocated again, as when it is nearly full"
     return calls
+
+
+def _calls(context: Context, rows: TreeRow, freeing: int) -> str:
+    call_tree = context.call_tree
+    steps = unique(context.analysis.steps.at(call_tree.start[rows]))
+    held = intervals.length(intervals.of(call_tree.start[rows], call_tree.end[rows]))
+    where = f"{len(steps)} of {context.steps.text}" if context.steps.marked else "the trace"
+    return (
+        f"{format_count(len(rows), 'call')}, {freeing:,} of which free memory, in {where}; the "
+        f"host spent {context.us_text(context.steps.us_per_step(held))} in them"
+    )
 
 
 def _fix(context: Context, rows: TreeRow) -> str:
@@ -106,8 +165,9 @@ RULE = Rule(
     family="memory",
     title="Device memory is allocated or freed during steps",
     description="cudaMalloc, cudaFree or similar (cuMemCreate, cuMemMap, cuMemUnmap with "
-    "expandable segments) on a thread that launches kernels, in a marked step after the first.",
-    fix=f"{_EMPTIED} {_SHAPES} {_FULL}",
+    "expandable segments) on a thread that launches kernels, in a step after the first; or in any "
+    "trace, where the driver allocates for most empty tensors of operators, and frees as often.",
+    fix=f"{_EMPTIED} {_SHAPES} {_FULL} {_CACHE}",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
     explains=_explains,
     find=_find,

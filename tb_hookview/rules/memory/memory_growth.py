@@ -40,7 +40,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
             module=module,
             everywhere=module < 0,
             evidence=f"the least that is in use during a step grows in each of "
-            f"{format_count(len(least), 'step')}, by {format_bytes(int(growth.mean()))} a step "
+            f"{format_count(len(least), 'step')}, by "
+            f"{format_bytes(int(growth.mean()))}{context.each} "
             f"from {format_bytes(int(least[0]))}{where}",
             claims_gain=False,
             examples=np.asarray(windows[1:, 0]),

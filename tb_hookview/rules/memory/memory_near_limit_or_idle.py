@@ -89,9 +89,7 @@ def _waits_for_launches(context: Context) -> str:
     busy, whole = context.steps.busy_us or 0.0, context.steps.idle_us or 0.0
     if not idle or idle < _BOUND * (busy + whole):
         return ""
-    return (
-        f"for {format_us(idle)} of {format_us(busy + whole)} a step the device waits for launches"
-    )
+    return f"for {format_us(idle)} of {context.us_text(busy + whole)} the device waits for launches"
 
 
 def _fix(context: Context, *, full: bool) -> str:

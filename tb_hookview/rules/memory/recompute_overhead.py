@@ -11,7 +11,7 @@ from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import ModuleIndex
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
@@ -34,7 +34,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
     yield _occurrence(
         context,
         context.analysis.attribution.row_module[again & context.rows.counted],
-        evidence=f"take the CPU {format_us(held)} a step, {held / context.steps.duration_us:.0%} "
+        evidence=f"take the CPU {context.us_text(held)}, {held / context.steps.duration_us:.0%} "
         "of it",
         count=len(rows),
         host_us=held,
@@ -51,7 +51,7 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
     yield _occurrence(
         context,
         owners.module[work],
-        evidence=f"take the devices {format_us(wasted)} a step, "
+        evidence=f"take the devices {context.us_text(wasted)}, "
         f"{context.device_events.share(work):.0%} of their busy time",
         count=int(work.sum()),
         wasted=np.flatnonzero(work),

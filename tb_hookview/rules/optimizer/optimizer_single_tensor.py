@@ -37,9 +37,10 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="Optimizer.step",
         everywhere=True,
-        evidence=f"{whole / len(context.steps):.0f} kernels a step by operators on single tensors, "
+        evidence=f"{whole / len(context.steps):.0f} kernels{context.each} by operators on single "
+        "tensors, "
         "none by operators on lists; the host spends "
-        f"{format_us(context.steps.us_per_step(intervals.length(span)))} a step in Optimizer.step, "
+        f"{context.us_text(context.steps.us_per_step(intervals.length(span)))} in Optimizer.step, "
         f"the device {format_us(context.device_events.us_per_step(work))} on it",
         count=count,
         gaps=context.gaps.at(inside, Cause.LAUNCH),

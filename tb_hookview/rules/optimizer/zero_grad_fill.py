@@ -37,7 +37,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="Optimizer.zero_grad",
         everywhere=True,
-        evidence=f"{format_count(filled / len(context.steps), 'fill')} a step take "
+        evidence=f"{format_count(filled / len(context.steps), 'fill')}{context.each} take "
         f"{format_us(context.device_events.us_per_step(fills))}, adding to those zeros in the "
         f"backward {format_us(context.device_events.us_per_step(adds) * share)}",
         count=filled,

@@ -8,7 +8,6 @@ import numpy as np
 
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, DeviceEventIndex
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.inputs import Inputs, types_with, with_inputs
@@ -54,7 +53,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="kernels of type double",
         everywhere=True,
-        evidence=f"{format_us(time)} a step ({share:.1%} of the busy time) in "
+        evidence=f"{context.us_text(time)} ({share:.1%} of the busy time) in "
         f"{_operators(context, np.flatnonzero(found))}",
         count=int(np.count_nonzero(found)),
         wasted=np.flatnonzero(found),

@@ -29,7 +29,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="matrix products",
             everywhere=True,
-            evidence=f"{format_us(time)} a step ({share:.0%} of the busy time) in kernels of "
+            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in kernels of "
             f"matrix products that load less than 16 bytes at once, in {context.steps.text} "
             f"{np.sum(named & found)} as their names say, {np.sum(shaped & found)} by the shape of "
             "what they multiply" + _sizes(context, found),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tensor_cores, all_have_tf32
@@ -35,7 +34,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="matrix products and convolutions",
             everywhere=True,
-            evidence=f"{format_us(time)} a step ({share:.0%} of the busy time) in matrix products, "
+            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in matrix products, "
             "convolutions and attention, all of it by kernels without tensor cores, on a device "
             "that has them",
             count=int(able.sum()),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.formats import format_us
+from tb_hookview.analysis.flops.peaks import name_of, peaks_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tf32
@@ -15,8 +15,8 @@ from tb_hookview.rules.evidence.precision import float32_products
 _OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
 _TF32 = r"s1688gemm|tf32"
 _SHARE = 0.01
-_SAVED = 1 - 1 / 3
-"""Part of the time, typical of a large product."""
+_FASTER = 3.0
+"""Times as fast, typical of a large product where the peaks allow as much."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -28,22 +28,34 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
     found = asked & float32_products(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
+    faster, known = _speedup(context)
     enabled = (asked & context.device_events.matching(_TF32)).any()
-    if share >= _SHARE and not enabled:
+    if share >= _SHARE and not enabled and faster > 1:
         yield Occurrence(
             place="matrix products",
             everywhere=True,
-            evidence=f"{format_us(time)} a step ({share:.0%} of the busy time) in sgemm kernels, "
+            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in sgemm kernels, "
             "and no matrix product in TF32",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
-            saved=_SAVED,
+            saved=1 - 1 / faster,
             examples=context.device_events.starts(found),
             caveats=(
-                "The gain is that of large products; small ones are bound by memory and gain "
-                "little.",
+                f"Assumes that products become {faster:.1f} times as fast{known}; small ones are "
+                "bound by memory and gain little.",
             ),
         )
+
+
+def _speedup(context: Context) -> tuple[float, str]:
+    """How many times as fast products become, and a phrase of what says so."""
+    trace, ratio = context.analysis.trace, _FASTER
+    for device in context.device_events.devices:
+        peaks = peaks_of(name_of(trace.devices, device))
+        tflops = peaks.tflops if peaks else {}
+        if "float32" in tflops and "float32_tensor" in tflops:
+            ratio = min(ratio, tflops["float32_tensor"] / tflops["float32"])
+    return ratio, ", as the peaks of the device do" if ratio < _FASTER else ""
 
 
 RULE = Rule(
@@ -51,7 +63,8 @@ RULE = Rule(
     family="precision",
     title="Float32 matrix products do not use TF32",
     description="Operators of matrix products run sgemm kernels in 1% of the busy time or more, "
-    "none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or more. "
+    "none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or more whose peak in "
+    "TF32 is not known to be that in float32 (GeForce). "
     "(Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
     "run under torch.autocast with bfloat16.",

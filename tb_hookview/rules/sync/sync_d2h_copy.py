@@ -13,10 +13,14 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import Direction
 from tb_hookview.rules.evidence.reads import SIZES, sizes_copied
 
+_NO_OPERATORS = "the trace has no operators: it may be .item() as well as .cpu()"
+
 
 def _explains(context: Context) -> Bool:
     syncs = context.syncs
     to_host = syncs.direction == Direction.TO_HOST
+    if not syncs.operators_known:
+        return np.asarray(to_host)
     return np.asarray(to_host & syncs.inside("aten::copy_", "aten::to", "aten::_to_copy"))
 
 
@@ -25,7 +29,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     if not explained.any():
         return
     sizes = sizes_copied(context)
-    yield from by_place(context, explained & ~sizes)
+    unknown = "" if context.syncs.operators_known else _NO_OPERATORS
+    yield from by_place(context, explained & ~sizes, note=unknown)
     note = "where batches are exchanged or split, as of lengths and split sizes"
     yield from by_place(context, explained & sizes, note=note, fix=SIZES)
 
@@ -35,7 +40,8 @@ RULE = Rule(
     family="sync",
     title="Blocking copy of a tensor to the host",
     description="A copy from the device to the host in aten::copy_ or aten::to that blocks, or a "
-    "synchronize after it in the same operator. Integers copied under an annotation about lengths, "
+    "synchronize after it in the same operator; without operators in the trace, any such copy. "
+    "Integers copied under an annotation about lengths, "
     "splits or an all-to-all have a fix of their own.",
     fix="Reduce on the device and move the result only; gather small tensors into one first. Copy "
     "into a pinned buffer with non_blocking=True and use it after an event, never before. Take "

@@ -17,16 +17,19 @@ _MEASUREMENT = (
     "the measurement only, ignore this finding.",
 )
 
+_UNKNOWN = "The trace has no operators: the sync may be one of torch, or of a library."
+
 
 def _explains(context: Context) -> Bool:
     syncs = context.syncs
-    return np.asarray(
-        (syncs.operator < 0) | syncs.inside_matching(r"c10d::(barrier|monitored_barrier\w*)")
-    )
+    outside = (syncs.operator < 0) & (syncs.copy < 0)
+    return np.asarray(outside | syncs.inside_matching(r"c10d::(barrier|monitored_barrier\w*)"))
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
     syncs = context.explained_by(RULE) & ~_outside(context) & ~_of_ddp(context)
+    if not context.syncs.operators_known:
+        return by_place(context, syncs, caveats=(_UNKNOWN,), confidence="low")
     caveats = _MEASUREMENT if _once_a_step(context, syncs) else ()
     return by_place(context, syncs, caveats=caveats)
 

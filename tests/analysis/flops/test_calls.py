@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import grid
+import pytest
+from shared_traces import shared_trace
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading import load
+from tb_hookview.loading import analyze, load
 from tb_hookview.tables.catalogue import event_table
 
 PICTURE = """
@@ -47,6 +49,34 @@ def test_the_outermost_call_counts_and_its_product_does_the_work(tmp_path: Path)
     assert (linear.flops, linear.flops_us) == (flops, 20.0 + 14.0)
     assert linear.flop_per_byte == flops / moved
     assert rows["aten::mm"].flops is None, "nothing that it launched is in the trace"
+
+
+def test_an_operator_that_is_called_again_within_itself(tmp_path: Path) -> None:
+    """That of all ranks calls itself on the part of this one."""
+    picture = """
+        main ops    [aten::linear                 ]
+        main ops      [aten::mm all=1            ]
+        main ops        [aten::mm              ]
+        main calls        [go corr=1]
+        gpu  kernel              [gemm corr=1       ]
+        """
+    events = grid.events(picture, NAMES)
+    shapes = iter([[[6, 8], [5, 8]], [[6, 8], [8, 10]], [[6, 8], [8, 5]]])
+    for event in events:
+        if event["cat"] == "cpu_op":
+            event["args"] |= {"Input Dims": next(shapes), "Input type": ["float"] * 2}
+    analysis = load(grid.write(tmp_path / "t.json", events))
+    assert analysis.device_work.flops.tolist() == [2 * 6 * 8 * 5]
+    (linear,) = (row for row in table(analysis, "operators_by_shape") if row.name == "aten::linear")
+    assert linear.flops == 2 * 6 * 8 * 5
+
+
+def test_no_share_of_a_peak_above_one() -> None:
+    """Products of distributed tensors over two ranks, by 51.9 of 82.6 TFLOP/s at most."""
+    operators = analyze(shared_trace("llama_4layers_4090")).data.operators
+    shares = {row.name: row.peak_share for row in operators if row.peak_share}
+    assert max(shares.values()) < 0.65
+    assert shares["aten::mm"] == pytest.approx(0.556, abs=0.002)
 
 
 def table(analysis: Analysis, name: str) -> list[Any]:

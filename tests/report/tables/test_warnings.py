@@ -16,7 +16,13 @@ from tb_hookview.formats import format_share
 from tb_hookview.loading import load
 from tb_hookview.markers import encode
 from tb_hookview.report.build import build_report
-from tb_hookview.report.tables.warnings import FAILED, HIGH_NOTICES, NEVER, WORDS
+from tb_hookview.report.tables.warnings import (
+    CONTRADICTED,
+    FAILED,
+    HIGH_NOTICES,
+    NEVER,
+    WORDS,
+)
 from tb_hookview.schema import TraceWarning
 from tb_hookview.trace.source.damage import MESSAGES
 
@@ -76,7 +82,7 @@ def test_every_code_and_its_severity_is_documented() -> None:
     section = text.partition("## Whether a trace can be believed")[2].partition("\n## ")[0]
     rows = [row.split(" | ") for row in section.splitlines() if row.startswith("| `")]
     severity = {code: row[2] for row in rows for code in re.findall(r"`([\w-]+)`", row[0])}
-    assert set(severity) == {*WORDS, *HIGH_NOTICES, "empty", FAILED}
+    assert set(severity) == {*WORDS, *HIGH_NOTICES, "empty", FAILED, CONTRADICTED}
     for code, words in WORDS.items():
         share = words.high_from
         expected = "high" if share == 0 else "low" if share == NEVER else f"high from {share:.0%}"

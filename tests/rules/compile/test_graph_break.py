@@ -27,8 +27,8 @@ def test_a_region_that_goes_on_in_another(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, BROKEN, NAMES)[RULE]
     assert finding.where == "between compiled regions 0/0 and 1/0"
     assert finding.evidence.startswith(
-        "1 time in 1 step compiled region 0/0 runs Python and goes on in region 1/0; 29.0 us a "
-        "step of the host in between, with aten::item; the device idled"
+        "1 time in the trace compiled region 0/0 runs Python and goes on in region 1/0; 29.0 us "
+        "of host time in between, with aten::item; the device idled"
     )
     assert finding.cost_us_per_step == 40, "up to the first kernel of what goes on"
 

@@ -37,7 +37,7 @@ def test_guards(tmp_path: Path, length: float, kernel: float, cost: float | None
     assert (RULE in found) == (cost is not None)
     if cost is not None:
         assert found[RULE][0].cost_us_per_step == pytest.approx(cost, abs=15)
-        assert "1 time a step the guards of compiled code are tested" in found[RULE][0].evidence
+        assert "1 time per step the guards of compiled code are tested" in found[RULE][0].evidence
         assert "nothing is compiled for that" in found[RULE][0].evidence
 
 

@@ -46,7 +46,7 @@ def test_a_model_on_the_cpu_waits_for_its_loader(tmp_path: Path) -> None:
     (finding,) = on_host(tmp_path, ON_HOST, ["cpu"])["loader-single-process"]
     assert finding.cost_us_per_step == finding.gain_us_per_step == 32
     assert finding.gain_unknown is None
-    assert "the host was in the loader for 32.0 us a step, 46% of it" in finding.evidence
+    assert "the host was in the loader for 32.0 us per step, 46% of it" in finding.evidence
 
 
 @pytest.mark.parametrize("devices", [["cuda:0"], ["cpu", "cuda:0"], []])

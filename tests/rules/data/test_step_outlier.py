@@ -54,3 +54,9 @@ def test_the_first_warms_up_and_in_the_last_the_profiler_stops(tmp_path: Path) -
 
 def test_too_few_steps_to_say_what_is_usual(tmp_path: Path) -> None:
     assert "step-outlier" not in findings(tmp_path, steps(60, 60, 130, 60, 60))
+
+
+def test_where_many_are_long_all_of_them_vary(tmp_path: Path) -> None:
+    lengths = (60, 60, 110, 60, 130, 60, 120, 60, 60, 60)
+    assert "step-outlier" not in findings(tmp_path, steps(*lengths))
+    assert "step-outlier" in findings(tmp_path, steps(60, 60, 60, 60, 130, 60, 120, 60, 60, 60))

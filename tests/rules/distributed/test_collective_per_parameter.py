@@ -40,8 +40,8 @@ def waits(count: int) -> list[dict[str, Any]]:
 def test_a_collective_for_each_gradient(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, backward(MANY), reduces(MANY), waits(MANY))[RULE]
     assert finding.evidence.startswith(
-        "24 all-reduces a step for 24 gradients, 24 of them awaited before anything else is "
-        "launched; the host spends 480 us a step"
+        "24 all-reduces for 24 gradients, 24 of them awaited before anything else is "
+        "launched; the host spends 480 us"
     )
     assert finding.cost_us_per_step == pytest.approx(23 * 16 + FIRST, abs=1), (
         "gaps around the transfers"

@@ -56,10 +56,7 @@ def test_how_much_is_moved(tmp_path: Path) -> None:
     reduces = operators([("record_param_comms", "ncclDevKernel_AllReduce")], start=1100, kernel=60)
     told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
     reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
-    assert (
-        "; 2.00 MB a step, 1 message in all"
-        in findings(tmp_path, COMPUTES, reduces)[RULE][0].evidence
-    )
+    assert "; 2.00 MB, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE][0].evidence
 
 
 def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> None:
@@ -67,7 +64,7 @@ def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> No
     gathers = operators(GATHER * 2, start=1100, kernel=12, stream=20)
     reduces = operators(REDUCE, start=1150, kernel=60, stream=20)
     found = findings(tmp_path, COMPUTES, norm, gathers, reduces)
-    assert found[RULE][0].evidence.startswith("1 collective a step, 60.0 us; for 60.0 us of a step")
+    assert found[RULE][0].evidence.startswith("1 collective, 60.0 us; for 60.0 us of the trace")
 
 
 def test_collectives_of_batch_norms_do_not_make_up_the_tenth(tmp_path: Path) -> None:
@@ -101,7 +98,8 @@ def test_steps_that_differ(tmp_path: Path) -> None:
             "next batch",
             id="embeddings",
         ),
-        pytest.param(GATHER, [], "Prefetch", id="shards"),
+        pytest.param(GATHER, ["FSDP::pre_forward"], "Prefetch the next shards (FSDP", id="shards"),
+        pytest.param(GATHER, [], "If what is gathered and scattered are activations", id="parts"),
     ],
 )
 def test_the_remedy_is_that_of_the_collective(

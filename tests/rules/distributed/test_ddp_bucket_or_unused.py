@@ -49,7 +49,7 @@ def test_all_reduces_of_small_buckets(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, operators(GEMM), DDP, all_reduces(10, 1000))[RULE]
     assert finding.cost_us_per_step == pytest.approx(10 * 4)
     assert finding.gain_bound_us_per_step is None
-    assert "20000 bytes a step" in finding.evidence
+    assert "20000 bytes in all" in finding.evidence
     assert "bucket_cap_mb" in finding.fix
     assert "find_unused_parameters" not in finding.fix
 

@@ -51,7 +51,7 @@ def test_idle_time_after_a_sync_is_its_cost(tmp_path: Path) -> None:
     data = report(tmp_path, WAIT)
     (finding,) = [each for each in data.findings if each.rule == "sync-scalar-item"]
     assert finding.cost_us_per_step == data.syncs[0].device_idle_us
-    assert f"idled {format_us(finding.cost_us_per_step)} a step" in finding.evidence
+    assert f"idled {format_us(finding.cost_us_per_step)} because" in finding.evidence
 
 
 def test_a_sync_that_costs_nothing_has_severity_info(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_a_graph_is_launched_late(tmp_path: Path, launch: str) -> None:
 def test_a_gap_within_a_graph_is_reported_and_not_charged(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, WITHIN.format(launch="graph"), NAMES)[RULE]
     assert (finding.where, finding.cost_us_per_step) == ("within graphs", 0)
-    assert "16.0 us a step" in finding.evidence
+    assert "16.0 us, the longest" in finding.evidence
     assert any("do not list" in caveat for caveat in finding.caveats)
     assert "Launch the next graph" not in finding.fix, "the host cannot shorten it"
 

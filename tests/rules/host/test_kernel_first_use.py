@@ -22,7 +22,7 @@ def test_a_module_is_loaded_while_the_device_idles(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == 45
     assert finding.gain_bound_us_per_step is None
     assert finding.evidence.startswith(
-        "the host loaded code for 45.0 us a step in 1 call in 1 step, 0 of which launched"
+        "the host loaded code for 45.0 us in 1 call in the trace, 0 of which launched"
     )
     assert finding.confidence == "high"
     assert "warm-up" in finding.caveats[0]

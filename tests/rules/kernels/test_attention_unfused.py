@@ -18,7 +18,7 @@ def test_attention_by_its_parts(tmp_path: Path) -> None:
     some = operators([VIEW, BMM, SCALE, SOFTMAX, DROPOUT, VIEW, BMM])
     (finding,) = findings(tmp_path, some)[RULE]
     assert finding.cost_us_per_step == pytest.approx(20), "products included: all is replaced"
-    assert "20.0 us a step: 8.00 us in the products, 12.0 us in the softmax" in finding.evidence
+    assert "20.0 us: 8.00 us in the products, 12.0 us in the softmax" in finding.evidence
     assert finding.count == 1
 
 
@@ -64,3 +64,17 @@ def test_products_that_load_too_little_are_part_of_one_problem(tmp_path: Path) -
 )
 def test_what_is_no_attention(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
     assert RULE not in findings(tmp_path, operators(calls))
+
+
+def test_in_several_modules_it_is_of_the_whole_step(tmp_path: Path) -> None:
+    """And not outside of every module, as where its operators are in none."""
+    once = operators([BMM, SOFTMAX, BMM])
+    again = operators([BMM, SOFTMAX, BMM], start=2000)
+    modules = [
+        row("user_annotation", f"[pl][module]Attention: layers.{i}", 1000 * (i + 1) - 2, 200)
+        for i in range(2)
+    ]
+    (finding,) = findings(tmp_path, [*modules, *once, *again])[RULE]
+    assert (finding.where, finding.module) == ("aten::softmax", None)
+    (finding,) = findings(tmp_path, [*modules, *once])[RULE]
+    assert finding.where == "layers.0, aten::softmax"

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 from rules.eager import ADD, findings, operators, row
+from shared_traces import shared_trace
+
+from tb_hookview.loading import analyze
 
 RULE = "pointwise-unfused"
 CHAIN = [("aten::mul", ADD), ("aten::add", ADD), ("aten::gelu", ADD)]
+ROCM = "void at::native::elementwise_kernel_manual_unroll<128, 8, at::native::gpu_kernel_impl>"
 CALL = row("user_annotation", "[pl][module]Model: model", 990, 5000)
 GEMM = [("aten::mm", "gemm")]
 
@@ -19,8 +23,9 @@ def model(*operators_: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*(each for some in operators_ for each in some), CALL]
 
 
-def test_a_chain(tmp_path: Path) -> None:
-    (finding,) = findings(tmp_path, model(operators((CHAIN + GEMM) * 4)))[RULE]
+@pytest.mark.parametrize("chain", [CHAIN, [(name, ROCM) for name, _ in CHAIN]], ids=["cuda", "hip"])
+def test_a_chain(tmp_path: Path, chain: list[tuple[str, str]]) -> None:
+    (finding,) = findings(tmp_path, model(operators((chain + GEMM) * 4)))[RULE]
     assert finding.cost_us_per_step == pytest.approx(4 * (12 - 4))
     assert finding.gain_bound_us_per_step == pytest.approx(0.7 * 32)
     assert finding.confidence == "medium"
@@ -51,3 +56,17 @@ def test_kernels_on_streams_of_their_own(tmp_path: Path) -> None:
 def test_an_optimizer(tmp_path: Path) -> None:
     step = row("user_annotation", "Optimizer.step#Mine.step", 990, 900)
     assert RULE not in findings(tmp_path, operators(CHAIN * 4), [step])
+
+
+def test_what_was_launched_before_the_trace_makes_no_share_smaller(tmp_path: Path) -> None:
+    """Its phase is unknown: the share is of what is known."""
+    before = [each for each in operators(GEMM * 6, start=4000, stream=9) if each["cat"] == "kernel"]
+    assert RULE in findings(tmp_path, model(operators((CHAIN + GEMM) * 4), before))
+
+
+@pytest.mark.parametrize("name", ["tracelens_mi300_qwen", "tracelens_h100_qwen"])
+def test_one_program_on_two_devices(name: str) -> None:
+    """97 chains on both, counted by a plain loop over kernels by stream and start."""
+    found = analyze(shared_trace(name)).data.findings
+    (finding,) = (each for each in found if each.rule == RULE)
+    assert finding.evidence.startswith("97 chains of 3 or more")

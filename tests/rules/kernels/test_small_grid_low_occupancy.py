@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 from rules.eager import ADD, findings, operators
+from shared_traces import shared_trace
+
+from tb_hookview.loading import analyze
 
 RULE = "small-grid-low-occupancy"
 
@@ -50,3 +53,23 @@ def test_a_low_occupancy_is_reported_without_a_cost(tmp_path: Path) -> None:
 )
 def test_what_is_none(tmp_path: Path, rows: list[Any]) -> None:
     assert RULE not in findings(tmp_path, rows)
+
+
+def test_kernels_at_a_time_have_no_share_above_the_whole(tmp_path: Path) -> None:
+    """On four streams, each of them is most of the busy time."""
+    rows = []
+    for stream in range(4):
+        some = operators(
+            [("aten::add", ADD)] * 12, start=1000 + 2 * stream, period=50, stream=stream
+        )
+        rows += some
+    for each in rows:
+        if each["cat"] == "kernel":
+            each["args"]["blocks per SM"] = 0.25
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert finding.evidence.endswith(": 100% of the busy time")
+
+
+def test_communication_has_few_blocks_on_purpose() -> None:
+    found = analyze(shared_trace("deepseek_h800_dualpipe_training")).data.findings
+    assert RULE not in {finding.rule for finding in found}

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rules.drawn import findings
+from rules.eager import findings as eager_findings
+from rules.eager import operators, row
+from shared_traces import shared_trace
+
+from tb_hookview.loading import analyze
 
 STEP = """
     main notes [ProfilerStep#1      ][ProfilerStep#2                                          ]
@@ -67,3 +73,49 @@ def test_an_emptied_cache(tmp_path: Path) -> None:
 )
 def test_what_is_none(tmp_path: Path, picture: str) -> None:
     assert "allocator-malloc-free-in-step" not in findings(tmp_path, picture)
+
+
+def test_no_caching_allocator_without_marks(tmp_path: Path) -> None:
+    """Each empty tensor asks the driver, and as much is freed."""
+    rows = [*uncached(8), *operators([("aten::mm", "k")] * 2, start=900, period=700)]
+    (finding,) = eager_findings(tmp_path, rows)["allocator-malloc-free-in-step"]
+    assert finding.title == "Device memory is not cached"
+    assert finding.where == "the allocator"
+    assert finding.count == 16
+    assert finding.evidence.startswith(
+        "for 100% of the empty tensors that operators make, the driver allocates; 16 calls, 8 of "
+        "which free memory, in the trace; the host spent 633 us in them"
+    )
+    assert finding.cost_us_per_step == 633
+    assert "PYTORCH_NO_CUDA_MEMORY_CACHING" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("tensors", "freed", "cached"),
+    [(7, True, 0), (8, False, 0), (8, True, 9)],
+    ids=["too few", "nothing is freed", "most come from the cache"],
+)
+def test_a_caching_allocator(tmp_path: Path, tensors: int, freed: bool, cached: int) -> None:
+    empty = [row("cpu_op", "aten::empty", 2000 + 2 * i, 1) for i in range(cached)]
+    kernels = operators([("aten::mm", "k")] * 2, start=900, period=700)
+    rows = [*uncached(tensors, freed=freed), *empty, *kernels]
+    assert "allocator-malloc-free-in-step" not in eager_findings(tmp_path, rows)
+
+
+def uncached(tensors: int, *, freed: bool = True) -> list[dict[str, Any]]:
+    """Empty tensors, for each of which the driver allocates and frees."""
+    rows = []
+    for begin in range(920, 920 + 80 * tensors, 80):
+        rows.append(row("cpu_op", "aten::empty", begin, 42))
+        rows.append(row("cuda_runtime", "cudaMalloc", begin + 1, 40))
+        rows += [row("cuda_runtime", "cudaFree", begin + 42, 40)] if freed else []
+    return rows
+
+
+def test_an_iteration_of_which_nearly_all_is_hip_free() -> None:
+    """By a plain loop: 272 `hipFree` and 292 `hipMalloc` in each of five iterations."""
+    found = analyze(shared_trace("tracelens_mi300_ddp_resnet18")).data.findings
+    first = found[0]
+    assert (first.rule, first.count) == ("allocator-malloc-free-in-step", 4 * (272 + 292))
+    assert first.cost_us_per_step == pytest.approx(741_878, rel=1e-3)
+    assert [each.rule for each in found].count("allocator-malloc-free-in-step") == 1

@@ -98,6 +98,6 @@ def test_on_the_cpu_the_forwards_themselves_count(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == 18
     assert finding.gain_us_per_step is None
     assert finding.evidence.startswith(
-        "forwards that run again in the backward pass take the CPU 18.0 us a step, 21% of it"
+        "forwards that run again in the backward pass take the CPU 18.0 us per step, 21% of it"
     )
     assert "recompute-overhead" not in findings(tmp_path, ON_HOST, owners.NAMES)

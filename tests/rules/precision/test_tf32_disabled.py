@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from rules.eager import A100, V100, findings, operators
+from shared_traces import shared_trace
+
+from tb_hookview.loading import analyze
 
 RULE = "tf32-disabled"
 SINGLE = ("aten::addmm", "ampere_sgemm_128x64_nn")
@@ -30,3 +33,25 @@ def test_other_products_use_it(tmp_path: Path) -> None:
 def test_a_convolution_that_chose_an_sgemm(tmp_path: Path) -> None:
     some = operators([("aten::cudnn_convolution", "ampere_scudnn_128x64_relu_sgemm")] * 3)
     assert RULE not in findings(tmp_path, some, deviceProperties=A100)
+
+
+@pytest.mark.parametrize(
+    ("device", "gain"),
+    [("NVIDIA A40", 6), ("NVIDIA A100-SXM4-80GB", 8), ("NVIDIA something RTX 4060", 8)],
+    ids=["twice the peak", "eight times the peak", "peaks unknown"],
+)
+def test_no_more_is_gained_than_peaks_allow(tmp_path: Path, device: str, gain: float) -> None:
+    properties = [{"id": 0, "name": device, "computeMajor": 8, "computeMinor": 6}]
+    (finding,) = findings(tmp_path, operators([SINGLE] * 3), deviceProperties=properties)[RULE]
+    assert finding.gain_bound_us_per_step == pytest.approx(gain)
+    assert f"become {12 / (12 - gain):.1f} times as fast" in finding.caveats[0]
+
+
+def test_a_device_of_the_same_peak_in_both(tmp_path: Path) -> None:
+    properties = [{"id": 0, "name": "NVIDIA GeForce RTX 4090", "computeMajor": 8}]
+    assert RULE not in findings(tmp_path, operators([SINGLE] * 3), deviceProperties=properties)
+
+
+def test_a_real_trace_of_such_a_device() -> None:
+    found = analyze(shared_trace("llama_4layers_4090")).data.findings
+    assert RULE not in {finding.rule for finding in found}

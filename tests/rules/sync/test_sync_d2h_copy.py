@@ -86,3 +86,32 @@ def test_the_remedy_where_batches_are_exchanged(tmp_path: Path, label: str, reme
     )["sync-d2h-copy"]
     assert f"under {label};" in finding.evidence
     assert remedy in finding.fix
+
+
+def test_without_operators_the_call_before_a_sync_is_its_copy(tmp_path: Path) -> None:
+    """Both into the host's memory and out of it: no sync of these is an explicit one."""
+    picture = """
+        main calls [launch corr=1][copy corr=5][wait ][copy corr=6][wait    ][event   ][launch corr=7]
+        gpu  copy                     [D2P corr=5 ]      [P2D corr=6  ]
+        gpu  kernel     [k corr=1]                                               [k corr=7         ]
+        """
+    assert causes(tmp_path, picture, {"event": "cudaEventSynchronize"}) == [
+        *("sync-d2h-copy", "h2d-pageable-blocking", "sync-explicit")
+    ]
+
+
+def test_a_result_after_which_nothing_is_launched_gains_nothing(tmp_path: Path) -> None:
+    picture = """
+        main notes [ProfilerStep#1                                   ]
+        main ops   [aten::mm     ] [aten::to                         ]
+        main ops                    [aten::copy_                     ]
+        main calls [launch corr=1]   [copy corr=5]  [wait          ]
+        gpu  copy                                        [D2P corr=5]
+        gpu  kernel     [k corr=1                       ]
+        """
+    (finding,) = findings(tmp_path, picture)["sync-d2h-copy"]
+    assert finding.severity == "info"
+    assert finding.gain_us_per_step is None
+    assert finding.evidence.endswith(
+        "nothing is launched after it, so that the device cannot idle because of it"
+    )

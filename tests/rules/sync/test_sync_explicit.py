@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from rules.drawn import causes, findings
+from shared_traces import shared_trace
 
+from tb_hookview.loading import analyze
 from tb_hookview.rules.engine.by_place import NO_STEPS
 
 NAMES = {"s1": "ProfilerStep#1", "s2": "ProfilerStep#2", "s3": "ProfilerStep#3"}
@@ -97,3 +100,13 @@ def test_one_stream_that_waits_for_another_does_not_block_the_host(tmp_path: Pat
         gpu  kernel        [k corr=1]                           [k corr=7]
         """
     assert causes(tmp_path, picture) == []
+
+
+def test_a_real_trace_without_operators() -> None:
+    """48 `cudaStreamSynchronize`, each directly after a `cudaMemcpyAsync`, by a plain loop."""
+    found = analyze(shared_trace("shift_equivariant_vit")).data
+    rules = {finding.rule for finding in found.findings}
+    assert not rules & {"sync-explicit", "h2d-nonblocking-unpinned"}
+    assert {"h2d-pageable-blocking", "sync-d2h-copy"} <= rules
+    causes = Counter(s.cause for s in found.syncs if s.api == "cudaStreamSynchronize")
+    assert causes == {"sync-d2h-copy": 32, "h2d-pageable-blocking": 16}

@@ -1,4 +1,4 @@
-"""The table `runtime_calls`: what each call waited for, its copy, and the sync that it is part of."""
+"""The table `runtime_calls`: what each call waited for, its copy, and the sync it belongs to."""
 
 from __future__ import annotations
 

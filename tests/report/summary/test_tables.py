@@ -1,0 +1,58 @@
+"""Tables of the summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+from msgspec.structs import replace
+from rules import drawn
+
+from tb_hookview.loading import load
+from tb_hookview.report.build import build_report
+from tb_hookview.report.summary.operators import operator_table
+from tb_hookview.report.summary.tables import finding_table
+from tb_hookview.schema import ReportData
+
+CPU = """
+    main ops [aten::linear                      ]  [aten::gelu  ]
+    main ops    [aten::addmm                   ]
+    """
+SYNC = """
+    main ops   [aten::mm     ]                  [aten::mm     ]
+    main calls [launch corr=1] [waitall       ] [launch corr=7]
+    gpu  kernel        [k corr=1]                       [k corr=7]
+    """
+
+
+def report(folder: Path, picture: str) -> ReportData:
+    return build_report(load(grid.write(folder / "t.json", grid.events(picture)))).data
+
+
+def test_without_device_events_operators_are_named_by_self_time(tmp_path: Path) -> None:
+    table = operator_table(report(tmp_path, CPU), 2)
+    assert table.rows == [
+        ("aten::addmm", "32.0 us", "64.0%", "32.0 us", "1"),
+        ("aten::gelu", "14.0 us", "28.0%", "14.0 us", "1"),
+    ]
+    assert table.hidden.startswith("no device events: if the model runs on a device, record it")
+
+
+def test_with_device_events_kernels_say_what_costs(tmp_path: Path) -> None:
+    assert operator_table(drawn.report(tmp_path, SYNC), 2).rows == []
+
+
+def test_a_caveat_of_several_findings_stands_once_and_the_largest_one_left_out_is_named(
+    tmp_path: Path,
+) -> None:
+    data = drawn.report(tmp_path, SYNC)
+    (first, *_) = data.findings
+    same = replace(first, severity="low", cost_us_per_step=5.0, caveats=["Stacks.", "Mine."])
+    more = [replace(same, caveats=["Stacks."]), replace(same, cost_us_per_step=70.0)]
+    table = finding_table(replace(data, findings=[same, *more]), 2)
+    cells = [cell for row in table.rows for cell in row[1]]
+    assert "Stacks." not in cells
+    assert "Mine." in cells
+    assert table.hidden == (
+        f"several findings: Stacks. 1 more (up to 70.0 us, {first.rule}); the report has them all"
+    )
