@@ -82,7 +82,7 @@ def main() -> None:
 def _aim(errors: Sequence[float]) -> page.Aim:
     good = sum(error <= _ALLOWED for error in errors)
     return page.Aim(
-        "replays are within 2.5 % of the recorded steps, of all together and of each, on 95 % of "
+        "replays are within 2.5% of the recorded steps, of all together and of each, on 95% of "
         "the traces",
         f"on {good} of {len(errors)}",
         good >= 0.95 * len(errors),

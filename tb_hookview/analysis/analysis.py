@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.autograd.made_nodes import made_nodes
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
+from tb_hookview.analysis.calls.division import CallTimes, divide_calls
 from tb_hookview.analysis.collectives.host_waits import find_host_waits
 from tb_hookview.analysis.compiled.attribution import (
     Compiled,
@@ -18,9 +19,11 @@ from tb_hookview.analysis.compiled.attribution import (
     with_compiled_rows,
 )
 from tb_hookview.analysis.consistency.checks import find_faults
+from tb_hookview.analysis.consistency.clocks import ClockErrors, clock_errors
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.device.events import DeviceEvents, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
+from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.analysis.flops.calls import CallWork, DeviceWork, call_work, device_work
 from tb_hookview.analysis.flops.peaks import flops_per_ns
 from tb_hookview.analysis.host.equal_extent import rank_equals
@@ -29,10 +32,8 @@ from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import call_rows
 from tb_hookview.analysis.idle.causes import find_gaps
-from tb_hookview.analysis.idle.full_queue import launches_onto_full_queue
 from tb_hookview.analysis.idle.gaps import Gaps
 from tb_hookview.analysis.idle.kernel_loading import KernelLoads, find_kernel_loads
-from tb_hookview.analysis.idle.launch_timing import LaunchTiming
 from tb_hookview.analysis.memory_use import MemoryUse, has_memory
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
@@ -45,6 +46,7 @@ from tb_hookview.analysis.modules.parts import Parts
 from tb_hookview.analysis.modules.sources import module_sources
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
 from tb_hookview.analysis.phases import Phases, find_phases
+from tb_hookview.analysis.step_bounds import of_program, step_faults
 from tb_hookview.analysis.steps import (
     StepDeviceEvents,
     Steps,
@@ -96,7 +98,11 @@ class Analysis(Struct, frozen=True, dict=True):
     """Time of device events by module."""
     phases: Phases
     steps: Steps
+    call_times: CallTimes
+    """How the time of calls of the runtime divides."""
     syncs: Syncs
+    clocks: ClockErrors
+    """Contradictions of the clocks of host and device."""
     timing: LaunchTiming
     """Times of device events and of the calls that launched them."""
     launches_known: bool
@@ -120,27 +126,35 @@ class Analysis(Struct, frozen=True, dict=True):
         """`Call` of each row of the call tree: what it may do to the host."""
         return self.timing.call
 
-    @cached_property
+    @property
     def blocked_launches(self) -> TreeRow:
         """The launches that waited for room in a device's full queue."""
-        return launches_onto_full_queue(self.timing)
+        return self.call_times.onto_full_queue
 
     @cached_property
     def kernel_loads(self) -> KernelLoads:
         """Calls in which the host loaded the code of kernels."""
-        return find_kernel_loads(self.timing, self.blocked_launches)
+        return find_kernel_loads(self.timing, self.call_times)
 
     @cached_property
     def gaps(self) -> Gaps:
         """Idle time of the devices, attributed to its causes."""
-        return find_gaps(self.timing, self.kernel_loads, self.bounds)
+        return find_gaps(
+            self.timing,
+            self.call_times,
+            self.syncs,
+            self.kernel_loads,
+            self.bounds,
+            int(self.steps.window[0, 0]),
+        )
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
         """What speaks against the trace."""
-        return find_faults(
-            self.host, self.nodes, self.modules, self.device_events, self.calls, self.bounds
+        found = find_faults(
+            self.host, self.nodes, self.modules, self.device_events, self.clocks, self.bounds
         )
+        return (*found, *step_faults(self.steps))
 
     @cached_property
     def node_parts(self) -> Parts:
@@ -306,7 +320,7 @@ class Analysis(Struct, frozen=True, dict=True):
 def analyze_trace(trace: Trace) -> Analysis:
     """Attribute a trace that has been read."""
     event_role = roles(trace).astype(np.int64)
-    call_tree = _call_tree(trace, _nested_rows(trace, event_role))
+    call_tree, bounds = _call_tree(trace, _nested_rows(trace, event_role)), _bounds(trace)
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
     modules, module_calls = find_modules(host, nodes.forward_op)
@@ -316,12 +330,14 @@ def analyze_trace(trace: Trace) -> Analysis:
     launched = attribute_device_events(device_events, nodes.of_row, phases.row, attribution)
     placed = place_device_events(host, device_events, launched, compiled)
     calls = call_rows(host)
-    syncs = find_syncs(host, device_events, calls)
     kinds = device_event_kinds(host, device_events)
-    timing = LaunchTiming(host, device_events, syncs, calls, kinds.kind == COMMUNICATION)
-    bounds = _bounds(trace)
+    timing = LaunchTiming(host, device_events, calls, kinds.kind == COMMUNICATION)
+    clocks = clock_errors(host, device_events, calls)
+    call_times = divide_calls(timing, clocks.skew)
+    syncs = find_syncs(host, calls, call_times)
     launches_known = _launches_known(host, module_calls, device_events)
-    activity = _activity(call_tree, device_events, known=launches_known)
+    launched_at = _activity(call_tree, device_events, known=launches_known)
+    steps = find_steps(trace, event_role, bounds, launched_at)
     return Analysis(
         host=host,
         bounds=bounds,
@@ -336,8 +352,10 @@ def analyze_trace(trace: Trace) -> Analysis:
         device_attribution=placed[0],
         device_parts=placed[1],
         phases=phases,
-        steps=find_steps(trace, event_role, bounds, activity),
+        steps=of_program(steps, host, device_events, syncs),
+        call_times=call_times,
         syncs=syncs,
+        clocks=clocks,
         timing=timing,
         launches_known=launches_known,
     )

@@ -62,7 +62,7 @@ def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
     A device event is launched in the step that its call lies in as a whole. The first step begins
     no earlier than the end of those launched before it that ended before its own began.
     """
-    host, device_events = analysis.steps.window, analysis.device_events
+    host, device_events = analysis.steps.mark, analysis.device_events
     step = _launching_step(analysis)
     launched = np.bincount(step[step >= 0], minlength=len(host))
     if not launched.any():
@@ -80,7 +80,7 @@ def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
 
 def _launching_step(analysis: Analysis) -> StepIndex:
     """Step in which each device event was launched, -1 for none, shape (d,)."""
-    launch, window = analysis.device_events.launch, analysis.steps.window
+    launch, window = analysis.device_events.launch, analysis.steps.mark
     start, end = (lookup(c, launch) for c in (analysis.call_tree.start, analysis.call_tree.end))
     step = np.searchsorted(window[:, 0], start, side="right") - 1
     inside = (launch >= 0) & (step >= 0) & (end <= window[np.maximum(step, 0), 1])

@@ -42,6 +42,8 @@ class Steps(Struct, frozen=True):
     step, in which nothing is launched. A lone step counts if the host launched in it. In a trace of
     a device alone, its events count in place of launches.
     """
+    mark: Intervals
+    """Start and end of each as marked, with what is the recording's; see `step_bounds.py`."""
     warm_up: int = -1
     """The first step in which the host launched, where it launched in others too; -1 for none."""
     each: str = ""
@@ -51,6 +53,12 @@ class Steps(Struct, frozen=True):
     def marked(self) -> bool:
         """Whether the trace shows steps; else its one step is the whole trace."""
         return bool((self.thread >= 0).any())
+
+    @property
+    def left_out(self) -> Nanoseconds:
+        """Time at the ends of each mark that is no part of the step."""
+        bounds = self.mark - self.window
+        return np.asarray(bounds[:, 1] - bounds[:, 0])
 
     @property
     def worked(self) -> Intervals:
@@ -86,7 +94,18 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     window = np.stack([start, end], axis=1)
     names = tuple(trace.strings[name] for name in events.name[rows])
     thread = events.thread[rows].astype(np.int64)
-    return Steps(names, window, thread, *_counted(window, launched))
+    return _steps(names, window, thread, launched)
+
+
+def _steps(
+    names: tuple[str, ...],
+    window: Intervals,
+    thread: ThreadIndex,
+    launched: Nanoseconds,
+    each: str = "",
+) -> Steps:
+    counted, warm_up = _counted(window, launched)
+    return Steps(names, window, thread, counted, window, warm_up, each)
 
 
 def _without_marks(
@@ -95,10 +114,10 @@ def _without_marks(
     found = find_iterations(trace, role, bounds)
     if found is None:
         window = np.array([bounds], np.int64)
-        return Steps(("whole trace",), window, np.array([-1]), *_counted(window, launched))
+        return _steps(("whole trace",), window, np.array([-1]), launched)
     names = tuple(f"iteration {number}" for number in range(1, len(found.window) + 1))
     thread = np.full(len(names), found.thread)
-    return Steps(names, found.window, thread, *_counted(found.window, launched), each=found.each)
+    return _steps(names, found.window, thread, launched, found.each)
 
 
 def _at(window: Intervals, time: Nanoseconds) -> StepIndex:

@@ -190,6 +190,8 @@ def _totals(selection: Selection) -> schema.Totals:
         tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_events else None,
         profiler_sync_count=int(by_profiler.sum()),
         profiler_sync_us=to_us(analysis.syncs.duration[by_profiler].sum()),
+        sync_waited_us=to_us(analysis.syncs.waited[selection.syncs].sum()),
+        sync_transfer_us=to_us(analysis.syncs.transfer[selection.syncs].sum()),
     )
 
 
@@ -271,6 +273,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
             launched_before_count=int(events.before[i]) if launches else None,
             launched_before_us=to_us(events.before_time[i]) if launches else None,
             communication_wait_us=to_us(times.communication_wait[i]),
+            left_out_us=to_us(steps.left_out[i]),
         )
         for i in selection.steps
     ]

@@ -90,6 +90,7 @@ from tb_hookview.rules.sync import (
 
 RULES: tuple[Rule, ...] = (
     debug_apis_on.RULE,
+    allocator_malloc_free_in_step.RULE,
     sync_gather_backward_deterministic.RULE,
     sync_optimizer_scalar_state.RULE,
     sync_grad_scaler.RULE,
@@ -116,7 +117,6 @@ RULES: tuple[Rule, ...] = (
     convolution_benchmark.RULE,
     sync_in_operator.RULE,
     # memory
-    allocator_malloc_free_in_step.RULE,
     recompute_overhead.RULE,
     out_of_memory.RULE,
     memory_growth.RULE,

@@ -76,19 +76,19 @@ class Thread(Struct, frozen=True):
 
 
 class Allocation(Struct, frozen=True):
-    """Calls of one name that allocate or free memory of a device, or pin memory.
-
-    They are not syncs, although some stop the device.
-    """
+    """Calls of one name that allocate or free memory of a device, or pin memory."""
 
     id: int
     api: str
     count: Count
     """Calls; one inside another is part of it."""
     blocked_us: Us
-    """Time in these calls; it is not in `sync_blocked_us`."""
+    """Time in these calls."""
     device_idle_us: Us | None
     """The `allocator` idle time during them."""
+    waited_us: Us = 0.0
+    """The part of `blocked_us` in which calls that free memory waited for the device. These are
+    syncs, and the part is in `sync_blocked_us`."""
 
 
 class WaitedFor(Struct, frozen=True):
@@ -115,7 +115,7 @@ class Sync(Struct, frozen=True):
     start_us: Us
     """Start of the first call."""
     duration_us: Us
-    """To the end of the last call."""
+    """To the end of the last call; of one that frees memory, to the end of what it waited for."""
     step: str | None
     step_id: int | None
     phase: str
@@ -146,9 +146,14 @@ class Sync(Struct, frozen=True):
     thread: str
     thread_id: int
     waited_for: WaitedFor | None
-    """Of a copy that waits: the work that ended last before the copy began, or the copy itself,
-    whichever took the longer part. Of any other: the work of any device that ended last before the
-    sync returned. Null where none ended within the sync."""
+    """Of a copy that waits: the work before it on its stream, or the copy itself, whichever took
+    the longer part. Of any other: the work launched before that ended last before the sync
+    returned. Null where none ended within the sync."""
+    waited_us: Us = 0.0
+    """The part of `duration_us` until the work that was launched before had ended."""
+    transfer_us: Us = 0.0
+    """The part of the rest in which the sync's own copy ran. What is left is calling, staging,
+    returning: the host's own."""
 
 
 def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:

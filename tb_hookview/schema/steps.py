@@ -60,10 +60,10 @@ class Step(Struct, frozen=True):
     start_us: Us
     """Start of the step, on the trace's own clock."""
     duration_us: Us
-    """Length of the host row `ProfilerStep#N`. Without any, an iteration ends with the optimizer's
-    step (the last, where several follow one backward pass) and the next begins there. Without that
-    too, an iteration is a sequence of operators with a backward pass that a thread repeats from
-    its first operator to its last. A trace with none of these is one step."""
+    """Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends
+    with the optimizer's step (the last, where several follow one backward pass) and the next begins
+    there. Without that too, an iteration is a sequence of operators with a backward pass that a
+    thread repeats from its first operator to its last. A trace with none of these is one step."""
     forward_us: Us | None
     """Time in no other phase but `other` and inside a module's call (annotations do not count), or
     inside an operator that made an autograd node or holds one that did. Without sequence numbers
@@ -118,6 +118,11 @@ class Step(Struct, frozen=True):
     UCC): from its last row to the collective's end, where it goes on soon after and is in no
     operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for
     collectives of a device are syncs."""
+    left_out_us: Us = 0.0
+    """Time at the ends of the host row that is the recording's, and in no figure of the step: up to
+    the end of a synchronize that waits for work from before the recording; from the profiler's own
+    as it stops; and, without Python stacks, after the last row of the last step, if nothing is
+    recorded there for ten times as long as at the end of any other step, and 1 ms longer."""
 
 
 class Totals(Struct, frozen=True):
@@ -160,6 +165,10 @@ class Totals(Struct, frozen=True):
     """The profiler's own syncs among `sync_count`, as it starts or stops."""
     profiler_sync_us: Us = 0.0
     """Sum of their durations."""
+    sync_waited_us: Us = 0.0
+    """The part of `sync_blocked_us` in which syncs waited for earlier work of the device."""
+    sync_transfer_us: Us = 0.0
+    """The part of it in which their own copies ran."""
 
 
 class PerStep(Struct, frozen=True, kw_only=True):

@@ -235,6 +235,41 @@ class CudaSync(Struct, frozen=True):
     step_id: int | None
 
 
+class RuntimeCall(Struct, frozen=True):
+    """A call of the device's runtime, and how its time divides: waiting, transfer, its own work."""
+
+    id: int
+    name: str
+    thread_id: int
+    start_us: Us
+    """Start."""
+    duration_us: Us
+    """The sum of `waited_us`, `transfer_us` and `own_us`."""
+    waited_us: Us
+    """From its start to the end of the last device event that it waited for; of a launch onto a
+    full queue, by how much it is longer than the median."""
+    transfer_us: Us
+    """The part of the rest in which a copy ran that held the host: a synchronous one, or one of
+    memory that is not pinned."""
+    own_us: Us
+    """What is left, calls within it included."""
+    work: str
+    """What that is: "launch", "load" (of kernels' code), "allocate" (or free), "synchronize"
+    (calling and returning), "copy" (preparing, staging), "set", "order" (events and streams),
+    "create" (contexts, streams, events, graphs), "query", or "other" where the name does not
+    say."""
+    waited_for: str | None
+    """Device event that it waited for: the last to end."""
+    waited_for_id: int | None
+    copy_id: int | None
+    """The copy that held the host."""
+    sync_id: int | None
+    """Sync that the call is part of."""
+    step: str | None
+    """Step in which it begins."""
+    step_id: int | None
+
+
 class CriticalPathPiece(Struct, frozen=True):
     """A piece of the critical path of the replayed steps, in order; empty where none are replayed.
 

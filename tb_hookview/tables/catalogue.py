@@ -28,6 +28,7 @@ _EVENT_TABLES: Mapping[str, type[msgspec.Struct]] = {
     "node_evaluations": rows.NodeEvaluation,
     "gaps": rows.Gap,
     "cuda_syncs": rows.CudaSync,
+    "runtime_calls": rows.RuntimeCall,
     "memory_blocks": memory.MemoryBlock,
     "memory_curve": memory.MemoryPoint,
     "critical_path": rows.CriticalPathPiece,

@@ -95,7 +95,8 @@ def test_steps_whose_marks_cross_do_not_overlap(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_last_step_lies_in_it() -> None:
-    steps = Steps(("s1", "s2"), np.array([[10, 20], [20, 30]]), np.array([0, 0]), np.ones(2, bool))
+    window = np.array([[10, 20], [20, 30]])
+    steps = Steps(("s1", "s2"), window, np.array([0, 0]), np.ones(2, bool), mark=window)
     assert steps.at(np.array([9, 10, 20, 30, 31])).tolist() == [-1, 0, 1, 1, -1]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from invariants.analysis import CLOCKS_DIFFER, RANGES_ALONE
+from invariants.analysis import RANGES_ALONE
 from invariants.case import Case
 from invariants.registry import Of, invariant
 
@@ -34,8 +34,7 @@ def severe_ones_are_those_of_traces_that_lack_something(case: Case) -> None:
         assert [row.code for row in severe] == ["no-device-events"]
         return
     share = _share_without_launch(case)
-    codes = ["after-sync"] if case.name.startswith(CLOCKS_DIFFER) else []
-    codes += ["no-launch"] if share else []
+    codes = ["no-launch"] if share else []
     codes += ["unseen-queue"] if case.name.startswith(UNSEEN) else []
     assert [row.code for row in severe] == codes
     lost = [row for row in severe if row.code == "no-launch"]

@@ -16,7 +16,8 @@ class Target(NamedTuple):
     """Glob patterns within `tests/`; "!" before one leaves its files out."""
 
 
-_IDLE = ("analysis/idle/test_*.py",)
+_IDLE = ("analysis/idle/test_*.py", "analysis/device/test_launch_timing.py")
+_CALLS = ("analysis/calls/test_*.py", "analysis/syncs/test_*.py")
 _COMPARISON = ("comparison/test_*.py",)
 _SIMULATION = (
     "analysis/dependencies/test_*.py",
@@ -35,10 +36,11 @@ TARGETS = (
     ),
     Target("syncs", "analysis/syncs/detection.py", ("analysis/syncs/test_*.py",)),
     Target("idle", "analysis/idle/causes.py", _IDLE),
-    Target("blocking_event", "analysis/syncs/blocking_event.py", _IDLE),
+    Target("calls.copies", "analysis/calls/copies.py", _CALLS),
+    Target("calls.waits", "analysis/calls/waits.py", _CALLS),
     Target("gaps", "analysis/idle/gaps.py", _IDLE),
-    Target("queue", "analysis/idle/full_queue.py", _IDLE),
-    Target("device_time", "analysis/idle/launch_timing.py", _IDLE),
+    Target("queue", "analysis/calls/full_queue.py", _IDLE),
+    Target("device_time", "analysis/device/launch_timing.py", _IDLE),
     Target(
         "phases",
         "analysis/phases.py",

@@ -224,13 +224,18 @@ def _copies_unpinned(timeline: Timeline, call: Piece) -> list[Piece]:
     ]
 
 
+def _held(call: Piece, copy: Piece) -> bool:
+    """Whether half of a copy or more passed in its call."""
+    return call.end >= copy.start and 2 * (call.end - copy.start) >= copy.end - copy.start
+
+
 def waits(timeline: Timeline) -> list[Piece]:
     """Calls in which the host waited, by start."""
     found = [
         call
         for call in timeline.calls
         if call.name.endswith("Synchronize")
-        or any(call.end >= copy.end for copy in _copies_unpinned(timeline, call))
+        or any(_held(call, copy) for copy in _copies_unpinned(timeline, call))
     ]
     return sorted(found, key=lambda call: call.start)
 

@@ -15,8 +15,12 @@ export const Advice = { id: { text: "Id of the rule." } } as const;
 
 export const Allocation = {
   count: { unit: "count", text: "Calls; one inside another is part of it." },
-  blocked_us: { unit: "us", text: "Time in these calls; it is not in `sync_blocked_us`." },
+  blocked_us: { unit: "us", text: "Time in these calls." },
   device_idle_us: { unit: "us", text: "The `allocator` idle time during them." },
+  waited_us: {
+    unit: "us",
+    text: "The part of `blocked_us` in which calls that free memory waited for the device. These are syncs, and the part is in `sync_blocked_us`.",
+  },
 } as const;
 
 export const Amount = {
@@ -1185,7 +1189,7 @@ export const Step = {
   start_us: { unit: "us", text: "Start of the step, on the trace's own clock." },
   duration_us: {
     unit: "us",
-    text: "Length of the host row `ProfilerStep#N`. Without any, an iteration ends with the optimizer's step (the last, where several follow one backward pass) and the next begins there. Without that too, an iteration is a sequence of operators with a backward pass that a thread repeats from its first operator to its last. A trace with none of these is one step.",
+    text: "Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends with the optimizer's step (the last, where several follow one backward pass) and the next begins there. Without that too, an iteration is a sequence of operators with a backward pass that a thread repeats from its first operator to its last. A trace with none of these is one step.",
   },
   forward_us: {
     unit: "us",
@@ -1237,6 +1241,10 @@ export const Step = {
   communication_wait_us: {
     unit: "us",
     text: "Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs.",
+  },
+  left_out_us: {
+    unit: "us",
+    text: "Time at the ends of the host row that is the recording's, and in no figure of the step: up to the end of a synchronize that waits for work from before the recording; from the profiler's own as it stops; and, without Python stacks, after the last row of the last step, if nothing is recorded there for ten times as long as at the end of any other step, and 1 ms longer.",
   },
 } as const;
 
@@ -1298,7 +1306,10 @@ export const Sync = {
   event_id: { text: "The call that held the longest part of the wait." },
   api: { text: "Name of the call that held the longer part." },
   start_us: { unit: "us", text: "Start of the first call." },
-  duration_us: { unit: "us", text: "To the end of the last call." },
+  duration_us: {
+    unit: "us",
+    text: "To the end of the last call; of one that frees memory, to the end of what it waited for.",
+  },
   phase: { text: '"forward", "backward", "optimizer", "data" or "other".' },
   operator_id: { text: "Event of the call of the operator." },
   node_id: { text: "Event of the node's evaluation." },
@@ -1316,7 +1327,15 @@ export const Sync = {
     text: "Python frames around the call, innermost first; in the backward pass those around the forward operator. Empty where the trace holds none.",
   },
   waited_for: {
-    text: "Of a copy that waits: the work that ended last before the copy began, or the copy itself, whichever took the longer part. Of any other: the work of any device that ended last before the sync returned. Null where none ended within the sync.",
+    text: "Of a copy that waits: the work before it on its stream, or the copy itself, whichever took the longer part. Of any other: the work launched before that ended last before the sync returned. Null where none ended within the sync.",
+  },
+  waited_us: {
+    unit: "us",
+    text: "The part of `duration_us` until the work that was launched before had ended.",
+  },
+  transfer_us: {
+    unit: "us",
+    text: "The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own.",
   },
 } as const;
 
@@ -1446,6 +1465,11 @@ export const Totals = {
     text: "The profiler's own syncs among `sync_count`, as it starts or stops.",
   },
   profiler_sync_us: { unit: "us", text: "Sum of their durations." },
+  sync_waited_us: {
+    unit: "us",
+    text: "The part of `sync_blocked_us` in which syncs waited for earlier work of the device.",
+  },
+  sync_transfer_us: { unit: "us", text: "The part of it in which their own copies ran." },
 } as const;
 
 export const TraceInfo = {

@@ -27,16 +27,18 @@ export interface Advice {
   fix: string;
 }
 
-/** Calls of one name that allocate or free memory of a device, or pin memory. They are not syncs, although some stop the device. */
+/** Calls of one name that allocate or free memory of a device, or pin memory. */
 export interface Allocation {
   id: number;
   api: string;
   /** Calls; one inside another is part of it. */
   count: number;
-  /** Time in these calls; it is not in `sync_blocked_us`. */
+  /** Time in these calls. */
   blocked_us: number;
   /** The `allocator` idle time during them. */
   device_idle_us: number | null;
+  /** The part of `blocked_us` in which calls that free memory waited for the device. These are syncs, and the part is in `sync_blocked_us`. */
+  waited_us: number;
 }
 
 /** Device work of one direction: including children, and of the module alone. */
@@ -1587,7 +1589,7 @@ export interface Step {
   name: string;
   /** Start of the step, on the trace's own clock. */
   start_us: number;
-  /** Length of the host row `ProfilerStep#N`. Without any, an iteration ends with the optimizer's step (the last, where several follow one backward pass) and the next begins there. Without that too, an iteration is a sequence of operators with a backward pass that a thread repeats from its first operator to its last. A trace with none of these is one step. */
+  /** Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends with the optimizer's step (the last, where several follow one backward pass) and the next begins there. Without that too, an iteration is a sequence of operators with a backward pass that a thread repeats from its first operator to its last. A trace with none of these is one step. */
   duration_us: number;
   /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. So is time inside a range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`), where it marks the backward as well. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`. */
   forward_us: number | null;
@@ -1621,6 +1623,8 @@ export interface Step {
   launched_before_us: number | null;
   /** Time in which the training thread waited for a collective that the host runs (gloo, MPI, UCC): from its last row to the collective's end, where it goes on soon after and is in no operator that computes. It is in `backward_us`, `other_us` or another phase already. Waits for collectives of a device are syncs. */
   communication_wait_us: number | null;
+  /** Time at the ends of the host row that is the recording's, and in no figure of the step: up to the end of a synchronize that waits for work from before the recording; from the profiler's own as it stops; and, without Python stacks, after the last row of the last step, if nothing is recorded there for ten times as long as at the end of any other step, and 1 ms longer. */
+  left_out_us: number;
 }
 
 /** Quantities of steps by ranks. */
@@ -1690,7 +1694,7 @@ export interface Sync {
   api: string;
   /** Start of the first call. */
   start_us: number;
-  /** To the end of the last call. */
+  /** To the end of the last call; of one that frees memory, to the end of what it waited for. */
   duration_us: number;
   step: string | null;
   step_id: number | null;
@@ -1714,8 +1718,12 @@ export interface Sync {
   stack: string[];
   thread: string;
   thread_id: number;
-  /** Of a copy that waits: the work that ended last before the copy began, or the copy itself, whichever took the longer part. Of any other: the work of any device that ended last before the sync returned. Null where none ended within the sync. */
+  /** Of a copy that waits: the work before it on its stream, or the copy itself, whichever took the longer part. Of any other: the work launched before that ended last before the sync returned. Null where none ended within the sync. */
   waited_for: WaitedFor | null;
+  /** The part of `duration_us` until the work that was launched before had ended. */
+  waited_us: number;
+  /** The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. */
+  transfer_us: number;
 }
 
 /** Syncs of one cause and call site: module, node, operator and frame without its line. */
@@ -1888,6 +1896,10 @@ export interface Totals {
   profiler_sync_count: number;
   /** Sum of their durations. */
   profiler_sync_us: number;
+  /** The part of `sync_blocked_us` in which syncs waited for earlier work of the device. */
+  sync_waited_us: number;
+  /** The part of it in which their own copies ran. */
+  sync_transfer_us: number;
 }
 
 /** The file, and what it was recorded on. */

@@ -66,6 +66,7 @@ export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
     device_us: 16,
     launched_before_count: 0,
     launched_before_us: 0,
+    left_out_us: 0,
     ...rest,
   };
 }
@@ -93,6 +94,8 @@ export function sync(rest: Partial<WireSync> = {}): WireSync {
     thread: "thread 1",
     thread_id: 0,
     waited_for: null,
+    waited_us: 0,
+    transfer_us: 0,
     ...rest,
   };
 }
@@ -139,6 +142,8 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
       tensor_core_unknown_us: 0,
       profiler_sync_count: 0,
       profiler_sync_us: 0,
+      sync_waited_us: 0,
+      sync_transfer_us: 0,
     },
     steps: [step("ProfilerStep#1")],
     modules: [

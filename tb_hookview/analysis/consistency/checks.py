@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_hookview.analysis.autograd.nodes import Nodes
-from tb_hookview.analysis.consistency.clocks import after_sync, before_launch, clock_jumps
+from tb_hookview.analysis.consistency.clocks import ClockErrors, clock_jumps
 from tb_hookview.analysis.consistency.device_rows import (
     impossible_lengths,
     lost_device_events,
@@ -21,7 +21,6 @@ from tb_hookview.analysis.consistency.numbers import (
 from tb_hookview.analysis.device.events import DeviceEvents, repeated_launches
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.types import Int
 
 
 def find_faults(
@@ -29,20 +28,19 @@ def find_faults(
     nodes: Nodes,
     modules: Modules,
     device_events: DeviceEvents,
-    calls: Int,
+    clocks: ClockErrors,
     bounds: tuple[int, int],
 ) -> tuple[Fault, ...]:
     """Find what speaks against a trace; nothing for a correct one.
 
     Args:
-        calls: `Call` of each row of the call tree.
+        clocks: contradictions of the clocks.
         bounds: first start and last end of the trace, nanoseconds.
     """
     repeated = repeated_launches(host.trace, host.call_tree, device_events)
     return (
         *clock_jumps(host.trace, *bounds),
-        *before_launch(host, device_events),
-        *after_sync(host, device_events, calls),
+        *clocks.faults(),
         *impossible_lengths(host, device_events),
         *overlaps(host, device_events),
         *lost_device_events(host, device_events),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.consistency.fault import Fault, counted, measured
 from tb_hookview.analysis.device.events import DeviceEvents, calls_of
@@ -25,31 +26,56 @@ from tb_hookview.trace import EventCategory, Trace
 LONGEST_BREAK_NS = 3600 * 10**9
 """No step is idle for longer; what a profiler records is over within minutes."""
 
+LARGEST_SKEW_NS = 100_000
+"""Difference of clocks up to which it is tolerated; what contradicts them by more is wrong."""
+
 _WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
 _TO_HOST = re.compile(r"DtoH|DeviceToHost")
 _STREAM_SYNC = "Stream Sync"
 
 
-def before_launch(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
-    """Device events that begin before the call that launched them."""
+class ClockErrors(Struct, frozen=True):
+    """Times by which the clocks of host and device contradict one another, above rounding."""
+
+    before_launch: Nanoseconds
+    """From the start of device events to the calls that launched them."""
+    after_sync: Nanoseconds
+    """From the return of syncs to the end of device events that they waited for."""
+
+    @property
+    def skew(self) -> int:
+        """Largest difference of the clocks that the trace shows, nanoseconds.
+
+        At least `ROUNDING_NS`; errors above `LARGEST_SKEW_NS` do not count.
+        """
+        errors = np.concatenate([self.before_launch, self.after_sync])
+        return int(errors[errors <= LARGEST_SKEW_NS].max(initial=ROUNDING_NS))
+
+    def faults(self) -> tuple[Fault, ...]:
+        """The errors as faults of the trace."""
+        return (
+            *measured("before-launch", self.before_launch.tolist()),
+            *measured("after-sync", self.after_sync.tolist()),
+        )
+
+
+def clock_errors(host: HostRows, device_events: DeviceEvents, calls: Int) -> ClockErrors:
+    """Compare device events with the calls that launched them and with syncs.
+
+    Of syncs are checked: those of a whole device, where the trace has one device; those of a
+    stream, where `cuda_sync` rows name it; and synchronous copies to the host.
+    """
     launched = device_events.launch >= 0
     began = host.call_tree.start[device_events.launch[launched]]
     lead = began - device_events.start[launched]
-    return measured("before-launch", lead[lead > ROUNDING_NS].tolist())
-
-
-def after_sync(host: HostRows, device_events: DeviceEvents, calls: Int) -> tuple[Fault, ...]:
-    """Syncs that return before a device event ends that they waited for.
-
-    Checked are synchronizations of a whole device, where the trace has one device; those of a
-    stream, where `cuda_sync` rows name it; and synchronous copies to the host.
-    """
-    late = [
-        *_late_for_device(host, device_events).tolist(),
-        *_late_for_stream(host, device_events).tolist(),
-        *_late_for_copy(host, device_events, calls).tolist(),
-    ]
-    return measured("after-sync", [time for time in late if time > ROUNDING_NS])
+    late = np.concatenate(
+        [
+            _late_for_device(host, device_events),
+            _late_for_stream(host, device_events),
+            _late_for_copy(host, device_events, calls),
+        ]
+    )
+    return ClockErrors(lead[lead > ROUNDING_NS], late[late > ROUNDING_NS])
 
 
 def clock_jumps(trace: Trace, begin: int, end: int) -> tuple[Fault, ...]:

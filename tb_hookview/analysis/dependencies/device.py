@@ -9,12 +9,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.calls.full_queue import OUTSTANDING
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
 from tb_hookview.analysis.dependencies.nodes import Nodes
 from tb_hookview.analysis.dependencies.points import Points
 from tb_hookview.analysis.dependencies.window import Window
-from tb_hookview.analysis.idle.full_queue import OUTSTANDING
-from tb_hookview.analysis.idle.launch_timing import LaunchTiming
+from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.arrays.joins import dense_rank, isin, median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, ThreadIndex

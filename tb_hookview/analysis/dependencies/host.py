@@ -13,7 +13,7 @@ from tb_hookview.analysis.dependencies.points import Points
 from tb_hookview.analysis.dependencies.syncs import SyncEdges
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, median, unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Nanoseconds, TimeSet
 
 
@@ -62,17 +62,16 @@ def _sleep(points: Points, thread: int) -> TimeSet:
 
 
 def _blocked(analysis: Analysis, points: Points, before: Nanoseconds) -> Nanoseconds:
-    """Time by which launches onto a full queue were longer than usual, at the next point."""
-    tree, longer = analysis.call_tree, np.zeros(len(points.time), np.int64)
-    blocked = isin(points.events.launch, analysis.blocked_launches)
+    """Time for which launches waited for room in a full queue, at the next point."""
+    calls, longer = analysis.call_times, np.zeros(len(points.time), np.int64)
+    blocked = isin(points.events.launch, calls.onto_full_queue)
     if not blocked.any():
         return longer
-    usual = median(tree.duration[points.events.launch[~blocked]]) if not blocked.all() else 0
     after = points.launched[blocked] + 1
     inside = after < len(points.time)
     after, rows = after[inside], points.events.launch[blocked][inside]
-    same = points.thread[after] == tree.thread[rows]
-    longer[after[same]] = np.maximum(tree.duration[rows] - int(usual), 0)[same]
+    same = points.thread[after] == analysis.call_tree.thread[rows]
+    longer[after[same]] = calls.waited[np.searchsorted(calls.row, rows[same])]
     return np.asarray(np.minimum(longer, points.time - before))
 
 

@@ -17,9 +17,9 @@ from tb_hookview.analysis.dependencies.handover import (
     threads_of,
 )
 from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.analysis.device.launch_timing import SLOW
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.runtime_calls import Call
-from tb_hookview.analysis.idle.launch_timing import SLOW
 from tb_hookview.arrays.joins import isin, median, unique
 from tb_hookview.arrays.types import (
     Bool,
@@ -33,7 +33,7 @@ from tb_hookview.arrays.types import (
 _SLOW = 50_000
 """Nanoseconds from which on a slow launch has a point at its end, too."""
 ENDS, BEGINS, LAUNCHES = 0, 1, 2
-"""Rank of points of one thread and moment: what ends, what begins, what is launched in it."""
+"""Rank of points of one thread and moment: what ends; what begins, and ends of steps; launches."""
 
 
 class HostEvents(Struct, frozen=True):
@@ -88,7 +88,7 @@ def find_points(analysis: Analysis, window: Window) -> Points:
     """Find the points of the host: launches, syncs, ends of steps, loaders, hand-overs."""
     events = _host_events(analysis, window)
     order, numbers, wanted = _numbered(_wanted(analysis, events))
-    launched, _, sync_end, step_end, stops, begins, ends, goes_on, returns = numbers[:9]
+    launched, _, sync_end, stops, begins, ends, goes_on, returns = numbers[:8]
     returned = np.full(len(events.launch), -1, np.int64)
     returned[events.slow] = returns
     return Points(
@@ -99,9 +99,9 @@ def find_points(analysis: Analysis, window: Window) -> Points:
         launched=launched,
         returned=returned,
         sync_end=sync_end,
-        step_end=step_end,
+        step_end=numbers[-1],
         bursts=(stops, begins, ends, goes_on),
-        collectives=(numbers[-3], numbers[-1]),
+        collectives=(numbers[-4], numbers[-2]),
     )
 
 
@@ -139,7 +139,6 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(tree.thread[launch], tree.start[launch], LAUNCHES),
         _Wanted(waiting, syncs.start[events.sync], BEGINS),
         _Wanted(waiting, syncs.end[events.sync], ENDS),
-        _Wanted(np.full(len(events.step_end), bursts.main), events.step_end, ENDS),
         _Wanted(main, bursts.main_stops, ENDS),
         _Wanted(bursts.thread, bursts.start, BEGINS),
         _Wanted(bursts.thread, bursts.end, ENDS),
@@ -150,6 +149,7 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(waits.caller, waits.called, BEGINS),
         _Wanted(waiter, waits.main_stops, ENDS),
         _Wanted(waiter, waits.main_goes_on, BEGINS),
+        _Wanted(np.full(len(events.step_end), bursts.main), events.step_end, BEGINS),
     ]
 
 
@@ -188,13 +188,17 @@ def _slow(analysis: Analysis, launch: TreeRow, usual: int) -> Bool:
 
 
 def _step_ends(analysis: Analysis, window: Window) -> Nanoseconds:
-    """End of each replayed step on the host: of the host's last row where no step is marked."""
+    """End of each replayed step on the host.
+
+    Where no step is marked it ends with the host's last row, and before the profiler's own sync.
+    """
     ends = analysis.steps.window[list(window.steps), 1]
     if analysis.steps.thread[window.steps[-1]] >= 0:
         return ends
-    tree = analysis.call_tree
-    host = tree.end[~analysis.host.device_threads[tree.thread]]
-    return np.asarray(np.minimum(ends, host.max(initial=window.start)))
+    tree, syncs = analysis.call_tree, analysis.syncs
+    host = tree.end[~analysis.host.device_threads[tree.thread]].max(initial=window.start)
+    stops = syncs.start[syncs.by_profiler & ~syncs.at_start].min(initial=host)
+    return np.asarray(np.minimum(ends, stops))
 
 
 def _within(window: Window, time: Nanoseconds) -> Bool:
@@ -202,7 +206,7 @@ def _within(window: Window, time: Nanoseconds) -> Bool:
 
 
 def _syncs(analysis: Analysis, window: Window) -> SyncIndex:
-    """Syncs that lie in the window."""
+    """Syncs that lie in the window, but the profiler's own."""
     syncs = analysis.syncs
-    inside = (syncs.start >= window.start) & (syncs.end <= window.host_end)
+    inside = (syncs.start >= window.start) & (syncs.end <= window.host_end) & ~syncs.by_profiler
     return np.flatnonzero(inside & (syncs.end > syncs.start))

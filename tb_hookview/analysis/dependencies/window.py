@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.idle.launch_timing import queued_before
+from tb_hookview.analysis.device.launch_timing import queued_before
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds

@@ -29,12 +29,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tb_hookview.analysis.calls.division import CallTimes
+from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, cut
 from tb_hookview.analysis.idle.kernel_loading import KernelLoads
-from tb_hookview.analysis.idle.launch_timing import LaunchTiming
-from tb_hookview.analysis.syncs.detection import holds_unpinned
+from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
@@ -65,17 +66,25 @@ _HOST_COLLECTIVES = ("gloo:", "mpi:", "ucc:", "c10d::barrier", "c10d::monitored_
 Those of `nccl:*` only launch one."""
 
 
-def find_gaps(timing: LaunchTiming, loads: KernelLoads, hull: tuple[int, int]) -> Gaps:
+def find_gaps(
+    timing: LaunchTiming,
+    calls: CallTimes,
+    syncs: Syncs,
+    loads: KernelLoads,
+    hull: tuple[int, int],
+    since: int,
+) -> Gaps:
     """Find the causes of idle time between `hull` (start, end; nanoseconds).
 
+    Gaps are cut at `since`, where the first step starts: what was before it is no cost of it.
     Devices without a device event have no gaps.
     """
     device_events, found = timing.device_events, []
-    common = _common(timing, loads)
+    common = _common(timing, calls, syncs, loads)
     for device, busy in device_events.busy.items():
         rows = np.flatnonzero(device_events.device == device)
         gaps = intervals.complement(busy, np.array([hull], np.int64))
-        pieces = cut(gaps, _claims(timing, rows, gaps, common))
+        pieces = cut(gaps, _claims(timing, rows, gaps, common), since)
         place = np.searchsorted(device_events.start[rows], pieces.end)
         following = np.where(place < len(rows), rows[np.minimum(place, len(rows) - 1)], -1)
         found.append((np.full(len(place), device, np.int64), following, pieces))
@@ -90,7 +99,7 @@ def find_gaps(timing: LaunchTiming, loads: KernelLoads, hull: tuple[int, int]) -
         device=np.concatenate([device for device, _, _ in found]),
         cause=cause,
         device_event=np.concatenate([following for _, following, _ in found]),
-        row=np.where(sync >= 0, lookup(timing.syncs.row, sync), source),
+        row=np.where(sync >= 0, lookup(syncs.row, sync), source),
         sync=sync,
     )
 
@@ -98,17 +107,19 @@ def find_gaps(timing: LaunchTiming, loads: KernelLoads, hull: tuple[int, int]) -
 class _Common(NamedTuple):
     """Columns that all devices need, computed once."""
 
+    syncs: Syncs
     profiler: Claims
     loading: Claims
     copying: Bool
     collective: Bool
 
 
-def _common(timing: LaunchTiming, loads: KernelLoads) -> _Common:
+def _common(timing: LaunchTiming, calls: CallTimes, syncs: Syncs, loads: KernelLoads) -> _Common:
     return _Common(
-        _profiler_claims(timing),
+        syncs,
+        _profiler_claims(timing, syncs),
         _loading_claims(timing, loads),
-        (timing.call == Call.COPY) | holds_unpinned(timing.host, timing.device_events),
+        (timing.call == Call.COPY) | calls.unpinned,
         _host_collectives(timing)[timing.host.string],
     )
 
@@ -123,7 +134,7 @@ def _claims(
     launches[call_tree.thread[launch[launch >= 0]]] = True
     near = isin(process, process[launches])[call_tree.thread] | (not launches.any())
     launching = launches[call_tree.thread]
-    during, after = _sync_claims(timing, rows, near)
+    during, after = _sync_claims(timing, common.syncs, rows, near)
     delayed, late = _launch_claims(timing, rows, gaps)
     before_first = _before_first(timing, rows)
     return [
@@ -158,10 +169,10 @@ def _of_threads(claims: Claims, wanted: Bool) -> Claims:
     return Claims(claims.cause, *(column[mine] for column in claims[1:]))
 
 
-def _profiler_claims(timing: LaunchTiming) -> Claims:
+def _profiler_claims(timing: LaunchTiming, syncs: Syncs) -> Claims:
     """The profiler's overhead, and its own syncs."""
-    row, own = _overhead(timing, _NOT_THE_PROFILERS, inside=False), timing.syncs.by_profiler
-    calls = timing.syncs.row[own], timing.syncs.start[own], timing.syncs.end[own]
+    row, own = _overhead(timing, _NOT_THE_PROFILERS, inside=False), syncs.by_profiler
+    calls = syncs.row[own], syncs.start[own], syncs.end[own]
     return _with_overhead(timing, Cause.PROFILER, row, *calls)
 
 
@@ -199,15 +210,21 @@ def _with_overhead(
     )
 
 
-def _sync_claims(timing: LaunchTiming, rows: DeviceEventIndex, near: Bool) -> tuple[Claims, Claims]:
+def _sync_claims(
+    timing: LaunchTiming, syncs: Syncs, rows: DeviceEventIndex, near: Bool
+) -> tuple[Claims, Claims]:
     """Claims of syncs on idle time: while they lasted, and after them."""
-    syncs, device_events = timing.syncs, timing.device_events
+    device_events = timing.device_events
     launched = rows[device_events.launch[rows] >= 0]
     chosen = np.flatnonzero(~syncs.by_profiler & near[syncs.row])
     following = _first_launched_after(launched, timing.launch_start[launched], syncs.end[chosen])
     chosen, following = chosen[following >= 0], following[following >= 0]
     held = ~_launched_meanwhile(
-        timing, launched, chosen, timing.call_tree.thread[device_events.launch[following]]
+        timing,
+        syncs,
+        launched,
+        chosen,
+        timing.call_tree.thread[device_events.launch[following]],
     )
     chosen, following = chosen[held], following[held]
     order = np.lexsort((syncs.start[chosen], following))
@@ -264,14 +281,18 @@ def _first_launched_after(
 
 
 def _launched_meanwhile(
-    timing: LaunchTiming, launched: DeviceEventIndex, syncs: SyncIndex, thread: ThreadIndex
+    timing: LaunchTiming,
+    syncs: Syncs,
+    launched: DeviceEventIndex,
+    chosen: SyncIndex,
+    thread: ThreadIndex,
 ) -> Bool:
     """Whether a thread other than that of each sync launched while the sync lasted."""
     launch = timing.device_events.launch[launched]
-    start, end = timing.syncs.start[syncs], timing.syncs.end[syncs]
+    start, end = syncs.start[chosen], syncs.end[chosen]
     at = timing.launch_start[launched]
     last = asof(timing.call_tree.thread[launch], at, thread, end - 1)
-    other = timing.call_tree.thread[timing.syncs.row[syncs]] != thread
+    other = timing.call_tree.thread[syncs.row[chosen]] != thread
     return np.asarray(other & (last >= 0) & (lookup(at, last) >= start))
 
 

@@ -132,7 +132,7 @@ class Pieces(NamedTuple):
     source: Int
 
 
-def cut(idle: TimeSet, claims: Sequence[Claims]) -> Pieces:
+def cut(idle: TimeSet, claims: Sequence[Claims], since: int) -> Pieces:
     """Give every moment of idle time the cause of the first claim that holds it.
 
     Of claims of one cause that overlap, the source is that of the one that reaches furthest among
@@ -141,8 +141,10 @@ def cut(idle: TimeSet, claims: Sequence[Claims]) -> Pieces:
     Args:
         idle: gaps of one device.
         claims: first claim first.
+        since: start of the first step; a piece lies before or after it.
     """
-    bounds = [idle.ravel(), *(claim.start for claim in claims), *(claim.end for claim in claims)]
+    bounds = [idle.ravel(), np.array([since], np.int64)]
+    bounds += [column for claim in claims for column in (claim.start, claim.end)]
     edge = np.sort(np.concatenate(bounds))
     start, end = edge[:-1], edge[1:]
     inside = (start < end) & (_holder(idle[:, 0], idle[:, 1], start) >= 0)
@@ -155,7 +157,7 @@ def cut(idle: TimeSet, claims: Sequence[Claims]) -> Pieces:
         held = holder >= 0
         cause[held] = claim.cause
         source[held] = claim.source[order][holder[held]]
-    return _joined(Pieces(start, end, cause, source))
+    return _joined(Pieces(start, end, cause, source), since)
 
 
 def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
@@ -173,12 +175,13 @@ def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
     return np.where(holds, furthest[place], -1)
 
 
-def _joined(pieces: Pieces) -> Pieces:
-    """Join pieces that touch and have one cause and source."""
+def _joined(pieces: Pieces, since: int) -> Pieces:
+    """Join pieces that touch and have one cause and source, but not at one moment."""
     start, end, cause, source = pieces
     if not len(start):
         return pieces
     like = (cause[1:] == cause[:-1]) & (source[1:] == source[:-1]) & (start[1:] == end[:-1])
+    like &= start[1:] != since
     opens = np.concatenate([[True], ~like])
     closes = np.concatenate([~like, [True]])
     return Pieces(start[opens], end[closes], cause[opens], source[opens])

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tb_hookview.analysis.calls.division import CallTimes
+from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.analysis.host.runtime_calls import Call
-from tb_hookview.analysis.idle.launch_timing import LaunchTiming
 from tb_hookview.arrays.joins import first_of_each, isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, TreeRow
@@ -33,7 +34,7 @@ class KernelLoads(NamedTuple):
     duration: Nanoseconds
 
 
-def find_kernel_loads(timing: LaunchTiming, blocked: TreeRow) -> KernelLoads:
+def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     """Find calls that load modules by their names, and first launches that took far too long.
 
     Such a launch is the first of its kernel, by name and device, that the trace has; until the
@@ -42,16 +43,16 @@ def find_kernel_loads(timing: LaunchTiming, blocked: TreeRow) -> KernelLoads:
 
     Args:
         timing: the device events and their launches.
-        blocked: launches that waited for room in a full queue, which may be slow for that.
+        calls: how the time of calls divides: one that waited may be slow for that.
     """
     call_tree = timing.call_tree
     first = _first_launches(timing)
     launch, started = timing.device_events.launch[first], timing.device_events.start[first]
     until = np.minimum(call_tree.end[launch], started)
     slow = timing.slow(launch, until - call_tree.start[launch])
-    slow &= ~isin(launch, blocked)
+    slow &= ~isin(launch, calls.onto_full_queue)
     if slow.any():
-        slow &= ~_stalls(timing)[launch]
+        slow &= ~_stalls(timing, calls)[launch]
     end = call_tree.end.copy()
     end[launch[slow]] = until[slow]
     loads = timing.call == Call.LOAD
@@ -81,9 +82,9 @@ def _single_kernels(timing: LaunchTiming) -> Bool:
     return np.asarray(is_kernel & isin(name, launching))
 
 
-def _stalls(timing: LaunchTiming) -> Bool:
+def _stalls(timing: LaunchTiming, calls: CallTimes) -> Bool:
     """Rows in or below which the host waited, copied or allocated, shape (n,)."""
     stalling = isin(timing.call, [int(call) for call in _STALLS])
-    stalling[timing.syncs.row] = True
+    stalling[calls.row] = True
     before = np.concatenate([[0], np.cumsum(stalling)])
     return np.asarray(before[timing.call_tree.subtree_end] > before[:-1])

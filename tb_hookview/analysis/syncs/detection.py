@@ -1,41 +1,33 @@
-"""Syncs: calls in which the host waited for a device.
+"""Syncs: calls in which the host waited for a device, or for its own copy.
 
-Some calls always wait (`cudaStreamSynchronize`, synchronous copies). An asynchronous copy waits
-when pageable memory is at one of its ends. Whether it did shows in the copy itself: the call had
-not returned when the copy was done. torch follows a blocking copy with a synchronize in the same
-operator: these two are one sync.
+What a call waits for, and for how long, is in `calls/division.py`. torch follows a blocking copy
+with a synchronize, in the same operator and with no other call between: these two are one sync.
 """
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.calls.division import CallTimes
+from tb_hookview.analysis.calls.waits import is_device_wide
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import Call
-from tb_hookview.analysis.syncs.blocking_event import blocking_events
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
     Int,
     Nanoseconds,
-    ThreadIndex,
+    SyncIndex,
     TimeSet,
     TreeRow,
 )
 from tb_hookview.trace import EventCategory
-
-_WHOLE_DEVICE = re.compile(
-    r"(cuda|hip|mu|musa)DeviceSynchronize|synchronize(Device)?|aclrtSynchronizeDevice\w*"
-)
-_UNPINNED = re.compile(r"Pageable|Host|M2D|D2M")
-"""Host memory in a copy's name that is or (HIP, XPU) may be unpinned."""
 
 
 class Syncs(Struct, frozen=True, dict=True):
@@ -45,13 +37,22 @@ class Syncs(Struct, frozen=True, dict=True):
     """The call that held the longest part of the sync."""
     start: Nanoseconds
     end: Nanoseconds
-    """Start of the first call of the sync, and end of the last."""
+    """Start of the first call of the sync, and end of the last; of a call that frees memory, of
+    what it waited for."""
+    waited: Nanoseconds
+    """The part of it for earlier device work."""
+    transfer: Nanoseconds
+    """The part of it in which its own copy ran."""
     operator: TreeRow
     """Innermost operator around it, -1 for none."""
     by_profiler: Bool
     """The profiler's own call as it starts or stops."""
+    at_start: Bool
+    """The device-wide one before the first operator, whoever called it."""
     blocking_event: DeviceEventIndex
-    """The device event that it waited for, -1 for none."""
+    """The device event that it waited for, or its own copy if that took longer; -1 for none."""
+    of_call: SyncIndex
+    """Sync that each of `CallTimes` is part of, -1 for none; shape (c,)."""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -68,105 +69,126 @@ class Syncs(Struct, frozen=True, dict=True):
         return intervals.of(self.start[own], self.end[own])
 
 
-def find_syncs(host: HostRows, device_events: DeviceEvents, call: Int) -> Syncs:
-    """Find the host's syncs; `call` is the `Call` of each row of the call tree."""
-    waits = (call == Call.WAIT) | (call == Call.COPY)
-    waits |= (call == Call.ASYNC_COPY) & _outlasts_its_copy(host, device_events)
-    waits &= host.call_tree.nearest_above(waits) < 0  # a wait that another call passes on to
-    row = np.flatnonzero(waits)
-    around = host.operator_around[row]
-    first, last = _groups(call[row], around, host.call_tree.thread[row])
-    start, end = host.call_tree.start[row[first]], host.call_tree.end[row[last]]
-    longer = host.call_tree.duration[row[last]] >= host.call_tree.duration[row[first]]
+def find_syncs(host: HostRows, call: Int, calls: CallTimes) -> Syncs:
+    """Find the host's syncs.
+
+    Args:
+        host: the host's rows.
+        call: `Call` of each row of the call tree.
+        calls: how the time of calls divides.
+    """
+    tree, chosen = host.call_tree, _outermost(host, calls)
+    row = calls.row[chosen]
+    first = np.flatnonzero(~_follows_copy(host, call, row))
+    last = np.append(first[1:], len(row))[: len(first)] - 1
+    start, end = tree.start[row[first]], (tree.start[row] + calls.blocks[chosen])[last]
+    longer = tree.duration[row[last]] >= tree.duration[row[first]]
     order = np.argsort(start, kind="stable")
-    holder = np.where(longer, row[last], row[first])[order]
-    operator, start, end = around[first][order], start[order], end[order]
-    thread = host.call_tree.thread[holder]
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    of_call = np.full(len(calls), -1, np.int64)
+    of_call[chosen] = np.repeat(number, last - first + 1)
+    waited, transfer = (
+        np.add.reduceat(column[chosen], first) if len(first) else column[:0]
+        for column in (calls.waited, calls.transfer)
+    )
+    holder, operator = np.where(longer, row[last], row[first])[order], host.operator_around[row]
+    operator = operator[first][order]
+    at_start, at_stop = _at_ends(host, holder, operator)
+    by_profiler = at_start | at_stop
+    by_profiler[by_profiler] = ~_called_by_program(host, holder[by_profiler])
     return Syncs(
         row=holder,
-        start=start,
-        end=end,
+        start=start[order],
+        end=end[order],
+        waited=waited[order],
+        transfer=transfer[order],
         operator=operator,
-        by_profiler=_by_profiler(host, holder, operator),
-        blocking_event=blocking_events(host.call_tree, device_events, thread, start, end),
+        by_profiler=by_profiler,
+        at_start=at_start,
+        blocking_event=_blocking_events(calls, chosen, first)[order],
+        of_call=of_call,
     )
 
 
-def _outlasts_its_copy(host: HostRows, device_events: DeviceEvents) -> Bool:
-    """Calls that returned only when a copy of unpinned memory they launched was done."""
-    copies = _unpinned(host, device_events)
-    launch, end = device_events.launch[copies], device_events.end[copies]
-    result = np.zeros(len(host), bool)
-    result[launch[host.call_tree.end[launch] >= end]] = True
-    return result
+def _outermost(host: HostRows, calls: CallTimes) -> Int:
+    """Calls that are syncs, but those that another one passes on to."""
+    found = np.flatnonzero(calls.blocks >= 0)
+    blocks = np.zeros(len(host), bool)
+    blocks[calls.row[found]] = True
+    return found[host.call_tree.nearest_above(blocks)[calls.row[found]] < 0]
 
 
-def holds_unpinned(host: HostRows, device_events: DeviceEvents) -> Bool:
-    """Calls that launched a copy of unpinned memory, which the host may do by itself."""
-    result = np.zeros(len(host), bool)
-    result[device_events.launch[_unpinned(host, device_events)]] = True
-    return result
+def _follows_copy(host: HostRows, call: Int, row: TreeRow) -> Bool:
+    """Whether each sync's call is a synchronize right after the copy before it."""
+    operator, thread = host.operator_around[row], host.call_tree.thread[row]
+    before = np.append(0, np.cumsum(host.kind == EventCategory.RUNTIME))
+    between = before[row[1:]] - before[host.call_tree.subtree_end[row[:-1]]]
+    copy = (call[row[:-1]] == Call.COPY) | (call[row[:-1]] == Call.ASYNC_COPY)
+    follows = copy & (call[row[1:]] == Call.WAIT) & (between == 0) & (thread[1:] == thread[:-1])
+    follows &= (operator[1:] >= 0) & (operator[1:] == operator[:-1])
+    return np.append(False, follows)[: len(row)]
 
 
-def _unpinned(host: HostRows, device_events: DeviceEvents) -> DeviceEventIndex:
-    """Copies to or from unpinned memory whose launch is known."""
-    events, strings = host.trace.events, host.trace.strings
-    copies = np.flatnonzero(
-        (device_events.launch >= 0) & (events.kind[device_events.event] == EventCategory.COPY)
-    )
-    name, place = unique_inverse(events.name[device_events.event[copies]])
-    unpinned = [_UNPINNED.search(strings[string]) is not None for string in name.tolist()]
-    return np.asarray(copies[np.array(unpinned, bool)[place]])
+def _blocking_events(calls: CallTimes, chosen: Int, first: Int) -> DeviceEventIndex:
+    """The event of each sync that took most of it: one waited for, or its own copy."""
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(chosen))))
+    time = np.concatenate([calls.waited[chosen], calls.transfer[chosen]])
+    event = np.concatenate([calls.ahead[chosen], calls.copy[chosen]])
+    order = np.lexsort((event >= 0, time, np.append(group, group)))
+    last = np.searchsorted(np.append(group, group)[order], np.arange(len(first)), side="right")
+    return lookup(event, order[last - 1]) if len(first) else event[:0]
 
 
-def _groups(call: Int, operator: TreeRow, thread: ThreadIndex) -> tuple[Int, Int]:
-    """Index of the first and last call of each sync.
+def _at_ends(host: HostRows, row: TreeRow, operator: TreeRow) -> tuple[Bool, Bool]:
+    """Device-wide syncs outside all operators, before the first and after the last began.
 
-    A copy and the synchronize after it in one operator are one sync.
+    The profiler makes such calls, and a program may: of several the first, or the last, is the
+    profiler's.
     """
-    if not len(call):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    joins = (
-        (call[1:] == Call.WAIT)
-        & (call[:-1] != Call.WAIT)
-        & (operator[1:] >= 0)
-        & (operator[1:] == operator[:-1])
-        & (thread[1:] == thread[:-1])
-    )
-    starts = np.concatenate([[True], ~joins])
-    first = np.flatnonzero(starts)
-    last = np.concatenate([first[1:] - 1, [len(call) - 1]])
-    return first, last
-
-
-def _by_profiler(host: HostRows, row: TreeRow, operator: TreeRow) -> Bool:
-    """Device-wide syncs outside all operators, before the first or after the last began.
-
-    A trace whose last act is the user's own `torch.cuda.synchronize()` looks the same; the
-    profiler's then follows it, so only the last (or first) such call counts.
-    """
-    result = np.zeros(len(row), bool)
+    starts, stops = np.zeros(len(row), bool), np.zeros(len(row), bool)
     outside = np.flatnonzero(is_device_wide(host, row) & (operator < 0))
     if not len(outside):
-        return result
+        return starts, stops
     operators = host.call_tree.start[host.kind == EventCategory.OPERATOR]
     if not len(operators):
-        result[outside[-1]] = True
-        return result
+        stops[outside[-1]] = True
+        return starts, stops
     start = host.call_tree.start[row]
     if start[outside[-1]] >= operators.max():
-        result[outside[-1]] = True
+        stops[outside[-1]] = True
     if start[outside[0]] < operators.min():
-        result[outside[0]] = True
+        starts[outside[0]] = True
+    return starts, stops
+
+
+def shows_who_synchronizes(frame: str) -> bool:
+    """Whether a Python frame of this name is a synchronize, or of torch's profiler."""
+    return "synchronize" in frame or _is_profiler(frame)
+
+
+def _is_profiler(frame: str) -> bool:
+    return "profiler" in frame and "torch/" in frame
+
+
+def _called_by_program(host: HostRows, row: TreeRow) -> Bool:
+    """Whether Python frames show that the program itself synchronized in each call."""
+    events, tree, texts = host.trace.events, host.call_tree, host.trace.strings
+    frames = np.flatnonzero(events.kind == EventCategory.PYTHON)
+    names = unique(events.name[frames]).tolist() if len(row) else []
+    frames = frames[
+        isin(events.name[frames], [n for n in names if shows_who_synchronizes(texts[n])])
+    ]
+    result = np.zeros(len(row), bool)
+    for number, call in enumerate(row.tolist() if len(frames) else ()):
+        around = events.thread[frames] == tree.thread[call]
+        around &= (events.start[frames] <= tree.start[call]) & (
+            events.end[frames] >= tree.end[call]
+        )
+        found = [texts[name] for name in events.name[frames[around]].tolist()]
+        result[number] = any("synchronize" in name for name in found)
+        result[number] &= not any(map(_is_profiler, found))
     return result
-
-
-def is_device_wide(host: HostRows, row: TreeRow) -> Bool:
-    """Whether each call waits for a whole device."""
-    texts = host.trace.strings
-    names, place = unique_inverse(host.string[row])
-    wide = [_WHOLE_DEVICE.fullmatch(texts[name]) is not None for name in names.tolist()]
-    return np.asarray(np.array(wide, bool)[place])
 
 
 def operator_chain(host: HostRows, operator: int) -> list[str]:

@@ -25,17 +25,24 @@ from tb_hookview.analysis.collectives.calls import (
 )
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import MODULE_PREFIX, Role
+from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, Index, Int, Intervals, Nanoseconds, StepIndex, TimeSet
 from tb_hookview.trace import EventCategory, Wanted
+
+
+def _is_needed(function: str) -> bool:
+    """Whether a Python function of this name is a module, or decides whose a synchronize is."""
+    return function.startswith(MODULE_PREFIX) or shows_who_synchronizes(function)
+
 
 _NUMBERS = ("external", "sequence", "forward_thread", "device", "correlation", "graph_node")
 _TEXTS = {"shapes", "types"}
 NEEDED = Wanted(
     columns=frozenset(_NUMBERS) | _TEXTS,
     texts_of=may_be_collective,
-    functions=MODULE_PREFIX,
+    functions=_is_needed,
     details=False,
 )
 """What a summary needs of a trace's events: it is the same with more.

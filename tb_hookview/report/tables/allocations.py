@@ -27,7 +27,8 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
     first = first_events(host.string[wanted], analysis.call_tree.event[wanted])
     rows = wanted[selection.rows[wanted]]
     charged = analysis.gaps.cause == Cause.ALLOCATOR
-    idle = np.zeros(len(host), np.int64)
+    idle, waited = np.zeros(len(host), np.int64), np.zeros(len(host), np.int64)
+    waited[analysis.call_times.row] = analysis.call_times.waited
     np.add.at(idle, analysis.gaps.row[charged], analysis.gaps.duration[charged])
     table = []
     for string in unique(host.string[rows]).tolist():
@@ -38,6 +39,7 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
                 api=analysis.trace.strings[string],
                 count=len(mine),
                 blocked_us=to_us(analysis.call_tree.duration[mine].sum()),
+                waited_us=to_us(waited[mine].sum()),
                 device_idle_us=to_us(idle[mine].sum()) if len(analysis.device_events) else None,
             )
         )

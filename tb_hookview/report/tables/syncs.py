@@ -97,6 +97,8 @@ def _row(
         thread=thread.name or thread.tid,
         thread_id=number,
         waited_for=blocking_event,
+        waited_us=to_us(syncs.waited[sync]),
+        transfer_us=to_us(syncs.transfer[sync]),
     )
 
 

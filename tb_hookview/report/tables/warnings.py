@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.consistency.clocks import LARGEST_SKEW_NS
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
 from tb_hookview.analysis.unnamed_kernels import unnamed_kernels
@@ -29,6 +30,8 @@ class Words(NamedTuple):
     message: str
     high_from: float = 0.0
     """Share from which on it is of high severity; without a share, 0 for always, 1 for never."""
+    high_from_ns: int = 0
+    """Time from which on it is of high severity."""
 
 
 HIGH_NOTICES = frozenset(
@@ -41,18 +44,31 @@ FAILED = "failed-part"
 CONTRADICTED = "contradiction"
 """Code of a figure that contradicts another one of the same report."""
 NEVER = 1.0
+_WRONG_NS = 10_000
+"""Difference of clocks as long as a launch takes: latencies and short idle times are wrong."""
 WORDS: dict[str, Words] = {
     "clock-jump": Words(
         "times at which nothing happened for an hour or more: a clock that jumped, or recordings "
         "put together; lengths across them mean nothing"
     ),
     "before-launch": Words(
-        "device events that begin before the call that launched them, by up to {time}: the clocks "
-        "of host and device differ; idle time and its causes are wrong by as much"
+        "device events that begin up to {time} before the call that launched them: the clocks of "
+        "host and device differ by at least that; waits, idle time and its causes may be off by "
+        "as much or more",
+        high_from_ns=_WRONG_NS,
     ),
     "after-sync": Words(
-        "syncs that return before the work ends that they waited for, by up to {time}: the clocks "
-        "of host and device differ; idle time and its causes are wrong by as much"
+        "syncs that return up to {time} before the work ends that they waited for: the clocks of "
+        "host and device differ by at least that; waits, idle time and its causes may be off by "
+        f"as much or more, and a wait for work that ends over {LARGEST_SKEW_NS // 1000} us after "
+        "it is not seen",
+        high_from_ns=_WRONG_NS,
+    ),
+    "left-out-of-steps": Words(
+        "steps with time of the recording at their ends, {time} in all: a synchronize for work "
+        "from before it, the profiler's own as it stops, or the end of the last step, in which "
+        "nothing is recorded; left out of steps, means and replays",
+        NEVER,
     ),
     "impossible-length": Words(
         "device events of up to {time}, longer than the rest of the trace: no device time, share "
@@ -252,7 +268,9 @@ _WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls"})
 
 def _severity(fault: Fault) -> WarningSeverity:
     share = 0.0 if fault.share is None else fault.share
-    return "high" if share >= WORDS[fault.code].high_from else "low"
+    words = WORDS[fault.code]
+    is_high = share >= words.high_from and (fault.time or 0) >= words.high_from_ns
+    return "high" if is_high else "low"
 
 
 def _message(fault: Fault) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import TreeRow
+from tb_hookview.arrays.joins import union, unique
+from tb_hookview.arrays.types import Bool, GapIndex, SyncIndex, TreeRow
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
@@ -40,6 +40,10 @@ _FULL = (
     "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
 )
 _LATENT = "the device did not idle after it in this trace, but cudaFree waits for the whole device"
+
+
+def _explains(context: Context) -> Bool:
+    return np.asarray(context.analysis.calls[context.syncs.row] == Call.ALLOCATE)
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -74,8 +78,7 @@ def _uncached(context: Context, rows: TreeRow) -> float:
 
 def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
     freeing = int(context.rows.matching(_FREES)[rows].sum())
-    chosen = np.zeros(len(context.call_tree), bool)
-    chosen[rows] = True
+    syncs, gaps = _costs(context, rows)
     return Occurrence(
         place="the allocator",
         everywhere=True,
@@ -84,7 +87,8 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
         f"{_calls(context, rows, freeing)}",
         fix=_CACHE,
         count=len(rows),
-        gaps=context.gaps.at(chosen, Cause.ALLOCATOR),
+        syncs=syncs,
+        gaps=gaps,
         examples=context.call_tree.start[rows],
         latent=_LATENT,
     )
@@ -93,18 +97,26 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
 def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
-        chosen = np.zeros(len(context.call_tree), bool)
-        chosen[mine] = True
+        syncs, gaps = _costs(context, mine)
         yield Occurrence(
             place=place,
             module=module,
             evidence=_evidence(context, mine),
             fix=_fix(context, mine),
             count=len(mine),
-            gaps=context.gaps.at(chosen, Cause.ALLOCATOR),
+            syncs=syncs,
+            gaps=gaps,
             examples=context.call_tree.start[mine],
             latent=_LATENT,
         )
+
+
+def _costs(context: Context, rows: TreeRow) -> tuple[SyncIndex, GapIndex]:
+    """Calls among these that waited, and idle time during and after them."""
+    chosen = np.zeros(len(context.call_tree), bool)
+    chosen[rows] = True
+    syncs = np.flatnonzero(chosen[context.syncs.row])
+    return syncs, union(context.gaps.at(chosen, Cause.ALLOCATOR), context.gaps.of_syncs(syncs))
 
 
 def _evidence(context: Context, rows: TreeRow) -> str:
@@ -157,5 +169,6 @@ RULE = Rule(
     "trace, where the driver allocates for most empty tensors of operators, and frees as often.",
     fix=f"{_EMPTIED} {_SHAPES} {_FULL} {_CACHE}",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
+    explains=_explains,
     find=_find,
 )

@@ -27,19 +27,22 @@ def _explains(context: Context) -> Bool:
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    syncs = context.explained_by(RULE) & ~_teardown(context) & ~_of_ddp(context)
+    syncs = context.explained_by(RULE) & ~_outside(context) & ~_of_ddp(context)
     if not context.syncs.operators_known:
         return by_place(context, syncs, caveats=(_UNKNOWN,), confidence="low")
     caveats = _MEASUREMENT if _once_a_step(context, syncs) else ()
     return by_place(context, syncs, caveats=caveats)
 
 
-def _teardown(context: Context) -> Bool:
-    """Syncs after the trace's last operator: the end of the program, not of a step."""
+def _outside(context: Context) -> Bool:
+    """Syncs for what came before the trace, and after its last operator, where the program ends.
+
+    A device-wide one before the first operator waits for nothing that is in the trace.
+    """
     call_tree, syncs = context.call_tree, context.syncs
     operators = call_tree.start[context.host.kind == EventCategory.OPERATOR]
     last = operators.max() if len(operators) else np.iinfo(np.int64).max
-    return np.asarray(syncs.start > last)
+    return np.asarray((syncs.start > last) | context.analysis.syncs.at_start)
 
 
 def _of_ddp(context: Context) -> Bool:
@@ -60,8 +63,9 @@ RULE = Rule(
     family="sync",
     title="Explicit synchronization with the device",
     description="A synchronize of device, stream or event outside of operators, or a barrier, "
-    "inside a step and before the trace's last operator. The events that DistributedDataParallel "
-    "reads to time itself, in its first ten steps and every 100th, are left out.",
+    "inside a step and before the trace's last operator. One of the whole device before the first "
+    "operator is left out, and the events that DistributedDataParallel reads to time itself, in "
+    "its first ten steps and every 100th.",
     fix="Delete it or move it out of the loop. Measure time with CUDA events that are read later. "
     "Order streams by wait_event or wait_stream, which do not block the host. Use barriers for "
     "checkpoints only.",

@@ -87,8 +87,8 @@ class Builder:
         """Take the events of a piece."""
         events = piece.events
         complete = [event for event in events if event.ph == "X"]
-        prefix = self._wanted.functions
-        read = without_functions(complete, prefix) if prefix else complete
+        functions = self._wanted.functions
+        read = without_functions(complete, functions) if functions else complete
         self._complete.append(self._columns(read, piece))
         # Arrows of launches are most of the rest, and of no use here.
         others = [e for e in events if e.ph != "X" and not (e.ph and e.cat in LAUNCH_FLOWS)]

@@ -21,8 +21,8 @@ class Wanted(NamedTuple):
     """Columns of `ARGUMENTS`; others are of shape (0,), so that no value of them passes for one."""
     texts_of: Callable[[str], bool] | None = None
     """Whether rows of a name have their arguments of texts read; None for all rows."""
-    functions: str = ""
-    """What the names of those rows of Python functions begin with that are read."""
+    functions: Callable[[str], bool] | None = None
+    """Whether rows of Python functions of a name are read; None for all rows."""
     details: bool = True
     """Whether `Trace.memory`, `out_of_memory` and `cuda_syncs` are read, else they are empty."""
 

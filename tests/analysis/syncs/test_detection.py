@@ -6,6 +6,7 @@ from pathlib import Path
 
 import grid
 import pytest
+from support.loaded import reported
 
 from tb_hookview import markers
 from tb_hookview.loading import load
@@ -62,6 +63,27 @@ def test_the_longer_call_of_a_copy_and_its_synchronize_holds_the_sync(tmp_path: 
         """,
     )
     assert (sync.api, sync.duration_us) == ("cudaStreamSynchronize", 41)
+
+
+def test_a_synchronize_after_other_calls_is_a_sync_of_its_own(tmp_path: Path) -> None:
+    """As where cuDNN times its algorithms: what lies between is no wait."""
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [aten::conv2d                                                           ]
+        main calls   [copy corr=5       ] [cudaEventCreateWithFlags   ] [launch] [wait corr=6]
+        gpu  copy         [P2D corr=5    ]
+        """,
+    )
+    assert [sync.duration_us for sync in data.syncs] == [20, 13]
+
+
+def test_synchronizes_of_a_real_trace_are_no_longer_than_their_calls() -> None:
+    """One followed a copy by 0.87 s, in the same operator."""
+    syncs = reported("kineto_2021_resnet50_autograd_api").data.syncs
+    events = [sync for sync in syncs if sync.api == "cudaEventSynchronize"]
+    assert sum(sync.duration_us for sync in events) == pytest.approx(424_371, rel=0.01)
+    assert max(sync.duration_us for sync in syncs) < 15_000
 
 
 def test_a_sync_inside_a_sync_is_the_same_sync(tmp_path: Path) -> None:

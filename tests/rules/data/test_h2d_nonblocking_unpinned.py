@@ -31,7 +31,7 @@ def test_the_call_returns_just_before_the_copy_ends(tmp_path: Path) -> None:
         gpu  copy             [P2D corr=5                ]
         gpu  kernel [k]                                               [k corr=7]
         """
-    assert causes(tmp_path, picture) == []
+    assert causes(tmp_path, picture) == ["h2d-nonblocking-unpinned"]
     (finding,) = findings(tmp_path, picture)["h2d-nonblocking-unpinned"]
     assert finding.count == 1
 

@@ -5,7 +5,8 @@ import { otherStalls, whyNoSyncs } from "./OtherStalls";
 
 test("allocations are summed; idle time that none of them knows is not 0", () => {
   const { totals } = report();
-  const row = { id: 1, api: "cudaFree", count: 2, blocked_us: 5, device_idle_us: null };
+  const some = { id: 1, api: "cudaFree", count: 2, blocked_us: 5, waited_us: 0 };
+  const row = { ...some, device_idle_us: null };
   const sum = otherStalls({
     totals: { ...totals, device_wait_count: 3, queue_full_count: null },
     allocations: [row, { ...row, api: "cudaMalloc", device_idle_us: 4 }],

@@ -9,7 +9,7 @@ import grid
 import numpy as np
 import pytest
 
-from tb_hookview.analysis.idle.launch_timing import LaunchTiming
+from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.loading import load
 
 NAMES = {"launch": "cudaLaunchKernel", "graph": "cudaGraphLaunch"}
@@ -32,7 +32,7 @@ def timing_of(
     analysis = load(grid.write(folder / "t.json", drawn))
     events = analysis.device_events
     call = np.zeros(len(analysis.host), np.int64)
-    return LaunchTiming(analysis.host, events, analysis.syncs, call, np.zeros(len(events), bool))
+    return LaunchTiming(analysis.host, events, call, np.zeros(len(events), bool))
 
 
 def names(timing: LaunchTiming, rows: Any) -> list[str]:

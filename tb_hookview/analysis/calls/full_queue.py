@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis.idle.launch_timing import LaunchTiming
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.analysis.calls.part import Part, none
+from tb_hookview.analysis.device.launch_timing import LaunchTiming
+from tb_hookview.arrays.joins import isin, median, setdiff, unique
 from tb_hookview.arrays.types import TreeRow
 
 OUTSTANDING = 900
@@ -18,11 +19,29 @@ OUTSTANDING = 900
 Queues of CUDA devices hold 1024 entries, some of them for calls that leave nothing in a trace."""
 
 
-def launches_onto_full_queue(timing: LaunchTiming) -> TreeRow:
-    """Launches that were slow while their device's queue was full, ascending.
+def of_launches(timing: LaunchTiming, held: TreeRow) -> Part:
+    """Divide launches that were slow while their device's queue was full.
 
-    Syncs (blocking copies) do not count.
+    Each waited for as long as it took more than the median of the others.
+
+    Args:
+        timing: the launches.
+        held: calls that waited for something else, such as blocking copies.
     """
+    row = _onto_full_queue(timing, held)
+    waited = np.maximum(timing.call_tree.duration[row] - _usual(timing, row), 0)
+    nothing = np.zeros(0, np.int64)
+    return Part(row, waited, waited * 0, none(row), none(row), nothing, nothing)
+
+
+def _usual(timing: LaunchTiming, blocked: TreeRow) -> int:
+    launch = timing.device_events.launch
+    others = setdiff(launch[launch >= 0], blocked)
+    return int(median(timing.call_tree.duration[others])) if len(others) else 0
+
+
+def _onto_full_queue(timing: LaunchTiming, held: TreeRow) -> TreeRow:
+    """Launches that were slow while the queue was full, ascending."""
     found, device_events = [np.zeros(0, np.int64)], timing.device_events
     for device in unique(device_events.device):
         one_each = timing.first_of_launch | timing.queued_before
@@ -36,5 +55,5 @@ def launches_onto_full_queue(timing: LaunchTiming) -> TreeRow:
         ahead = np.searchsorted(begun, moment) - np.searchsorted(device_events.start[rows], moment)
         found.append(launch[ahead >= OUTSTANDING])
     rows = unique(np.concatenate(found))
-    rows = rows[~isin(rows, timing.syncs.row)]
+    rows = rows[~isin(rows, held)]
     return rows[timing.slow(rows, timing.call_tree.duration[rows])]

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays.joins import first_of_each, lower_quartile, median, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
@@ -29,7 +28,6 @@ class LaunchTiming(Struct, frozen=True, dict=True):
 
     host: HostRows
     device_events: DeviceEvents
-    syncs: Syncs
     call: Int
     """`Call` of each row of the call tree."""
     communication: Bool

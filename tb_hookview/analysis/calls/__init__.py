@@ -1,0 +1,1 @@
+"""Calls of the runtime: how the time of each divides."""
