@@ -63,8 +63,10 @@ def weight(finding: schema.Finding) -> float:
     return gain if gain is not None else cost or 0.0
 
 
-def _rank(finding: schema.Finding) -> tuple[float, float, float]:
-    return (weight(finding), finding.once_us or 0.0, finding.cost_us_per_step or 0.0)
+def _rank(finding: schema.Finding) -> tuple[float, bool, bool, float]:
+    once = finding.once_us
+    amount = finding.cost_us_per_step or 0.0 if once is None else once
+    return (weight(finding), finding.severity != "info", once is None, amount)
 
 
 def _replayed(

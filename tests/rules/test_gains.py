@@ -7,10 +7,11 @@ from pathlib import Path
 import grid
 import pytest
 from rules.diagnosed import diagnosed
+from shared_traces import shared_trace
 from simulation import drawn
 
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading import load
+from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import step_rows
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import Finding
@@ -96,3 +97,12 @@ def test_what_gains_most_comes_first(tmp_path: Path) -> None:
     gains = {each.rule: each.gain_us_per_step for each in found.findings}
     assert list(gains)[:2] == ["loader-single-process", "sync-scalar-item"]
     assert (gains["loader-single-process"], gains["sync-scalar-item"]) == (2100, 200)
+
+
+def test_what_happens_once_comes_after_what_recurs_though_it_gains_nothing() -> None:
+    found = analyze(shared_trace("hta_a100_overlaid_critical_path")).data.findings
+    assert [each.rule for each in found][:3] == [
+        *("sync-explicit", "tf32-disabled", "kernel-first-use")
+    ]
+    assert found[1].gain_us_per_step == 0
+    assert {each.severity for each in found[3:]} == {"info"}
