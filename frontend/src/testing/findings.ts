@@ -10,6 +10,7 @@ export function finding(rest: Partial<WireFinding> = {}): WireFinding {
     module: "head",
     module_id: null,
     cost_us_per_step: 10,
+    once_us: null,
     gain_us_per_step: 5,
     gain_bound_us_per_step: 5,
     gain_unknown: null,
