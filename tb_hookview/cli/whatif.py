@@ -69,7 +69,8 @@ def _render(answer: WhatIf, *, changed: bool) -> RenderableType:
     step, replayed = answer.step_us or 0.0, answer.replayed_us or 0.0
     error = format_share(replayed / step - 1 if step else None, 1)
     lines = [
-        f"step {format_us(step)}, replayed as {format_us(replayed)} ({error} off), "
+        f"step {format_us(step)} until its device events end, "
+        f"replayed as {format_us(replayed)} ({error} off), "
         f"mean of {format_count(answer.steps, 'step')}"
     ]
     if changed:

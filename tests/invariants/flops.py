@@ -26,8 +26,6 @@ def _rows(case: Case, table: str) -> list[Any]:
 
 WITHOUT_KERNELS = "hta_sampled"
 """Rows were removed at random: of some calls nothing that computes is left."""
-OVER_PEAK = "llama_4layers_4090"
-"""1.03 times the peak of its device."""
 
 
 @invariant(Of.RECORDINGS, slow=True)
@@ -101,6 +99,6 @@ def utilization_is_a_sum_over_the_calls(case: Case) -> None:
         assert (row.flops or 0) == pytest.approx(by_step[row.id])
         if row.mfu is not None:
             assert 0 < row.mfu <= (row.peak_share or 0)
-            assert (row.peak_share or 0) <= 1 or case.name.startswith(OVER_PEAK)
+            assert (row.peak_share or 0) <= 1
     for row in _rows(case, "module_utilization"):
         assert (row.flops or 0) == pytest.approx(by_module[row.id])

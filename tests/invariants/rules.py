@@ -19,6 +19,7 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 """Its tables are what is expected; a finding that they do not list is a false alarm until somebody
 has checked it."""
 _ROW = re.compile(r"^\| (?!trace \||---)(.+?) \| (.+?) \|", re.M)
+_SHARE = re.compile(r"(\d+)%")
 VISIBLE = {rule.id for rule in RULES if rule.visible}
 
 
@@ -41,6 +42,24 @@ def a_finding_gains_no_more_than_it_costs_or_says_why_that_is_unknown(case: Case
         assert cost >= 0, finding.id
         assert (finding.gain_us_per_step is None) == (finding.gain_unknown is not None), finding.id
         assert (finding.gain_bound_us_per_step or 0.0) <= cost, finding.id
+
+
+@invariant()
+def no_share_is_above_the_whole(case: Case) -> None:
+    for finding in case.data.findings:
+        shares = [int(share) for share in _SHARE.findall(finding.evidence)]
+        assert max(shares, default=0) <= 100, finding.evidence
+    for row in case.data.operators:
+        assert (row.peak_share or 0) <= 1, row.name
+
+
+@invariant()
+def what_happens_once_is_low_and_comes_after_what_recurs(case: Case) -> None:
+    once = [each.once_us is not None for each in case.data.findings if each.severity != "info"]
+    assert once == sorted(once)
+    assert {each.severity for each in case.data.findings if each.once_us is not None} <= {
+        *("low", "info")
+    }
 
 
 @invariant()

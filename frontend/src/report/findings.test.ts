@@ -21,6 +21,11 @@ test("a price says what is known, whose time it is, and no more", () => {
   expect(price(null, 2)).toContain("a step is 2.0 µs (2.0%) shorter");
 });
 
+test("what happens once is no time of a step", () => {
+  const text = priceText(finding({ once_us: 5000, gain_us_per_step: null }), BASIS);
+  expect(text).toBe("Takes 5.00 ms once; later steps do not spend it again.");
+});
+
 test("a gain above the cost has its reason", () => {
   const price = (cost: number, gain: number): string =>
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);

@@ -44,6 +44,9 @@ const WAITED_FOR = 1.05;
 /** Whose time it wastes and how much, and how much shorter a replay makes the step. */
 export function priceText(finding: WireFinding, basis: PriceBasis): string {
   const { cost_us_per_step: cost, gain_us_per_step: gain } = finding;
+  if (finding.once_us !== null) {
+    return `Takes ${duration(finding.once_us)} once; later steps do not spend it again.`;
+  }
   const of = (us: number): string => {
     const share = ratio(us, basis.stepUs);
     return share === null ? duration(us) : `${duration(us)} (${percent(share)})`;

@@ -149,6 +149,12 @@ def findings(data: ReportData, page: Page) -> str:
     )
 
 
+def _cost(finding: Finding) -> str:
+    if finding.once_us is not None:
+        return f"{format_us(finding.once_us)} once"
+    return f"{format_us(finding.cost_us_per_step)} per step"
+
+
 def _finding(finding: Finding, origin: float) -> str:
     gain = format_us(finding.gain_us_per_step)
     if finding.gain_us_per_step is None and finding.gain_unknown:
@@ -156,8 +162,7 @@ def _finding(finding: Finding, origin: float) -> str:
     starts = _starts([start - origin for start in finding.examples])
     parts = [
         f"- {quoted(finding.id)}, {finding.severity}, confidence {finding.confidence}",
-        f"gain {gain} and cost {format_us(finding.cost_us_per_step)} a step, "
-        f"{format_number(finding.count)} times",
+        f"gain {gain} and cost {_cost(finding)}, {format_number(finding.count)} times",
         f"what: {quoted(finding.title)} at {quoted(finding.where)}",
         f"evidence: {quoted(finding.evidence, _LONGEST_SENTENCE)}",
         *(f"but: {quoted(text, _LONGEST_SENTENCE)}" for text in finding.caveats),

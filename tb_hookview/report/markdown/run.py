@@ -50,7 +50,7 @@ def _missing(run: Run) -> Iterator[str]:
 def _straggler(row: Straggler) -> str:
     on = quoted(module_label(row.module)) if row.module is not None else name(row.reason)
     return (
-        f"rank {row.rank} is late: the others wait {format_us(row.wait_caused_us)} a step for it "
+        f"rank {row.rank} is late: the others wait {format_us(row.wait_caused_us)} per step for it "
         f"({format_share(row.share, 1)}), in {row.steps:,} of {row.of_steps:,} steps; it spends "
         f"{format_us(row.excess_us)} more than the others on {on}; a step would gain "
         f"{format_us(row.gain_us_per_step)} without that; its finding: {name(row.finding)}"

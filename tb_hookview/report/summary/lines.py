@@ -53,7 +53,9 @@ def _origin(report: ReportData) -> str:
 
 
 def _recorder(report: ReportData) -> str:
-    recorder = report.recorder
+    recorder, foreign = report.recorder, _foreign_events(report)
+    if foreign and foreign == report.trace.events:
+        return "by another recorder: no event has a category that torch.profiler writes"
     if recorder is None:
         return "recorded by torch.profiler, without hookview's marks"
     marks = recorder.marks
@@ -62,6 +64,11 @@ def _recorder(report: ReportData) -> str:
         return f"recorded by hookview, {number}"
     cost = f"{format_us(recorder.own_host_us)} or {format_share(recorder.own_share, 1)}"
     return f"recorded by hookview; its {number} took about {cost} of host time"
+
+
+def _foreign_events(report: ReportData) -> int:
+    """How many events have a category that torch's profiler does not write."""
+    return sum(row.count for row in report.trace.warnings if row.code == "unknown-category")
 
 
 def _recording(recording: Recording | None) -> list[str]:

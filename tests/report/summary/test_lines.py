@@ -1,7 +1,8 @@
-"""Lines of the summary about compiled code."""
+"""Lines of the summary about the recorder and about compiled code."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import grid
@@ -14,6 +15,17 @@ from tb_hookview.report.build import build_report
 from tb_hookview.report.summary.lines import summary_lines
 
 NAMES = {"region": "Torch-Compiled Region: 0/0", "mm": "aten::mm", "add": "aten::add"}
+
+
+def test_a_list_of_another_recorder_is_no_recording_of_torch(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    rows = [{"ph": "X", "name": "gemm", "pid": 1, "tid": 7, "ts": 5 * n, "dur": 3} for n in (1, 2)]
+    path.write_text(json.dumps(rows))
+    first = summary_lines(build_report(load(path)).data)
+    assert any("by another recorder: no event has a category" in line for line in first)
+    path.write_text(json.dumps([{**rows[0], "cat": "cpu_op"}, rows[1]]))
+    second = summary_lines(build_report(load(path)).data)
+    assert any("recorded by torch.profiler" in line for line in second)
 
 
 def lines_about_compiled_code(path: Path) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import grid
 import numpy as np
 import pytest
+from rules import eager
 from rules.diagnosed import diagnosed
 from rules.drawn import NAMES, findings, report
 from support.loaded import loaded
@@ -65,6 +66,25 @@ def test_a_sync_that_costs_nothing_has_severity_info(tmp_path: Path) -> None:
     )["sync-scalar-item"]
     assert (finding.severity, finding.cost_us_per_step) == ("info", 0)
     assert "did not idle" in finding.evidence
+
+
+def test_severity_of_a_trace_without_steps_leaves_out_its_set_up(tmp_path: Path) -> None:
+    """A sync of 60 us is much of the 300 us after a second in which the host does other things."""
+    begin = 1_001_000
+    rows = [
+        *eager.operators([("aten::mm", "k")], start=1000),
+        *eager.operators([("aten::mm", "k")], start=begin, kernel=40),
+        eager.row("cpu_op", "aten::item", begin + 20, 60),
+        eager.row("cuda_runtime", "cudaStreamSynchronize", begin + 21, 55),
+        *eager.operators([("aten::mm", "k")], start=begin + 100, kernel=180),
+    ]
+    path = grid.write(tmp_path / "t.json", rows)
+    (finding,) = diagnosed(path)["sync-scalar-item"]
+    assert (finding.cost_us_per_step or 0) < 0.001 * 1_000_000
+    assert finding.severity == "high"
+    marked = [eager.row("user_annotation", "ProfilerStep#1", 999, begin), *rows]
+    (finding,) = diagnosed(grid.write(path, marked))["sync-scalar-item"]
+    assert finding.severity == "low", "in a step all that it takes is its length"
 
 
 def test_without_a_device_the_cost_is_unknown(tmp_path: Path) -> None:

@@ -122,7 +122,11 @@ function FindingItem(props: FindingItemProps): ReactElement {
             <Name text={finding.where} className="code muted" mark={search} />
           </span>
           <CostBar row={row} />
-          <span className="number">{duration(finding.cost_us_per_step)}</span>
+          <span className="number">
+            {finding.once_us === null
+              ? duration(finding.cost_us_per_step)
+              : `${duration(finding.once_us)} once`}
+          </span>
           <span className="number">{percent(row.costShare)}</span>
           <span className="number">
             {finding.gain_us_per_step === null ? NOTHING : duration(finding.gain_us_per_step)}

@@ -64,7 +64,7 @@ export function findingRows(report: WireReport): FindingRow[] {
       finding,
       examples,
       phases: [...new Set(phases)],
-      costShare: ratio(finding.cost_us_per_step, step),
+      costShare: finding.once_us === null ? ratio(finding.cost_us_per_step, step) : null,
       gainShare: ratio(finding.gain_us_per_step, step),
     };
   });
