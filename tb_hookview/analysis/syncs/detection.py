@@ -1,7 +1,8 @@
 """Syncs: calls in which the host waited for a device, or for its own copy.
 
 What a call waits for, and for how long, is in `calls/division.py`. torch follows a blocking copy
-with a synchronize, in the same operator and with no other call between: these two are one sync.
+with a synchronize, in the same operator (in a trace that has any) and with no other call between:
+these two are one sync.
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ def _follows_copy(host: HostRows, call: Int, row: TreeRow) -> Bool:
     between = before[row[1:]] - before[host.call_tree.subtree_end[row[:-1]]]
     copy = (call[row[:-1]] == Call.COPY) | (call[row[:-1]] == Call.ASYNC_COPY)
     follows = copy & (call[row[1:]] == Call.WAIT) & (between == 0) & (thread[1:] == thread[:-1])
-    follows &= (operator[1:] >= 0) & (operator[1:] == operator[:-1])
+    unknown = not (host.kind == EventCategory.OPERATOR).any()
+    follows &= ((operator[1:] >= 0) | unknown) & (operator[1:] == operator[:-1])
     return np.append(False, follows)[: len(row)]
 
 

@@ -35,15 +35,15 @@ def warnings(folder: Path, picture: str) -> list[TraceWarning]:
 
 def test_a_severe_one_comes_first_and_says_how_much(tmp_path: Path) -> None:
     picture = """
-        main ops    [aten::mm ext=1    ]
-        main calls      [launch corr=1 ext=2] [launch corr=2]
-        main ops                          [aten::relu ext=2   ]
-        gpu  kernel [k corr=1  ]                    [k corr=2            ]
+        main ops    [aten::mm ext=1            ]
+        main calls              [launch corr=1 ext=2] [launch corr=2]
+        main ops                                  [aten::relu ext=2   ]
+        gpu  kernel [k corr=1  ]                            [k corr=2            ]
         """
     low, high = sorted(warnings(tmp_path, picture), key=lambda row: row.severity, reverse=True)
     assert (low.code, low.count, low.severity) == ("external-id", 1, "low")
     assert (high.code, high.count, high.severity) == ("before-launch", 1, "high")
-    assert "by up to 4.00 us" in high.message
+    assert "begin up to 12.0 us before" in high.message
     assert warnings(tmp_path, picture) == [high, low]
 
 
