@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
@@ -65,11 +66,12 @@ class Replayer:
     the first of such a chain. The loop goes over the other nodes only.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, chained: Collection[EdgeKind] = (EdgeKind.HOST,)) -> None:
+        """Find the chains, of edges of some kinds."""
         edges = graph.edges
         self.graph = graph
         count = np.bincount(edges.target, minlength=len(graph.nodes.time))
-        single = (count == 1)[edges.target] & (edges.kind == EdgeKind.HOST) & (edges.source > 0)
+        single = (count == 1)[edges.target] & edges.of(*chained) & (edges.source > 0)
         self.chains = Chains(len(count), edges.source[single], edges.target[single])
         self._single, self.edge = np.flatnonzero(single), np.flatnonzero(~single)
         self._source = edges.source[self.edge]
