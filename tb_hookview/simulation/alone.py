@@ -53,12 +53,12 @@ class _Edges(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, kinds: tuple[EdgeKind, ...]) -> _Edges:
-        """The edges of some kinds."""
+        """The edges of some kinds; no two of the first one leave the same node."""
         edges = graph.edges
         chosen = np.flatnonzero(edges.of(*kinds))
         columns = ("source", "target", "lag", "from_end", "kind", "evidence")
         some = {name: getattr(edges, name)[chosen] for name in columns}
-        return cls(chosen, Replayer(replace(graph, edges=replace(edges, **some)), kinds))
+        return cls(chosen, Replayer(replace(graph, edges=replace(edges, **some)), kinds[0]))
 
 
 class Alone(Struct, frozen=True, dict=True):
