@@ -79,8 +79,7 @@ from tb_hookview.schema.trace import (
     severe_warnings,
 )
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
-from tb_hookview.schema.verdict import Bound, Verdict
-from tb_hookview.schema.whatif import PathKind, PathModule, PathTime, WhatIf
+from tb_hookview.schema.whatif import Bound, PathKind, PathModule, PathTime, Verdict, WhatIf
 
 __all__ = [
     "COUNTED",
