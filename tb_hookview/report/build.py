@@ -25,7 +25,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.isolation import Failures, is_strict
-from tb_hookview.report.per_step import per_step
+from tb_hookview.report.per_step import mean_idle, per_step
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.agreement import Contradiction, without_contradictions
 from tb_hookview.report.tables.allocations import allocation_rows
@@ -48,8 +48,11 @@ from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.report.tables.warnings import contradiction_rows, failure_rows, warning_rows
+from tb_hookview.report.verdict import FAILED, find_verdict, unknown_verdict
 from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
+from tb_hookview.simulation.alone import Alone
+from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.tables.events.keys import first_events
 
 Rows = TypeVar("Rows")
@@ -63,18 +66,28 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     """
     selection = select(analysis, steps)
     rows = step_rows(selection)
-    diagnosis = diagnose(selection, rows)
-    averaged = selection.averaged
+    averaged, failures = selection.averaged, Failures()
+    alone = Alone(Simulator(selection))
+    idle = mean_idle(rows if averaged is selection else [rows[step] for step in averaged.steps])
+    verdict = failures.attempt(
+        "the verdict", partial(find_verdict, alone, idle), unknown_verdict(FAILED)
+    )
+    diagnosis = diagnose(selection, rows, alone, failures)
     if averaged is selection:
-        return Report(_data(selection, rows, diagnosis), lambda: selection)
+        return Report(_data(selection, rows, diagnosis, verdict), lambda: selection)
 
     def counted() -> Report:
-        return Report(_data(averaged, step_rows(averaged), diagnosis), lambda: averaged)
+        return Report(_data(averaged, step_rows(averaged), diagnosis, verdict), lambda: averaged)
 
-    return Report(_data(selection, rows, diagnosis), lambda: selection, counted)
+    return Report(_data(selection, rows, diagnosis, verdict), lambda: selection, counted)
 
 
-def _data(selection: Selection, rows: list[schema.Step], diagnosis: Diagnosis) -> ReportData:
+def _data(
+    selection: Selection,
+    rows: list[schema.Step],
+    diagnosis: Diagnosis,
+    verdict: schema.Verdict,
+) -> ReportData:
     """All rows over a selection. A table that fails on this trace is empty."""
     failures = Failures(diagnosis.failures.found)
 
@@ -97,6 +110,7 @@ def _data(selection: Selection, rows: list[schema.Step], diagnosis: Diagnosis) -
         coverage=_coverage(selection),
         findings=diagnosis.findings,
         per_step=_means(selection, rows, totals),
+        verdict=verdict,
         recorder=failures.attempt("recorder", partial(recorder_share, selection), None),
         kernels=kernels,
         kernels_omitted=omitted,

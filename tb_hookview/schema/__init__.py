@@ -79,7 +79,7 @@ from tb_hookview.schema.trace import (
     severe_warnings,
 )
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
-from tb_hookview.schema.whatif import PathKind, PathModule, PathTime, WhatIf
+from tb_hookview.schema.whatif import Bound, PathKind, PathModule, PathTime, Verdict, WhatIf
 
 __all__ = [
     "COUNTED",
@@ -94,6 +94,7 @@ __all__ = [
     "Advice",
     "Allocation",
     "Balance",
+    "Bound",
     "Breakdown",
     "BytesByClass",
     "Collective",
@@ -165,6 +166,7 @@ __all__ = [
     "TraceInfo",
     "TraceWarning",
     "UnreadableRank",
+    "Verdict",
     "WaitedFor",
     "WhatIf",
     "Work",

@@ -29,6 +29,7 @@ from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
 from tb_hookview.schema.memory import MemoryModule, MemoryOperator, MemoryPeak, OutOfMemory
 from tb_hookview.schema.steps import Breakdown, PerStep, Step, Totals
 from tb_hookview.schema.trace import Recorder, TraceInfo
+from tb_hookview.schema.whatif import Verdict
 
 SCHEMA_VERSION = 1
 OPERATORS = 1000
@@ -53,6 +54,7 @@ class ReportData(Struct, frozen=True):
     coverage: Coverage
     findings: list[Finding]
     per_step: PerStep
+    verdict: Verdict
     recorder: Recorder | None = None
     """Null where the trace holds no marks of our recorder."""
     kernels: list[Kernel] = []

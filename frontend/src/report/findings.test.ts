@@ -26,6 +26,13 @@ test("what happens once is no time of a step", () => {
   expect(text).toBe("Takes 5.00 ms once; later steps do not spend it again.");
 });
 
+test("what saves nothing now says what has to be quicker first", () => {
+  const row = finding({ gain_us_per_step: 0, saves_after: "host" });
+  expect(priceText(row, BASIS)).toBe(
+    "Loses 10.0 µs (10.0%) of device time a step. Next to no saving now: the host has to be quicker first.",
+  );
+});
+
 test("a gain above the cost has its reason", () => {
   const price = (cost: number, gain: number): string =>
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);

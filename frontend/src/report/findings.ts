@@ -60,6 +60,9 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
   if (gain === null) {
     return cost === null || cost === 0 ? costs : `${costs} What the fix gains is unknown.`;
   }
+  const first = finding.saves_after;
+  if (first !== null)
+    return `${costs} Next to no saving now: the ${first} has to be quicker first.`;
   if (gain <= 0) return cost === 0 ? costs : `${costs} Replayed without it, a step is no shorter.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
   return `${costs} Replayed without it, a step is ${of(gain)} shorter${why}.`;

@@ -14,6 +14,7 @@ export function finding(rest: Partial<WireFinding> = {}): WireFinding {
     gain_us_per_step: 5,
     gain_bound_us_per_step: 5,
     gain_unknown: null,
+    saves_after: null,
     evidence: "",
     fix: "",
     confidence: "high",

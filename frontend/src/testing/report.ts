@@ -121,6 +121,19 @@ const TRACE: WireReport["trace"] = {
   recording: null,
 };
 
+const VERDICT: WireReport["verdict"] = {
+  bound: "host",
+  sentence: "The host decides: it needs 95 us per step, the device 80 us.",
+  step_us: 100,
+  host_us: 95,
+  device_us: 80,
+  communication_us: 0,
+  data_us: 0,
+  host_side_us: 95,
+  device_side_us: 80,
+  margin_us: 5,
+};
+
 function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
   return withIds({
     schema: 1,
@@ -170,6 +183,7 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
       unattributed_by_reason: { graph_launch: 1 },
     },
     findings: [],
+    verdict: VERDICT,
     recorder: null,
     kernels: [],
     kernels_omitted: null,

@@ -51,6 +51,8 @@ class HostEvents(Struct, frozen=True):
     """Outermost rows of data loaders."""
     step_end: Nanoseconds
     """End of each replayed step on the host."""
+    ended_by: int
+    """Thread that is there then."""
     bursts: Bursts
     collectives: CollectiveWaits
 
@@ -122,6 +124,7 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
         sync=sync,
         loader=_loaders(analysis, window, np.append(threads, main)),
         step_end=_step_ends(analysis, window),
+        ended_by=_last_thread(analysis, window, main, others),
         bursts=find_bursts(analysis, main, others, window.start, window.host_end),
         collectives=find_collective_waits(analysis, main, window.start, window.host_end),
     )
@@ -149,7 +152,7 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(waits.caller, waits.called, BEGINS),
         _Wanted(waiter, waits.main_stops, ENDS),
         _Wanted(waiter, waits.main_goes_on, BEGINS),
-        _Wanted(np.full(len(events.step_end), bursts.main), events.step_end, BEGINS),
+        _Wanted(np.full(len(events.step_end), events.ended_by), events.step_end, BEGINS),
     ]
 
 
@@ -199,6 +202,15 @@ def _step_ends(analysis: Analysis, window: Window) -> Nanoseconds:
     host = tree.end[~analysis.host.device_threads[tree.thread]].max(initial=window.start)
     stops = syncs.start[syncs.by_profiler & ~syncs.at_start].min(initial=host)
     return np.asarray(np.minimum(ends, stops))
+
+
+def _last_thread(analysis: Analysis, window: Window, main: int, others: ThreadIndex) -> int:
+    """Main; where no step is marked, the one of the threads whose last row ends last."""
+    if analysis.steps.thread[window.steps[-1]] >= 0 or not len(others):
+        return main
+    tree, threads = analysis.call_tree, np.append(others, main)
+    ends = [tree.end[tree.thread == thread].max(initial=0) for thread in threads]
+    return int(threads[np.argmax(ends)])
 
 
 def _within(window: Window, time: Nanoseconds) -> Bool:

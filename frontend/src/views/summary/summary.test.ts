@@ -13,7 +13,6 @@ import { random } from "../../testing/random";
 import { module, report, step, sync, work } from "../../testing/report";
 import { classUnlessSame, stepLabel } from "../../text/names";
 import { busyShare, summaryFigures } from "./SummaryFigures";
-import { verdict } from "./SummaryView";
 import { topModules } from "./TopModules";
 
 const NO_IDLE: WireIdle = {
@@ -128,21 +127,6 @@ test("the profiler's own sync is not the training's", () => {
   const two = report({ syncs: syncs, steps: [step("a"), step("b")] });
   expect(summaryFigures(two).blocked).toBe(1.5);
   expect(busyShare(two)).toBe(0.8);
-});
-
-test("the verdict names what the device does not work for", () => {
-  const idle = { ...NO_IDLE, data_loading: 15, launch: 5 };
-  expect(verdict(report({ steps: [step("a", { idle })] }))).toBe(
-    "The device is idle for 20.0% of a step, 15.0% as the host loads data.",
-  );
-  const busy = step("a", { device_busy_us: 99, device_idle_us: 1 });
-  expect(verdict(report({ steps: [busy] }))).toBe(
-    "The device is busy for 99.0% of a step; 100.0% of its work is matrix.",
-  );
-  expect(verdict(noDevice)).toContain("the trace holds no device events");
-  expect(verdict(report({ steps: [] }))).toBe("This trace holds no step.");
-  const forward = step("a", { backward_us: 0, idle });
-  expect(verdict(report({ steps: [forward] }))).toContain("There is no backward pass");
 });
 
 test("legend entries say share and time; the smallest are left to the tooltip", () => {
