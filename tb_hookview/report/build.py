@@ -265,6 +265,8 @@ def step_rows(selection: Selection) -> list[schema.Step]:
     phase = [time if analysis.phases.known else None for time in times.phase]
     if not analysis.phases.forward_known:
         phase[Phase.FORWARD] = None
+    known = sum((time for time in phase[: Phase.OTHER] if time is not None), np.int64(0))
+    other = times.duration - known
     return [
         schema.Step(
             id=i,
@@ -275,7 +277,7 @@ def step_rows(selection: Selection) -> list[schema.Step]:
             backward_us=_known(phase[Phase.BACKWARD], i),
             optimizer_us=_known(phase[Phase.OPTIMIZER], i),
             data_us=_known(phase[Phase.DATA], i),
-            other_us=to_us(times.phase[Phase.OTHER][i]),
+            other_us=to_us(other[i]),
             device_busy_us=_known(times.device_busy, i),
             device_idle_us=_known(times.device_idle, i),
             sync_blocked_us=to_us(times.sync_blocked[i]),

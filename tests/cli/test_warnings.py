@@ -11,11 +11,11 @@ from support.faults import NAMES
 
 import tb_hookview
 
-LATE = "device events that begin before the call that launched them, by up to 6.00 us"
+LATE = "device events that begin up to 12.0 us before the call that launched them"
 PICTURES = {
     LATE: """
-        main ops    [aten::mm           ]
-        main calls        [launch corr=1]
+        main ops    [aten::mm                 ]
+        main calls              [launch corr=1]
         gpu  kernel [k corr=1  ]
         """,
     "device events whose launch is not in the trace": """
@@ -38,7 +38,7 @@ def test_a_severe_one_is_before_all_tables(tmp_path: Path, message: str) -> None
 def test_one_of_little_weight_is_at_the_end_and_a_sound_trace_begins_with_none(
     tmp_path: Path,
 ) -> None:
-    sound = grid.events(PICTURES[LATE].replace("[k corr=1  ]", "           [k corr=1  ]"), NAMES)
+    sound = grid.events(PICTURES[LATE].replace("[k corr=1  ]", " " * 18 + "[k corr=1  ]"), NAMES)
     path = grid.write(tmp_path / "t.json", sound)
     shown = call("analyze", path).stdout
     assert "warning" not in shown[: shown.index("Steps")]

@@ -8,6 +8,7 @@ from invariants.case import Case
 from invariants.registry import Of, invariant
 
 from tb_hookview.formats import format_us
+from tb_hookview.rules.gains import weight
 from tb_hookview.schema import Verdict
 from tb_hookview.simulation.questions import scaled
 
@@ -79,10 +80,7 @@ def what_is_left_of_a_step_is_no_shorter_than_it_takes_alone(case: Case) -> None
 def what_saves_nothing_comes_last(case: Case) -> None:
     """And below half a percent of the step no finding comes first, unless all are."""
     found = case.data.findings
-    weights = [
-        each.cost_us_per_step or 0.0 if each.gain_us_per_step is None else each.gain_us_per_step
-        for each in found
-    ]
+    weights = [weight(each) for each in found]
     assert weights == sorted(weights, reverse=True)
     for each in found:
         assert each.saves_after is None or any("quicker first" in text for text in each.caveats)
