@@ -1,0 +1,125 @@
+"""Rows of kernels whose result has a size that only the device knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from tb_hookview.dryrun.operators.arguments import Arguments, on_device
+from tb_hookview.dryrun.operators.reason import Reason
+from tb_hookview.dryrun.operators.row import Row, always, when
+
+_FUSED_MODE = 2048
+"""Longest slice whose mode one kernel finds: two for each thread of a block."""
+
+
+def _repeat_interleave(a: Arguments) -> Iterator[Reason]:
+    if a["output_size"] is None and a["repeats"].numel():
+        yield Reason("size", "the sum of the repeats is read")
+        yield Reason("check", "whether a repeat is negative is read")
+
+
+def _bincount(a: Arguments) -> Iterator[Reason]:
+    if a["self"].numel():
+        yield Reason("check", "whether a value is negative is read")
+        yield Reason("size", "the largest value is read")
+
+
+def _isin(a: Arguments) -> bool:
+    elements, test = a["elements"], a["test_elements"]
+    if not elements.numel() or a["assume_unique"]:
+        return False
+    return bool(test.numel() >= 10.0 * elements.numel() ** 0.145)
+
+
+def _mode(a: Arguments) -> bool:
+    x = a["self"]
+    return bool(x.dim() > 0 and x.numel() > 0 and x.size(a["dim"]) > _FUSED_MODE)
+
+
+def _grouped_mm(a: Arguments) -> bool:
+    return a["self"].dtype is not torch.bfloat16 and on_device(a["offs"])
+
+
+_COUNT = "the number of unique elements is read"
+
+ROWS = (
+    Row(
+        ("nonzero",),
+        "always, for empty results too",
+        "cuda/Nonzero.cu",
+        always("size", "the number of nonzero elements is read", also_empty=True),
+        evidence="recording, binary",
+    ),
+    Row(
+        ("masked_select",),
+        "always",
+        "cuda/IndexKernel.cpp",
+        always("size", "the number of selected elements is read", also_empty=True),
+        evidence="binary",
+    ),
+    Row(
+        ("_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"),
+        "not empty; unique_dim waits in Thrust besides",
+        "cuda/UniqueCub.cu, cuda/Unique.cu",
+        always("size", _COUNT),
+        evidence="binary",
+    ),
+    Row(
+        ("repeat_interleave.Tensor",),
+        "without output_size: the sum, and a check of signs",
+        "Repeat.h",
+        _repeat_interleave,
+        evidence="recording, binary",
+    ),
+    Row(
+        ("bincount",),
+        "not empty: the minimum and the maximum, with minlength too",
+        "cuda/SummaryOps.cu",
+        _bincount,
+        evidence="binary",
+    ),
+    Row(
+        ("isin.Tensor_Tensor", "isin.Tensor_Tensor_out"),
+        "more than 10 n^0.145 elements to test against, without assume_unique: unique twice",
+        "TensorCompare.cpp",
+        when(_isin, "size", _COUNT, 2),
+        evidence="binary",
+    ),
+    Row(
+        ("mode",),
+        "slices of more than 2,048 elements: Thrust waits",
+        "cuda/TensorModeKernel.cu",
+        when(_mode, "inside", "Thrust waits for the stream"),
+        evidence="binary",
+    ),
+    Row(
+        ("torchvision::nms",),
+        "not empty: which boxes are kept is decided on the host",
+        "torchvision/csrc/ops/cuda/nms_kernel.cu",
+        always("size", "the boxes that are kept are counted on the host"),
+        evidence="issue",
+    ),
+    Row(
+        ("_grouped_mm",),
+        "offsets on the device, and another type than bfloat16 (or a GPU before Hopper)",
+        "GroupedMMUtils.h",
+        when(_grouped_mm, "to_host", "the offsets are copied to the host"),
+        evidence="binary",
+    ),
+    Row(
+        ("_padded_dense_to_jagged_forward",),
+        "without total_L",
+        "nested/cuda/NestedTensorTransformerFunctions.cu",
+        when(lambda a: a["total_L"] is None, "size", "the sum of the lengths is read"),
+        evidence="binary",
+    ),
+    Row(
+        ("_coalesce",),
+        "always: Thrust waits and counts the unique indices",
+        "sparse/cuda/SparseCUDATensor.cu",
+        always("size", "the number of unique indices is read", also_empty=True),
+        evidence="binary",
+    ),
+)
