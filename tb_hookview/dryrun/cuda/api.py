@@ -50,13 +50,14 @@ class Properties:
 def _random(generator: torch.Generator) -> dict[str, Any]:
     """Random numbers are those of the CPU's generator, as in a run without the device."""
     return {
-        "manual_seed": generator.manual_seed,
-        "manual_seed_all": generator.manual_seed,
+        # Functions of Python throughout: the code of some is asked for.
+        "manual_seed": lambda seed: generator.manual_seed(int(seed)),
+        "manual_seed_all": lambda seed: generator.manual_seed(int(seed)),
         "get_rng_state": lambda *_a, **_k: generator.get_state(),
         "set_rng_state": lambda state, *_a, **_k: generator.set_state(state),
         "get_rng_state_all": lambda: [generator.get_state()] * CURRENT.count,
         "set_rng_state_all": lambda states: generator.set_state(next(iter(states))),
-        "initial_seed": generator.initial_seed,
+        "initial_seed": lambda: generator.initial_seed(),
     }
 
 
@@ -106,6 +107,7 @@ def install(patches: Patches) -> None:
         names = {name: value for name, value in values_of_cuda.items() if name in vars(module)}
         patches.set_all(module, names)
     patches.set_all(cuda, tensor_types())
+    patches.set(torch._C, "_get_accelerator", lambda *_: torch.device("cuda"))
     nvtx = ("range_push", "range_pop", "mark", "range_start", "range_end")
     patches.set_all(cuda.nvtx, {**{name: _constant(None) for name in nvtx}, "range": Nothing})
     patches.set_known(

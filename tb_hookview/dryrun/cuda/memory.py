@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +51,16 @@ def _pinning(function: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     return create
+
+
+def _known_to_jit(patches: Patches, function: Any, original: Any) -> None:
+    """Let torch.jit.script take a function for the builtin that it replaces."""
+    builtins: Any = importlib.import_module("torch.jit._builtins")
+    operator = builtins._find_builtin(original)
+    if operator is not None:
+        table = builtins._get_builtin_table()
+        table[id(function)] = operator
+        patches.on_undo(lambda: table.pop(id(function), None))
 
 
 def _new_pinning(name: str) -> Callable[..., Any]:
@@ -117,7 +128,10 @@ class Generator(metaclass=_Generators):
 def install(patches: Patches) -> None:
     """Replace what makes, pins and moves memory."""
     for name in _FACTORIES:
-        patches.set(torch, name, _pinning(getattr(torch, name)))
+        original = getattr(torch, name)
+        pinning = _pinning(original)
+        patches.set(torch, name, pinning)
+        _known_to_jit(patches, pinning, original)
     for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_tensor"):
         patches.set(torch.Tensor, name, _new_pinning(name))
     patches.set(torch.Tensor, "pin_memory", _pin_memory)
@@ -130,12 +144,12 @@ def install(patches: Patches) -> None:
 def _install_storages(patches: Patches) -> None:
     move = _storage._to
 
-    def to(storage: Any, *, device: torch.device, non_blocking: bool = False) -> Any:
+    def to(storage: Any, device: Any, non_blocking: bool = False) -> Any:
         if torch.device(device).type == "cuda":
             return _to_device(storage, device, non_blocking)
         if _bytes(storage).device.type == "cuda" and torch.device(device).type == "cpu":
             return _to_host(storage)
-        return move(storage, device=device, non_blocking=non_blocking)
+        return move(storage, device, non_blocking)
 
     patches.set(_storage, "_to", to)
     clone: Any = UntypedStorage.clone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _MISSING = object()
@@ -13,6 +13,7 @@ class Patches:
 
     def __init__(self) -> None:
         self._saved: list[tuple[Any, str, Any]] = []
+        self._callbacks: list[Callable[[], object]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Replace one attribute."""
@@ -28,6 +29,10 @@ class Patches:
         """Replace those attributes that are there."""
         self.set_all(owner, {n: v for n, v in values.items() if hasattr(owner, n)})
 
+    def on_undo(self, callback: Callable[[], object]) -> None:
+        """Call a function when everything is put back."""
+        self._callbacks.append(callback)
+
     def undo(self) -> None:
         """Put everything back."""
         while self._saved:
@@ -36,3 +41,5 @@ class Patches:
                 delattr(owner, name)
             else:
                 setattr(owner, name, value)
+        while self._callbacks:
+            self._callbacks.pop()()

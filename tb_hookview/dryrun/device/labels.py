@@ -48,6 +48,8 @@ def label(tensor: torch.Tensor, index: int = 0) -> torch.Tensor:
         return _label_sparse(tensor, index)
     if tensor.requires_grad:
         tensor = tensor.detach()
+    if tensor._is_zerotensor():  # it has no memory
+        tensor = aten.zeros(tensor.size(), dtype=tensor.dtype, device=CPU)
     if tensor.is_neg():
         tensor = tensor.resolve_neg()
     if tensor.dtype.is_complex and tensor.is_conj():

@@ -12,7 +12,7 @@ from tb_hookview.dryrun.device.labels import CPU, CPU_KEYS, aten, host, label
 from tb_hookview.dryrun.device.plans import PLANS, Op
 from tb_hookview.dryrun.operators.arguments import nbytes
 from tb_hookview.dryrun.operators.copies import copy, transfer
-from tb_hookview.dryrun.operators.pinned import is_pinned, pin
+from tb_hookview.dryrun.operators.pinned import ALIASES, is_pinned, pin
 from tb_hookview.dryrun.operators.reason import Reason
 from tb_hookview.dryrun.recording.recorder import WATCH
 
@@ -148,7 +148,11 @@ def collective(op: Op) -> Callable[..., Any]:
         if plan.base in {"c10d::barrier", "c10d::monitored_barrier_"}:
             WATCH.sync(plan.base, Reason("explicit", "the host waits for all ranks"))
         call = _Call(plan)
-        out = op(*map(call.to_host, args), **{k: call.to_host(v) for k, v in kwargs.items()})
+        arguments = [call.to_host(value) for value in args]
+        named = {name: call.to_host(value) for name, value in kwargs.items()}
+        for _, alias in call.pairs:
+            ALIASES.add(alias)
+        out = op(*arguments, **named)
         known = {alias.data_ptr(): original for original, alias in call.pairs if alias.numel()}
 
         def back(value: Any) -> Any:

@@ -27,6 +27,7 @@ SHARED = frozenset(
     f"aten::{name}"
     for name in (
         *("index_fill_.int_Tensor", "linalg_matrix_exp", "_to_sparse", "_to_sparse.sparse_dim"),
+        *("_nested_tensor_from_mask", "_nested_tensor_from_mask_left_aligned"),
         *("_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"),
     )
 )
@@ -57,6 +58,7 @@ MIXED = frozenset(
         *("_local_scalar_dense", "set_", "resize_", "resize_as_", "empty_like", "record_stream"),
         *("_pack_padded_sequence", "_fused_adam_", "_fused_adamw_", "_fused_sgd_"),
         *("_fused_adagrad_", "_cudnn_rnn", "unique_dim", "split_with_sizes_copy"),
+        "_nested_from_padded",
     )
 )
 """Operators that take tensors of both devices, or check them by their own code. All others raise

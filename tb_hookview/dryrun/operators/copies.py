@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import torch
 
-from tb_hookview.dryrun.operators.pinned import is_pinned
+from tb_hookview.dryrun.operators.pinned import ALIASES, is_pinned
 from tb_hookview.dryrun.operators.reason import Reason
 
 PINNED = "the source is pinned, but the copy is not non_blocking"
@@ -46,6 +46,8 @@ def copy(dst: torch.Tensor, src: torch.Tensor, *, non_blocking: bool) -> Iterato
     if dst.is_cuda == src.is_cuda or dst.numel() == 0:
         return
     on_host = src if dst.is_cuda else dst
+    if ALIASES.holds(on_host):
+        return
     # Copies that convert on the way go by way of a temporary of the host, which is pageable; a copy
     # to the host converts on the device where it does not block.
     straight = _same_layout(dst, src) and (dst.dtype == src.dtype or not dst.is_cuda)

@@ -1,4 +1,4 @@
-"""Which tensors of the host count as pinned: their storages, which stay ordinary memory."""
+"""What tensors of the host stand for: pinned memory, or memory of the device seen from the host."""
 
 from __future__ import annotations
 
@@ -9,26 +9,51 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 _MANY = 4096
 _weak: Any = StorageWeakRef
-_pinned: dict[int, Any] = {}
+
+
+class Storages:
+    """A set of storages that keeps none of them alive."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Any] = {}
+
+    def add(self, tensor: torch.Tensor) -> None:
+        """Add the storage of a dense tensor."""
+        storage = tensor.untyped_storage()
+        self._known[storage._cdata] = _weak(storage)
+        if len(self._known) > _MANY:
+            for key in [key for key, known in self._known.items() if known.expired()]:
+                del self._known[key]
+
+    def holds(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor's storage is one of them."""
+        if not self._known or tensor.layout is not torch.strided or tensor.is_nested:
+            return False
+        reference = self._known.get(tensor.untyped_storage()._cdata)
+        return reference is not None and not reference.expired()
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._known.clear()
+
+
+PINNED = Storages()
+"""Memory of the host that counts as pinned."""
+ALIASES = Storages()
+"""Memory of the device that collectives have as tensors of the host."""
 
 
 def pin(tensor: torch.Tensor) -> None:
-    """Take the tensor's storage for pinned from now on."""
-    storage = tensor.untyped_storage()
-    _pinned[storage._cdata] = _weak(storage)
-    if len(_pinned) > _MANY:
-        for key in [key for key, storage in _pinned.items() if storage.expired()]:
-            del _pinned[key]
+    """Take the tensor's memory for pinned from now on."""
+    PINNED.add(tensor)
 
 
 def is_pinned(tensor: torch.Tensor) -> bool:
-    """Whether the tensor's storage is taken for pinned."""
-    if tensor.layout is not torch.strided:
-        return False
-    reference = _pinned.get(tensor.untyped_storage()._cdata)
-    return reference is not None and not bool(reference.expired())
+    """Whether the tensor's memory is taken for pinned."""
+    return PINNED.holds(tensor)
 
 
 def forget() -> None:
-    """Take no storage for pinned any more."""
-    _pinned.clear()
+    """Forget everything."""
+    PINNED.clear()
+    ALIASES.clear()
