@@ -297,7 +297,6 @@ SIZES = {
         lambda t: t.x.repeat_interleave(t.counts, 0, output_size=6), 0, "the size is given"
     ),
     "repeat_interleave by a number": of(lambda t: t.x.repeat_interleave(2, 0), 0, NONE),
-    "combinations": of(lambda t: torch.combinations(t.v), 2, "masked_select for each of both"),
     "isin": of(lambda t: torch.isin(t.labels, t.i), 0, "few test elements: compared"),
     "isin of many": of(
         lambda t: torch.isin(t.labels, torch.arange(40, device="cuda")), 2, "unique, twice"
@@ -380,7 +379,6 @@ ALGEBRA = {
     "solve": of(lambda t: torch.linalg.solve(t.square, t.square), 1, ERRORS),
     "cholesky": of(lambda t: torch.linalg.cholesky(t.positive), 1, ERRORS),
     "cholesky_ex": of(lambda t: torch.linalg.cholesky_ex(t.positive), 0, "not checked"),
-    "old cholesky": of(lambda t: torch.cholesky(t.positive), 1, ERRORS),
     "eigh": of(lambda t: torch.linalg.eigh(t.positive), 1, ERRORS),
     "svd": of(lambda t: torch.linalg.svd(t.square), 2, "errors, and gesvdj's convergence"),
     "svd with a driver": of(lambda t: _svd(t), 1, ERRORS),
@@ -464,7 +462,7 @@ LAYERS = {
     ),
     "ctc_loss with lists": of(
         lambda t: F.ctc_loss(t.leaf(4, 2, 5).log_softmax(2), t.ids + 1, (4, 4), (2, 1)),
-        *(5 if torch.__version__ < "2.15" else 4, "lengths, offsets, mean; MIOpen's check"),
+        *(5, "lengths, offsets, mean; MIOpen's check"),
     ),
     "adaptive softmax": of(
         lambda t: nn.AdaptiveLogSoftmaxWithLoss(5, 6, [3], device="cuda")(t.x, t.labels % 6),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from tb_hookview.dryrun.device.kernels import MissingKernelError
 from tb_hookview.dryrun.device.labels import host
 from tb_hookview.dryrun.recording.recorder import WATCH
 
+_C: Any = torch._C
 COMPILED = (
     "torch.compile: the code runs eagerly, so what is listed inside of it are places where the "
     "graph breaks or compiled code syncs; what the compiler would remove is listed too"
@@ -56,6 +58,10 @@ def install(patches: Patches) -> None:
 
     patches.set(graph, "_engine_run_backward", run_here)
     patches.set(torch.autograd, "_engine_run_backward", run_here)
+    if torch._C._has_cuda:
+        # Kernels of cuDNN take other paths than torch's own, which the CPU has.
+        patches.on_undo(partial(_C._set_cudnn_enabled, _C._get_cudnn_enabled()))
+        _C._set_cudnn_enabled(False)
     patches.set(torch, "compile", _eager)
     patches.set(torch.nn.Module, "compile", _compile_in_place)
     patches.set(torch.nn.DataParallel, "forward", _one_device)

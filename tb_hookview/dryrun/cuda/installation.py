@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from tb_hookview.dryrun.cuda import api, distributed, engine, memory
 from tb_hookview.dryrun.cuda.patches import Patches
-from tb_hookview.dryrun.device import guard, libraries
+from tb_hookview.dryrun.device import guard, libraries, timer
 from tb_hookview.dryrun.device.kernels import CURRENT
 from tb_hookview.dryrun.device.plans import PLANS
 from tb_hookview.dryrun.operators import pinned
@@ -28,6 +28,7 @@ def device(count: int) -> Iterator[None]:
         guard.install_guard()
         undo.callback(guard.install_hooks())
         undo.callback(libraries.install())
+        undo.callback(timer.install())
         patches = Patches()
         undo.callback(patches.undo)
         undo.callback(_forget, CURRENT.index, CURRENT.count)

@@ -32,6 +32,8 @@ class Stream:
     """`torch.cuda.Stream`."""
 
     cuda_stream = stream_id = priority = 0
+    device_type = 1
+    """CUDA among the device types of c10."""
 
     def __init__(self, device: Any = None, *_args: Any, **_kwargs: Any) -> None:
         self.device_index = device_index(device)

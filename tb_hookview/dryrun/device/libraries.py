@@ -41,10 +41,12 @@ _OWN = (
 def install() -> Callable[[], None]:
     """Install the kernels; return what removes them."""
     libraries: list[Any] = []
+    from_python = _of_torch(torch.library._impls)
 
     def undo() -> None:
         while libraries:
             libraries.pop()._destroy()
+        torch.library._impls.update(from_python)
 
     try:
         with warnings.catch_warnings():
@@ -97,15 +99,20 @@ def _install_aten(aten: Any) -> set[tuple[str, str]]:
 
 
 def _replace(aten: Any, libraries: list[Any], done: set[tuple[str, str]]) -> None:
-    """Replace the kernels of a build with CUDA, which must not run."""
-    from_python = {tuple(name.rsplit("/", 2)[1:]) for name in torch.library._impls}
+    """Replace the kernels of a build with CUDA, which must not run.
+
+    Kernels of other libraries that are written in Python run: they call operators.
+    """
+    from_python = set(torch.library._impls)
+    torch.library._impls.difference_update(_of_torch(from_python))
     spaces: dict[str, Any] = {"aten": aten}
     for full in _C._dispatch_get_all_op_names():
         space, _, name = full.partition("::")
         if space in {"c10d", "_"} or (op := _operator(space, name)) is None:
             continue
         for key in _KEYS:
-            known = (space == "aten" and (name, key) in done) or (name, key) in from_python
+            ours = space == "aten"
+            known = (name, key) in done if ours else f"{space}/{name}/{key}" in from_python
             if known or not _has_kernel(full, key):
                 continue
             if space not in spaces:
@@ -114,6 +121,11 @@ def _replace(aten: Any, libraries: list[Any], done: set[tuple[str, str]]) -> Non
             spaces[space].impl(name, partial(kernel, op), key)
     for key in ("CUDA", "AutogradCUDA"):
         aten.impl("scaled_dot_product_attention", _attention, key)
+
+
+def _of_torch(implementations: set[str]) -> set[str]:
+    """Kernels of torch's own operators that are written in Python."""
+    return {name for name in implementations if name.startswith("aten/")}
 
 
 def _attention(

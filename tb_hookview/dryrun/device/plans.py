@@ -49,7 +49,7 @@ NESTED_METADATA = frozenset(
         *("_nested_get_values", "values", "detach", "_nested_view_from_buffer"),
     )
 )
-NO_OPS = frozenset(("aten::record_stream",))
+NO_OPS = frozenset(("aten::record_stream", "fsdp::record_grad_output_stream"))
 MIXED = frozenset(
     f"aten::{name}"
     for name in (
