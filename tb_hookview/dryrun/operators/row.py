@@ -26,6 +26,8 @@ class Row:
     source: str
     """The file of torch that was read, below aten/src/ATen/native unless it says otherwise."""
     reasons: Reasons
+    symbols: tuple[str, ...] = ()
+    """Names of functions of torch's libraries of which at least one calls what waits."""
     first: Version = (2, 10)
     """First version of torch that it is true of, among those supported."""
     last: Version | None = None

@@ -38,6 +38,14 @@ def _mode(a: Arguments) -> bool:
     return bool(x.dim() > 0 and x.numel() > 0 and x.size(a["dim"]) > _FUSED_MODE)
 
 
+def _is_sparse(a: Arguments) -> bool:
+    return any(
+        isinstance(value, torch.Tensor) and value.layout is torch.sparse_coo
+        for name, value in a.items()
+        if name in {"self", "mat1"}
+    )
+
+
 def _grouped_mm(a: Arguments) -> bool:
     return a["self"].dtype is not torch.bfloat16 and on_device(a["offs"])
 
@@ -51,6 +59,7 @@ ROWS = (
         "cuda/Nonzero.cu",
         always("size", "the number of nonzero elements is read", also_empty=True),
         evidence="recording, binary",
+        symbols=("nonzero_cuda_out_impl",),
     ),
     Row(
         ("masked_select",),
@@ -58,6 +67,7 @@ ROWS = (
         "cuda/IndexKernel.cpp",
         always("size", "the number of selected elements is read", also_empty=True),
         evidence="binary",
+        symbols=("expandTensors",),
     ),
     Row(
         ("_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"),
@@ -65,6 +75,10 @@ ROWS = (
         "cuda/UniqueCub.cu, cuda/Unique.cu",
         always("size", _COUNT),
         evidence="binary",
+        symbols=(
+            "unique_cuda_template",
+            "compute_unique",
+        ),
     ),
     Row(
         ("repeat_interleave.Tensor",),
@@ -72,6 +86,7 @@ ROWS = (
         "Repeat.h",
         _repeat_interleave,
         evidence="recording, binary",
+        symbols=("repeat_interleave_cuda",),
     ),
     Row(
         ("bincount",),
@@ -79,6 +94,7 @@ ROWS = (
         "cuda/SummaryOps.cu",
         _bincount,
         evidence="binary",
+        symbols=("_bincount_cuda_template",),
     ),
     Row(
         ("isin.Tensor_Tensor", "isin.Tensor_Tensor_out"),
@@ -86,6 +102,7 @@ ROWS = (
         "TensorCompare.cpp",
         when(_isin, "size", _COUNT, 2),
         evidence="binary",
+        symbols=("structured_isin_Tensor_Tensor_out",),
     ),
     Row(
         ("mode",),
@@ -93,6 +110,7 @@ ROWS = (
         "cuda/TensorModeKernel.cu",
         when(_mode, "inside", "Thrust waits for the stream"),
         evidence="binary",
+        symbols=("calculate_mode",),
     ),
     Row(
         ("torchvision::nms",),
@@ -107,6 +125,7 @@ ROWS = (
         "GroupedMMUtils.h",
         when(_grouped_mm, "to_host", "the offsets are copied to the host"),
         evidence="binary",
+        symbols=("_grouped_mm_fallback",),
     ),
     Row(
         ("_padded_dense_to_jagged_forward",),
@@ -114,12 +133,22 @@ ROWS = (
         "nested/cuda/NestedTensorTransformerFunctions.cu",
         when(lambda a: a["total_L"] is None, "size", "the sum of the lengths is read"),
         evidence="binary",
+        symbols=("_fbgemm_dense_to_jagged_forward_symint",),
     ),
     Row(
         ("_coalesce",),
         "always: Thrust waits and counts the unique indices",
         "sparse/cuda/SparseCUDATensor.cu",
         always("size", "the number of unique indices is read", also_empty=True),
+        evidence="binary",
+        symbols=("_coalesce_sparse_cuda",),
+    ),
+    Row(
+        ("index_select", "bmm", "_sparse_softmax", "_sparse_sparse_matmul"),
+        "the first tensor is sparse: sizes of results are read, or Thrust waits; at least once",
+        "sparse/cuda/SparseCUDATensorMath.cu, sparse/cuda/SparseMatMul.cu, sparse/cuda/SoftMax.cu",
+        when(_is_sparse, "size", "the size of a sparse result is read"),
+        symbols=("index_select_sparse_cuda", "bmm_out_sparse_cuda", "compute_pool_max"),
         evidence="binary",
     ),
 )

@@ -75,6 +75,10 @@ ROWS = (
         "TensorAdvancedIndexing.cpp, cuda/Indexing.cu",
         _index_put,
         evidence="recording, binary",
+        symbols=(
+            "expandTensors",
+            "makeLinearIndex",
+        ),
     ),
     Row(
         ("where.self", "where.self_out"),
@@ -82,6 +86,7 @@ ROWS = (
         "TensorCompare.cpp",
         _where,
         evidence="binary",
+        symbols=("where_self_out",),
     ),
     Row(
         ("_ctc_loss", "_ctc_loss_backward"),
@@ -89,6 +94,7 @@ ROWS = (
         "cuda/LossCTC.cu",
         _ctc,
         evidence="binary",
+        symbols=("ctc_loss_gpu_template",),
     ),
     Row(
         (
@@ -102,11 +108,13 @@ ROWS = (
         "deterministic algorithms, and more than one dimension",
         "TensorAdvancedIndexing.cpp",
         _strides,
+        symbols=("_scatter_via_index_put",),
     ),
     Row(
         ("_foreach_copy_",),
         "each pair, as copy_",
         "cuda/ForeachBinaryOpList.cu",
         _foreach_copy,
+        symbols=("copy_kernel_cuda",),
     ),
 )

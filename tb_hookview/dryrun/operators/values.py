@@ -54,6 +54,10 @@ ROWS = (
         "cuda/CUDAScalar.cu",
         always("read", "a value is read", also_empty=True),
         evidence="recording, binary",
+        symbols=(
+            "_local_scalar_dense_cuda",
+            "_local_scalar_dense_cuda_impl",
+        ),
     ),
     Row(
         ("equal",),
@@ -61,6 +65,7 @@ ROWS = (
         "cuda/Equal.cpp",
         when(_equal, "read", "the result of the comparison is read"),
         evidence="binary",
+        symbols=("cuda_equal",),
     ),
     Row(
         ("masked_fill_.Tensor", "masked_fill.Tensor"),
@@ -68,6 +73,7 @@ ROWS = (
         "cuda/Indexing.cu",
         when(lambda a: on_device(a["value"]), "read", "the value to fill with is read"),
         evidence="binary",
+        symbols=("masked_fill__cuda",),
     ),
     Row(
         ("histc",),
@@ -75,6 +81,7 @@ ROWS = (
         "cuda/SummaryOps.cu",
         when(_histc, "read", "min and max of the data are read, as none are given", 2),
         evidence="binary",
+        symbols=("_histc_cuda_template",),
     ),
     Row(
         ("searchsorted.Tensor", "searchsorted.Scalar"),
@@ -82,6 +89,7 @@ ROWS = (
         "BucketizationUtils.h",
         when(_sorter, "check", "the smallest and the largest index of the sorter are read", 2),
         evidence="binary",
+        symbols=("searchsorted_pre_check",),
     ),
     Row(
         ("normal.float_Tensor", "normal.Tensor_Tensor"),
@@ -89,6 +97,7 @@ ROWS = (
         "DistributionTemplates.h",
         when(_std, "check", "whether a standard deviation is negative is read", 2),
         evidence="binary",
+        symbols=("normal_impl",),
     ),
     Row(
         ("normal.float_Tensor_out", "normal.Tensor_Tensor_out"),
@@ -96,12 +105,14 @@ ROWS = (
         "DistributionTemplates.h",
         when(_std, "check", "whether a standard deviation is negative is read"),
         evidence="binary",
+        symbols=("normal_out_impl",),
     ),
     Row(
         ("fake_quantize_per_channel_affine_cachemask",),
         "integer zero points: the smallest and the largest",
         "quantized/FakeQuantPerChannelAffine.cpp",
         when(_integer_zero_point, "check", "the range of the zero points is read", 2),
+        symbols=("fake_quantize_per_channel_affine_cachemask",),
     ),
     Row(
         ("_fused_moving_avg_obs_fq_helper",),
@@ -109,12 +120,14 @@ ROWS = (
         "quantized/cuda/FusedObsFakeQuant.cu",
         when(lambda a: on_device(a["fake_quant_on"]), "read", "whether to fake-quantize is read"),
         evidence="binary",
+        symbols=("fused_moving_avg_obs_fake_quant_cuda",),
     ),
     Row(
         ("segment_reduce",),
         "lengths with unsafe=False: their minimum, and whether they sum to the size",
         "SegmentReduce.cpp",
         when(_segment_lengths, "check", "the lengths are checked", 2),
+        symbols=("segment_reduce_kernel",),
     ),
     Row(
         ("_linalg_svd",),
@@ -122,6 +135,7 @@ ROWS = (
         "BatchLinearAlgebra.cpp, cuda/linalg/BatchLinearAlgebraLib.cpp",
         _svd,
         evidence="binary",
+        symbols=("structured__linalg_svd_out",),
     ),
     Row(
         (
@@ -136,5 +150,6 @@ ROWS = (
         _BATCH,
         always("check", _ERRORS),
         evidence="binary",
+        symbols=("structured__linalg_eigh_out",),
     ),
 )

@@ -105,6 +105,7 @@ def prepared() -> dict[str, Case]:
             lambda: torch.ops.aten._padded_dense_to_jagged_forward(padded, jagged, 5),
         ),
         "_coalesce": Case(lambda: repeated.coalesce(), 1, lambda: sparse.coalesce()),
+        "index_select": Case(lambda: sparse.index_select(0, i), 1, lambda: x.index_select(0, i)),
         "_index_put_impl_": Case(
             lambda: v.index_put_((host_i,), scalar),
             1,
