@@ -49,7 +49,7 @@ MUTMUT := mutmut==3.8.1
 MODULE ?=
 MUTANTS ?= --sample 150
 
-.PHONY: help setup demo test lint audit schema frontend frontend-test browser-test pytest addresses fuzz versions pythons mutants clean
+.PHONY: help setup demo test test-rest test-all lint audit schema frontend addresses fuzz versions pythons mutants clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -57,15 +57,19 @@ help: ## list what can be made
 demo: setup frontend ## record a small training run and open it in TensorBoard
 	@$(BIN)/hookview demo
 
-test: setup lint frontend frontend-test browser-test pytest ## every check; ends with pytest's closing line
+test: setup frontend ## linters, types, quick tests, one of each slow kind (5 minutes)
+	@CHROMIUM="$$(.ci/chromium)" $(BIN)/python tests/run.py quick
+
+test-rest: setup frontend ## what test leaves out
+	@CHROMIUM="$$(.ci/chromium)" $(BIN)/python tests/run.py rest
+
+test-all: setup frontend ## every check there is
+	@CHROMIUM="$$(.ci/chromium)" $(BIN)/python tests/run.py all
 
 setup: $(NODE_MODULES) $(INSTALLED) ## the virtual environment and the page's dependencies
 
 lint: setup ## ruff, mypy, tsc, eslint, prettier
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	cd frontend && npm run --silent check
+	@$(BIN)/python tests/run.py lint
 
 schema: setup ## what is made from the types of answers: openapi.json, definitions.md, the page's types
 	@$(BIN)/python docs/generate.py
@@ -79,18 +83,6 @@ audit: setup ## known advisories about what is installed: pip-audit, npm audit
 
 frontend: setup ## the page's bundle, into tb_hookview/static/
 	@$(BIN)/python setup.py --quiet build_frontend
-
-frontend-test: setup ## vitest
-	cd frontend && npm test --silent
-
-browser-test: frontend ## the page in a real browser
-	@chromium=$$(.ci/chromium); \
-	if [ -n "$$chromium" ]; then \
-	  cd frontend && CHROMIUM="$$chromium" PYTHON="$(CURDIR)/$(BIN)/python" npm run --silent e2e; \
-	fi
-
-pytest: setup frontend
-	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 addresses: $(INSTALLED) ## the tests of addresses, those on servers of buckets too
 	@$(BIN)/python -m venv $(ADDRESSES)

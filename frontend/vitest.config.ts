@@ -1,3 +1,10 @@
 import { defineConfig } from "vitest/config";
 
-export default defineConfig({ test: { include: ["src/**/*.test.{ts,tsx}", "*.test.ts"] } });
+// One set of modules per thread: no test leaves anything behind in them (try --sequence.shuffle).
+export default defineConfig({
+  test: {
+    include: ["src/**/*.test.{ts,tsx}", "*.test.ts"],
+    pool: "threads",
+    isolate: false,
+  },
+});

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_LONGEST_NAME = 48
+"""Characters of a kernel's name in a sentence."""
 MISSING = "-"
 """Text for a number that the trace does not hold."""
 
@@ -52,6 +56,13 @@ def format_bytes(size: float) -> str:
         if abs(size) < 0.9995 * limit:
             return f"{_three_digits(size / limit * 1e3)} {unit}"
     return f"{_three_digits(size / 1e9)} GB"
+
+
+def format_kernel(name: str) -> str:
+    """Write the name of a kernel in a few characters: without arguments, cut where it is long."""
+    plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
+    short = re.split(r"(?<=.)[<(]", plain, maxsplit=1)[0]
+    return short if len(short) <= _LONGEST_NAME else f"{short[: _LONGEST_NAME - 3]}..."
 
 
 def printable(text: str) -> str:

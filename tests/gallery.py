@@ -32,6 +32,18 @@ def small_traces() -> list[Path]:
     return [*recordings(), *shared_traces.small_traces()]
 
 
+def kinds_of_traces(most: int) -> list[Path]:
+    """Those of at most so many bytes, and of runs of several ranks the first one's alone."""
+    seen: set[Path] = set()
+    found = []
+    for path in sorted(all_traces(), key=lambda path: path.name):
+        of_run = path.parent != shared_traces.FOLDER
+        if path.stat().st_size <= most and not (of_run and path.parent in seen):
+            found.append(path)
+        seen.add(path.parent)
+    return found
+
+
 def label(path: Path) -> str:
     """Name of a trace as the id of a test."""
     return path.parent.name if path.is_relative_to(FOLDER) else path.name

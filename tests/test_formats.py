@@ -8,6 +8,7 @@ from tb_hookview.formats import (
     format_bytes,
     format_change,
     format_count,
+    format_kernel,
     format_number,
     format_share,
     format_us,
@@ -97,3 +98,21 @@ def test_sizes_have_the_unit_that_fits(size: float, text: str) -> None:
 )
 def test_a_terminal_is_given_nothing_to_act_upon(name: str, text: str) -> None:
     assert printable(name) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sage_fwd", "sage_fwd"),
+        (
+            "void dpsk::ep::internode::combine<false, 8>(int4*, float*)",
+            "dpsk::ep::internode::combine",
+        ),
+        ("void at::native::(anonymous namespace)::sample<float>(int)", "at::native::sample"),
+        ("Cijk_" + "A" * 300, "Cijk_" + "A" * 40 + "..."),
+        ("<unknown>", "<unknown>"),
+        ("", ""),
+    ],
+)
+def test_a_kernels_name_fits_into_a_sentence(name: str, text: str) -> None:
+    assert format_kernel(name) == text

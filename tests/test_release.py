@@ -19,7 +19,7 @@ KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 def pyproject() -> dict[str, Any]:
     if sys.version_info < (3, 11):
-        pytest.skip("tomllib is of Python 3.11")
+        pytest.skip("needs tomllib: run it with Python 3.11 or newer")
     import tomllib
 
     return tomllib.loads((ROOT / "pyproject.toml").read_text())

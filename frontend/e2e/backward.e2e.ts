@@ -1,15 +1,9 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { firstCells, row } from "./browser";
-import { page, server, serving, visiting } from "./scene";
+import { adding, page, test, url, visiting } from "./scene";
 
-serving((logdir) => {
-  logdir.addReal("tiny");
-  logdir.addDevice("device", [
-    { path: "", className: "Net" },
-    { path: "body", className: "Sequential" },
-    { path: "head", className: "Linear", syncUs: 500 },
-  ]);
+adding((logdir) => {
   logdir.addDevice(
     "large",
     Array.from({ length: 5000 }, (_, i) => ({ path: `layers.${i}`, className: "Linear" })),
@@ -19,7 +13,7 @@ serving((logdir) => {
 visiting("#/modules?run=tiny", () => row(page, "blocks").waitFor());
 
 const go = async (hash: string): Promise<void> => {
-  await page.goto(`${server.url}${hash}`);
+  await page.goto(`${url}${hash}`);
 };
 const sortBy = (title: string): Promise<void> =>
   page.getByRole("columnheader", { name: title }).getByRole("button").click();
@@ -147,7 +141,7 @@ test("steps can be added up instead of averaged, and looked at one by one", asyn
 });
 
 test("a trace with a device shows device time, and marks the sync", async () => {
-  await page.getByLabel("run").selectOption("device");
+  await page.getByLabel("run").selectOption("one sync");
   await row(page, "head").waitFor();
   expect(await page.getByRole("columnheader", { name: "device total" }).count()).toBe(1);
   const cells = await row(page, "head").getByRole("gridcell").allTextContents();

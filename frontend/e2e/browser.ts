@@ -1,10 +1,4 @@
-import {
-  chromium,
-  type Browser,
-  type BrowserContextOptions,
-  type Locator,
-  type Page,
-} from "playwright-core";
+import { chromium, type Browser, type CDPSession, type Locator, type Page } from "playwright-core";
 
 import { Requests, settled } from "./quiet";
 
@@ -23,32 +17,74 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, headless: true, args: FLAGS });
 }
 
-/** A page, and all that must not happen on it. */
-export interface Watched {
-  page: Page;
-  /** Addresses of other hosts that were asked for, and errors of the script. */
-  faults: string[];
-  /** Waits until the view has all that it asked for and has drawn it. */
-  settled: () => Promise<void>;
+/** What a visitor's system says of itself. */
+export interface Look {
+  viewport?: { width: number; height: number };
+  colorScheme?: "light" | "dark";
+  reducedMotion?: "reduce" | "no-preference";
 }
 
-export async function open(
-  browser: Browser,
-  url: string,
-  options: BrowserContextOptions = {},
-): Promise<Watched> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
-  const page = await context.newPage();
-  const faults: string[] = [];
-  const host = new URL(url).host;
-  page.on("request", (request) => {
-    const asked = new URL(request.url());
-    if (/^(http|ws)s?:$/.test(asked.protocol) && asked.host !== host) faults.push(request.url());
-  });
-  page.on("pageerror", (error) => faults.push(error.message));
-  const requests = new Requests(page);
-  await page.goto(url);
-  return { page, faults, settled: () => settled(page, requests) };
+const TIMEOUT_MS = 60_000;
+const VIEWPORT = { width: 1280, height: 720 };
+
+/**
+ * A page and what must not happen on it. Tests share it and each visits as if for the first time:
+ * a new page has a new process, which costs four times as much as to load the page again.
+ */
+export class Tab {
+  /** Addresses of other hosts that were requested since the visit, and errors of the script. */
+  faults: string[] = [];
+  readonly requests: Requests;
+  private host = "";
+
+  private constructor(
+    readonly page: Page,
+    private readonly session: CDPSession,
+  ) {
+    this.requests = new Requests(page);
+    page.on("request", (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (/^(http|ws)s?:$/.test(protocol) && host !== this.host) this.faults.push(request.url());
+    });
+    page.on("pageerror", (error) => this.faults.push(error.message));
+  }
+
+  static async open(browser: Browser): Promise<Tab> {
+    const context = await browser.newContext({ viewport: VIEWPORT });
+    context.setDefaultTimeout(TIMEOUT_MS);
+    const page = await context.newPage();
+    return new Tab(page, await context.newCDPSession(page));
+  }
+
+  /** Load an address with nothing left of earlier visits: no storage, permission, route or history. */
+  async visit(url: string, look: Look = {}): Promise<void> {
+    const { viewport = VIEWPORT, colorScheme = "light", reducedMotion = "reduce" } = look;
+    const { page, session } = this;
+    const { host, origin } = new URL(url);
+    await page.unrouteAll();
+    await page.goto("about:blank");
+    await Promise.all([
+      session.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" }),
+      session.send("Page.resetNavigationHistory"),
+      page.context().clearPermissions(),
+      page.mouse.move(0, 0),
+      page.setViewportSize(viewport),
+      page.emulateMedia({ colorScheme, reducedMotion }),
+    ]);
+    this.host = host;
+    this.faults = [];
+    this.requests.forget();
+    await page.goto(url);
+  }
+
+  /** Wait until the view has all that it asked for and has drawn it. */
+  settled(): Promise<void> {
+    return settled(this.page, this.requests);
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
 }
 
 /** The title of a rule, as the server has it. */

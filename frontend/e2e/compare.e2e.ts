@@ -1,7 +1,8 @@
 import type { Page } from "playwright-core";
-import { describe, expect, test } from "vitest";
+import { expect } from "vitest";
 
-import { page, seriousFaults, server, serving, visiting } from "./scene";
+import { seriousFaultsInModes } from "./axe";
+import { page, serving, test, url, visiting } from "./scene";
 
 const HOSTILE = `<img src=x onerror="document.title='taken'">${"k".repeat(10_000)}`;
 
@@ -87,7 +88,7 @@ test("swapping the sides turns the sentence round, and back goes back", async ()
 });
 
 test("an address without a base offers likely ones", async () => {
-  await page.goto(`${server.url}#/compare?run=after`);
+  await page.goto(`${url}#/compare?run=after`);
   await page.getByRole("heading", { name: "Compare with what?" }).waitFor();
   await page.getByRole("link", { name: "run before" }).click();
   await headline().waitFor();
@@ -95,7 +96,7 @@ test("an address without a base offers likely ones", async () => {
 });
 
 test("of many workers some are offered at first, and the others at a click", async () => {
-  await page.goto(`${server.url}#/compare?run=many`);
+  await page.goto(`${url}#/compare?run=many`);
   await page.getByRole("heading", { name: "Compare with what?" }).waitFor();
   const workers = page.getByRole("link", { name: /^worker/ });
   expect(await workers.count()).toBe(5);
@@ -125,12 +126,12 @@ test("another run at the top is held against the same base", async () => {
 });
 
 test("a base that is gone is named", async () => {
-  await page.goto(`${server.url}#/compare?run=after&base=gone`);
+  await page.goto(`${url}#/compare?run=after&base=gone`);
   await page.getByRole("alert").getByText("gone").waitFor();
 });
 
 test("ranges of steps of one trace are compared, and the address keeps them", async () => {
-  await page.goto(`${server.url}#/compare?run=${encodeURIComponent("host only")}`);
+  await page.goto(`${url}#/compare?run=${encodeURIComponent("host only")}`);
   await page.getByRole("link", { name: "first steps" }).click();
   await headline().waitFor();
   expect(page.url()).toContain("base_step=");
@@ -146,12 +147,9 @@ test("ranges of steps of one trace are compared, and the address keeps them", as
   await expect.poll(() => page.url()).not.toBe(address);
 });
 
-describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
-  test("axe finds no serious fault, and nothing is wider than the screen", async () => {
-    await page.emulateMedia({ colorScheme: mode });
-    await rows().first().click();
-    await page.getByRole("complementary", { name: "Difference" }).waitFor();
-    expect(await seriousFaults(page)).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(1280);
-  });
+test("axe finds no serious fault, and nothing is wider than the screen", async () => {
+  await rows().first().click();
+  await page.getByRole("complementary", { name: "Difference" }).waitFor();
+  expect(await seriousFaultsInModes(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(1280);
 });

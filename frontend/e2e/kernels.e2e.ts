@@ -1,8 +1,7 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
-import { page, seriousFaults, servingSyncs, visiting } from "./scene";
-
-servingSyncs();
+import { seriousFaults } from "./axe";
+import { page, test, visiting } from "./scene";
 
 visiting("#/kernels?run=device", () => rows().first().waitFor());
 

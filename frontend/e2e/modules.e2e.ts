@@ -1,26 +1,22 @@
 import type { Locator } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { firstCells, row } from "./browser";
 import { compiledTrace, nestedTrace } from "./nested";
-import { page, server, serving, visiting } from "./scene";
+import { adding, page, test, url, visiting } from "./scene";
 
 /** What the view of modules shows of each, and the panel of one. */
 
-serving((logdir) => {
+adding((logdir) => {
   logdir.addFile("nested/gpu0.1.pt.trace.json", JSON.stringify(nestedTrace()));
   logdir.addFile("inference/gpu0.1.pt.trace.json", JSON.stringify(nestedTrace(false)));
   logdir.addFile("compiled/gpu0.1.pt.trace.json", JSON.stringify(compiledTrace()));
-  logdir.addDevice("device", [
-    { path: "", className: "Net" },
-    { path: "head", className: "Linear", syncUs: 500 },
-  ]);
 });
 
 visiting("#/modules?run=nested", () => row(page, "block").waitFor());
 
 const go = async (hash: string): Promise<void> => {
-  await page.goto(`${server.url}${hash}`);
+  await page.goto(`${url}${hash}`);
 };
 const press = (group: string, name: string): Promise<void> =>
   page.getByRole("group", { name: group }).getByRole("button", { name, exact: true }).click();

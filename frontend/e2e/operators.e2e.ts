@@ -1,8 +1,7 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
-import { page, seriousFaults, server, servingSyncs, visiting } from "./scene";
-
-servingSyncs();
+import { seriousFaults } from "./axe";
+import { page, test, url, visiting } from "./scene";
 
 visiting("#/operators?run=device", () => rows().first().waitFor());
 
@@ -14,7 +13,7 @@ interface Table {
 }
 
 const table = async (name: string, query = ""): Promise<Table> => {
-  const answer = await fetch(`${server.url}api/table/${name}?run=device&worker=gpu0${query}`);
+  const answer = await fetch(`${url}api/table/${name}?run=device&worker=gpu0${query}`);
   return (await answer.json()) as Table;
 };
 

@@ -1,13 +1,9 @@
 import type { Locator } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { parameter } from "./canvas";
-import { page, seriousFaults, serving, visiting } from "./scene";
-
-serving((logdir) => {
-  logdir.addRanks("late", 4, 2);
-  logdir.addRanks("alone", 1, 0);
-});
+import { seriousFaults } from "./axe";
+import { page, test, visiting } from "./scene";
 
 visiting("#/query?run=late", () => editor().waitFor());
 
@@ -22,7 +18,7 @@ const run = (): Promise<void> => page.getByRole("button", { name: "Run", exact: 
 async function write(query: string): Promise<void> {
   await editor().click();
   await page.keyboard.press("Control+A");
-  await page.keyboard.type(query);
+  await page.keyboard.insertText(query);
   // A list of completions would take the next key.
   await page.keyboard.press("Escape");
 }

@@ -4,14 +4,14 @@ import { expect } from "vitest";
 /** Frames without a change of the document after which a view counts as drawn. */
 const QUIET_FRAMES = 3;
 
-/** The requests of a page: how many it has sent, and those without a whole response yet. */
+/** The requests of a page: the addresses of all, and those without a whole response yet. */
 export class Requests {
-  sent = 0;
+  sent: string[] = [];
   private readonly open = new Set<unknown>();
 
   constructor(page: Page) {
     page.on("request", (request) => {
-      this.sent++;
+      this.sent.push(request.url());
       this.open.add(request);
     });
     for (const end of ["requestfinished", "requestfailed"] as const) {
@@ -22,16 +22,21 @@ export class Requests {
   get underWay(): number {
     return this.open.size;
   }
+
+  forget(): void {
+    this.sent = [];
+    this.open.clear();
+  }
 }
 
 /** Wait until a view has all that it asked for and has drawn it: no request, no change, nothing busy. */
 export async function settled(page: Page, requests: Requests): Promise<void> {
   await page.locator(".content-inner[aria-busy=false]").waitFor();
   const unrest = async () => {
-    const { sent } = requests;
+    const before = requests.sent.length;
     const changes = await page.evaluate(changesWithin, QUIET_FRAMES);
     const busy = await page.locator(".content :is([aria-busy=true], progress)").count();
-    return { changes, busy, underWay: requests.underWay, sent: requests.sent - sent };
+    return { changes, busy, underWay: requests.underWay, sent: requests.sent.length - before };
   };
   await expect.poll(unrest).toEqual({ changes: 0, busy: 0, underWay: 0, sent: 0 });
 }

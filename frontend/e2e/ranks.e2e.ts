@@ -1,13 +1,8 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
-import { open } from "./browser";
 import { drawn, parameter } from "./canvas";
-import { browser, logdir, page, seriousFaults, server, serving, visiting } from "./scene";
-
-serving((logdir) => {
-  logdir.addRanks("late", 4, 2);
-  logdir.addRanks("alone", 1, 0);
-});
+import { seriousFaults } from "./axe";
+import { logdir, page, test, visit, visiting } from "./scene";
 
 visiting("#/ranks?run=late", () => page.locator(".rank-heat canvas").waitFor());
 
@@ -92,12 +87,11 @@ test("balance is by process groups that say what they are for", async () => {
 test("only a run of several ranks offers the view; one rank says what to record", async () => {
   const views = page.getByRole("navigation", { name: "Views" });
   await views.getByRole("link", { name: "Ranks" }).waitFor();
-  const { page: alone } = await open(browser, `${server.url}#/summary?run=alone`);
-  await alone.locator(".content-inner[aria-busy=false]").waitFor();
-  expect(await alone.locator(".navigation").textContent()).not.toContain("Ranks");
-  await alone.goto(`${server.url}#/ranks?run=alone`);
-  await alone.getByText(/one rank only: record every rank/).waitFor();
-  await alone.context().close();
+  await visit("#/summary?run=alone");
+  await page.locator(".content-inner[aria-busy=false]").waitFor();
+  expect(await page.locator(".navigation").textContent()).not.toContain("Ranks");
+  await visit("#/ranks?run=alone");
+  await page.getByText(/one rank only: record every rank/).waitFor();
 });
 
 test("fits a window of 1,024 pixels", async () => {

@@ -1,76 +1,98 @@
 /**
- * What the tests of one file share: a log directory, a server on it and a browser, made before the
- * first test and given back after the last; and for each test a page, on which nothing may go wrong.
+ * What tests run in: a worker's browser and its tab, the server that all files share or one of a
+ * file's own, and for each test a visit, on which nothing may go wrong.
  */
-import { AxeBuilder } from "@axe-core/playwright";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import type { Browser, Page } from "playwright-core";
+import { test as base, beforeAll, beforeEach, expect, inject } from "vitest";
 
-import { launch, open, type Watched } from "./browser";
-import { serve, type Server } from "./server";
-import { makeLogDir, type LogDir } from "./traces";
+import { launch, Tab, type Look } from "./browser";
+import { firstLine } from "./failure";
+import { serve } from "./server";
+import { logDirAt, makeLogDir, type LogDir } from "./traces";
 
-export let logdir: LogDir;
-export let server: Server;
-export let browser: Browser;
-export let watched: Watched;
+const shared = inject("shared");
+
+export let logdir = logDirAt(shared.path);
+/** With a slash at the end. */
+export let url = shared.url;
 export let page: Page;
+let browser: Browser;
+let tab: Tab | null = null;
 
-/** Serve what `fill` puts into a log directory. */
-export function serving(fill: (logdir: LogDir) => void): void {
-  beforeAll(async () => {
-    logdir = makeLogDir();
-    fill(logdir);
-    server = await serve(logdir.path);
-    browser = await launch();
+export const test = base
+  // eslint-disable-next-line no-empty-pattern -- vitest reads from the pattern what is wanted
+  .extend("browser", { scope: "worker" }, async ({}, { onCleanup }) => {
+    const own = await launch();
+    onCleanup(() => own.close());
+    return own;
+  })
+  .extend("unharmed", { auto: true }, ({ browser: own, task, onTestFailed }, { onCleanup }) => {
+    browser = own;
+    onTestFailed(async () => {
+      for (const error of task.result?.errors ?? []) error.message = firstLine(error.message);
+      await tab?.close();
+      tab = null;
+    });
+    onCleanup(() => {
+      expect(tab?.faults ?? [], "errors of the page, and requests to other hosts").toEqual([]);
+    });
   });
-  afterAll(async () => {
-    await browser.close();
-    await server.stop();
-    logdir.remove();
-  });
+
+/** Visit a place on the server, or another address, as if for the first time. */
+export async function visit(address: string, look?: Look): Promise<Tab> {
+  tab ??= await Tab.open(browser);
+  page = tab.page;
+  await tab.visit(new URL(address, url).href, look);
+  return tab;
 }
 
-const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
-
-/** Serve a trace with two syncs, the same with names that look like markup, one without a device. */
-export function servingSyncs(): void {
-  serving((into) => {
-    into.addDevice("device", [
-      { path: "", className: "Net" },
-      { path: "body", className: "Sequential", syncUs: 300 },
-      { path: "head", className: "Linear", syncUs: 500 },
-    ]);
-    into.addDevice("hostile", [
-      { path: "", className: "X".repeat(10_000) },
-      { path: HOSTILE, className: "<img src=x onerror=alert(1)>", syncUs: 300 },
-      { path: "y".repeat(10_000), className: "\u202etxt", syncUs: 400 },
-    ]);
-    into.addReal("host only");
-  });
+/** Wait until the view has all that it asked for and has drawn it. */
+export async function settled(): Promise<void> {
+  await tab?.settled();
 }
 
-/** Open a page at an address for each test, and wait until `ready`. */
-export function visiting(
-  hash: string,
-  ready: () => Promise<unknown>,
-  options: BrowserContextOptions = {},
-): void {
+/** Addresses requested since the visit. */
+export function requests(): string[] {
+  return tab?.requests.sent ?? [];
+}
+
+/** Visit an address before each test, and wait until `ready`. */
+export function visiting(hash: string, ready: () => Promise<unknown>, look?: Look): void {
   beforeEach(async () => {
-    watched = await open(browser, `${server.url}${hash}`, options);
-    page = watched.page;
+    await visit(hash, look);
     await ready();
   });
-  afterEach(async () => {
-    await page.context().close();
-    expect(watched.faults).toEqual([]);
+}
+
+/** Visit an address once for tests that leave the view as it is. */
+export function visitingOnce(hash: string, ready: () => Promise<unknown>, look?: Look): void {
+  let visited: Tab | null = null;
+  beforeEach(async () => {
+    // After a test that failed there is another tab.
+    if (visited !== null && visited === tab) return;
+    visited = await visit(hash, look);
+    await ready();
   });
 }
 
-/** Every serious fault that axe finds on a page, with the elements concerned. */
-export async function seriousFaults(of: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page: of }).analyze();
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
+/** Add runs that only this file looks at to the log directory that all share. */
+export function adding(fill: (logdir: LogDir) => void): void {
+  beforeAll(() => {
+    fill(logdir);
+  });
+}
+
+/** Serve a log directory of this file alone. */
+export function serving(fill: (logdir: LogDir) => void, start = serve): void {
+  beforeAll(async () => {
+    const own = makeLogDir();
+    fill(own);
+    const server = await start(own.path);
+    [logdir, url] = [own, server.url];
+    return async () => {
+      [logdir, url] = [logDirAt(shared.path), shared.url];
+      await server.stop();
+      own.remove();
+    };
+  });
 }

@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
-import { page, seriousFaults, serving, visiting } from "./scene";
+import { seriousFaults } from "./axe";
+import { adding, page, test, visiting } from "./scene";
 
 const TURNS = 8;
 
@@ -24,7 +25,7 @@ function loop(): string {
   return JSON.stringify({ traceEvents: events });
 }
 
-serving((into) => {
+adding((into) => {
   into.addFile("loop/w.1.pt.trace.json", loop());
 });
 

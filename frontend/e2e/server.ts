@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const PYTHON = process.env.HOOKVIEW_PYTHON ?? process.env.PYTHON ?? "python3";
 const ROOT = join(import.meta.dirname, "..", "..");
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 export interface Server {
   /** With a slash at the end. */
@@ -41,18 +41,19 @@ async function start(args: string[]): Promise<Server> {
     rmSync(cache, { recursive: true, force: true });
   };
   try {
-    return { url: await address(child), stop };
+    return { url: await address(child, args), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-function address(child: ChildProcess): Promise<string> {
+function address(child: ChildProcess, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = "";
     const fail = (why: string): void => {
-      reject(new Error(`${PYTHON}: ${why}; it said:\n${said}`));
+      const last = said.trim().split("\n").at(-1) ?? "";
+      reject(new Error(`${PYTHON} ${args.join(" ")}: ${why}: ${last}\n${said}`));
     };
     const timer = setTimeout(() => {
       fail("no address in time");
@@ -78,7 +79,8 @@ function address(child: ChildProcess): Promise<string> {
 }
 
 function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  const never = child.pid === undefined;
+  if (never || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     child.once("exit", () => {
       resolve();

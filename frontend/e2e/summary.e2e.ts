@@ -1,15 +1,11 @@
 import type { Page } from "playwright-core";
-import { describe, expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { row } from "./browser";
-import { page, seriousFaults, server, serving, visiting } from "./scene";
+import { seriousFaults } from "./axe";
+import { adding, page, test, url, visiting } from "./scene";
 
-serving((logdir) => {
-  logdir.addDevice("device", [
-    { path: "", className: "Net" },
-    { path: "body", className: "Sequential", syncUs: 300 },
-    { path: "head", className: "Linear", syncUs: 500 },
-  ]);
+adding((logdir) => {
   logdir.addDevice(
     "stopped",
     [
@@ -19,7 +15,6 @@ serving((logdir) => {
     "gpu0",
     20_000,
   );
-  logdir.addReal("host only");
   const row = { ph: "X", pid: 1, tid: 1, dur: 20, args: { correlation: 7, device: 0 } };
   const traceEvents = [
     { ...row, cat: "cuda_runtime", name: "cudaLaunchKernel", ts: 50 },
@@ -48,14 +43,14 @@ test("the page begins here, and its figures lead to where they come from", async
 });
 
 test("host blocked is one figure on every view, without the profiler's own sync", async () => {
-  await page.goto(`${server.url}#/summary?run=stopped`);
+  await page.goto(`${url}#/summary?run=stopped`);
   await expect.poll(() => figure(/^host blocked/).innerText()).toContain("500.0 µs/step");
-  await page.goto(`${server.url}#/syncs?run=stopped`);
+  await page.goto(`${url}#/syncs?run=stopped`);
   const syncs = page.locator(".figures").getByText("500.0 µs");
   await expect.poll(() => syncs.count()).toBeGreaterThan(0);
   await page.locator(".figures").getByText("20.00 ms").waitFor();
   expect(await page.locator(".look").getByText("20.00 ms").count()).toBe(0);
-  await page.goto(`${server.url}#/modules?run=stopped`);
+  await page.goto(`${url}#/modules?run=stopped`);
   await row(page, "(root)").waitFor();
   expect(await row(page, "head").locator(".blocked").first().textContent()).toBe("500.0 µs");
   expect(await page.getByText("20.00 ms").count()).toBe(0);
@@ -83,7 +78,7 @@ test("a module and a finding can be opened from here", async () => {
 });
 
 test("a step can be chosen and left again, by mouse and by keyboard", async () => {
-  await page.goto(`${server.url}#/summary?run=${encodeURIComponent("host only")}`);
+  await page.goto(`${url}#/summary?run=tiny`);
   const row = page.getByRole("button", { name: /^Step 3,/ });
   await row.click();
   await expect.poll(() => page.url()).toContain("step=ProfilerStep%233");
@@ -94,7 +89,7 @@ test("a step can be chosen and left again, by mouse and by keyboard", async () =
 });
 
 test("a trace without a device says so and shows no device", async () => {
-  await page.goto(`${server.url}#/summary?run=${encodeURIComponent("host only")}`);
+  await page.goto(`${url}#/summary?run=tiny`);
   await page.getByText("This trace holds no device events, so there is no busy").waitFor();
   expect(await figure(/^device busy/).count()).toBe(0);
   expect(await figure(/^forward/).innerText()).toContain("% of step");
@@ -108,7 +103,7 @@ const severe = (): ReturnType<Page["getByRole"]> =>
 
 test("what makes its figures wrong comes first, and nothing where nothing does", async () => {
   expect(await severe().count()).toBe(0);
-  await page.goto(`${server.url}#/summary?run=${encodeURIComponent("odd clocks")}`);
+  await page.goto(`${url}#/summary?run=${encodeURIComponent("odd clocks")}`);
   expect(await severe().innerText()).toContain("by up to 40.0 us");
   const box = await severe().boundingBox();
   const figures = await page.getByRole("list", { name: "Figures" }).boundingBox();
@@ -158,10 +153,3 @@ function overlap(one: Box, two: Box): boolean {
     one.left < two.right && two.left < one.right && one.top < two.bottom && two.top < one.bottom
   );
 }
-
-describe.each(["light", "dark"] as const)("in %s mode", (mode) => {
-  test("axe finds no serious fault", async () => {
-    await page.emulateMedia({ colorScheme: mode });
-    expect(await seriousFaults(page)).toEqual([]);
-  });
-});

@@ -1,20 +1,20 @@
 import type { Locator } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { row } from "./browser";
-import { page, serving, visiting } from "./scene";
+import { adding, page, test, visiting } from "./scene";
 
 const FORMULA = "=HYPERLINK(1)";
 
-serving((logdir) => {
-  logdir.addDevice("device", [
+adding((logdir) => {
+  logdir.addDevice("formula", [
     { path: "", className: "Net" },
     { path: "head", className: "Linear", syncUs: 500 },
     { path: FORMULA, className: "Linear" },
   ]);
 });
 
-visiting("#/modules?run=device", () => row(page, "head").waitFor());
+visiting("#/modules?run=formula", () => row(page, "head").waitFor());
 
 const header = (name: string): Locator => page.getByRole("columnheader", { name, exact: true });
 

@@ -1,27 +1,22 @@
 import type { Locator } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { drawn as drawnOn, parameter as parameterOf } from "./canvas";
-import { logdir, page, seriousFaults, server, serving, visiting } from "./scene";
+import { seriousFaultsInModes } from "./axe";
+import { adding, page, test, url, visiting } from "./scene";
 
 const MARKUP = `<img src=x onerror="document.title='taken'">`;
 const LONG = "k".repeat(10_000);
 
-serving((logdir) => {
-  logdir.addDevice("device", [
-    { path: "", className: "Net" },
-    { path: "body", className: "Sequential", syncUs: 300 },
-    { path: "head", className: "Linear", syncUs: 500 },
-  ]);
-  logdir.addDevice("hostile", [
+adding((logdir) => {
+  logdir.addDevice("hostile kernels", [
     { path: MARKUP, className: "<script>alert(1)</script>", syncUs: 500 },
     { path: "\u202Eطبقة", className: "Linear" },
     { path: LONG, className: LONG },
   ]);
-  logdir.addReal("real");
 });
 
-visiting("#/timeline?run=device", () => drawn(), { reducedMotion: "reduce" });
+visiting("#/timeline?run=device", () => drawn());
 
 const canvas = (): Locator => page.getByRole("application", { name: /^Timeline/ });
 const selection = (): Locator => page.getByRole("region", { name: "Selection" });
@@ -41,7 +36,7 @@ interface Spot {
 /** An event of the run on show, as the server sends it. */
 async function event(name: string): Promise<Spot> {
   const query = `run=device&worker=gpu0&q=${encodeURIComponent(name)}`;
-  const answer = await fetch(`${server.url}api/timeline/search?${query}`);
+  const answer = await fetch(`${url}api/timeline/search?${query}`);
   const { hits } = (await answer.json()) as { hits: Spot[] };
   const [first] = hits;
   if (first === undefined) throw new Error(`no event ${name}`);
@@ -85,7 +80,7 @@ test("a click selects the block that is drawn there", async () => {
   const wanted = await event("aten::item");
   const { start, duration } = wanted;
   const view = `from=${String(start - duration)}&to=${String(start + 2 * duration)}`;
-  await page.goto(`${server.url}#/timeline?run=device&${view}&event=${String(wanted.id)}`);
+  await page.goto(`${url}#/timeline?run=device&${view}&event=${String(wanted.id)}`);
   await heading("aten::item").waitFor();
   const box = await canvas().boundingBox();
   if (box === null) throw new Error("no canvas");
@@ -143,9 +138,7 @@ test("a piece of the critical path leads to what ran, and says by which edge", a
 });
 
 test("without launches the critical path says why there is none", async () => {
-  logdir.addLostLaunches("lost");
-  await page.goto(`${server.url}#/timeline?run=lost`);
-  await page.reload();
+  await page.goto(`${url}#/timeline?run=lost`);
   const label = page.locator(".lane-labels li", { hasText: "critical path" });
   expect(await label.innerText()).toContain("launches of 0%");
   expect(await page.getByRole("list", { name: "Colours of the critical path" }).count()).toBe(0);
@@ -178,7 +171,7 @@ test("a pinned lane comes first and stays, in the address too", async () => {
 });
 
 test("names out of a trace are text, whatever they hold", async () => {
-  await page.goto(`${server.url}#/timeline?run=hostile`);
+  await page.goto(`${url}#/timeline?run=hostile%20kernels`);
   await drawn();
   await search("onerror");
   await heading(MARKUP).waitFor();
@@ -196,15 +189,14 @@ test("names out of a trace are text, whatever they hold", async () => {
   expect(size).toEqual([1280, 720]);
 });
 
-test.each(["light", "dark"] as const)("no serious fault found by axe, %s", async (colorScheme) => {
-  await page.emulateMedia({ colorScheme });
+test("no serious fault found by axe in light and dark mode", async () => {
   await search("cudaStreamSynchronize");
   await heading("cudaStreamSynchronize").waitFor();
-  expect(await seriousFaults(page)).toEqual([]);
+  expect(await seriousFaultsInModes(page)).toEqual([]);
 });
 
 test("a trace without a device has its lanes too", async () => {
-  await page.goto(`${server.url}#/timeline?run=real`);
+  await page.goto(`${url}#/timeline?run=tiny`);
   await drawn();
   await page.locator(".lane-labels li", { hasText: "main thread" }).first().waitFor();
 });

@@ -1,18 +1,10 @@
 import type { Locator } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { drawn as drawnOn, parameter as parameterOf } from "./canvas";
-import { page, server, serving, visiting } from "./scene";
+import { page, test, url, visiting } from "./scene";
 
-serving((logdir) => {
-  logdir.addDevice("device", [
-    { path: "", className: "Net" },
-    { path: "body", className: "Sequential", syncUs: 300 },
-    { path: "head", className: "Linear", syncUs: 500 },
-  ]);
-});
-
-visiting("#/timeline?run=device", () => drawn(), { reducedMotion: "reduce" });
+visiting("#/timeline?run=device", () => drawn());
 
 const canvas = (): Locator => page.getByRole("application", { name: /^Timeline/ });
 const selection = (): Locator => page.getByRole("region", { name: "Selection" });
@@ -26,7 +18,7 @@ test("keys zoom and pan; the address follows without steps in the history", asyn
   await page.keyboard.press("w");
   await expect.poll(() => parameter("to")).not.toBeNull();
   const [from, to] = [Number(parameter("from")), Number(parameter("to"))];
-  const whole = await fetch(`${server.url}api/timeline?run=device&worker=gpu0`);
+  const whole = await fetch(`${url}api/timeline?run=device&worker=gpu0`);
   const { duration_us } = (await whole.json()) as { duration_us: number };
   expect((to - from) / duration_us).toBeCloseTo(0.65 ** 2, 1);
   await page.keyboard.press("d");
@@ -53,7 +45,7 @@ test("the wheel zooms at the pointer with ctrl, and pans with shift", async () =
 });
 
 test("the minimap moves what is in view", async () => {
-  await page.goto(`${server.url}#/timeline?run=device&from=0&to=100`);
+  await page.goto(`${url}#/timeline?run=device&from=0&to=100`);
   const box = await page.locator(".chart-minimap").boundingBox();
   if (box === null) throw new Error("no minimap");
   await page.mouse.click(box.x + box.width / 2, box.y + 10);
@@ -98,7 +90,7 @@ test("parts that do not come are reported, and come later", async () => {
 
 test("what moves smoothly arrives where it should", async () => {
   await page.emulateMedia({ reducedMotion: "no-preference" });
-  await page.goto(`${server.url}#/timeline?run=device&from=100&to=200`);
+  await page.goto(`${url}#/timeline?run=device&from=100&to=200`);
   await page.keyboard.press("0");
   await expect.poll(() => parameter("from")).toBeNull();
   await page.goBack();

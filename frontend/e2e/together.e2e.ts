@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { parameter } from "./canvas";
-import { page, seriousFaults, serving, visiting } from "./scene";
+import { seriousFaults } from "./axe";
+import { adding, page, test, visiting } from "./scene";
 
 /** Four ranks under DistributedDataParallel over gloo, rank 2 slow in module `0`. */
-serving((logdir) => {
+adding((logdir) => {
   logdir.addRecorded("ddp", "late_rank.late");
 });
 
@@ -83,9 +84,11 @@ test("where the clocks are not known well enough one sentence says so, without a
   expect(await picture().getByRole("figure").count()).toBe(0);
 });
 
-test.each([1024, 1440])("fits a window of %d pixels", async (width) => {
-  await page.setViewportSize({ width, height: 720 });
+test("fits windows of 1,024 and 1,440 pixels", async () => {
   await openLongest();
   const wide = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth);
-  await expect.poll(wide).toBe(width);
+  for (const width of [1024, 1440]) {
+    await page.setViewportSize({ width, height: 720 });
+    await expect.poll(wide).toBe(width);
+  }
 });

@@ -36,7 +36,10 @@ export interface ModuleSpec {
 }
 
 export function makeLogDir(): LogDir {
-  const path = mkdtempSync(join(tmpdir(), "hookview-e2e-"));
+  return logDirAt(mkdtempSync(join(tmpdir(), "hookview-e2e-")));
+}
+
+export function logDirAt(path: string): LogDir {
   const addFile = (name: string, content: string): void => {
     const file = join(path, name);
     mkdirSync(dirname(file), { recursive: true });

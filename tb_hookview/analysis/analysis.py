@@ -7,6 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.autograd.made_nodes import made_nodes
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
 from tb_hookview.analysis.collectives.host_waits import find_host_waits
 from tb_hookview.analysis.compiled.attribution import (
@@ -155,6 +156,11 @@ class Analysis(Struct, frozen=True, dict=True):
         return np.where(forward_op >= 0, forward_op, row)
 
     @cached_property
+    def in_backward(self) -> Bool:
+        """Device events launched in the backward phase, shape (d,)."""
+        return np.asarray(lookup(self.phases.row, self.device_events.launch) == Phase.BACKWARD)
+
+    @cached_property
     def without_phase(self) -> Bool:
         """Device events that may be the forward's, where the trace does not show it, shape (d,)."""
         launched = lookup(self.phases.row, self.device_events.launch) == Phase.OTHER
@@ -227,11 +233,17 @@ class Analysis(Struct, frozen=True, dict=True):
         return np.where(self.launched_before, -1, step)
 
     @cached_property
+    def made_nodes(self) -> Bool:
+        """Rows of the call tree that made an autograd node, shape (n,)."""
+        return made_nodes(self.host, self.row_node)
+
+    @cached_property
     def memory(self) -> MemoryUse | None:
         """Blocks of torch's allocators; None for a trace recorded without `profile_memory`."""
         if not has_memory(self.host):
             return None
-        return MemoryUse(self.host, self.phases, self.attribution, self.steps)
+        of = self.phases, self.attribution, self.steps
+        return MemoryUse(self.host, *of, self.made_nodes)
 
     @cached_property
     def operators(self) -> OperatorRows:
@@ -300,7 +312,9 @@ def analyze_trace(trace: Trace) -> Analysis:
     modules, module_calls = find_modules(host, nodes.forward_op)
     attribution, compiled = _attributed(host, nodes, modules, module_calls)
     device_events = find_device_events(trace, call_tree)
-    placed = _device_attribution(host, nodes, device_events, attribution, compiled)
+    phases = find_phases(host, nodes.of_row, module_calls, nodes.forward_op)
+    launched = attribute_device_events(device_events, nodes.of_row, phases.row, attribution)
+    placed = place_device_events(host, device_events, launched, compiled)
     calls = call_rows(host)
     syncs = find_syncs(host, device_events, calls)
     kinds = device_event_kinds(host, device_events)
@@ -321,7 +335,7 @@ def analyze_trace(trace: Trace) -> Analysis:
         compiled=compiled,
         device_attribution=placed[0],
         device_parts=placed[1],
-        phases=find_phases(host, nodes.of_row, module_calls, nodes.forward_op),
+        phases=phases,
         steps=find_steps(trace, event_role, bounds, activity),
         syncs=syncs,
         timing=timing,
@@ -336,17 +350,6 @@ def _attributed(
     base = attribute(host, nodes, modules, module_calls)
     compiled = place_compiled(host, nodes, modules, module_calls, base)
     return (with_compiled_rows(compiled) if compiled else base), compiled
-
-
-def _device_attribution(
-    host: HostRows,
-    nodes: Nodes,
-    device_events: DeviceEvents,
-    attribution: Attribution,
-    compiled: Compiled | None,
-) -> tuple[DeviceAttribution, Parts]:
-    launched = attribute_device_events(device_events, nodes.of_row, attribution)
-    return place_device_events(host, device_events, launched, compiled)
 
 
 def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: DeviceEvents) -> bool:

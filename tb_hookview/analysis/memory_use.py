@@ -19,7 +19,7 @@ from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.steps import Steps
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int, ModuleIndex
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex
 from tb_hookview.trace.format.manifest import Manifest
 
 
@@ -30,6 +30,8 @@ class MemoryUse(Struct, frozen=True, dict=True):
     phases: Phases
     attribution: Attribution
     steps: Steps
+    made_nodes: Bool
+    """Rows of the call tree that made an autograd node."""
 
     @cached_property
     def events(self) -> AllocatorEvents:
@@ -45,8 +47,8 @@ class MemoryUse(Struct, frozen=True, dict=True):
     def lives(self) -> Lives:
         """Where each block was allocated and freed."""
         of = self.attribution
-        phase = self.phases.row
-        return find_lives(self.events, self.blocks, phase, of.row_module, of.row_recompute)
+        phase, graph = self.phases.row, self.host.call_tree.inside(self.made_nodes)
+        return find_lives(self.events, self.blocks, phase, of.row_module, of.row_recompute, graph)
 
     @cached_property
     def kind(self) -> Int:

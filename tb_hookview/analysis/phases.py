@@ -3,14 +3,17 @@
 A host row is in the phase of the first of these that holds:
 
 1. inside an autograd node's evaluation: backward
-2. inside the optimizer (3.), and forward by 5., as a closure is: forward
+2. inside the optimizer (3.), and forward by 6., as a closure is: forward
 3. inside an `Optimizer.*` annotation or a marked call that scales or clips gradients: optimizer
 4. inside a `DataLoader` annotation: data
-5. inside a module's call, or an operator that is or holds the forward operator of a node: forward
+5. inside a range by which a pipeline marks its backward (`pipeline_ranges.py`): backward
+6. inside such a range of its forward, a module's call, or an operator that is or holds the forward
+   operator of a node: forward
 
-The rest is other. A sequence number is no sign of the forward: it is the number the *next* node
-will get, and `loss.item()` has one too. Where no row has one, names decide
-(`autograd/forward_by_name.py`).
+The rest is other. The forward is unknown where nothing outside of nodes holds by 6.: a recomputed
+forward does not show the one whose nodes are evaluated after the recording. A sequence number is no
+sign of the forward: it is the number the *next* node will get, and `loss.item()` has one too. Where
+no row has one, names decide (`autograd/forward_by_name.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from tb_hookview.analysis.autograd.forward_by_name import forward_by_name
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
+from tb_hookview.analysis.pipeline_ranges import pipeline_ranges
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, Int, NodeIndex, TimeSet, TreeRow
@@ -34,10 +38,11 @@ REASONS = (
     Phase.FORWARD,
     Phase.OPTIMIZER,
     Phase.DATA,
+    Phase.BACKWARD,
     Phase.FORWARD,
     Phase.OTHER,
 )
-"""Phase by each reason, first match first; forward has two: inside the optimizer, and elsewhere."""
+"""Phase by each reason, first match first."""
 
 
 class Phases(Struct, frozen=True):
@@ -54,6 +59,8 @@ class Phases(Struct, frozen=True):
     """
     forward_known: bool
     """Whether the trace shows the whole forward; where it does not, that is in OTHER."""
+    known: bool
+    """Whether the trace has rows that would show a phase: operators, annotations or modules."""
 
 
 def find_phases(
@@ -70,7 +77,9 @@ def find_phases(
     updating = isin(host.role, [int(role) for role in _UPDATING])
     forward, known = _forward(host, row_node, module_calls, forward_ops)
     closure = forward & (host.call_tree.nearest_above(updating) >= 0)
-    tests = (row_node >= 0, closure, updating, host.role == Role.DATA, forward)
+    ahead, back = pipeline_ranges(host)
+    known |= bool(ahead.any())
+    tests = (row_node >= 0, closure, updating, host.role == Role.DATA, back, forward | ahead)
     reason = np.full(len(host), len(tests), np.int64)
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
     for number, test in enumerate(tests):
@@ -80,7 +89,9 @@ def find_phases(
         phase = REASONS[number]
         times[phase] = _union(times[phase], intervals.subtract(whole, taken))
         taken = _union(taken, whole)
-    return Phases(np.array(REASONS)[reason], reason, tuple(times[: Phase.OTHER]), known)
+    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
+    any_name = bool(named.any() or (module_calls.module >= 0).any())
+    return Phases(np.array(REASONS)[reason], reason, tuple(times[: Phase.OTHER]), known, any_name)
 
 
 def _forward(
@@ -90,7 +101,7 @@ def _forward(
     forward = (module_calls.module >= 0) & (module_calls.role != Role.LABEL)
     forward |= _operators_up_from(host, forward_ops)
     if forward.any() or (host.sequence >= 0).any():
-        return forward, bool(forward.any())
+        return forward, bool((forward & (row_node < 0)).any())
     forward, unknown = forward_by_name(host, row_node)
     return forward, bool(forward.any()) and not unknown
 

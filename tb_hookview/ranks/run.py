@@ -140,7 +140,12 @@ def _summaries(
     with executor_of(executor, files) as chosen:
         futures = {chosen.submit(map_file, file): file for file in files}
         for future in as_completed(futures):
-            got = _result(future, len(results), len(files))
+            done = f"{len(results)} of {len(files)} traces"
+            got = _result(future, done)
+            if isinstance(got, Exception):
+                got = _result(chosen.submit(map_file, futures[future]), done)
+            if isinstance(got, Exception):
+                got = f"{type(got).__name__}: {got}"
             read = got if isinstance(got, str) else _Read(got[0], spool.put(got[1]))
             results[futures.pop(future)] = read
             say("ranks", len(results) / len(files))
@@ -150,9 +155,9 @@ def _summaries(
 
 
 def _result(
-    future: Future[tuple[RankSummary, bytes] | str], done: int, of: int
-) -> tuple[RankSummary, bytes] | str:
-    """A summary and packed times, or why there is none.
+    future: Future[tuple[RankSummary, bytes] | str], done: str
+) -> tuple[RankSummary, bytes] | str | Exception:
+    """A summary and packed times, why there is none, or an executor's own failure.
 
     Raises:
         UsageError: the executor is gone.
@@ -161,9 +166,9 @@ def _result(
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
         reason = str(error) or type(error).__name__
-        raise UsageError(f"the executor is gone after {done} of {of} traces: {reason}") from error
-    except Exception as error:  # noqa: BLE001  # an executor's own, whichever it is
-        return f"{type(error).__name__}: {error}"
+        raise UsageError(f"the executor is gone after {done}: {reason}") from error
+    except Exception as error:  # noqa: BLE001  # such as Dask's, when a result's worker dies
+        return error
 
 
 def _finding(files: Mapping[str, TraceFile], rank: RankSummary, module: str | None) -> str | None:

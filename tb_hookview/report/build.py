@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
@@ -21,6 +24,7 @@ from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
+from tb_hookview.isolation import Failures
 from tb_hookview.report.per_step import per_step
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
@@ -42,10 +46,12 @@ from tb_hookview.report.tables.recording import recording
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
-from tb_hookview.report.tables.warnings import warning_rows
+from tb_hookview.report.tables.warnings import failure_rows, warning_rows
 from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
 from tb_hookview.tables.events.keys import first_events
+
+Rows = TypeVar("Rows")
 
 
 def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
@@ -68,38 +74,51 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
 
 
 def _data(selection: Selection, rows: list[schema.Step], diagnosis: Diagnosis) -> ReportData:
-    """All rows over a selection."""
-    analysis = selection.analysis
-    kernels, omitted = kernel_rows(selection)
-    breakdown = find_breakdown(analysis)
+    """All rows over a selection. A table that fails on this trace is empty."""
+    failures = Failures(diagnosis.failures.found)
+
+    def table(name: str, make: Callable[[Selection], list[Rows]]) -> list[Rows]:
+        return failures.attempt(f"table {name}", partial(make, selection), [])
+
     totals = _totals(selection)
-    return ReportData(
+    no_kernels: tuple[list[schema.Kernel], schema.KernelsOmitted | None] = ([], None)
+    breakdown = cache(partial(find_breakdown, selection.analysis))
+    kernels, omitted = failures.attempt("table kernels", lambda: kernel_rows(selection), no_kernels)
+    data = ReportData(
         schema=schema.SCHEMA_VERSION,
-        trace=_trace_info(analysis),
+        trace=_trace_info(selection.analysis),
         totals=totals,
         steps=rows,
-        modules=module_rows(selection),
-        nodes=_nodes(selection),
-        syncs=sync_rows(selection, diagnosis.causes),
-        allocations=allocation_rows(selection),
+        modules=table("modules", module_rows),
+        nodes=table("nodes", _nodes),
+        syncs=table("syncs", partial(sync_rows, causes=diagnosis.causes)),
+        allocations=table("allocations", allocation_rows),
         coverage=_coverage(selection),
         findings=diagnosis.findings,
         per_step=_means(selection, rows, totals),
-        recorder=recorder_share(selection),
+        recorder=failures.attempt("recorder", partial(recorder_share, selection), None),
         kernels=kernels,
         kernels_omitted=omitted,
-        operators=operator_rows(selection),
-        breakdown=breakdown_rows(selection, breakdown),
-        devices=device_rows(selection, breakdown),
-        streams=stream_rows(selection),
-        threads=thread_rows(selection),
-        memory_peaks=memory_peak_rows(selection),
-        memory_modules=memory_module_rows(selection),
-        memory_operators=memory_operator_rows(selection),
-        out_of_memory=out_of_memory_rows(selection),
-        compiled=compiled_summary(selection),
-        compiled_regions=compiled_region_rows(selection),
+        operators=table("operators", operator_rows),
+        breakdown=table("breakdown", lambda chosen: breakdown_rows(chosen, breakdown())),
+        devices=table("devices", lambda chosen: device_rows(chosen, breakdown())),
+        streams=table("streams", stream_rows),
+        threads=table("threads", thread_rows),
+        memory_peaks=table("memory_peaks", memory_peak_rows),
+        memory_modules=table("memory_modules", memory_module_rows),
+        memory_operators=table("memory_operators", memory_operator_rows),
+        out_of_memory=table("out_of_memory", out_of_memory_rows),
+        compiled=failures.attempt("compiled", partial(compiled_summary, selection), None),
+        compiled_regions=table("compiled_regions", compiled_region_rows),
     )
+    return _with_warnings(data, selection.analysis, failures)
+
+
+def _with_warnings(data: ReportData, analysis: Analysis, failures: Failures) -> ReportData:
+    """The report with what speaks against the trace, and what of the report failed."""
+    none: list[schema.TraceWarning] = []
+    found = failures.attempt("data-quality warnings", lambda: warning_rows(analysis), none)
+    return replace(data, trace=replace(data.trace, warnings=[*failure_rows(failures), *found]))
 
 
 def _means(selection: Selection, rows: list[schema.Step], totals: schema.Totals) -> schema.PerStep:
@@ -124,7 +143,7 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
         world_size=trace.world_size,
         torch_version=manifest.torch if manifest else None,
         recorder=manifest.content if manifest else None,
-        warnings=warning_rows(analysis),
+        warnings=[],
         recording=recording(manifest),
     )
 
@@ -220,17 +239,19 @@ def step_rows(selection: Selection) -> list[schema.Step]:
     steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
     any_event, launches = times.device_busy is not None, times.queue_full is not None
     counted = frozenset(selection.counted)
-    forward = times.phase[Phase.FORWARD] if analysis.phases.forward_known else None
+    phase = [time if analysis.phases.known else None for time in times.phase]
+    if not analysis.phases.forward_known:
+        phase[Phase.FORWARD] = None
     return [
         schema.Step(
             id=i,
             name=steps.name[i],
             start_us=to_us(steps.window[i, 0]),
             duration_us=to_us(times.duration[i]),
-            forward_us=_known(forward, i),
-            backward_us=to_us(times.phase[Phase.BACKWARD][i]),
-            optimizer_us=to_us(times.phase[Phase.OPTIMIZER][i]),
-            data_us=to_us(times.phase[Phase.DATA][i]),
+            forward_us=_known(phase[Phase.FORWARD], i),
+            backward_us=_known(phase[Phase.BACKWARD], i),
+            optimizer_us=_known(phase[Phase.OPTIMIZER], i),
+            data_us=_known(phase[Phase.DATA], i),
             other_us=to_us(times.phase[Phase.OTHER][i]),
             device_busy_us=_known(times.device_busy, i),
             device_idle_us=_known(times.device_idle, i),
@@ -293,12 +314,12 @@ def _nodes(selection: Selection) -> list[schema.Node]:
 def _coverage(selection: Selection) -> schema.Coverage:
     analysis = selection.analysis
     nodes, modules = analysis.node_parts.of(selection.nodes), analysis.modules
-    node = analysis.device_attribution.node
-    events = analysis.device_parts.of(selection.device_events & (node >= 0))
+    events = analysis.device_parts.of(selection.device_events & analysis.in_backward)
     by_host = _sums(nodes.evidence, nodes.time, EVIDENCE)
     on_device = bool(events.time.sum())
-    parts, of = (events, node[events.index]) if on_device else (nodes, nodes.index)
-    reason = np.where(parts.module < 0, analysis.attribution.node_reason[of], -1)
+    reasons = analysis.device_attribution.reason if on_device else analysis.attribution.node_reason
+    parts = events if on_device else nodes
+    reason = np.where(parts.module < 0, reasons[parts.index], -1)
     without_module = events.module < 0
     collective = analysis.kinds.kind[events.index] == COMMUNICATION
     known = analysis.launches_known

@@ -9,6 +9,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.errors import NotFoundError
+from tb_hookview.isolation import Failures
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import Found, findings
@@ -25,13 +26,20 @@ class Diagnosis(NamedTuple):
     causes: list[str]
     """Id of the rule that explains each sync of the trace; `profiler` for the profiler's own."""
     findings: list[schema.Finding]
+    failures: Failures
+    """Rules and replays that failed on this trace."""
 
 
 def diagnose(selection: Selection, step_rows: list[schema.Step]) -> Diagnosis:
     """Ask every rule about the selected steps of a trace."""
     context = Context(selection, step_rows, RULES)
-    causes = [RULES[rule].id if rule >= 0 else PROFILER for rule in context.explained.tolist()]
-    return Diagnosis(causes, with_gains(context, findings(context)))
+    return Diagnosis(causes_of(context), with_gains(context, findings(context)), context.failures)
+
+
+def causes_of(context: Context) -> list[str]:
+    """Id of the rule that explains each sync of a trace, `profiler` for the profiler's own."""
+    rules = context.rules
+    return [rules[rule].id if rule >= 0 else PROFILER for rule in context.explained.tolist()]
 
 
 def find_all(selection: Selection, step_rows: list[schema.Step]) -> list[Found]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,9 +28,28 @@ def with_gains(context: Context, found: Sequence[Found]) -> list[schema.Finding]
 def _with_gains(context: Context, found: Sequence[Found]) -> list[schema.Finding]:
     from tb_hookview.simulation.simulator import Simulator
 
-    simulator = Simulator(context.selection)
-    refused = simulator.refused
-    return [_replayed(each, simulator, context, refused) for each in found]
+    def replays() -> tuple[Simulator, str | None]:
+        simulator = Simulator(context.selection)
+        return simulator, simulator.refused
+
+    made = context.failures.attempt("the replay", replays, None)
+    if made is None:
+        return [_not_replayed(each.finding) for each in found]
+    return [
+        context.failures.attempt(
+            f"the saving of {each.finding.rule}",
+            partial(_replayed, each, made[0], context, made[1]),
+            _not_replayed(each.finding),
+        )
+        for each in found
+    ]
+
+
+def _not_replayed(finding: schema.Finding) -> schema.Finding:
+    """The finding where its replay fails."""
+    if finding.gain_unknown is not None:
+        return finding
+    return msgspec.structs.replace(finding, gain_unknown="the replay failed on this trace")
 
 
 def weight(finding: schema.Finding) -> float:

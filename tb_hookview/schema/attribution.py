@@ -150,7 +150,8 @@ class Coverage(Struct, frozen=True):
     unattributed_by_reason: dict[str, Us]
     """The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient
     mark), a node whose forward operator is not in the trace, a forward operator that ran outside
-    every module, a trace that names no modules at all."""
+    every module, a trace that names no modules at all, a launch in a range by which a pipeline
+    marks its backward, outside of autograd nodes."""
     by_origin: dict[str, Us] = {}
     """Attributed backward time, in `measure`, by what names the module: `recorder` (marks or the
     manifest), `lightning`, `python_stack` (the stack's own label, `Linear_3`), `annotation` (no

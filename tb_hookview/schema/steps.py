@@ -47,9 +47,9 @@ class Idle(Struct, frozen=True):
     """The next work had been launched by then, or before the trace began: the device idled although
     work was queued, or for something the trace does not show."""
     unknown: Us
-    """Before the launch of a device's first work, where `launch` does not hold, and between that
-    launch and a late start of this work, as it is not in the trace what the device did before;
-    after its last work; before work whose launch is not in the trace."""
+    """Before the launch of a device's first work, where `launch` does not hold; between the launch
+    and a late start of the first work of a device or a stream, as it is not in the trace what
+    was queued before; after its last work; before work whose launch is not in the trace."""
 
 
 class Step(Struct, frozen=True):
@@ -65,15 +65,19 @@ class Step(Struct, frozen=True):
     """Time in no other phase but `other` and inside a module's call (annotations do not count), or
     inside an operator that made an autograd node or holds one that did. Without sequence numbers
     (torch 1.7): from the first operator with the name of a node to the backward pass, on its
-    thread; a name counts where as many operators as nodes of the pass have it. Null where the trace
-    shows no forward at all, or by names not all of it: that time is in `other_us`."""
-    backward_us: Us
-    """Time in which any thread evaluated an autograd node."""
-    optimizer_us: Us
+    thread; a name counts where as many operators as nodes of the pass have it. So is time inside a
+    range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`),
+    where it marks the backward as well. Null where the trace shows no forward at all, or by names
+    not all of it: that time is in `other_us`."""
+    backward_us: Us | None
+    """Time in which any thread evaluated an autograd node, or was in a range by which a pipeline
+    marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the
+    trace has no operators, annotations or modules that would show a phase."""
+    optimizer_us: Us | None
     """Time in no backward in which parameters were updated: gradient scaling and clipping (our
     recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply
     the loss by the scale is part of the forward, whose graph it adds to."""
-    data_us: Us
+    data_us: Us | None
     """Time in neither of these inside `DataLoader` annotations."""
     other_us: Us
     """The rest of the step."""

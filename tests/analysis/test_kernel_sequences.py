@@ -144,7 +144,14 @@ def trace(kernels: list[tuple[str, int]]) -> list[dict[str, Any]]:
     return events
 
 
-@pytest.mark.parametrize("name", ["hta_v100_training", "tracelens_mi300_sd35_with_stacks"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hta_sampled_rank-0",
+        pytest.param("hta_v100_training", marks=pytest.mark.slow),
+        pytest.param("tracelens_mi300_sd35_with_stacks", marks=pytest.mark.slow),
+    ],
+)
 def test_sequences_of_recorded_traces(name: str) -> None:
     analysis = load(shared_trace(name))
     found = found_sequences(analysis)

@@ -50,11 +50,17 @@ class Pair(NamedTuple):
     scope="module",
     params=[
         "made",
-        "tracelens_b200_eager",
-        "tracelens_mi300_resnet_checkpointing_ddp",
-        "tracelens_h100_qwen",
-        "hta_a100_nccl_training",
-        "hta_mtia_inference",
+        "deepseek_h800_dualpipe_training",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in (
+                "tracelens_b200_eager",
+                "tracelens_mi300_resnet_checkpointing_ddp",
+                "tracelens_h100_qwen",
+                "hta_a100_nccl_training",
+                "hta_mtia_inference",
+            )
+        ),
     ],
 )
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:

@@ -8,34 +8,23 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from shared_traces import not_a_trace, shared_trace
+from support.command import call
 
 from tb_hookview.cache import Cache, program
 from tb_hookview.cli import filling
 from tb_hookview.loading import analyze, load
 from tb_hookview.trace import LocalFile, reader
 
-Hookview = Callable[..., "subprocess.CompletedProcess[str]"]
-
 
 @pytest.fixture
-def hookview(folder: Path, tmp_path: Path) -> Hookview:
-    """The command as a user runs it, with a cache of this test's own."""
-
-    def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "tb_hookview.cli", *map(str, arguments)],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    return run
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traces are read by a thread of this process, for tests that are about no other process."""
+    monkeypatch.setattr(filling, "Workers", lambda *_, **__: ThreadPoolExecutor(1))
 
 
 @pytest.fixture
@@ -47,18 +36,18 @@ def runs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_cache_is_told_of_and_cleared(hookview: Hookview, cache: Cache, runs: Path) -> None:
-    assert hookview("cache").stdout.splitlines() == [
+def test_the_cache_is_told_of_and_cleared(cache: Cache, runs: Path) -> None:
+    assert call("cache").stdout.splitlines() == [
         f"folder   {cache.folder}",
         "entries  0",
         "size     0 bytes",
         "limit    4.0 GiB",
     ]
     cache.put("kind", [bytes(1536 - 64)], "a")
-    told = hookview("cache", HOOKVIEW_CACHE_LIMIT="500M").stdout.splitlines()[1:]
+    told = call("cache", HOOKVIEW_CACHE_LIMIT="500M").stdout.splitlines()[1:]
     assert told == ["entries  1", "size     1.5 KiB", "limit    500 MiB"]
-    assert hookview("cache", "clear").stdout == "removed 1 entry, 1.5 KiB\n"
-    assert hookview("cache", "clear").stdout == "removed 0 entries, 0 bytes\n"
+    assert call("cache", "clear").stdout == "removed 1 entry, 1.5 KiB\n"
+    assert call("cache", "clear").stdout == "removed 0 entries, 0 bytes\n"
 
 
 @pytest.mark.parametrize(
@@ -67,20 +56,21 @@ def test_the_cache_is_told_of_and_cleared(hookview: Hookview, cache: Cache, runs
 )
 @pytest.mark.parametrize("command", [[], ["clear"], ["fill", "."]])
 def test_no_cache_is_one_line(
-    hookview: Hookview, environment: dict[str, str], words: str, command: list[str]
+    folder: Path, environment: dict[str, str], words: str, command: list[str]
 ) -> None:
-    done = hookview("cache", *command, **environment)
+    done = call("cache", *command, **environment)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert words in line
 
 
+@pytest.mark.usefixtures("read_here")
 def test_all_traces_are_read_and_the_bad_ones_told_of(
-    hookview: Hookview, cache: Cache, runs: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Cache, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(not_a_trace("hta_execution_trace"), runs / "no_trace.json.gz")
     (runs / "cut.json.gz").write_bytes((runs / "hta_cpu_only.json.gz").read_bytes()[:900])
-    done = hookview("cache", "fill", runs, runs / "none", runs / "hta_cpu_only.json.gz")
+    done = call("cache", "fill", runs, runs / "none", runs / "hta_cpu_only.json.gz")
     assert done.returncode == 2
     assert "5 traces, 3 read and cached" in done.stdout
     named = sorted(Path(line.split(":")[1].strip()).name for line in done.stderr.splitlines())
@@ -95,38 +85,36 @@ def test_all_traces_are_read_and_the_bad_ones_told_of(
     load(runs / "tracelens_h100_bert_small.json.gz")
 
 
-@pytest.mark.slow
-def test_what_is_kept_is_not_read_again(hookview: Hookview, cache: Cache, runs: Path) -> None:
-    assert "3 traces, 3 read" in hookview("cache", "fill", runs).stdout
-    again = hookview("cache", "fill", runs)
+@pytest.mark.usefixtures("read_here")
+def test_what_is_kept_is_not_read_again(cache: Cache, runs: Path) -> None:
+    assert "3 traces, 3 read" in call("cache", "fill", runs).stdout
+    again = call("cache", "fill", runs)
     assert "3 traces, 0 read" in again.stdout
     assert (again.returncode, again.stderr) == (0, "")
     for path in cache.folder.glob("*.columns"):
         path.unlink()
-    assert "3 traces, 1 read" in hookview("cache", "fill", runs).stdout
+    assert "3 traces, 1 read" in call("cache", "fill", runs).stdout
 
 
-def test_a_trace_that_is_too_large_for_the_cache_is_told_of(
-    hookview: Hookview, cache: Cache, runs: Path
-) -> None:
-    done = hookview("cache", "fill", runs, HOOKVIEW_CACHE_LIMIT="50k")
+@pytest.mark.usefixtures("read_here")
+def test_a_trace_that_is_too_large_for_the_cache_is_told_of(cache: Cache, runs: Path) -> None:
+    done = call("cache", "fill", runs, HOOKVIEW_CACHE_LIMIT="50k")
     assert done.returncode == 2
     assert re.fullmatch(r"hookview: .*tracelens_h100.*cannot be cached; .*\n", done.stderr)
 
 
-def test_a_cache_that_cannot_be_written_is_told_of(
-    hookview: Hookview, folder: Path, runs: Path
-) -> None:
+@pytest.mark.usefixtures("read_here")
+def test_a_cache_that_cannot_be_written_is_told_of(folder: Path, runs: Path) -> None:
     folder.write_text("no folder")
-    done = hookview("cache", "fill", runs)
+    done = call("cache", "fill", runs)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 3
     assert all("cannot be cached (" in line for line in done.stderr.splitlines())
 
 
-def test_names_that_are_no_text(hookview: Hookview, cache: Cache, runs: Path) -> None:
+def test_names_that_are_no_text(cache: Cache, runs: Path) -> None:
     (runs / "hta_cpu_only.json.gz").rename(runs / "a b\udcff.json.gz")
-    done = hookview("cache", "fill", runs)
+    done = call("cache", "fill", runs, "--workers", "1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "3 traces, 3 read" in done.stdout
 

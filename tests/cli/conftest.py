@@ -1,29 +1,20 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from shared_traces import shared_trace
 
-Hookview = Callable[..., "subprocess.CompletedProcess[str]"]
+
+@pytest.fixture(scope="session")
+def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture
-def hookview() -> Hookview:
-    """The command as a user runs it, its output piped."""
-
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "tb_hookview.cli", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    return run
+@pytest.fixture(autouse=True)
+def analyzed_once(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands print reports; that a trace is analyzed anew for each is no subject here."""
+    monkeypatch.setenv("HOOKVIEW_CACHE", str(cached))
 
 
 @pytest.fixture

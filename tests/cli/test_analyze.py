@@ -7,25 +7,22 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grid
+from support.command import call
 from support.host_trace import write_host_trace
 
 import tb_hookview
 
-if TYPE_CHECKING:
-    from conftest import Hookview
 
-
-def test_json_is_the_report_and_nothing_else(hookview: Hookview, training: Path) -> None:
-    done = hookview("analyze", training, "--json")
+def test_json_is_the_report_and_nothing_else(training: Path) -> None:
+    done = call("analyze", training, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == json.loads(tb_hookview.analyze(training).to_json())
 
 
-def test_the_summary_holds_the_numbers_of_the_report(hookview: Hookview, annotated: Path) -> None:
-    done = hookview("analyze", annotated)
+def test_the_summary_holds_the_numbers_of_the_report(annotated: Path) -> None:
+    done = call("analyze", annotated)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     report = tb_hookview.analyze(annotated).data
@@ -53,17 +50,17 @@ def test_the_summary_holds_the_numbers_of_the_report(hookview: Hookview, annotat
     assert all(reason in done.stdout for reason in report.coverage.unattributed_by_reason)
 
 
-def test_what_is_piped_is_plain(hookview: Hookview, annotated: Path) -> None:
-    assert "\x1b" not in hookview("analyze", annotated).stdout
+def test_what_is_piped_is_plain(annotated: Path) -> None:
+    assert "\x1b" not in call("analyze", annotated).stdout
 
 
-def test_long_tables_say_what_they_leave_out(hookview: Hookview, annotated: Path) -> None:
-    done = hookview("analyze", annotated, "--top", "2")
+def test_long_tables_say_what_they_leave_out(annotated: Path) -> None:
+    done = call("analyze", annotated, "--top", "2")
     assert "... and 5 rows more" in done.stdout
     assert "ProfilerStep#1011" not in done.stdout
 
 
-def test_modules_that_loaded_kernels_are_named(hookview: Hookview, tmp_path: Path) -> None:
+def test_modules_that_loaded_kernels_are_named(tmp_path: Path) -> None:
     """The root's part is its own 30 us; its child's are 16."""
     names = {"net": "nn.Module: Net_0", "fc": "nn.Module: Linear_0", "load": "cuModuleLoadData"}
     traced = grid.events(
@@ -75,69 +72,61 @@ def test_modules_that_loaded_kernels_are_named(hookview: Hookview, tmp_path: Pat
         """,
         {**names, "launch": "cudaLaunchKernel"},
     )
-    done = hookview("analyze", grid.write(tmp_path / "t.json", traced))
+    done = call("analyze", grid.write(tmp_path / "t.json", traced))
     line = next(line for line in done.stdout.splitlines() if "loading of kernels" in line)
     assert line.endswith("on their first use: Net_0 30.0 us, Linear_0 16.0 us")
 
 
-def test_steps_narrow_the_summary(hookview: Hookview, annotated: Path) -> None:
-    done = hookview("analyze", annotated, "--step", "ProfilerStep#1010")
+def test_steps_narrow_the_summary(annotated: Path) -> None:
+    done = call("analyze", annotated, "--step", "ProfilerStep#1010")
     assert "ProfilerStep#1010" in done.stdout
     assert "ProfilerStep#1011" not in done.stdout
 
 
-def test_unknown_step_and_worker_are_named(
-    hookview: Hookview, training: Path, tmp_path: Path
-) -> None:
-    done = hookview("analyze", training, "--step", "ProfilerStep#77")
+def test_unknown_step_and_worker_are_named(training: Path, tmp_path: Path) -> None:
+    done = call("analyze", training, "--step", "ProfilerStep#77")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "ProfilerStep#77" in done.stderr
     shutil.copy(training, tmp_path / "host_1.1.pt.trace.json.gz")
-    done = hookview("analyze", tmp_path, "--worker", "host_2")
+    done = call("analyze", tmp_path, "--worker", "host_2")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "host_2" in done.stderr
     assert "host_1" in done.stderr
-    assert hookview("analyze", tmp_path, "--worker", "host_1").returncode == 0
+    assert call("analyze", tmp_path, "--worker", "host_1").returncode == 0
 
 
-def test_names_from_a_trace_reach_the_terminal_as_text(
-    hookview: Hookview, training: Path, tmp_path: Path
-) -> None:
+def test_names_from_a_trace_reach_the_terminal_as_text(training: Path, tmp_path: Path) -> None:
     path = tmp_path / "named.json"
     text = gzip.decompress(training.read_bytes()).decode()
     assert "AMD Radeon Graphics" in text
     hostile = "\\u001b[31m[bold]Radeon[/bold]\\u0007\\n"
     path.write_text(text.replace("AMD Radeon Graphics", hostile))
-    done = hookview("analyze", path)
+    done = call("analyze", path)
     assert done.returncode == 0
     assert r"\x1b[31m[bold]Radeon[/bold]\x07\n" in done.stdout
     assert "\x1b" not in done.stdout
 
 
-def test_a_trace_without_a_device_is_summarized_by_host_time(
-    hookview: Hookview, tmp_path: Path
-) -> None:
+def test_a_trace_without_a_device_is_summarized_by_host_time(tmp_path: Path) -> None:
     path = tmp_path / "host.json"
     write_host_trace(path)
-    done = hookview("analyze", path)
+    done = call("analyze", path)
     assert done.returncode == 0, done.stderr
     assert "no device" in done.stdout
-    assert "host, a step: backward 60.0 us" in done.stdout
+    assert "host, per step: backward 60.0 us" in done.stdout
 
 
-def test_of_a_folder_the_file_taken_is_named_first(
-    hookview: Hookview, training: Path, tmp_path: Path
-) -> None:
+def test_of_a_folder_the_file_taken_is_named_first(training: Path, tmp_path: Path) -> None:
     for number in (1, 2):
         shutil.copy(training, tmp_path / f"host_{number}.1.pt.trace.json.gz")
-    done = hookview("analyze", tmp_path, "--worker", "host_1")
+    done = call("analyze", tmp_path, "--worker", "host_1")
     taken = tmp_path / "host_1.1.pt.trace.json.gz"
     assert done.stdout.startswith(f"Reading {taken}, the newest of 2 traces in {tmp_path}\n")
     assert done.stderr == ""
-    assert json.loads(hookview("analyze", tmp_path, "--json").stdout)["schema"] == 1
+    assert json.loads(call("analyze", tmp_path, "--json").stdout)["schema"] == 1
 
 
-def test_an_address_is_named_as_it_was_given(hookview: Hookview) -> None:
-    done = hookview("analyze", "s3://bucket/run")
+def test_an_address_is_named_as_it_was_given() -> None:
+    done = call("analyze", "s3://bucket/run")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("hookview: s3://bucket/run: ")

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from shared_traces import shared_trace
+from support.command import call
 
 import tb_hookview
 
-if TYPE_CHECKING:
-    from conftest import Hookview
-
 
 @pytest.mark.slow
-def test_limits_hold_up_to_their_value(hookview: Hookview, annotated: Path) -> None:
+def test_limits_hold_up_to_their_value(annotated: Path) -> None:
     syncs = [s for s in tb_hookview.analyze(annotated).data.syncs if s.cause != "profiler"]
     count, blocked = len(syncs), sum(sync.duration_us for sync in syncs)
     for option, value in (("--max-syncs", count), ("--max-sync-us", int(blocked) + 1)):
-        done = hookview("check", annotated, option, str(value))
+        done = call("check", annotated, option, str(value))
         assert (done.returncode, done.stdout.count("ok  ")) == (0, 1)
-        done = hookview("check", annotated, option, str(value - 2))
+        done = call("check", annotated, option, str(value - 2))
         assert (done.returncode, done.stdout.count("FAIL")) == (1, 1)
 
 
-def test_a_failure_says_which_and_where(hookview: Hookview, annotated: Path) -> None:
-    done = hookview("check", annotated, "--max-backward-syncs", "0", "--max-syncs", "3")
+def test_a_failure_says_which_and_where(annotated: Path) -> None:
+    done = call("check", annotated, "--max-backward-syncs", "0", "--max-syncs", "3")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[0] == "ok   syncs in backward: 0, limit 0"
@@ -38,36 +35,34 @@ def test_a_failure_says_which_and_where(hookview: Hookview, annotated: Path) -> 
     assert lines[-1].strip() == "... and 55 more"
 
 
-def test_the_profilers_own_call_is_not_counted(hookview: Hookview, training: Path) -> None:
+def test_the_profilers_own_call_is_not_counted(training: Path) -> None:
     report = tb_hookview.analyze(training).data
     assert [sync.cause for sync in report.syncs].count("profiler") == 1
     others = report.totals.sync_count - 1
-    assert hookview("check", training, "--max-syncs", str(others)).returncode == 0
+    assert call("check", training, "--max-syncs", str(others)).returncode == 0
 
 
-def test_steps_narrow_the_check(hookview: Hookview, annotated: Path) -> None:
-    done = hookview("check", annotated, "--step", "ProfilerStep#1009", "--max-syncs", "10")
+def test_steps_narrow_the_check(annotated: Path) -> None:
+    done = call("check", annotated, "--step", "ProfilerStep#1009", "--max-syncs", "10")
     assert (done.returncode, done.stdout) == (0, "ok   syncs: 10, limit 10\n")
 
 
 @pytest.mark.parametrize(("limit", "code"), [("100", 0), ("50", 0), ("10", 1)])
-def test_the_share_that_is_not_attributed(
-    hookview: Hookview, sampled: Path, limit: str, code: int
-) -> None:
+def test_the_share_that_is_not_attributed(sampled: Path, limit: str, code: int) -> None:
     data = tb_hookview.analyze(sampled).counted.data
     coverage = data.coverage
     share = 100 * (coverage.unattributed_us or 0) / (coverage.backward_device_us or 1)
     assert 10 < share < 50
-    done = hookview("check", sampled, "--max-unattributed-percent", limit)
+    done = call("check", sampled, "--max-unattributed-percent", limit)
     assert done.returncode == code
     assert f"{data.per_step.text}: {share:.6g}%" in done.stdout
 
 
-def test_a_share_of_nothing_cannot_be_checked(hookview: Hookview, tmp_path: Path) -> None:
+def test_a_share_of_nothing_cannot_be_checked(tmp_path: Path) -> None:
     forward = {"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 1, "tid": 1}
     path = tmp_path / "forward.json"
     path.write_text(json.dumps({"traceEvents": [{**forward, "ts": 1, "dur": 2}]}))
-    done = hookview("check", path, "--max-unattributed-percent", "5")
+    done = call("check", path, "--max-unattributed-percent", "5")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no backward pass" in done.stderr
 
@@ -82,27 +77,25 @@ def test_a_share_of_nothing_cannot_be_checked(hookview: Hookview, tmp_path: Path
         ("hta_rank_without_gpu", "--max-sync-us", "no device events"),
     ],
 )
-def test_nothing_to_check_is_not_success(
-    hookview: Hookview, trace: str, limit: str, lacking: str
-) -> None:
-    done = hookview("check", shared_trace(trace), limit, "0")
+def test_nothing_to_check_is_not_success(trace: str, limit: str, lacking: str) -> None:
+    done = call("check", shared_trace(trace), limit, "0")
     assert (done.returncode, done.stdout) == (2, "")
     assert (done.stderr.count("\n"), lacking in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(("limit", "code"), [("1000", 2), ("0", 1)])
 def test_a_limit_that_does_not_hold_goes_before_one_that_cannot_be_checked(
-    hookview: Hookview, limit: str, code: int
+    limit: str, code: int
 ) -> None:
     """Forward only: its syncs can be counted, those of the backward cannot."""
     path = shared_trace("tracelens_h100_bert_small")
-    done = hookview("check", path, "--max-syncs", limit, "--max-backward-syncs", "0")
+    done = call("check", path, "--max-syncs", limit, "--max-backward-syncs", "0")
     assert done.returncode == code
     assert ("FAIL" in done.stdout) == (code == 1)
     assert "no backward pass" in done.stderr
 
 
-def test_the_share_of_a_module(hookview: Hookview, annotated: Path) -> None:
+def test_the_share_of_a_module(annotated: Path) -> None:
     data = tb_hookview.analyze(annotated).counted.data
     whole = data.coverage.backward_device_us or 1.0
     shares = {
@@ -111,34 +104,34 @@ def test_the_share_of_a_module(hookview: Hookview, annotated: Path) -> None:
     path, share = max((item for item in shares.items() if item[1] < 90), key=lambda item: item[1])
     assert share > 1
     for limit, code in ((share + 0.1, 0), (share - 0.1, 1)):
-        done = hookview("check", annotated, "--max-module-percent", f"{path}={limit}")
+        done = call("check", annotated, "--max-module-percent", f"{path}={limit}")
         assert (done.returncode, f"{share:.6g}%" in done.stdout) == (code, True)
 
 
-def test_a_module_that_is_not_there_is_named(hookview: Hookview, annotated: Path) -> None:
-    done = hookview("check", annotated, "--max-module-percent", "nowhere=5")
+def test_a_module_that_is_not_there_is_named(annotated: Path) -> None:
+    done = call("check", annotated, "--max-module-percent", "nowhere=5")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no module 'nowhere'" in done.stderr
-    assert hookview("check", annotated, "--max-module-percent", "nowhere").returncode == 2
+    assert call("check", annotated, "--max-module-percent", "nowhere").returncode == 2
 
 
-def test_idle_time(hookview: Hookview, annotated: Path) -> None:
+def test_idle_time(annotated: Path) -> None:
     data = tb_hookview.analyze(annotated).data
     means = data.per_step
     share = 100 * (means.device_idle_us or 0.0) / (means.duration_us or 0.0)
     assert 1 < share < 99
     for limit, code in ((share + 0.1, 0), (share - 0.1, 1)):
-        done = hookview("check", annotated, "--max-idle-percent", str(limit))
+        done = call("check", annotated, "--max-idle-percent", str(limit))
         assert (
             done.returncode,
             f"device idle, {data.per_step.text}: {share:.6g}%" in done.stdout,
         ) == (code, True)
 
 
-def test_idle_time_of_no_device_cannot_be_checked(hookview: Hookview, tmp_path: Path) -> None:
+def test_idle_time_of_no_device_cannot_be_checked(tmp_path: Path) -> None:
     operator = {"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 1, "tid": 1}
     path = tmp_path / "host.json"
     path.write_text(json.dumps({"traceEvents": [{**operator, "ts": 1, "dur": 2}]}))
-    done = hookview("check", path, "--max-idle-percent", "5")
+    done = call("check", path, "--max-idle-percent", "5")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no device events" in done.stderr

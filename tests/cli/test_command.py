@@ -10,17 +10,14 @@ import sys
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import pytest
 from shared_traces import not_a_trace
+from support.command import call
 
 import tb_hookview
 from tb_hookview.cli import main
-
-if TYPE_CHECKING:
-    from conftest import Hookview
 
 HEAVY = "{'numpy', 'rich', 'flask', 'tensorboard', 'torch', 'msgspec'}"
 
@@ -67,10 +64,10 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize(("make", "says"), BAD_INPUT.values(), ids=BAD_INPUT)
 def test_bad_input_is_one_line_and_exit_2(
-    hookview: Hookview, tmp_path: Path, make: Callable[[Path], Path], says: str
+    tmp_path: Path, make: Callable[[Path], Path], says: str
 ) -> None:
     path = make(tmp_path)
-    done = hookview("analyze", path)
+    done = call("analyze", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("hookview: ")
     assert done.stderr.count("\n") == 1
@@ -82,10 +79,8 @@ def test_bad_input_is_one_line_and_exit_2(
     "arguments",
     [["analyze", "--json"], ["check", "--max-syncs", "0"], ["diff", "other.json"], ["serve"]],
 )
-def test_every_command_refuses_bad_input_alike(
-    hookview: Hookview, tmp_path: Path, arguments: list[str]
-) -> None:
-    done = hookview(*arguments, missing(tmp_path))
+def test_every_command_refuses_bad_input_alike(tmp_path: Path, arguments: list[str]) -> None:
+    done = call(*arguments, missing(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert "no such file" in done.stderr
@@ -104,19 +99,19 @@ def test_every_command_refuses_bad_input_alike(
         ["serve", "nowhere"],
     ],
 )
-def test_a_call_that_makes_no_sense_is_exit_2(hookview: Hookview, arguments: list[str]) -> None:
-    done = hookview(*arguments)
+def test_a_call_that_makes_no_sense_is_exit_2(arguments: list[str]) -> None:
+    done = call(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
 
 
-def test_help_and_version(hookview: Hookview) -> None:
-    done = hookview("--help")
+def test_help_and_version() -> None:
+    done = call("--help")
     assert done.returncode == 0
     for command in ("analyze", "diff", "check", "serve", "demo"):
         assert command in done.stdout
-        assert hookview(command, "--help").returncode == 0
-    assert hookview("--version").stdout.strip() == f"hookview {tb_hookview.__version__}"
+        assert call(command, "--help").returncode == 0
+    assert call("--version").stdout.strip() == f"hookview {tb_hookview.__version__}"
 
 
 def test_every_command_is_listed_and_has_its_module() -> None:

@@ -7,16 +7,14 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from conftest import Hookview
+from support.command import HOOKVIEW, call
+from support.tensorboard_process import without_torch_tb_profiler
 
 pytest.importorskip("torch")
 
@@ -26,7 +24,8 @@ def demo(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """The demo once it serves: the process, what it said until then, and the address."""
     command = ["demo", "--logdir", str(tmp_path / "runs" / "demo"), "--port", "0"]
     process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "tb_hookview.cli", *command],
+        [*HOOKVIEW, *command],
+        env={**without_torch_tb_profiler(tmp_path / "found first"), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -69,12 +68,12 @@ def test_the_demo_ends_at_a_page_of_its_run(
     assert process.wait(60) == 0
 
 
-def test_a_port_in_use_is_told_before_the_training(hookview: Hookview, tmp_path: Path) -> None:
+def test_a_port_in_use_is_told_before_the_training(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = str(other.getsockname()[1])
-        done = hookview("demo", "--logdir", tmp_path / "demo", "--port", port)
+        done = call("demo", "--logdir", tmp_path / "demo", "--port", port)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"hookview: port {port} cannot be used")
     assert done.stderr.count("\n") == 1

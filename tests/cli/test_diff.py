@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from support.command import call
 
 import tb_hookview
 from tb_hookview.comparison.compare import compare
 from tb_hookview.schema import Module, ReportData
-
-if TYPE_CHECKING:
-    from conftest import Hookview
 
 replace = msgspec.structs.replace
 
@@ -75,8 +72,8 @@ def test_without_a_device_on_one_side_host_time_is_compared(report: ReportData) 
     assert comparison.backward_us.base == pytest.approx(report.coverage.backward_host_us / 6)
 
 
-def test_json_is_the_comparison(hookview: Hookview, training: Path, annotated: Path) -> None:
-    done = hookview("diff", training, annotated, "--json")
+def test_json_is_the_comparison(training: Path, annotated: Path) -> None:
+    done = call("diff", training, annotated, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     reports = [tb_hookview.analyze(path).counted.data for path in (training, annotated)]
     expected = json.loads(msgspec.json.encode(compare(*reports)))
@@ -84,11 +81,9 @@ def test_json_is_the_comparison(hookview: Hookview, training: Path, annotated: P
     assert {module["status"] for module in expected["modules"]} == {"appeared"}
 
 
-def test_the_table_names_both_sides_and_the_change(
-    hookview: Hookview, training: Path, annotated: Path
-) -> None:
-    done = hookview("diff", training, annotated)
+def test_the_table_names_both_sides_and_the_change(training: Path, annotated: Path) -> None:
+    done = call("diff", training, annotated)
     assert done.returncode == 0
     assert str(training) in done.stdout.replace("\n", "")
     assert "appeared" in done.stdout
-    assert "No module changed." in hookview("diff", annotated, annotated).stdout
+    assert "No module changed." in call("diff", annotated, annotated).stdout

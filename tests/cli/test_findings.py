@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from support.command import call
 
 import tb_hookview
 from tb_hookview.formats import format_us
 
-if TYPE_CHECKING:
-    from conftest import Hookview
 
-
-def test_a_finding_says_where_what_it_costs_and_what_to_do(
-    hookview: Hookview, training: Path
-) -> None:
+def test_a_finding_says_where_what_it_costs_and_what_to_do(training: Path) -> None:
     findings = tb_hookview.analyze(training).data.findings
     first = findings[0]
     assert first.cost_us_per_step
-    shown = hookview("analyze", training).stdout.partition("Findings (a step")[2]
+    shown = call("analyze", training).stdout.partition("Findings (a step")[2]
     words = " ".join(shown.split())
     for text in (first.title, first.where, first.severity, f"({first.rule})"):
         assert text in words
@@ -26,9 +22,9 @@ def test_a_finding_says_where_what_it_costs_and_what_to_do(
     assert f"idled {format_us(first.cost_us_per_step)} a step" in words
 
 
-def test_what_costs_nothing_is_counted(hookview: Hookview, annotated: Path) -> None:
+def test_what_costs_nothing_is_counted(annotated: Path) -> None:
     findings = tb_hookview.analyze(annotated).data.findings
     latent = [finding for finding in findings if finding.severity == "info"]
     assert latent
-    done = hookview("analyze", annotated)
+    done = call("analyze", annotated)
     assert f"{len(latent)} without a cost in this trace" in done.stdout

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from ranks.traces import Spell, write_run
+from support.command import Done, call
+from support.here import ranks_read_here
 
-from tb_hookview.cli.check import check
-from tb_hookview.cli.diff import diff
-from tb_hookview.cli.ranks import ranks
-from tb_hookview.errors import UsageError
-
+__all__ = ["ranks_read_here"]
+pytestmark = pytest.mark.usefixtures("ranks_read_here")
 EVEN = [Spell(), Spell(), Spell()]
 LATE = [Spell(), Spell(b=9.0), Spell()]
-Run = Callable[..., Result]
-
-
-@pytest.fixture(autouse=True)
-def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOOKVIEW_PROCESSES", "1")
 
 
 @pytest.fixture
@@ -35,13 +26,13 @@ def late(tmp_path: Path) -> str:
     return str(write_run(tmp_path / "late", LATE))
 
 
-def checked(*arguments: str) -> Result:
-    return CliRunner().invoke(check, arguments)
+def checked(*arguments: str) -> Done:
+    return call("check", *arguments)
 
 
 def test_limits_of_a_run_that_hold(even: str) -> None:
     done = checked(even, "--max-stragglers", "0", "--max-rank-wait-percent", "0.1")
-    assert done.exit_code == 0
+    assert done.returncode == 0
     assert done.stdout.splitlines() == [
         "ok   ranks wait for others: 0%, limit 0.1%",
         "ok   ranks late in most steps: 0, limit 0",
@@ -51,7 +42,7 @@ def test_limits_of_a_run_that_hold(even: str) -> None:
 def test_limits_of_a_run_that_do_not_hold_name_rank_and_module(late: str) -> None:
     """Two of three ranks wait for 6 of 12 ms."""
     done = checked(late, "--max-rank-wait-percent", "30", "--max-stragglers", "1")
-    assert done.exit_code == 1
+    assert done.returncode == 1
     fails, holds = done.stdout.splitlines()
     assert fails.startswith("FAIL ranks wait for others: 33.3")
     assert "(late: rank 1, module b)" in fails
@@ -60,26 +51,27 @@ def test_limits_of_a_run_that_do_not_hold_name_rank_and_module(late: str) -> Non
 
 def test_one_rank_is_nothing_to_check(tmp_path: Path) -> None:
     done = checked(str(write_run(tmp_path / "one", [Spell()])), "--max-stragglers", "0")
-    assert done.exit_code == 2
+    assert done.returncode == 2
     assert "1 rank and no collective matched" in done.stderr
 
 
 def test_a_rank_that_cannot_be_read_is_not_passed_over(late: str) -> None:
     (Path(late) / "rank0.1.pt.trace.json.gz").write_bytes(b"\x1f\x8b nothing")
     done = checked(late, "--max-stragglers", "5")
-    assert done.exit_code == 2
+    assert done.returncode == 2
     assert "rank0" in done.stderr
 
 
 def test_limits_of_ranks_are_of_whole_runs(even: str) -> None:
     done = checked(even, "--max-stragglers", "0", "--step", "ProfilerStep#1")
-    assert isinstance(done.exception, UsageError)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("hookview: limits of ranks are of the whole run")
 
 
 def test_two_runs_differ_in_the_late_rank(even: str, late: str) -> None:
-    said = CliRunner().invoke(diff, [even, late, "--ranks"])
+    said = call("diff", even, late, "--ranks")
     assert "rank 1 is late in the other alone" in said.stdout
-    answer = json.loads(CliRunner().invoke(diff, [even, late, "--ranks", "--json"]).stdout)
+    answer = json.loads(call("diff", even, late, "--ranks", "--json").stdout)
     assert answer["late"] == [1]
     assert answer["mean"]["step_us"]["change"] == pytest.approx(6000)
     assert answer["ranks"][0]["rank"] == 1
@@ -92,7 +84,7 @@ def test_two_runs_differ_in_the_late_rank(even: str, late: str) -> None:
 def test_what_is_missing_is_said(late: str) -> None:
     (Path(late) / "rank0.1.pt.trace.json.gz").unlink()
     (Path(late) / "rank2.1.pt.trace.json.gz").write_bytes(b"\x1f\x8b nothing")
-    said = CliRunner().invoke(ranks, [late]).stdout
+    said = call("ranks", late).stdout
     assert "1 of 3 ranks" in said
     assert "no trace of ranks 0" in said
     assert "not read: " in said

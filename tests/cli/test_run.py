@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,13 +11,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.command import Done, call
 
 import tb_hookview
 
 pytest.importorskip("torch")
 
 ROOT = Path(__file__).resolve().parents[2]
-Done = subprocess.CompletedProcess
+FORKED_SCRIPTS = ROOT / "tests" / "support" / "forked_scripts.py"
 RECORDED = ["-m", "tb_hookview.cli", "run"]
 
 
@@ -30,27 +32,35 @@ class Folder:
         (self.path / name).parent.mkdir(exist_ok=True)
         (self.path / name).write_text(text)
 
-    def python(self, *arguments: str, **environment: str) -> Done[str]:
-        return subprocess.run(
+    def python(self, *arguments: str | Path, given: str = "", **environment: str) -> Done:
+        done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.path,
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            input=given,
             capture_output=True,
             text=True,
             timeout=120,
         )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def forked(self, *cases: list[str]) -> list[Done]:
+        """Run Python with each of some arguments; torch is imported once, before all of them."""
+        done = self.python(FORKED_SCRIPTS, given=json.dumps(cases))
+        assert done.returncode == 0, done.stderr
+        return [Done(*case) for case in json.loads(done.stdout)]
 
     def traces(self, name: str) -> list[Path]:
         return sorted((self.path / "runs" / name).glob("*.pt.trace.json.gz"))
 
 
-def said(done: Done[str]) -> list[str]:
+def said(done: Done) -> list[str]:
     """The lines of ours, without the figures that differ from run to run."""
     lines = [line for line in done.stderr.splitlines() if line.startswith("hookview: ")]
     return [re.sub(r"[^/ ]+\.pt\.trace", "*.pt.trace", line[10:]) for line in lines]
 
 
-def others(done: Done[str]) -> list[str]:
+def others(done: Done) -> list[str]:
     """What the script itself leaves on standard error."""
     ours = ("hookview: ", "USDT:")  # the second is torch's own, wherever it profiles
     return [line for line in done.stderr.splitlines() if not line.startswith(ours)]
@@ -82,12 +92,13 @@ class Net(nn.Module):
 
 
 def train_alone(queue):
-    # In a process of its own that is started by fork or spawn.
-    net = Net()
-    optimizer = torch.optim.AdamW(net.parameters())
-    for _ in range(8):
-        net(torch.ones(1, 8)).sum().backward()
-        optimizer.step()
+    # In a process of its own, started by fork, with all of ours, or by spawn, with nothing of it.
+    if __name__ == "__main__":
+        net = Net()
+        optimizer = torch.optim.AdamW(net.parameters())
+        for _ in range(8):
+            net(torch.ones(1, 8)).sum().backward()
+            optimizer.step()
     queue.put(__name__)
 
 
@@ -125,7 +136,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def trained(folder: Folder) -> tuple[Done[str], Done[str]]:
+def trained(folder: Folder) -> tuple[Done, Done]:
     """One training, plain and recorded."""
     folder.write("train.py", TRAIN)
     arguments = ["train.py", "--lr", "-m", "--", "x"]
@@ -133,7 +144,7 @@ def trained(folder: Folder) -> tuple[Done[str], Done[str]]:
 
 
 @pytest.mark.slow
-def test_the_training_is_the_same_bit_for_bit(trained: tuple[Done[str], Done[str]]) -> None:
+def test_the_training_is_the_same_bit_for_bit(trained: tuple[Done, Done]) -> None:
     plain, recorded = trained
     assert plain.stdout.splitlines()[0] == "False"
     assert len(plain.stdout.splitlines()[-2]) == 64
@@ -143,7 +154,7 @@ def test_the_training_is_the_same_bit_for_bit(trained: tuple[Done[str], Done[str
 
 @pytest.mark.slow
 def test_the_model_and_the_loss_are_in_the_trace(
-    trained: tuple[Done[str], Done[str]], folder: Folder
+    trained: tuple[Done, Done], folder: Folder
 ) -> None:
     (trace,) = folder.traces("train")
     report = tb_hookview.analyze(trace).data
@@ -156,7 +167,7 @@ def test_the_model_and_the_loss_are_in_the_trace(
 
 
 @pytest.mark.slow
-def test_it_says_what_it_does(trained: tuple[Done[str], Done[str]]) -> None:
+def test_it_says_what_it_does(trained: tuple[Done, Done]) -> None:
     assert said(trained[1]) == [
         "wrapped Net (195 parameters)",
         "recording steps 4 to 5 of AdamW",
@@ -178,21 +189,27 @@ raise EOFError("in the middle of a step")
 """
 
 
-@pytest.mark.slow
-def test_what_a_failing_module_recorded_is_written(folder: Folder) -> None:
+@pytest.fixture(scope="module")
+def failed(folder: Folder) -> Done:
     folder.write("package/__init__.py", "")
     folder.write("package/__main__.py", FAILS)
-    plain = folder.python("-m", "package", "--wait", "3")
-    done = folder.python(
-        *RECORDED, "--logdir", "runs/fails", "--depth", "0", "-m", "package", "--wait", "3"
-    )
-    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
-    assert done.returncode == 1
-    frames = [line for line in plain.stderr.splitlines() if "runpy" not in line]
-    assert [line.strip() for line in others(done)] == [line.strip() for line in frames]
+    options = ["--logdir", "runs/fails", "--depth", "0"]
+    return folder.python(*RECORDED, *options, "-m", "package", "--wait", "3")
+
+
+def test_what_a_failing_module_recorded_is_written(folder: Folder, failed: Done) -> None:
+    assert failed.returncode == 1
     (trace,) = folder.traces("fails")
     assert tb_hookview.analyze(trace).data.steps[-1].name == "ProfilerStep#4"
-    assert said(done)[1] == "recording steps 4 to 6 of SGD"
+    assert said(failed)[1] == "recording steps 4 to 6 of SGD"
+
+
+@pytest.mark.slow
+def test_a_failing_module_says_what_it_says_without_us(folder: Folder, failed: Done) -> None:
+    plain = folder.python("-m", "package", "--wait", "3")
+    assert (failed.returncode, failed.stdout) == (plain.returncode, plain.stdout)
+    frames = [line for line in plain.stderr.splitlines() if "runpy" not in line]
+    assert [line.strip() for line in others(failed)] == [line.strip() for line in frames]
 
 
 OWN_PROFILER = """
@@ -213,9 +230,10 @@ print(sum(event.key.startswith("Optimizer.step") for event in profiler.key_avera
 
 
 @pytest.mark.slow
-def test_a_script_that_profiles_itself_is_given_way(folder: Folder) -> None:
-    folder.write("own.py", OWN_PROFILER)
-    done = folder.python(*RECORDED, "own.py")
+def test_a_script_that_profiles_itself_is_given_way(
+    folder: Folder, forked: dict[str, Done]
+) -> None:
+    done = forked["own.py"]
     assert (done.returncode, done.stdout, others(done)) == (0, "1\n", [])
     assert said(done)[-3].startswith("wrote ")
     assert said(done)[-2].startswith("the script uses torch's profiler itself")
@@ -243,10 +261,19 @@ print(frames)
 """
 
 
+@pytest.fixture(scope="module")
+def forked(folder: Folder) -> dict[str, Done]:
+    """What scripts left that were recorded, by name; and one that was not."""
+    scripts = {"own.py": OWN_PROFILER, "compiled.py": COMPILED, "stepless.py": STEPLESS}
+    for name, text in scripts.items():
+        folder.write(name, text)
+    cases = {"plain": ["compiled.py"], **{name: [*RECORDED, name] for name in scripts}}
+    return dict(zip(cases, folder.forked(*cases.values()), strict=True))
+
+
 @pytest.mark.slow
-def test_what_is_compiled_is_not_compiled_again(folder: Folder) -> None:
-    folder.write("compiled.py", COMPILED)
-    plain, done = folder.python("compiled.py"), folder.python(*RECORDED, "compiled.py")
+def test_what_is_compiled_is_not_compiled_again(folder: Folder, forked: dict[str, Done]) -> None:
+    plain, done = forked["plain"], forked["compiled.py"]
     assert (done.returncode, done.stdout) == (0, plain.stdout)
     assert len(others(done)) == len(plain.stderr.splitlines())  # some say when they were said
     (trace,) = folder.traces("compiled")
@@ -258,22 +285,29 @@ def test_what_is_compiled_is_not_compiled_again(folder: Folder) -> None:
     ]
 
 
-NOT_TRAINED = {
-    "no torch": ("print('hello')", 0, "the script did not import torch"),
-    "no step": ("import sys, torch\nsys.exit('bye')", 1, "took a step in the main thread"),
-}
+STEPLESS = "import sys, torch\nsys.exit('bye')"
 
 
-@pytest.mark.parametrize(("text", "code", "says"), NOT_TRAINED.values(), ids=NOT_TRAINED)
-def test_a_script_that_does_not_train_is_told_in_one_line(
-    folder: Folder, text: str, code: int, says: str
+@pytest.mark.slow
+def test_a_script_without_a_step_is_told_in_one_line(
+    folder: Folder, forked: dict[str, Done]
 ) -> None:
-    folder.write("idle.py", text)
+    check_nothing(folder, "stepless", forked["stepless.py"], "took a step in the main thread")
+    assert forked["stepless.py"].returncode == 1
+
+
+def test_a_script_without_torch_is_told_in_one_line(folder: Folder) -> None:
+    folder.write("idle.py", "print('hello')")
     done = folder.python(*RECORDED, "idle.py")
-    assert done.returncode == code
-    assert said(done)[-1].startswith("nothing was recorded: ")
-    assert says in said(done)[-1]
-    assert folder.traces("idle") == []
+    check_nothing(folder, "idle", done, "the script did not import torch")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+
+
+def check_nothing(folder: Folder, name: str, done: Done, why: str) -> None:
+    (*_, last) = said(done)
+    assert last.startswith("nothing was recorded: ")
+    assert why in last
+    assert folder.traces(name) == []
 
 
 @pytest.mark.parametrize(
@@ -305,21 +339,42 @@ def test_an_interrupt_is_130(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["missing.py"], "missing.py: No such file"),
-        (["."], "Is a directory"),
-        (["-m", "missing.module"], "missing.module: no such module"),
         (["--ranks", "0,x", "missing.py"], "whole numbers"),
         (["--wait", "0", "missing.py"], "--wait"),
         ([], "SCRIPT"),
     ],
 )
-def test_a_call_that_cannot_be_meant_is_exit_2(
-    folder: Folder, arguments: list[str], says: str
-) -> None:
-    done = folder.python(*RECORDED, *arguments)
+def test_a_call_that_cannot_be_meant_is_exit_2(arguments: list[str], says: str) -> None:
+    done = call("run", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
+
+
+NOT_THERE = {
+    "missing.py": "missing.py: No such file",
+    ".": "Is a directory",
+    "-m missing.module": "missing.module: no such module",
+}
+EACH = """
+import os, sys
+from tb_hookview.cli import main
+
+codes = []
+for call in sys.argv[1:]:
+    child = os.fork()
+    if child == 0:
+        main(["run", *call.split()])
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(codes)
+"""
+
+
+def test_what_is_not_there_is_one_line_and_exit_2(folder: Folder) -> None:
+    done = folder.python("-c", EACH, *NOT_THERE)
+    assert done.stdout == "[2, 2, 2]\n"
+    for line, says in zip(done.stderr.splitlines(), NOT_THERE.values(), strict=True):
+        assert line.startswith("hookview: ")
+        assert says in line
 
 
 def test_without_torch_it_is_one_line(folder: Folder) -> None:

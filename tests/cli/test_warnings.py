@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grid
 import pytest
+from support.command import call
 from support.faults import NAMES
 
 import tb_hookview
-
-if TYPE_CHECKING:
-    from conftest import Hookview
 
 LATE = "device events that begin before the call that launched them, by up to 6.00 us"
 PICTURES = {
@@ -30,23 +27,21 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("message", PICTURES)
-def test_a_severe_one_is_before_all_tables(
-    hookview: Hookview, tmp_path: Path, message: str
-) -> None:
+def test_a_severe_one_is_before_all_tables(tmp_path: Path, message: str) -> None:
     path = grid.write(tmp_path / "t.json", grid.events(PICTURES[message], NAMES))
-    shown = hookview("analyze", path).stdout.replace("\n", " ")
+    shown = call("analyze", path).stdout.replace("\n", " ")
     assert shown.index(f"warning: {message}") < shown.index("Steps")
     html = tb_hookview.analyze(path)._repr_html_()
     assert html.index(message) < html.index("<table")
 
 
 def test_one_of_little_weight_is_at_the_end_and_a_sound_trace_begins_with_none(
-    hookview: Hookview, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     sound = grid.events(PICTURES[LATE].replace("[k corr=1  ]", "           [k corr=1  ]"), NAMES)
     path = grid.write(tmp_path / "t.json", sound)
-    shown = hookview("analyze", path).stdout
+    shown = call("analyze", path).stdout
     assert "warning" not in shown[: shown.index("Steps")]
     odd = {"ph": "X", "cat": "cat of mine", "name": "x", "pid": 1, "tid": 1, "ts": 1004, "dur": 1}
-    shown = hookview("analyze", grid.write(path, [*sound, odd])).stdout
+    shown = call("analyze", grid.write(path, [*sound, odd])).stdout
     assert shown.index("warning: events of an unknown category") > shown.index("Steps")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grid
 import pytest
 from simulation import drawn
-
-if TYPE_CHECKING:
-    from conftest import Hookview
+from support.command import call
 
 TRACE = """
     main notes [ProfilerStep#1                                                  ]
@@ -27,8 +24,8 @@ def trace(tmp_path: Path) -> str:
     return str(grid.write(tmp_path / "t.json", drawn.events(TRACE)))
 
 
-def test_the_answer_as_json(hookview: Hookview, trace: str) -> None:
-    answer = json.loads(hookview("whatif", trace, "--scale", "data=0", "--json").stdout)
+def test_the_answer_as_json(trace: str) -> None:
+    answer = json.loads(call("whatif", trace, "--scale", "data=0", "--json").stdout)
     assert answer["refused"] is None
     assert (answer["step_us"], answer["replayed_us"], answer["predicted_us"]) == (6600, 6600, 4500)
     assert (answer["low_us"], answer["high_us"], answer["unexplained_us"]) == (4500, 4500, 0)
@@ -37,9 +34,9 @@ def test_the_answer_as_json(hookview: Hookview, trace: str) -> None:
     assert answer["launches_known"] == 1
 
 
-def test_a_finding_is_taken_out_by_its_rule_and_by_its_id(hookview: Hookview, trace: str) -> None:
+def test_a_finding_is_taken_out_by_its_rule_and_by_its_id(trace: str) -> None:
     answers = [
-        json.loads(hookview("whatif", trace, "--without", name, "--json").stdout)
+        json.loads(call("whatif", trace, "--without", name, "--json").stdout)
         for name in (
             "loader-single-process",
             "loader-single-process:enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
@@ -48,14 +45,14 @@ def test_a_finding_is_taken_out_by_its_rule_and_by_its_id(hookview: Hookview, tr
     assert [answer["predicted_us"] for answer in answers] == [4500, 4500]
 
 
-def test_several_changes_are_one_replay(hookview: Hookview, trace: str) -> None:
+def test_several_changes_are_one_replay(trace: str) -> None:
     questions = ["--scale", "data=0", "--scale", "host=0.5", "--scale", "kernel:j=0.5"]
-    answer = json.loads(hookview("whatif", trace, *questions, "--json").stdout)
+    answer = json.loads(call("whatif", trace, *questions, "--json").stdout)
     assert answer["predicted_us"] == 1500 + 1350
 
 
-def test_it_is_told_to_people(hookview: Hookview, trace: str) -> None:
-    text = hookview("whatif", trace, "--scale", "data=0").stdout
+def test_it_is_told_to_people(trace: str) -> None:
+    text = call("whatif", trace, "--scale", "data=0").stdout
     assert "with the change 4.50 ms" in text
     assert "bounds, not promises" in text
 
@@ -77,18 +74,18 @@ def test_it_is_told_to_people(hookview: Hookview, trace: str) -> None:
     ],
 )
 def test_a_question_that_cannot_be_asked_is_one_line(
-    hookview: Hookview, trace: str, question: tuple[str, str], said: str
+    trace: str, question: tuple[str, str], said: str
 ) -> None:
-    done = hookview("whatif", trace, *question)
+    done = call("whatif", trace, *question)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_modules_and_kinds_stand_with_their_slack(hookview: Hookview, trace: str) -> None:
+def test_modules_and_kinds_stand_with_their_slack(trace: str) -> None:
     """The loader is outside of every module; the host binds, kernels have some time left."""
-    text = hookview("whatif", trace).stdout
-    answer = json.loads(hookview("whatif", trace, "--json").stdout)
+    text = call("whatif", trace).stdout
+    answer = json.loads(call("whatif", trace, "--json").stdout)
     (kind,) = answer["path_kinds"]
     assert (kind["device_us"], kind["path_us"]) == (4200, 0)
     (said,) = [line.split() for line in text.splitlines() if line.startswith(kind["kind"])]
@@ -97,9 +94,9 @@ def test_modules_and_kinds_stand_with_their_slack(hookview: Hookview, trace: str
     assert module == ["outside", "every", "module", "6.60", "ms", "0", "us"]
 
 
-def test_a_refused_replay_says_why(hookview: Hookview, tmp_path: Path) -> None:
+def test_a_refused_replay_says_why(tmp_path: Path) -> None:
     path = grid.write(tmp_path / "t.json", drawn.events(TRACE.replace("j corr=2", "j corr=9")))
-    answer = json.loads(hookview("whatif", str(path), "--json").stdout)
+    answer = json.loads(call("whatif", str(path), "--json").stdout)
     assert "launches of 36% of the device's time" in answer["refused"]
     assert answer["predicted_us"] is answer["critical_path"] is None
-    assert "not replayed" in hookview("whatif", str(path)).stdout
+    assert "not replayed" in call("whatif", str(path)).stdout

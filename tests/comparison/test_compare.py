@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import msgspec
 import pytest
+from invariants.comparison import pairs_in
 from shared_traces import shared_trace
 
 import tb_hookview
@@ -18,12 +18,12 @@ replace = msgspec.structs.replace
 NAMES = (
     "hta_compare_base",
     "hta_compare_test",
-    "hta_v100_training",
+    "hta_sampled_rank-0",
     "hta_cpu_only",
     "hta_mi250_minitoy",
     "tracelens_h100_bert_small",
     "tracelens_mi300_bert_small",
-    "kineto_resnet50_num_workers_0",
+    "param_dlrm_8_ranks/worker0",
 )
 NEAR = 1e-3
 _ONE_SIDED = {"id", "path", "title", "fix", "speedup", "phases_us", "idle_us"}
@@ -38,19 +38,6 @@ def reports() -> dict[str, ReportData]:
 @pytest.fixture(scope="module")
 def pairs(reports: dict[str, ReportData]) -> list[tuple[ReportData, ReportData]]:
     return list(product(reports.values(), repeat=2))
-
-
-def pairs_in(value: Any) -> Iterator[Pair]:
-    """Every pair of numbers in a comparison, wherever it is."""
-    if isinstance(value, Pair):
-        yield value
-    elif isinstance(value, msgspec.Struct):
-        yield from (
-            pair for part in msgspec.structs.asdict(value).values() for pair in pairs_in(part)
-        )
-    elif isinstance(value, dict | list):
-        parts = value.values() if isinstance(value, dict) else value
-        yield from (pair for part in parts for pair in pairs_in(part))
 
 
 def tables(comparison: Comparison) -> list[Any]:
@@ -109,13 +96,13 @@ def mirrored(value: Any) -> Any:
     """A comparison with its sides exchanged, its tables in no order."""
     if isinstance(value, Pair):
         return (value.other, value.base, None if value.change is None else -value.change)
-    if isinstance(value, msgspec.Struct):
-        return mirrored(msgspec.structs.asdict(value))
     if isinstance(value, dict):
+        return {key: mirrored(part) for key, part in sorted(value.items())}
+    if isinstance(value, msgspec.Struct):
         swap = {"base": "other", "other": "base"}
         parts = {
             "_".join(swap.get(word, word) for word in key.split("_")): mirrored(part)
-            for key, part in value.items()
+            for key, part in msgspec.structs.asdict(value).items()
             # What one side is called by, and its inverse, have no mirror image.
             if key not in _ONE_SIDED
         }
@@ -189,7 +176,7 @@ def test_what_changed_is_the_sum_of_its_parts(pairs: list[tuple[ReportData, Repo
 
 
 def test_without_a_device_its_numbers_are_not_known(reports: dict[str, ReportData]) -> None:
-    comparison = compare(reports["hta_cpu_only"], reports["hta_v100_training"])
+    comparison = compare(reports["hta_cpu_only"], reports["hta_sampled_rank-0"])
     assert comparison.device_busy_us.base is None
     assert comparison.device_busy_us.change is None
     assert all(pair.change is None for pair in comparison.idle_us.values())

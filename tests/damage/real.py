@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 import shared_traces
+from msgspec import structs
 
 from tb_hookview.loading import analyze
+from tb_hookview.trace import LocalFile, Trace, read_trace
 
 NAMES = (
     "hta_a100_alexnet_sync_events",
@@ -50,6 +52,12 @@ class Real:
     def first(self, number: int) -> Real:
         """The same trace with its first events alone."""
         return self.without(set(range(number, len(self.events))))
+
+    def thinned(self, most: int) -> Real:
+        """Every n-th event with the text after it, so that there are at most so many."""
+        step = -(-len(self.events) // most)
+        events = self.events[::step]
+        return replace(self, events=events, gaps=self.gaps[::step][: len(events) - 1])
 
     def changed(self, events: dict[int, bytes]) -> Real:
         """Return the same trace with other texts for some events."""
@@ -94,6 +102,13 @@ def taken_apart(text: bytes) -> Real:
             return Real(opening, tuple(events), tuple(gaps), text[end:])
         gaps.append(text[end:begin])
         at = begin
+
+
+def columns(path: Path) -> tuple[Trace, dict[str, int]]:
+    """What is read of a file, without what it lost; how often it lost what."""
+    trace = read_trace(path)
+    bare = structs.replace(trace, notices=(), file=LocalFile(Path()))
+    return bare, {notice.code: notice.times for notice in trace.notices}
 
 
 def report(path: Path) -> tuple[dict[str, Any], dict[str, int]]:

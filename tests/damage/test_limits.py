@@ -86,7 +86,7 @@ def test_a_limit_that_is_not_a_number_is_an_error(
 def test_a_damaged_file_is_held_a_piece_at_a_time(tmp_path: Path, damage: str) -> None:
     """Every event is damaged, of a file of several pieces."""
     one = json.dumps(EVENT).replace("aten::mm", f"aten::{damage}")
-    path = written(tmp_path / "t.json", '{"traceEvents": [' + ",\n".join([one] * 1_500) + "]}")
+    path = written(tmp_path / "t.json", '{"traceEvents": [' + ",\n".join([one] * 1_000) + "]}")
     tracemalloc.start()
     try:
         held = [

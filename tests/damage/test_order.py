@@ -1,4 +1,4 @@
-"""Events in any order give the same report.
+"""Events in any order give the same report; every recorded trace is shuffled in `../invariants`.
 
 Only what the order decides by itself is left out: which of two names of a thread holds, the order
 of rows that rank alike, and ids, which number what the file holds.
@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import gallery
 import pytest
 import shared_traces
+from damage.real import raw
+from damage.rows import Rows, end_of, reordered
+from damage.unordered import unordered
 
 from tb_hookview.loading import analyze
 
-QUICK = 200_000
-"""Bytes of a file that is shuffled and analyzed in well under a second."""
+LARGE = pytest.param("hta_a100_nccl_training", marks=pytest.mark.slow)
 NAMES = (
-    "hta_a100_nccl_training",
+    LARGE,
     "hta_mi250_minitoy_training",
     "hta_a100_event_sync",
     "hta_cpu_only",
@@ -31,48 +30,9 @@ NAMES = (
 )
 
 
-def unordered(path: Path) -> dict[str, Any]:
-    """Return the report without its file; rows of equal rank may come in any order."""
-    data: dict[str, Any] = without_ids(json.loads(analyze(path).to_json()))
-    for table in ("kernels", "operators", "nodes", "threads", "streams", "devices", "modules"):
-        data[table] = sorted(data[table], key=lambda row: json.dumps(row, sort_keys=True))
-    data["trace"] = {
-        key: value for key, value in data["trace"].items() if key not in ("path", "format")
-    }
-    return data
-
-
-def without_ids(value: Any) -> Any:
-    if isinstance(value, list):
-        return [without_ids(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    fields = {key: without_ids(each) for key, each in value.items()}
-    return {key: fields[key] for key in fields if key != "id" and not key.endswith(("_id", "_ids"))}
-
-
-def rewritten(path: Path, folder: Path, reorder: Callable[[list[Any]], None]) -> Path:
-    """Write a trace with its events in another order; names of threads stay as they are."""
-    text = path.read_bytes()
-    trace = json.loads(gzip.decompress(text) if path.suffix == ".gz" else text)
-    everything = trace if isinstance(trace, list) else trace["traceEvents"]
-    names = [event for event in everything if event.get("ph") == "M"]
-    events = [event for event in everything if event.get("ph") != "M"]
-    reorder(events)
-    moved = folder / "moved.pt.trace.json"
-    both = [*events, *names]
-    moved.write_text(
-        json.dumps(both if isinstance(trace, list) else {**trace, "traceEvents": both})
-    )
-    return moved
-
-
-ORDERS: dict[str, Callable[[list[Any]], None]] = {
+ORDERS: dict[str, Callable[[Rows], None]] = {
     "reversed": lambda events: events.reverse(),
-    "shuffled": lambda events: random.Random(7).shuffle(events),
-    "by end": lambda events: events.sort(
-        key=lambda event: float(event.get("ts", 0)) + float(event.get("dur", 0))
-    ),
+    "by end": lambda events: events.sort(key=end_of),
 }
 
 
@@ -80,28 +40,12 @@ ORDERS: dict[str, Callable[[list[Any]], None]] = {
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_report_does_not_depend_on_the_order(tmp_path: Path, name: str, order: str) -> None:
     path = shared_traces.shared_trace(name)
-    moved = rewritten(path, tmp_path, ORDERS[order])
-    assert unordered(moved) == unordered(path)
+    moved = tmp_path / "moved.pt.trace.json"
+    moved.write_bytes(reordered(raw(path), ORDERS[order]))
+    assert unordered(analyze(moved)) == unordered(analyze(path))
 
 
-def _traces() -> list[Any]:
-    return [
-        pytest.param(
-            path,
-            id=gallery.label(path),
-            marks=[pytest.mark.slow] if path.stat().st_size > QUICK else [],
-        )
-        for path in gallery.all_traces()
-    ]
-
-
-@pytest.mark.parametrize("path", _traces())
-def test_every_real_trace_can_be_shuffled(tmp_path: Path, path: Path) -> None:
-    """Rows of equal extent nest by their ids, and not as they stand in the file."""
-    assert unordered(rewritten(path, tmp_path, ORDERS["shuffled"])) == unordered(path)
-
-
-@pytest.mark.parametrize("name", ["hta_mi250_minitoy_training", "hta_a100_nccl_training"])
+@pytest.mark.parametrize("name", ["hta_mi250_minitoy_training", LARGE])
 def test_of_two_windows_in_one_file_each_counts(tmp_path: Path, name: str) -> None:
     """All numbers begin again in the second one: correlations, sequence numbers, ids."""
     path = shared_traces.shared_trace(name)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import grid
 import pytest
-
-
-def hookview(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tb_hookview.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+from support.command import call
 
 
 @pytest.fixture
@@ -22,14 +16,14 @@ def trace(tmp_path: Path) -> Path:
 
 def test_says_what_it_made(trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.pftrace"
-    done = hookview("export", tmp_path, "-o", out, "--worker", "rank0")
+    done = call("export", tmp_path, "-o", out, "--worker", "rank0")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{trace} -> {out}\n"
     assert out.stat().st_size > 100
 
 
 def test_a_format_can_be_named(trace: Path, tmp_path: Path) -> None:
-    done = hookview("export", trace, "-o", tmp_path / "tables", "--format", "csv")
+    done = call("export", trace, "-o", tmp_path / "tables", "--format", "csv")
     assert done.returncode == 0
     assert (tmp_path / "tables" / "events.csv").exists()
 
@@ -51,7 +45,7 @@ def test_errors_are_one_line(
 ) -> None:
     command = [part.format(trace=trace) for part in options]
     command[1] = str(tmp_path / command[1])
-    done = hookview("export", trace, *command)
+    done = call("export", trace, *command)
     assert done.returncode == 2
     assert done.stdout == ""
     assert reason in done.stderr
@@ -61,7 +55,7 @@ def test_errors_are_one_line(
 def test_what_is_no_trace_leaves_nothing(tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text("[]{")
-    done = hookview("export", bad, "-o", tmp_path / "out.pftrace")
+    done = call("export", bad, "-o", tmp_path / "out.pftrace")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]
@@ -69,13 +63,13 @@ def test_what_is_no_trace_leaves_nothing(tmp_path: Path) -> None:
 
 def test_one_table_becomes_one_file(trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "events.csv"
-    done = hookview("export", trace, "-o", out, "--table", "events")
+    done = call("export", trace, "-o", out, "--table", "events")
     assert (done.returncode, done.stdout) == (0, f"{trace} -> {out}\n")
     assert out.read_text().startswith('"id","name","kind"')
 
 
 def test_an_unknown_table_is_an_error_of_one_line(trace: Path, tmp_path: Path) -> None:
-    done = hookview("export", trace, "-o", tmp_path / "a.csv", "--table", "waits")
+    done = call("export", trace, "-o", tmp_path / "a.csv", "--table", "waits")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no table 'waits'" in done.stderr
     assert done.stderr.count("\n") == 1

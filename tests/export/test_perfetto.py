@@ -52,7 +52,21 @@ class Case:
         self.file = file
 
 
-@pytest.fixture(params=["recorded", *SHARED])
+LARGE = (
+    "hta_mtia_inference",
+    "hta_a100_nccl_training",
+    "kineto_resnet50_num_workers_0/worker0.1623143089861",
+    "tracelens_b200_eager",
+)
+
+
+@pytest.fixture(
+    params=[
+        "recorded",
+        *(name for name in SHARED if name not in LARGE),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
+    ]
+)
 def case(request: pytest.FixtureRequest, perfetto: Export) -> Case:
     path = RECORDED if request.param == "recorded" else shared_trace(request.param)
     return Case(path, perfetto(path))

@@ -19,7 +19,13 @@ from tb_hookview.report.result import Report
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.model.columns import Column
 
-SHARED = ["hta_mi250_minitoy_training", "hta_v100_training", "hta_cpu_only", "tracelens_h100_qwen"]
+SHARED = [
+    "hta_mi250_minitoy_training",
+    "hta_cpu_only",
+    "param_dlrm_8_ranks/worker0",
+    pytest.param("hta_v100_training", marks=pytest.mark.slow),
+    pytest.param("tracelens_h100_qwen", marks=pytest.mark.slow),
+]
 OF_REPORT = [name for name, entry in CATALOGUE.items() if not entry.computed]
 
 

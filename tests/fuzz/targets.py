@@ -17,8 +17,9 @@ import numpy as np
 from flask.testing import FlaskClient
 from fuzz import seeds
 from fuzz.damage import damage_address, damage_trace
+from invariants.case import Case
+from invariants.registry import Of, asked
 from rich.console import Console
-from support.invariants import check
 
 from tb_hookview.analysis.analysis import analyze_trace
 from tb_hookview.cli.summary import summarize
@@ -69,15 +70,16 @@ def feed_reader(data: bytes) -> None:
 
 
 def feed_analyzer(data: bytes) -> None:
-    """Report on a file, on a step of it too, and print it; each holds to what every report does."""
+    """Ask a file all that holds of every trace, report on a step of it, too, and print it."""
     trace = _read(data)
     if trace is None:
         return
-    analysis = analyze_trace(trace)
-    report = check(analysis)
-    build_report(analysis, [report.steps[-1].name])
+    case = Case(trace)
+    for each in asked(case, Of.TRACES):
+        each.check(case)
+    build_report(case.analysis, [case.data.steps[-1].name])
     printed = io.StringIO()
-    Console(file=printed, width=120).print(summarize(build_report(analysis), rows=12))
+    Console(file=printed, width=120).print(summarize(case.report, rows=12))
     odd = {letter for letter in printed.getvalue() if not letter.isprintable()}
     assert odd <= {"\n"}, odd
 

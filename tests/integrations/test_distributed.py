@@ -7,14 +7,18 @@ import socket
 from pathlib import Path
 
 import pytest
-from support.ranks import run_ranks
+from support.ranks import run_forked_ranks
 from support.recording import Trace
-
-pytestmark = pytest.mark.slow
 
 LIBRARIES = ("lightning", "pytorch_lightning", "transformers", "accelerate")
 MISSING = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        bool(MISSING),
+        reason=f"needs {', '.join(MISSING)}: make setup, or pip install {' '.join(MISSING)}",
+    ),
+]
 
 WORKER = Path(__file__).with_name("worker.py")
 EXPECTED = {
@@ -30,7 +34,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    run_ranks([WORKER], folder, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    run_forked_ranks([WORKER], folder, size=2, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
     return folder / "runs"
 
 

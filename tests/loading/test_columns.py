@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import gallery
 import numpy as np
 import pytest
 from support.same_trace import assert_same
@@ -55,11 +54,6 @@ def arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
     elif type(value).__module__ == Trace.__module__ and hasattr(type(value), "__annotations__"):
         for name in getattr(type(value), "__struct_fields__", type(value).__annotations__):
             yield from arrays(getattr(value, name))
-
-
-@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
-def test_a_real_trace_is_the_same(cache: Cache, path: Path) -> None:
-    assert_same(*there_and_back(path))
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -11,14 +11,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import gallery
 import pytest
 from shared_traces import shared_trace
 
 import tb_hookview as hookview
 from tb_hookview.cache import Cache, source_of
 from tb_hookview.errors import NotFoundError, TraceError
-from tb_hookview.loading import analyzer, load, reports
+from tb_hookview.loading import load, reports
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import COUNTED
 from tb_hookview.trace import LocalFile, reader
@@ -55,20 +54,6 @@ def uncached(monkeypatch: pytest.MonkeyPatch, path: Path, **options: object) -> 
     with monkeypatch.context() as context:
         context.setenv("HOOKVIEW_CACHE", "off")
         return hookview.analyze(path, **options).to_json()  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
-def test_every_report_is_the_same(
-    cache: Cache, written: Written, monkeypatch: pytest.MonkeyPatch, path: Path
-) -> None:
-    plain = uncached(monkeypatch, path)
-    monkeypatch.setattr(analyzer, "CACHED_FROM", 0)
-    cold = hookview.analyze(path)
-    written()
-    warm = hookview.analyze(path)
-    assert warm.data == cold.data
-    of_columns = build_report(load(path))
-    assert plain == cold.to_json() == warm.to_json() == of_columns.to_json()
 
 
 def test_a_trace_is_read_once(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +13,16 @@ import pytest
 pytest.importorskip("mcp")
 pytest.importorskip("duckdb")
 from shared_traces import shared_trace
-from support.mcp_client import Said, ask
+from support.command import call
+from support.here import ranks_read_here
+from support.mcp_client import Said, ask, ask_process
 
 import tb_hookview as hookview
 from tb_hookview.formats import format_us
 from tb_hookview.report.markdown.text import MOST_CHARACTERS, NOTE
 from tb_hookview.report.result import Report
 
+__all__ = ["ranks_read_here"]
 TOOLS = {
     *("runs", "summary", "modules", "syncs", "findings", "event", "compare", "whatif", "ranks"),
     "sql",
@@ -62,6 +63,7 @@ def texts(said: Said) -> list[str]:
     return [answer.text for answer in said.answers]
 
 
+@pytest.mark.usefixtures("ranks_read_here")
 def test_all_tools_read_only_and_stand_by_themselves(tmp_path: Path) -> None:
     write(tmp_path / "t.json")
     said = ask(tmp_path, *every("t.json"))
@@ -77,6 +79,14 @@ def test_all_tools_read_only_and_stand_by_themselves(tmp_path: Path) -> None:
         assert str(tmp_path) not in text
 
 
+@pytest.mark.slow
+def test_a_process_answers_as_this_one(tmp_path: Path) -> None:
+    """Over standard input and output; it starts processes of its own, for the ranks."""
+    write(tmp_path / "t.json")
+    assert ask_process(tmp_path, *every("t.json")) == ask(tmp_path, *every("t.json"))
+
+
+@pytest.mark.usefixtures("ranks_read_here")
 def test_hostile_names_stay_quoted(tmp_path: Path) -> None:
     names = {
         "mm": ORDER,
@@ -171,6 +181,7 @@ def test_a_page_leads_to_the_next(tmp_path: Path) -> None:
     assert sorted(seen) == sorted(f"op{number}" for number in range(300))
 
 
+@pytest.mark.usefixtures("ranks_read_here")
 def test_ranks_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     for rank in range(2):
@@ -180,14 +191,13 @@ def test_ranks_of_a_run(tmp_path: Path) -> None:
     assert "2 ranks" in ranks
 
 
-def test_markdown_of_the_command_is_the_summary(tmp_path: Path) -> None:
+def test_markdown_of_the_command_is_the_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path / "t.json")
-    command = [sys.executable, "-m", "tb_hookview.cli", "analyze", "t.json"]
-    options = ["--format", "markdown", "--limit", "8"]
-    said = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
+    monkeypatch.chdir(tmp_path)
+    said = call("analyze", "t.json", "--format", "markdown", "--limit", "8")
     (text,) = texts(ask(tmp_path, ("summary", {"path": "t.json"})))
     assert said.stdout.rstrip("\n") == text
-    as_json = subprocess.run(
-        [*command, "--format", "json"], cwd=tmp_path, capture_output=True, text=True
-    )
+    as_json = call("analyze", "t.json", "--format", "json")
     assert json.loads(as_json.stdout)["schema"] == 1

@@ -67,7 +67,9 @@ def main() -> None:
 def measure(target: Target, options: argparse.Namespace) -> Score:
     """Run the mutants of one target that have no verdict yet, and count all that were drawn."""
     tools = f"mutmut {version('mutmut')}"
-    copy = working_copy(options.tree.resolve(), target, options.folder.resolve(), tools)
+    copy = working_copy(
+        options.tree.resolve(), target, options.folder.resolve(), tools, options.quick
+    )
     path = Path(PACKAGE) / target.module
     with change_cwd(copy):
         names = mutants_of(path)
@@ -140,6 +142,7 @@ def _options() -> argparse.Namespace:
     names = [target.name for target in TARGETS]
     parser.add_argument("modules", nargs="*", metavar="MODULE", help=", ".join(names))
     parser.add_argument("--sample", type=int, default=0, help="mutants per module; 0: all")
+    parser.add_argument("--quick", action="store_true", help="only tests of `make test`")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--report", type=Path, help="the table, as markdown; else printed")
     parser.add_argument("--list", action="store_true", help="with the changes nobody noticed")

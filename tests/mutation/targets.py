@@ -24,6 +24,7 @@ _SIMULATION = (
     "!simulation/test_gloo.py",
     "!simulation/test_real_traces.py",
 )
+_SWEEP = "invariants/test_real_traces.py"
 _RULES = ("rules/**/test_*.py", "!rules/test_real_*.py")
 
 TARGETS = (
@@ -41,13 +42,18 @@ TARGETS = (
     Target(
         "phases",
         "analysis/phases.py",
-        ("analysis/test_phases.py", "analysis/test_steps.py", "report/tables/test_threads.py"),
+        (
+            "analysis/test_phases.py",
+            "analysis/test_steps.py",
+            "report/tables/test_threads.py",
+            _SWEEP,
+        ),
     ),
     Target("steps", "analysis/steps.py", ("analysis/test_steps.py",)),
     Target(
         "backward_spans",
         "analysis/backward_spans.py",
-        ("analysis/test_backward_spans.py", "timeline/lanes/test_lane.py"),
+        ("analysis/test_backward_spans.py", "timeline/lanes/test_lane.py", _SWEEP),
     ),
     Target(
         "launches",
@@ -86,7 +92,7 @@ TARGETS = (
     Target(
         "graph.links",
         "analysis/dependencies/links.py",
-        ("analysis/dependencies/test_links.py", "timeline/event/test_*.py"),
+        ("analysis/dependencies/test_links.py", "timeline/event/test_*.py", _SWEEP),
     ),
     Target("changes", "simulation/changes.py", _SIMULATION),
     Target("critical_path", "simulation/critical_path.py", _SIMULATION),

@@ -22,13 +22,13 @@ _PYTEST = (
 _OPENED = ("property", "cached_property")
 
 
-def working_copy(tree: Path, target: Target, folder: Path, tools: str) -> Path:
-    """Make or reuse the copy of a target in `folder`.
+def working_copy(tree: Path, target: Target, folder: Path, tools: str, quick: bool) -> Path:
+    """Make or reuse the copy of a target in `folder`; `quick` leaves its slow tests out.
 
     It is reused, with the verdicts in it, as long as the tree's Python files, the target and
     `tools` (the versions in use) stay the same.
     """
-    copy, digest = folder / target.name, _digest(tree, target, tools)
+    copy, digest = folder / target.name, _digest(tree, target, f"{tools} {quick}")
     stamp = copy / "digest"
     if stamp.exists() and stamp.read_text() == digest:
         return copy
@@ -45,7 +45,7 @@ def working_copy(tree: Path, target: Target, folder: Path, tools: str) -> Path:
     module = copy / PACKAGE / target.module
     module.write_text(open_properties(module.read_text()))
     with (copy / "pyproject.toml").open("a") as file:
-        file.write(_settings(copy, target))
+        file.write(_settings(copy, target, quick))
     stamp.write_text(digest)
     return copy
 
@@ -89,14 +89,14 @@ def files_of(copy: Path, target: Target) -> list[str]:
     return sorted(str(path.relative_to(copy)) for path in found)
 
 
-def _settings(copy: Path, target: Target) -> str:
+def _settings(copy: Path, target: Target, quick: bool) -> str:
     others = [name for name in _COPIED if name not in (PACKAGE, TESTS, "pyproject.toml")]
     values = {
         "source_paths": [PACKAGE],
         "only_mutate": [f"{PACKAGE}/{target.module}"],
         "also_copy": others,
         "pytest_add_cli_args_test_selection": files_of(copy, target),
-        "pytest_add_cli_args": [*_PYTEST],
+        "pytest_add_cli_args": [*_PYTEST, *(["-m", "not slow"] if quick else [])],
         # Mutants start from a process that has imported the tests and run none, so that no cache
         # of a function holds what the unchanged code gave.
         "process_isolation": "forkserver",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from shared_traces import shared_trace
-from support.tensorboard_process import TensorBoard, running
+from support.tensorboard_process import TensorBoard, TensorBoardHere, running
 from tensorboard.plugins import base_plugin
 
 from tb_hookview.plugin import ACTIVE_FOR_S, HookviewPlugin
@@ -92,16 +92,25 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["", "/some/prefix"], ids=["plain", "path_prefix"])
-def tensorboard(request: pytest.FixtureRequest, logdir: Path) -> Iterator[TensorBoard]:
-    prefix = ["--path_prefix", request.param] if request.param else []
-    with running(Path(sys.executable), "--logdir", str(logdir), *prefix) as started:
-        assert started.url.endswith(f"{request.param}/")
+@pytest.fixture(scope="module")
+def process(logdir: Path) -> Iterator[TensorBoard]:
+    with running(Path(sys.executable), "--logdir", str(logdir)) as started:
         yield started
 
 
-def test_both_tabs_are_listed(tensorboard: TensorBoard) -> None:
-    listing = tensorboard.json("data/plugins_listing")
+@pytest.fixture(scope="module", params=["process", "here, below a prefix"])
+def tensorboard(request: pytest.FixtureRequest, logdir: Path) -> TensorBoard:
+    if request.param == "process":
+        started: TensorBoard = request.getfixturevalue("process")
+        return started
+    return TensorBoardHere("--logdir", str(logdir), path_prefix="/some/prefix")
+
+
+def test_both_tabs_are_listed(process: TensorBoard) -> None:
+    pytest.importorskip(
+        "torch_tb_profiler", reason="needs torch-tb-profiler: pip install torch-tb-profiler"
+    )
+    listing = process.json("data/plugins_listing")
     assert listing["hookview"]["enabled"] is True
     assert listing["hookview"]["tab_name"] == "HOOKVIEW"
     assert listing["pytorch_profiler"]["loading_mechanism"]["type"] == "IFRAME"
@@ -110,8 +119,7 @@ def test_both_tabs_are_listed(tensorboard: TensorBoard) -> None:
 def test_the_script_that_is_listed_is_ours(tensorboard: TensorBoard) -> None:
     mechanism = tensorboard.json("data/plugins_listing")["hookview"]["loading_mechanism"]
     assert mechanism["type"] == "IFRAME"
-    root = tensorboard.url.split("/", 3)[0:3]
-    script = TensorBoard("/".join(root)).get(mechanism["module_path"])
+    script = tensorboard.get(mechanism["module_path"])
     if not (STATIC / "index.js").is_file():
         assert b"make frontend" in script
     else:
@@ -130,8 +138,7 @@ def test_the_interface_answers(tensorboard: TensorBoard, logdir: Path) -> None:
     assert [step["name"] for step in report["steps"]] == ["ProfilerStep#1", "ProfilerStep#2"]
 
 
-@pytest.mark.slow
 def test_logdir_spec_leaves_the_tab_inactive(logdir: Path) -> None:
-    with running(Path(sys.executable), "--logdir_spec", f"vit:{logdir}") as started:
-        assert started.json("data/plugins_listing")["hookview"]["enabled"] is False
-        assert started.json("data/plugin/hookview/api/runs")["runs"] == []
+    board = TensorBoardHere("--logdir_spec", f"vit:{logdir}")
+    assert board.json("data/plugins_listing")["hookview"]["enabled"] is False
+    assert board.json("data/plugin/hookview/api/runs")["runs"] == []

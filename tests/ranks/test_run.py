@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ranks.traces import TRANSFER_MS, Spell, write_run
@@ -51,6 +52,29 @@ def test_a_late_rank_is_named_with_what_it_spent_the_time_on(
     assert straggler.excess_us == pytest.approx(excess * 1000, rel=0.01)
     assert straggler.gain_us_per_step == pytest.approx(excess * 1000, rel=0.01)
     assert {row.late_rank for row in run.collectives} == {1}
+
+
+class Losing(ThreadPoolExecutor):
+    """Loses the result of its first task, as Dask does when the worker that holds it dies."""
+
+    losses = 1
+
+    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        done = super().submit(*args, **kwargs)
+        if self.losses:
+            self.losses -= 1
+            done.result()
+            done = Future()
+            done.set_exception(ValueError("not enough values to unpack"))
+        return done
+
+
+def test_a_result_that_an_executor_loses_is_computed_again(tmp_path: Path) -> None:
+    with Losing(1) as executor:
+        run = analyze_run(write_run(tmp_path, EVEN), executor=executor).data
+    assert not executor.losses
+    assert not run.unreadable
+    assert len(run.ranks) == len(EVEN)
 
 
 def test_no_rank_is_late_where_none_is(tmp_path: Path) -> None:

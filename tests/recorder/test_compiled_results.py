@@ -17,7 +17,7 @@ pytestmark = [
     ),
 ]
 
-SAME = ("mlp", "swapped", "conv", "transformer")
+SAME = ("mlp", "swapped", "conv", "checkpoints")
 
 
 def test_compiling_gives_the_same_with_and_without_us(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from support import compiled_ddp
+from support.forked_python import COMPILER
 from support.ranks import run_ranks
 from support.recording import Trace, record
 from torch import nn
@@ -105,7 +106,10 @@ def test_a_compiled_optimizer_has_no_modules(cache):
 @pytest.mark.slow
 def test_every_bucket_of_distributed_training_has_its_modules(cache, tmp_path):
     said = run_ranks(
-        [Path(compiled_ddp.__file__), tmp_path], tmp_path, TORCHINDUCTOR_CACHE_DIR=cache
+        [Path(compiled_ddp.__file__), tmp_path],
+        tmp_path,
+        imported=COMPILER,
+        TORCHINDUCTOR_CACHE_DIR=cache,
     )
     for out in said:
         one, two, three = "module.first", "module.rest.0", "module.rest.1"

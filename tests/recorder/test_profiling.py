@@ -6,12 +6,11 @@ import inspect
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from support.forked_python import run_python
 from support.recording import Trace, hooks_below, model_and_step, only_trace, traces
 from torch import nn
 
@@ -225,9 +224,7 @@ with warnings.catch_warnings(record=True) as caught:
 ours = [w for w in caught if "writing a trace into" in str(w.message)]
 print(len(ours), list(pathlib.Path({str(tmp_path)!r}).iterdir()))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=Path.cwd()
-    )
+    done = run_python("-c", script)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("1 []")
 

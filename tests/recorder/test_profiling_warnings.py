@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gc
 import inspect
-import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import pytest
 import torch
+from support.forked_python import run_python
 from support.recording import model_and_step, only_trace, traces
 
 import tb_hookview as hookview
@@ -148,14 +146,9 @@ profiler = hookview.profile("runs", schedule=torch.profiler.schedule(wait=5, war
     ],
 )
 def test_the_end_of_the_process_warns_too(tmp_path, rest, says):
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT + rest],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-    )
+    paths = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = run_python("-c", SCRIPT + rest, cwd=tmp_path, environment=paths)
+    assert done.returncode == 0
     assert done.stderr.count("nothing was recorded") == 1
     assert says in done.stderr
     assert done.stderr.startswith("<string>:4: ")  # where the profiler was made

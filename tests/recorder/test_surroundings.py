@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import textwrap
 import warnings
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.forked_python import Done, run_python
 from support.recording import Trace, hooks_below, only_trace
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
@@ -243,15 +243,9 @@ def test_warnings_that_nobody_can_show(model, tmp_path, expected_fault, monkeypa
     assert model[0].weight.grad is not None
 
 
-def run(script: str, folder: Path, *, limit_s: int = 120) -> subprocess.CompletedProcess[str]:
+def run(script: str, folder: Path) -> Done[str]:
     """Run a program with the folder as its argument."""
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), folder],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=limit_s,
-    )
+    return run_python("-c", textwrap.dedent(script), folder)
 
 
 @pytest.mark.slow

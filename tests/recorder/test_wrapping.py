@@ -6,13 +6,12 @@ import copy
 import gc
 import io
 import pickle
-import subprocess
-import sys
 import weakref
 from functools import partial
 
 import pytest
 import torch
+from support.forked_python import run_python
 from support.recording import hooks_below, hooks_on, record, record_bare
 from torch import nn
 from torch.nn import functional
@@ -264,10 +263,8 @@ import torch
 model = pickle.load(sys.stdin.buffer)
 print(model(torch.ones(2, 4)).shape)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], input=data[0], capture_output=True, check=False
-    )
-    assert done.stdout.strip() == b"torch.Size([2, 4])", done.stderr.decode()
+    done = run_python("-c", script, given=data[0])
+    assert done.stdout.strip() == "torch.Size([2, 4])", done.stderr
 
 
 def test_state_dict_is_unchanged():

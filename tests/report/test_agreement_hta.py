@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import shared_traces
+from support.loaded import loaded
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.loading import load
 from tb_hookview.report.tables.devices import find_use
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.streams import find_stream_gaps
@@ -113,7 +112,7 @@ def looked_at(made: Analysis) -> Bool:
 
 @pytest.mark.parametrize("name", TEMPORAL)
 def test_time_of_the_device(name: str) -> None:
-    made = load(shared_traces.shared_trace(name))
+    made = loaded(name)
     use = find_use(made, looked_at(made))
     found = (use.span - use.busy, use.compute, use.busy - use.compute, use.span)
     assert [part / 1000 for part in found] == pytest.approx(TEMPORAL[name], abs=NEAR)
@@ -123,7 +122,7 @@ def test_time_of_the_device(name: str) -> None:
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_pauses_and_queues_of_streams(name: str) -> None:
-    made = load(shared_traces.shared_trace(name))
+    made = loaded(name)
     thread = made.trace.events.thread[made.device_events.event]
     chosen = looked_at(made)
     ids = {made.trace.threads[each].tid: each for each in np.unique(thread[chosen])}
@@ -147,7 +146,7 @@ class LookedAt(Selection, frozen=True):
 
 @pytest.mark.parametrize("name", [name for name in KERNELS if name != CUT_TO_WHOLE])
 def test_kernels_by_kind(name: str) -> None:
-    made = load(shared_traces.shared_trace(name))
+    made = loaded(name)
     use = find_use(made, looked_at(made))
     alone = (use.compute - use.overlapped, use.communication - use.overlapped, use.overlapped)
     assert [part / 1000 for part in alone] == pytest.approx(KERNELS[name][0], abs=NEAR)
@@ -155,7 +154,7 @@ def test_kernels_by_kind(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_by_name(name: str) -> None:
-    rows, omitted = kernel_rows(LookedAt(load(shared_traces.shared_trace(name)), None))
+    rows, omitted = kernel_rows(LookedAt(loaded(name), None))
     assert omitted is None
     figures = [(row.total_us, row.max_us, row.min_us, row.mean_us) for row in rows]
     count, *sums = KERNELS[name][1]
@@ -165,7 +164,7 @@ def test_kernels_by_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_launches(name: str) -> None:
-    made = load(shared_traces.shared_trace(name))
+    made = loaded(name)
     columns = event_table("device_events", lambda: LookedAt(made, None)).to_columns()
     names = event_table("host_rows", lambda: Selection(made, None)).to_columns()
     name_of = dict(zip(names["id"], names["name"], strict=True))

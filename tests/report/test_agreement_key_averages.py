@@ -155,7 +155,7 @@ def with_stacks() -> profile:
         except UnicodeDecodeError:
             continue
         return profiler
-    pytest.skip("torch could not decode the names of its own events")
+    pytest.skip("torch failed to decode names of its own five times: run it again")
 
 
 def test_by_stack(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
-"""Agreement with torch_tb_profiler, whose parser runs here: on its own samples, on drawn steps."""
+"""Agreement with torch_tb_profiler, whose parser runs here: on its own samples, on drawn steps, and
+of its memory view."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -10,13 +12,16 @@ import pytest
 import shared_traces
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.loaded import loaded, reported
 from torch_tb_profiler.profiler.data import RunProfileData
 
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.breakdown import CATEGORIES, find_breakdown
 from tb_hookview.analysis.selection import select
-from tb_hookview.loading import analyze, load
+from tb_hookview.loading import load
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.report.tables.memory import memory_operator_rows
 from tb_hookview.schema import Breakdown, ReportData
 
 pytestmark = pytest.mark.filterwarnings("ignore:The copy keyword is deprecated")
@@ -47,18 +52,25 @@ GOLDEN = {
 eligible kernels. Of the first span of each run from `tb_plugin/test/result_check_file.txt` of
 pytorch/kineto, of the second from a run of torch_tb_profiler 0.4.3."""
 
-PARSED = tuple(GOLDEN)[::3]
+FIRST, LAST = tuple(GOLDEN)[::3]
+PARSED = (FIRST, pytest.param(LAST, marks=pytest.mark.slow))
 """One span of each run is parsed here; `benchmarks/agreement.py` parses all."""
 
+WITH_ADDRESSES = (
+    "tracelens_h100_bert_small",
+    "tracelens_h100_qwen",
+    "tracelens_mi300_ddp_resnet18",
+)
+"""Traces whose memory events have addresses; those of the samples have none."""
 
-@cache
+
 def ours(sample: str) -> ReportData:
-    return analyze(shared_traces.shared_trace(sample)).data
+    return reported(sample).data
 
 
 @cache
 def tables(sample: str) -> dict[str, Any]:
-    return analyze(shared_traces.shared_trace(sample)).tables()
+    return reported(sample).tables()
 
 
 @cache
@@ -74,10 +86,12 @@ def breakdown(rows: list[Breakdown]) -> list[list[float]]:
 @pytest.mark.parametrize("sample", GOLDEN)
 def test_the_golden_numbers_of_the_samples(sample: str) -> None:
     steps, percents, eligible = GOLDEN[sample]
-    rows = breakdown(ours(sample).breakdown)
+    selection = select(loaded(sample), None)
+    found = find_breakdown(selection.analysis)
+    rows = breakdown(breakdown_rows(selection, found))
     mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     assert mean == pytest.approx(steps, abs=0.5 + 1e-9)
-    (device,) = ours(sample).devices
+    (device,) = device_rows(selection, found)
     assert device.utilization
     assert device.sm_efficiency
     assert round(100 * device.utilization, 2) == percents[0]
@@ -88,7 +102,6 @@ def test_the_golden_numbers_of_the_samples(sample: str) -> None:
         assert round(device.tensor_core_eligible_us / device.kernel_us, 3) == eligible
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", PARSED)
 def test_every_step_by_category(sample: str) -> None:
     assert breakdown(ours(sample).breakdown) == [
@@ -228,6 +241,80 @@ def test_every_kernel_by_launching_operator_and_configuration(sample: str) -> No
             assert row.occupancy_pct == pytest.approx(kernel.avg_occupancy)
 
 
+def device_of(name: str) -> str:
+    """Our name of a device of theirs: `CPU`, `GPU0`."""
+    return "cpu" if name == "CPU" else f"cuda:{name.removeprefix('GPU')}"
+
+
+@pytest.mark.parametrize("sample", [*PARSED, *WITH_ADDRESSES])
+def test_statistics_of_operators(sample: str) -> None:
+    parsed = theirs(sample)
+    wanted = {
+        (device_of(device), operator): values
+        for device, rows in parsed.memory_snapshot.get_memory_statistics(parsed.tid2tree).items()
+        for operator, values in rows.items()
+    }
+    found = {
+        (row.device, row.operator): [
+            row.self_increase_bytes,
+            row.self_allocated_bytes,
+            row.self_allocations,
+            row.increase_bytes,
+            row.allocated_bytes,
+            row.allocations,
+            row.calls,
+        ]
+        for row in memory_operator_rows(select(loaded(sample), None))
+    }
+    assert found == wanted
+
+
+@pytest.mark.parametrize("sample", WITH_ADDRESSES)
+def test_pairs_of_allocation_and_release(sample: str) -> None:
+    """Size, times and operator of each pair, and the times of those without a partner."""
+    records = theirs(sample).memory_snapshot.memory_records
+    open_blocks: dict[int, Any] = {}
+    wanted: Counter[Any] = Counter()
+    for record in records:  # as `RunProfile.get_memory_events` pairs them
+        if record.is_allocation:
+            open_blocks[record.addr] = record
+        elif record.addr in open_blocks:
+            begin = open_blocks.pop(record.addr)
+            wanted[begin.op_name, -record.bytes, _ns(begin.ts), _ns(record.ts)] += 1
+        else:
+            wanted[None, -record.bytes, None, _ns(record.ts)] += 1
+    wanted.update((r.op_name, r.bytes, _ns(r.ts), None) for r in open_blocks.values())
+    memory = loaded(sample).memory
+    assert memory
+    found: Counter[Any] = Counter()
+    blocks, events = memory.blocks, memory.events
+    names = _operators(loaded(sample), memory.lives.birth_row.tolist())
+    for name, birth, death, size in zip(
+        names, blocks.birth.tolist(), blocks.death.tolist(), blocks.size.tolist(), strict=True
+    ):
+        begin, end = (int(events.time[at]) if at >= 0 else None for at in (birth, death))
+        found[name, size, begin, end] += 1
+    assert {_rounded(key): n for key, n in found.items()} == {
+        _rounded(key): n for key, n in wanted.items()
+    }
+
+
+def _operators(analysis: Analysis, rows: list[int]) -> list[str | None]:
+    """Operator whose row is the innermost of all, as theirs count it; none for another row."""
+    named = analysis.operators.named
+    return [analysis.host.name(row) if row >= 0 and named[row] else None for row in rows]
+
+
+def _ns(time: float) -> int:
+    return round(time * 1000)
+
+
+def _rounded(key: Any) -> Any:
+    """Times to the microsecond: theirs are floats of microseconds since 1970."""
+    name, size, begin, end = key
+    return name, size, *(None if t is None else round(t / 1000) for t in (begin, end))
+
+
 MOMENT = st.integers(0, 400)
 LENGTH = st.integers(1, 120)
 EVENT = st.tuples(
@@ -275,8 +362,7 @@ def row(
     }
 
 
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(20, 150), min_size=1, max_size=4), st.lists(EVENT, max_size=12))
 def test_drawn_steps(
     tmp_path_factory: pytest.TempPathFactory,

@@ -18,7 +18,7 @@ import pytest
 
 import tb_hookview as hookview
 
-torch = pytest.importorskip("torch", reason="recording needs torch")
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 from support import torchvision_ops  # noqa: E402  # needs torch
 
 EVALUATE = "autograd::engine::evaluate_function: "
@@ -160,7 +160,7 @@ def test_several_backwards_in_one_step(tmp_path: Path) -> None:
 
 def test_timm_vision_transformer_with_patch_dropout(tmp_path: Path) -> None:
     torchvision_ops.declare()
-    timm = pytest.importorskip("timm", reason="the model of the original technique is timm's")
+    timm = pytest.importorskip("timm", reason="needs timm: make setup")
     model = timm.models.VisionTransformer(
         img_size=32, patch_size=8, embed_dim=48, depth=3, num_heads=3, patch_drop_rate=0.5
     )
@@ -171,6 +171,6 @@ def test_timm_vision_transformer_with_patch_dropout(tmp_path: Path) -> None:
 def test_torchvision_resnet18(tmp_path: Path) -> None:
     """In-place ReLU and `+=` on the outputs of modules."""
     torchvision_ops.declare()
-    torchvision = pytest.importorskip("torchvision", reason="the in-place model is torchvision's")
+    torchvision = pytest.importorskip("torchvision", reason="needs torchvision: make setup")
     model, data = torchvision.models.resnet18(), torch.randn(1, 3, 64, 64)
     check(model, lambda: model(data).square().mean().backward(), tmp_path)

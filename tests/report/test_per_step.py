@@ -6,12 +6,13 @@ from pathlib import Path
 
 import grid
 import pytest
-from shared_traces import shared_trace
+from support.loaded import loaded, reported
 
-import tb_hookview
+from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
+from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.schema import COUNTED
 
 NAMES = {
@@ -129,10 +130,11 @@ def test_the_profilers_own_sync_is_named_apart(tmp_path: Path) -> None:
 
 def test_steps_of_a_real_trace_have_equally_many_device_events() -> None:
     """The device of it is a step behind: 968 events were launched before the trace began."""
-    made = tb_hookview.analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp.json.gz"))
+    name = "tracelens_mi300_resnet_checkpointing_ddp"
+    made = reported(name)
     assert [step.launched_before_count for step in made.data.steps] == [783, 185, 0]
     for step in ("15", "16", "17"):
-        kernels = tb_hookview.analyze(made.data.trace.path, steps=[step]).data.kernels
+        kernels, _ = kernel_rows(select(loaded(name), [step]))
         assert sum(kernel.count for kernel in kernels) == 895
     counted, means = made.counted.data, made.data.per_step
     communication = counted.totals.communication_device_us

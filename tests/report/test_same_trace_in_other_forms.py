@@ -1,4 +1,4 @@
-"""Attribution on real traces, also as other versions of torch write them.
+"""Attribution of a real trace as other versions of torch write it.
 
 A trace of torch 2 with Python stacks is rewritten as torch 1.8 or Lightning would have it. Where
 its own modules are known, those must come out the same.
@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import shared_traces
 from analysis.owners import EVALUATE, assert_sums
+from support.loaded import loaded, reported
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
@@ -37,7 +38,7 @@ def _rows() -> list[Row]:
 
 @cache
 def _whole() -> ReportData:
-    return build_report(load(shared_traces.shared_trace(STACKS))).data
+    return reported(STACKS).data
 
 
 def _told(folder: Path, rows: Iterable[Row]) -> ReportData:
@@ -52,37 +53,10 @@ def _times(modules: Iterable[Module], of: Callable[[Module], float | None]) -> d
     return {module.path: of(module) or 0.0 for module in modules}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "kineto_resnet50_num_workers_0/worker0.1623143089861",
-        "kineto_resnet50_num_workers_0/worker0.1623143566756",
-        "kineto_resnet50_num_workers_4/worker0.1623212756351",
-        "kineto_resnet50_num_workers_4/worker0.1623213129365",
-        "hta_v100_training",
-        "hta_a100_cuda_graphs_rank0",
-        "hta_a100_nccl_training",
-        "hta_mi250_minitoy_training",
-        "hta_mtia_training",
-        STACKS,
-    ],
-)
-def test_every_numbered_node_has_the_operator_that_made_it(name: str) -> None:
-    """Of torch 1.8 to 2.x; arrows between the two agree where present."""
-    analysis = load(shared_traces.shared_trace(name))
-    nodes = analysis.nodes
-    numbered = analysis.host.sequence[nodes.row] >= 0
-    assert numbered.any()
-    assert (nodes.by_sequence[numbered] >= 0).all()
-    assert not (nodes.by_sequence[~numbered] >= 0).any()
-    pointed = nodes.by_flow >= 0
-    assert np.array_equal(nodes.by_flow[pointed], nodes.by_sequence[pointed])
-
-
 def test_nodes_of_torch_1_8_bear_the_names_of_what_made_them() -> None:
     """`CudnnConvolutionBackward` was made by `aten::cudnn_convolution`, and so on for all."""
     for name in ("kineto_resnet50_num_workers_0", "kineto_resnet50_num_workers_4"):
-        analysis = load(shared_traces.shared_trace(name))
+        analysis = loaded(name)
         nodes, host = analysis.nodes, analysis.host
         made = np.flatnonzero(nodes.by_sequence >= 0)
         pairs = {

@@ -1,22 +1,13 @@
-"""The invariants of the report on every real trace."""
+"""Figures of reports on traces that others recorded, known by other means."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import gallery
 import numpy as np
 import pytest
 import shared_traces
-from support.invariants import NEAR, check
 
 from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
-
-
-@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
-def test_invariants(path: Path) -> None:
-    check(load(path))
 
 
 def test_the_first_sample_of_the_predecessor() -> None:
@@ -64,9 +55,9 @@ def test_reports_of_single_steps_sum_to_the_whole() -> None:
     whole = build_report(made).data
     parts = [build_report(made, [step.name]).data for step in whole.steps]
     host = sum(part.coverage.backward_host_us for part in parts)
-    assert host == pytest.approx(whole.coverage.backward_host_us, abs=NEAR)
+    assert host == pytest.approx(whole.coverage.backward_host_us, abs=1e-3)
     device = sum(part.coverage.backward_device_us or 0.0 for part in parts)
-    assert device == pytest.approx(whole.coverage.backward_device_us, abs=NEAR)
+    assert device == pytest.approx(whole.coverage.backward_device_us, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import grid
+from rules.diagnosed import Diagnosed, diagnosed
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.schema import Finding, ReportData
+from tb_hookview.schema import ReportData
 
 NAMES = {
     "wait": "cudaStreamSynchronize",
@@ -26,24 +27,25 @@ NAMES = {
 """Labels that stand for names too long, or with spaces, for a bar."""
 
 
-def report(
-    folder: Path, picture: str, names: Mapping[str, str] | None = None, **root: Any
-) -> ReportData:
-    """The report of a picture."""
-    drawn = grid.events(picture, {**NAMES, **(names or {})})
-    return build_report(load(grid.write(folder / "trace.json", drawn, **root))).data
-
-
 def findings(
     folder: Path, picture: str, names: Mapping[str, str] | None = None, **root: Any
-) -> dict[str, list[Finding]]:
+) -> Diagnosed:
     """Findings of a picture by rule."""
-    found: dict[str, list[Finding]] = {}
-    for finding in report(folder, picture, names, **root).findings:
-        found.setdefault(finding.rule, []).append(finding)
-    return found
+    return diagnosed(_written(folder, picture, names, **root))
 
 
 def causes(folder: Path, picture: str, names: Mapping[str, str] | None = None) -> list[str]:
     """Cause of each sync of a picture, by start."""
-    return [sync.cause for sync in report(folder, picture, names).syncs]
+    return diagnosed(_written(folder, picture, names)).causes
+
+
+def report(folder: Path, picture: str, names: Mapping[str, str] | None = None) -> ReportData:
+    """The report of a picture."""
+    return build_report(load(_written(folder, picture, names))).data
+
+
+def _written(
+    folder: Path, picture: str, names: Mapping[str, str] | None = None, **root: Any
+) -> Path:
+    drawn = grid.events(picture, {**NAMES, **(names or {})})
+    return grid.write(folder / "trace.json", drawn, **root)

@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import grid
-
-from tb_hookview.loading import load
-from tb_hookview.report.build import build_report
-from tb_hookview.schema import Finding
+from rules.diagnosed import Diagnosed, diagnosed
 
 A100 = [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}]
 V100 = [{"id": 0, "name": "Tesla V100-SXM2-16GB"}]
@@ -69,7 +66,7 @@ def operators(
     return rows
 
 
-def findings(folder: Path, *rows: Iterable[dict[str, Any]], **root: Any) -> dict[str, Finding]:
-    """Findings of some rows by rule; the last of each rule."""
+def findings(folder: Path, *rows: Iterable[dict[str, Any]], **root: Any) -> Diagnosed:
+    """Findings of some rows by rule."""
     path = grid.write(folder / "trace.json", [each for some in rows for each in some], **root)
-    return {finding.rule: finding for finding in build_report(load(path)).data.findings}
+    return diagnosed(path)

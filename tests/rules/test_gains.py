@@ -6,9 +6,13 @@ from pathlib import Path
 
 import grid
 import pytest
+from rules.diagnosed import diagnosed
 from simulation import drawn
 
-from tb_hookview.loading import analyze
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading import load
+from tb_hookview.report.build import step_rows
+from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import Finding
 
 SYNC = """
@@ -24,6 +28,14 @@ LOADER = """
     main calls                      [launch corr=1][launch corr=2]
     gpu kernel                      [k corr=1     ][k corr=2                    ]
 """
+BOTH = """
+    main notes [ProfilerStep#1                                                                            ]
+    main notes [loader             ]
+    main ops                                        [aten::item           ]
+    main calls                      [launch corr=1 ][wait                 ][launch corr=2]
+    gpu kernel                       [k corr=1                           ]  [k corr=2                     ]
+"""
+"""The loader takes 2,100 us; after the wait the device idles for 200."""
 DEVICE_BOUND = """
     main notes [ProfilerStep#1                                                          ]
     main ops   [mm           ]
@@ -40,7 +52,7 @@ HOST_BOUND = """
 
 def finding(folder: Path, picture: str, rule: str) -> Finding:
     path = grid.write(folder / "t.json", drawn.events(picture))
-    (found,) = [each for each in analyze(path).data.findings if each.rule == rule]
+    (found,) = diagnosed(path)[rule]
     return found
 
 
@@ -73,3 +85,14 @@ def test_without_most_launches_a_gain_is_unknown_and_says_why(tmp_path: Path) ->
     assert found.gain_us_per_step is None
     assert "launches of 54% of the device's time" in (found.gain_unknown or "")
     assert found.gain_bound_us_per_step is not None
+
+
+def test_what_gains_most_comes_first(tmp_path: Path) -> None:
+    """Whatever the priority of its rule, which is asked for the cause of the sync first."""
+    path = grid.write(tmp_path / "t.json", drawn.events(BOTH))
+    selection = select(load(path), None)
+    found = diagnose(selection, step_rows(selection))
+    assert found.causes == ["sync-scalar-item"]
+    gains = {each.rule: each.gain_us_per_step for each in found.findings}
+    assert list(gains)[:2] == ["loader-single-process", "sync-scalar-item"]
+    assert (gains["loader-single-process"], gains["sync-scalar-item"]) == (2100, 200)

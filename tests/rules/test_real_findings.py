@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 
 import pytest
-import shared_traces
+from support.loaded import loaded
 
-from tb_hookview.loading import analyze
+from tb_hookview.analysis.selection import select
+from tb_hookview.report.build import step_rows
+from tb_hookview.rules.diagnosis import find_all
 from tb_hookview.schema import Finding
 
 
 @functools.cache
 def _findings(name: str) -> list[Finding]:
-    return analyze(shared_traces.shared_trace(name)).data.findings
+    selection = select(loaded(name), None)
+    return [found.finding for found in find_all(selection, step_rows(selection))]
 
 
 def finding(name: str, rule: str) -> Finding:
@@ -44,6 +47,7 @@ def test_the_size_that_does_not_fit_is_named() -> None:
     assert "(columns 30522)" in finding("tracelens_h100_bert_small", "matmul-misaligned").evidence
 
 
+@pytest.mark.slow
 def test_a_collective_for_each_parameter() -> None:
     """404 all-reduces from first to last in 129.0, 119.6, 121.5 and 123.7 ms of four steps."""
     reduced = finding("hta_v100_df", "collective-per-parameter")
@@ -54,12 +58,14 @@ def test_a_collective_for_each_parameter() -> None:
     )
 
 
+@pytest.mark.slow
 def test_steps_in_which_communication_differs() -> None:
     exposed = finding("hta_v100_df", "comm-exposed")
     assert "(21%; 59.5 ms to 119 ms)" in exposed.evidence
     assert "collective-per-parameter" in exposed.fix
 
 
+@pytest.mark.slow
 def test_the_remedy_for_embeddings_that_are_exchanged() -> None:
     for name in ("hta_sampled_rank-0", "hta_a100_cuda_graphs", "hta_a100_dlrm"):
         exposed = finding(name, "comm-exposed")
@@ -89,6 +95,7 @@ def test_a_library_that_tests_a_mask() -> None:
         assert "pass no mask" in finding(name, "sync-bool-branch").fix
 
 
+@pytest.mark.slow
 def test_a_read_after_which_nothing_is_launched() -> None:
     for name in ("tracelens_mi300_timesformer", "tracelens_mi300_sd35"):
         assert "nothing is launched after it" in finding(name, "sync-d2h-copy").evidence
@@ -105,6 +112,7 @@ def test_a_larger_batch_is_no_remedy_for_loading_or_first_use() -> None:
         assert "memory-near-limit-or-idle" not in rules_on(name)
 
 
+@pytest.mark.slow
 def test_the_remedy_for_small_copies() -> None:
     for name in ("hta_a100_cuda_graphs", "tracelens_mi300_sd35"):
         assert finding(name, "h2d-pageable-blocking").fix.startswith("Keep constants")

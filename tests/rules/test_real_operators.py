@@ -13,12 +13,9 @@ from typing import Any
 
 import grid
 import pytest
+from rules.diagnosed import Diagnosed, diagnosed
 
-from tb_hookview.loading import load
-from tb_hookview.report.build import build_report
-from tb_hookview.schema import ReportData
-
-torch = pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 WAITING = {
     "aten::masked_select",
     "aten::_local_scalar_dense",
@@ -41,11 +38,11 @@ def recorded(folder: Path, act: Callable[[], Any], *, shapes: bool = False) -> l
 
 def causes(folder: Path, act: Callable[[], Any]) -> list[str]:
     """Cause of a sync inside each operator that has one on a device, by start."""
-    return [sync.cause for sync in report(folder, act).syncs]
+    return findings(folder, act).causes
 
 
-def report(folder: Path, act: Callable[[], Any], *, shapes: bool = False) -> ReportData:
-    """Report of a recording with a sync inside each operator that has one on a device."""
+def findings(folder: Path, act: Callable[[], Any], *, shapes: bool = False) -> Diagnosed:
+    """Findings of a recording with a sync inside each operator that has one on a device."""
     events = recorded(folder, act, shapes=shapes)
     waits = [
         {
@@ -61,7 +58,7 @@ def report(folder: Path, act: Callable[[], Any], *, shapes: bool = False) -> Rep
         for event in events
         if event.get("cat") == "cpu_op" and event["name"] in WAITING
     ]
-    return build_report(load(grid.write(folder / "t.json", events + waits))).data
+    return diagnosed(grid.write(folder / "t.json", events + waits))
 
 
 class Training:
@@ -235,8 +232,8 @@ def clipping_by_hand() -> None:
 def test_the_remedy_is_that_of_what_is_read(
     tmp_path: Path, act: Callable[[], Any], remedy: str
 ) -> None:
-    findings = report(tmp_path, act, shapes=True).findings
-    fixes = {each.fix for each in findings if each.rule == "sync-scalar-item"}
+    found = findings(tmp_path, act, shapes=True)["sync-scalar-item"]
+    fixes = {each.fix for each in found}
     assert fixes
     assert all(remedy in fix for fix in fixes)
 
@@ -252,13 +249,14 @@ def test_the_remedy_after_the_scale_of_a_loss_is_updated(tmp_path: Path) -> None
         torch._amp_update_scale_(scale, tracker, infinite, 2.0, 0.5, 100)
         scale.item()
 
-    (finding,) = report(tmp_path, act).findings
+    (finding,) = findings(tmp_path, act)["sync-scalar-item"]
     assert "GradScaler.update()" in finding.evidence
     assert "get_scale()" in finding.fix
 
 
 def test_a_test_of_a_mask(tmp_path: Path) -> None:
     """As transformers asks whether anything is padded."""
-    (finding,) = report(tmp_path, lambda: bool(torch.all(torch.ones(4) == 1))).findings
-    assert finding.rule == "sync-bool-branch"
+    found = findings(tmp_path, lambda: bool(torch.all(torch.ones(4) == 1)))
+    assert found.rules == {"sync-bool-branch"}
+    (finding,) = found["sync-bool-branch"]
     assert "pass no mask" in finding.fix

@@ -14,6 +14,11 @@ from tb_hookview.server import answers, page
 REPORT = "/api/report?run=rank2&worker=host_1"
 
 
+@pytest.fixture
+def client(read_once: FlaskClient) -> FlaskClient:
+    return read_once
+
+
 @pytest.mark.parametrize(
     ("accepts", "compressed"),
     [

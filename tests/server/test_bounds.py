@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grid
 import pytest
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_traces import FOLDER, shared_trace
 
 from tb_hookview import analyze
 from tb_hookview.errors import UsageError
@@ -25,8 +23,7 @@ from tb_hookview.server.routes import ROUTES
 from tb_hookview.server.tables import ARROW
 from tb_hookview.tables.catalogue import CATALOGUE
 
-COPIES = 500
-INFLATE = FOLDER.parent / "tools" / "inflate.py"
+OPERATORS = 7500
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(0, 300))
@@ -68,22 +65,33 @@ def test_rows_that_fit_are_counted_in_bytes() -> None:
     assert fitting(["é" * 10] * 5, 50) == 2  # two bytes each, quotes, a comma
 
 
-@pytest.fixture(scope="module")
-def inflated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A training step of two syncs, a thousand times over."""
-    if not INFLATE.is_file():
-        pytest.skip("no ../shared/tools/inflate.py beside the checkout")
-    source = shared_trace("hta_mi250_minitoy_training.json.gz")
-    target = tmp_path_factory.mktemp("runs") / "worker.1.pt.trace.json.gz"
-    subprocess.run(
-        [sys.executable, str(INFLATE), str(source), str(target), str(COPIES)], check=True
-    )
-    return target
+def event(category: str, name: str, thread: int, start: int, length: int, **args: int) -> Any:
+    place = {"pid": 0 if "device" in args else 1, "tid": thread, "ts": start, "dur": length}
+    return {"ph": "X", "cat": category, "name": name, **place, "args": args}
+
+
+def operator(number: int) -> Iterator[Any]:
+    """One with its launch and its kernel; each third waits for that."""
+    start, same = 10 * number, {"correlation": number + 1}
+    yield event("cpu_op", "aten::mm", 1, start + 1, 8)
+    yield event("cuda_runtime", "cudaLaunchKernel", 1, start + 2, 2, **same)
+    yield event("kernel", "gemm", 7, start + 4, 4, device=0, stream=7, **same)
+    if number % 3 == 0:
+        yield event("cuda_runtime", "cudaStreamSynchronize", 1, start + 5, 3)
 
 
 @pytest.fixture(scope="module")
-def client(inflated: Path) -> FlaskClient:
-    return create_app(inflated).test_client()
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two steps, of which each list of events is over a megabyte, and that of syncs too."""
+    bounds = ((0, 10 * OPERATORS), (10 * OPERATORS, 50))
+    steps = [event("user_annotation", f"ProfilerStep#{n}", 1, *at) for n, at in enumerate(bounds)]
+    traced = [row for number in range(OPERATORS) for row in operator(number)]
+    return grid.write(tmp_path_factory.mktemp("runs") / "worker.1.pt.trace.json", steps + traced)
+
+
+@pytest.fixture(scope="module")
+def client(large: Path) -> FlaskClient:
+    return create_app(large).test_client()
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +110,15 @@ def questions(client: FlaskClient, named: dict[str, str]) -> Iterator[tuple[str,
     yield from (("/api/report/rows", {"table": "syncs"}), ("/api/timeline", {}))
     for table in CATALOGUE:
         yield "/api/table/{table}", {"table": table, "limit": 10_000}
-        yield "/api/sql", {"query": f"from {table}"}
     yield from (("/api/sql/tables", {}), ("/api/ranks", {}), ("/api/ranks/progress", {}))
     yield "/api/ranks/steps", {"quantity": list(QUANTITIES)}
     for route in ("", "/rank", "/file"):
         yield f"/api/ranks/collective{route}", {"id": 0, "rank": 0}
     for table in TABLES:
         yield "/api/ranks/table/{table}", {"table": table, "limit": 10_000}
-        yield "/api/ranks/sql", {"query": f"from {table}"}
-    yield from (("/api/ranks/sql", {"query": "from device_events"}), ("/api/ranks/sql/tables", {}))
+    for query in ("from events", "from syncs"):
+        yield from (("/api/sql", {"query": query}), ("/api/ranks/sql", {"query": query}))
+    yield "/api/ranks/sql/tables", {}
     yield "/api/module", {"path": paths[0] if paths else ""}
     yield "/api/module/bars", {"path": paths, "measure": "backward_host_us"}
     yield "/api/module/search", {"q": "e"}
@@ -121,8 +129,8 @@ def questions(client: FlaskClient, named: dict[str, str]) -> Iterator[tuple[str,
     yield "/api/timeline/statistics", whole
 
 
-@pytest.mark.slow
-def test_no_answer_about_an_inflated_trace_is_over_a_megabyte(
+@pytest.mark.usefixtures("ranks_on_threads")
+def test_no_answer_about_a_large_trace_is_over_a_megabyte(
     client: FlaskClient, named: dict[str, str]
 ) -> None:
     asked = set()
@@ -135,25 +143,23 @@ def test_no_answer_about_an_inflated_trace_is_over_a_megabyte(
     assert asked == {route.path for route in ROUTES if route.path.startswith("/api/")}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("table", CATALOGUE)
 def test_no_page_of_a_table_for_arrow_is_over_a_megabyte(
     client: FlaskClient, named: dict[str, str], table: str
 ) -> None:
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install pyarrow")
     query = {**named, "limit": 10_000}
     answer = client.get(f"/api/table/{table}", query_string=query, headers={"Accept": ARROW})
     assert (answer.status_code, answer.mimetype) == (200, ARROW)
     assert len(answer.data) <= MOST_BYTES
 
 
-@pytest.mark.slow
 def test_the_rows_that_a_report_leaves_out_follow(
-    client: FlaskClient, named: dict[str, str], inflated: Path
+    client: FlaskClient, named: dict[str, str], large: Path
 ) -> None:
     report = client.get("/api/report", query_string=named).json
     assert report["cut"]["syncs"] > 0
-    whole = json.loads(analyze(inflated).to_json())
+    whole = json.loads(analyze(large).to_json())
     for table, lost in report["cut"].items():
         rows = report[table]
         while len(rows) < len(whole[table]):
@@ -165,7 +171,6 @@ def test_the_rows_that_a_report_leaves_out_follow(
         assert lost == len(whole[table]) - len(report[table])
 
 
-@pytest.mark.slow
 def test_a_window_that_is_too_large_is_merged_further(
     client: FlaskClient, named: dict[str, str]
 ) -> None:
@@ -177,7 +182,6 @@ def test_a_window_that_is_too_large_is_merged_further(
     assert wide == same
 
 
-@pytest.mark.slow
 def test_a_page_of_a_table_says_what_it_leaves_out(
     client: FlaskClient, named: dict[str, str]
 ) -> None:

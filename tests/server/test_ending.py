@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,8 @@ import psutil
 import pytest
 from support.web_api import RECORDED
 
-from tb_hookview.workers.count import cores
+from tb_hookview.trace.source.size import BLOCK
+from tb_hookview.workers.count import VARIABLE, cores
 
 PROGRAM = """
 import sys, threading
@@ -90,28 +90,42 @@ def test_it_ends_at_once_and_leaves_nothing_behind(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-EVENT = b'{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":%d,"dur":1,"args":{}},\n'
+IN_SHARES = """
+import signal, sys
+from tb_hookview.loading import loader
+from tb_hookview.trace import plan
+from tb_hookview.workers import pool
+
+start = pool._Process.__init__
+
+def start_stopped(process, *given):
+    start(process, *given)
+    process._popen.send_signal(signal.SIGSTOP)  # so that it never comes to its end
+    print(process._popen.pid, flush=True)
+
+pool._Process.__init__ = start_stopped
+loader.SMALLEST_SHARE = plan.SMALLEST_SHARE = 1000  # a small trace is worth two
+plan.BYTES_PER_S = 1
+from tb_hookview.cli import main
+sys.argv = ["hookview", "serve", sys.argv[1]]
+main()
+"""
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(cores() < 2, reason="one processor reads in one process")
+@pytest.mark.skipif(cores() < 2, reason="needs two processors: one reads in one process")
 def test_the_second_process_of_a_reading_ends_too(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    trace = tmp_path / "large.1.pt.trace.json"
-    events = b"".join(EVENT % (10 * number) for number in range(1_200_000))
-    trace.write_bytes(b'{"traceEvents":[\n' + events[:-2] + b"]}")
-    program = ("-m", "tb_hookview.cli", "serve")
-    with serving(trace, *program, env=environment) as server, asking(server, trace):
-        process, waited = psutil.Process(server.pid), threading.Event()
-        children: list[psutil.Process] = []
-        for _ in range(6000):
-            children = process.children(recursive=True)
-            if children or waited.wait(0.01):
-                break
-        assert children
+    trace, env = tmp_path / "rank0.1.pt.trace.json", {**environment, VARIABLE: "2"}
+    trace.write_text(f'{{"traceEvents": [{" " * 4 * BLOCK}]}}')
+    with serving(trace, "-c", IN_SHARES, env=env) as server, asking(server, trace):
+        assert server.stdout
+        second = psutil.Process(int(server.stdout.readline()))
         server.send_signal(signal.SIGTERM)
         _, complaints = server.communicate(timeout=60)
     assert (server.returncode, complaints) == (128 + signal.SIGTERM, "")
-    assert not psutil.wait_procs(children, timeout=60)[1]
+    _, alive = psutil.wait_procs([second], timeout=60)
+    for process in alive:
+        process.kill()
+    assert not alive
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [trace]

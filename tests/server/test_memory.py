@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import grid
 import pytest
-import shared_traces
 from flask.testing import FlaskClient
 from support.allocator_rows import CPU, rows
 
@@ -84,9 +84,12 @@ def test_a_trace_without_memory_says_so(tmp_path: Path) -> None:
     assert (answer["recorded"], answer["curve"], answer["devices"]) == (False, None, [])
 
 
-def test_a_long_curve_is_short_and_exact_at_its_peak() -> None:
-    trace = shared_traces.shared_trace("hta_v100_df_index_resolver")
-    answer = ask(create_app(trace).test_client(), points=50)
+def test_a_long_curve_is_short_and_exact_at_its_peak(tmp_path: Path) -> None:
+    sizes = Random(0).sample(range(1, 10_000), 500)
+    blocks = [(2 * n, n + 1, size) for n, size in enumerate(sizes)]
+    freed = [(2 * n + 601, n + 1, -size) for n, size in enumerate(sizes)]
+    events = grid.events(f"main notes [ProfilerStep#1{' ' * 2000}]") + rows(sorted(blocks + freed))
+    answer = ask(create_app(grid.write(tmp_path / "t.json", events)).test_client(), points=50)
     curve, peak = answer["curve"], answer["peaks"][-1]
     assert len(curve["time_us"]) <= 50
     assert not curve["exact"]

@@ -18,6 +18,7 @@ from tb_hookview.server import create_app
 from tb_hookview.server import ranks as routes
 
 MEGABYTE = 1_000_000
+pytestmark = pytest.mark.usefixtures("ranks_on_threads")
 LATE = [Spell(), Spell(b=9.0), Spell()]
 
 
@@ -182,7 +183,7 @@ def test_a_link_out_of_the_log_directory_is_no_rank(tmp_path: Path) -> None:
 
 
 def test_the_pages_of_a_table_are_arrow_where_asked(client: FlaskClient) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install pyarrow")
     answer = client.get(
         "/api/ranks/table/stragglers?run=late",
         headers={"Accept": "application/vnd.apache.arrow.stream"},

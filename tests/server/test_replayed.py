@@ -8,7 +8,6 @@ from typing import Any
 import grid
 import pytest
 from flask.testing import FlaskClient
-from shared_traces import shared_trace
 
 from tb_hookview.analysis.dependencies.build import build
 from tb_hookview.analysis.selection import Selection
@@ -141,8 +140,35 @@ def test_steps_that_are_not_replayed_have_no_lanes_but_a_reason(tmp_path: Path) 
     assert "launches of 0%" in message
 
 
-def test_an_answer_is_bounded_and_its_steps_are_the_prediction() -> None:
-    path = shared_trace("hta_v100_training")
+def launched_ahead(step: int) -> list[dict[str, Any]]:
+    """A step of many kernels, one after the other; the host waits for the last one."""
+    start, many = 20_000 * step, 500
+    rows = [
+        event("user_annotation", f"ProfilerStep#{step}", start, 18_000),
+        event("cuda_runtime", "cudaStreamSynchronize", start + 6000, 30 * many - 5900),
+    ]
+    for kernel in range(many):
+        same = {"correlation": many * step + kernel}
+        call = event("cuda_runtime", "cudaLaunchKernel", start + 10 + 10 * kernel, 5, **same)
+        work = event("kernel", "gemm", start + 100 + 30 * kernel, 29, device=0, stream=7, **same)
+        rows += [call, work]
+    return rows
+
+
+def event(category: str, name: str, start: int, length: int, **args: int) -> dict[str, Any]:
+    place = {"pid": 0, "tid": 7} if "device" in args else {"pid": 77, "tid": 1}
+    return {
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "ts": start,
+        "dur": length,
+        "args": args,
+    } | place
+
+
+def test_an_answer_is_bounded_and_its_steps_are_the_prediction(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", launched_ahead(1) + launched_ahead(2))
     client = create_app(path).test_client()
     overview = ask(client, "lanes", scale="kernels=0.5")
     length = overview["duration_us"]

@@ -15,7 +15,7 @@ from tb_hookview.server import sql as routes
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.table import Table
 
-pytest.importorskip("duckdb")
+pytest.importorskip("duckdb", reason="needs duckdb: pip install duckdb")
 MEGABYTE = 1_000_000
 PICTURE = """
     main notes [ProfilerStep#1     ][ProfilerStep#2      ]
@@ -140,11 +140,12 @@ def test_without_a_package_the_view_says_how_to_get_it(
     assert answer["missing"] == "pip install 'tb-hookview[sql]'"
 
 
-@pytest.fixture
-def of_run(tmp_path: Path) -> FlaskClient:
-    write_run(tmp_path / "late", [Spell(), Spell(b=9.0), Spell()])
-    write_run(tmp_path / "alone", [Spell()])
-    return create_app(tmp_path).test_client()
+@pytest.fixture(scope="module")
+def of_run(tmp_path_factory: pytest.TempPathFactory, ranks_on_threads: None) -> FlaskClient:
+    folder = tmp_path_factory.mktemp("runs")
+    write_run(folder / "late", [Spell(), Spell(b=9.0), Spell()])
+    write_run(folder / "alone", [Spell()])
+    return create_app(folder).test_client()
 
 
 def ask_run(client: FlaskClient, query: str, status: int = 200, run: str = "late") -> Any:
@@ -200,5 +201,6 @@ def test_what_there_is_to_ask_of_a_run(of_run: FlaskClient) -> None:
     named = {table["name"]: [c["name"] for c in table["columns"]] for table in answer["tables"]}
     assert list(named) == ["ranks", "rank_steps", "collectives", "stragglers", *CATALOGUE]
     for name, columns in named.items():
-        assert [row[0] for row in ask_run(of_run, f"from (describe {name})")] == columns
         assert ("worker" in columns[:1]) == (name in CATALOGUE)
+    for name in ("ranks", "modules", "device_events"):
+        assert [row[0] for row in ask_run(of_run, f"from (describe {name})")] == named[name]

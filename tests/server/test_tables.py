@@ -22,6 +22,11 @@ DESCRIPTION = build()
 
 
 @pytest.fixture
+def client(read_once: FlaskClient) -> FlaskClient:
+    return read_once
+
+
+@pytest.fixture(scope="module")
 def report(training: Path) -> Report:
     return build_report(load(training))
 
@@ -34,7 +39,7 @@ def page(client: FlaskClient, table: str, **query: Any) -> Any:
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_table_is_served_as_described(client: FlaskClient, report: Report, name: str) -> None:
-    validation = pytest.importorskip("jsonschema_rs", reason="comes with schemathesis")
+    validation = pytest.importorskip("jsonschema_rs", reason="needs schemathesis: make setup")
     answer = page(client, name, limit=10_000)
     columns = report.table(name).to_columns()
     expected = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -80,7 +85,7 @@ def test_steps_narrow_a_table(client: FlaskClient, report: Report) -> None:
 
 
 def test_arrow_holds_the_same_rows(client: FlaskClient) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install pyarrow")
     query = {**NEWEST, "sort": "-start_us", "limit": "7"}
     for name in ("gaps", "steps"):
         answer = client.get(f"/api/table/{name}", query_string=query, headers={"Accept": ARROW})

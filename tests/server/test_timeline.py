@@ -12,6 +12,11 @@ WHOLE = {"start": "0", "end": "9583.086", "width": "1400"}
 COLUMNS = ("start", "duration", "depth", "name", "colour", "count", "event")
 
 
+@pytest.fixture
+def client(read_once: FlaskClient) -> FlaskClient:
+    return read_once
+
+
 def ask(client: FlaskClient, route: str = "", **query: Any) -> Any:
     answer = client.get(f"/api/timeline{route}", query_string={**NEWEST, **query})
     assert answer.status_code == 200, answer.text

@@ -1,11 +1,9 @@
-"""A recorded run of two processes (gloo, CPU), one of which keeps the other waiting."""
+"""Recorded ranks (gloo, CPU), one of which keeps the others waiting."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import gallery
 import pytest
-from support.ranks import run_ranks
 
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
@@ -13,42 +11,26 @@ from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.simulation.whatif import path_time
 
-pytestmark = pytest.mark.slow
-
-STEPS = 4
-PROGRAM = f"""
-import os, time
-import torch
-import torch.distributed as dist
-import tb_hookview as hookview
-
-rank = int(os.environ["RANK"])
-torch.set_num_threads(1)
-meeting = "file://" + os.path.abspath("meeting")
-dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
-values = torch.ones(1000)
-with hookview.profile(f"rank{{rank}}", activities=[torch.profiler.ProfilerActivity.CPU]) as prof:
-    for _ in range({STEPS}):
-        values.mul(2)
-        if rank == 1:
-            time.sleep(0.2)
-        dist.all_reduce(values)
-        values.mul(2)
-        prof.step()
-dist.destroy_process_group()
-"""
+LATE = 2
+"""Rank whose module is slow."""
 
 
-def test_waiting_for_a_collective_is_no_work_of_the_host(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    run_ranks([program], tmp_path)
-    (path,) = (tmp_path / "rank0").glob("*.gz")
-    simulator = Simulator(Selection(load(path), None))
+def simulator_of(rank: int) -> Simulator:
+    path = gallery.FOLDER / "late_rank.late" / f"rank{rank}.pt.trace.json.gz"
+    return Simulator(Selection(load(path), None))
+
+
+@pytest.mark.parametrize("rank", range(4))
+def test_waiting_for_a_collective_is_no_work_of_the_host(rank: int) -> None:
+    simulator = simulator_of(rank)
     unchanged = simulator.unchanged
     found = path_time(unchanged)
     assert unchanged.step == simulator.recorded.step
-    assert found.communication > found.host
+    assert (found.communication > found.host) == (rank != LATE)
     assert found.communication + found.host == pytest.approx(unchanged.step / 1000)
+
+
+def test_without_its_host_a_rank_waits_as_long() -> None:
+    simulator = simulator_of(0)
     without_host = simulator.step(scaled(simulator.analysis, {"host": 0.0})) / 1000
-    assert without_host == pytest.approx(found.communication)
+    assert without_host == pytest.approx(path_time(simulator.unchanged).communication)

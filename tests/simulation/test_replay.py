@@ -102,6 +102,7 @@ def test_a_replay_is_the_longest_way_to_each_node(graph: Graph) -> None:
     assert Replayer(graph)(lengths).time.tolist() == slow(graph, lengths)
 
 
+@settings(max_examples=50)
 @given(graphs(), st.data())
 def test_shorter_parts_never_lengthen_a_step(graph: Graph, data: st.DataObject) -> None:
     lengths, replayer = lengths_of(graph), Replayer(graph)
@@ -120,7 +121,6 @@ def test_half_of_everything_is_half_a_step(graph: Graph) -> None:
     assert measured(graph, replayer(twice)) == 2 * measured(graph, replayer(lengths))
 
 
-@settings(max_examples=300)
 @given(graphs())
 def test_the_critical_path_adds_up_to_the_step(graph: Graph) -> None:
     replay = Replayer(graph)(lengths_of(graph))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from simulation.test_replay import graphs, lengths_of, measure
 
 from tb_hookview.analysis.dependencies.graph import Graph
@@ -18,7 +18,6 @@ def longer(values: np.ndarray, place: int, by: int) -> np.ndarray:
     return changed
 
 
-@settings(max_examples=300)
 @given(graphs())
 def test_a_part_may_take_longer_by_its_slack_and_no_more(graph: Graph) -> None:
     lengths, replayer, measured = lengths_of(graph), Replayer(graph), measure(graph)

@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from shared_traces import shared_trace
+from support.loaded import reported
 
-import tb_hookview as hookview
 from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.report.result import Report
 from tb_hookview.sql import Limits, Source, run, sources_of_several
@@ -22,16 +21,16 @@ from tb_hookview.sql.mistakes import one_line
 from tb_hookview.tables.catalogue import empty_table
 from tb_hookview.tables.table import Table
 
-duckdb = pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install duckdb")
 MARKS_WORDS = int(duckdb.__version__.partition(".")[0]) >= 2
 """Before, DuckDB marked the first letter of a word alone, and no end of a query."""
-pyarrow = pytest.importorskip("pyarrow")
-TRACES = ("tracelens_h100_bert_small", "hta_v100_training", "kineto_2020_resnet50_list_root")
+pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install pyarrow")
+TRACES = ("tracelens_h100_bert_small", "hta_mi250_minitoy_training", "hta_sampled_rank-0")
 
 
 @pytest.fixture(scope="module", params=TRACES)
 def report(request: pytest.FixtureRequest) -> Report:
-    return hookview.analyze(shared_trace(f"{request.param}.json.gz"))
+    return reported(f"{request.param}.json.gz")
 
 
 Question = tuple[str, Callable[[Report], object]]

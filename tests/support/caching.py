@@ -29,11 +29,11 @@ def cache(folder: Path) -> Cache:
 
 @pytest.fixture
 def written() -> Callable[[], None]:
-    """Waits until what is stored in the background is stored."""
+    return wait_until_written
 
-    def wait() -> None:
-        for thread in threading.enumerate():
-            if thread.name == "hookview-cache":
-                thread.join()
 
-    return wait
+def wait_until_written() -> None:
+    """Wait until what is stored in the background is stored."""
+    for thread in threading.enumerate():
+        if thread.name == "hookview-cache":
+            thread.join()

@@ -1,10 +1,12 @@
 """Compiles models in a process of its own and prints what came of it as JSON.
 
-python tests/support/compiled_worker.py truth|results|threads with|without MODEL...
+python tests/support/compiled_worker.py results|threads with|without MODEL...
+python tests/support/compiled_worker.py record FOLDER MODEL...
 """
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import sys
@@ -15,35 +17,32 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import torch
-from support.compiled_models import MODELS, batch, served, train, true_modules
+from support.compiled_models import MODELS, batch, train
 from torch import nn
 from torch._dynamo.utils import counters
 
 
-def truth(name: str) -> dict[str, Any]:
-    """Compare the events of a recorded step with the modules that their operands name."""
-    from support.recording import record
-
+def record(name: str, folder: Path) -> dict[str, int]:
+    """Record a second step of a compiled model; return what its first one found in the cache."""
     import tb_hookview as hookview
 
-    known = MODELS[name]
-    model, x = known.make(), batch(known)
+    name, _, wrap_first = name.partition(", ")
+    before = cached()
+    model, x = MODELS[name].make(), batch(MODELS[name])
+    if wrap_first:
+        hookview.wrap(model)
     call = torch.compile(model)
-    hookview.wrap(call)
+    if not wrap_first:
+        hookview.wrap(call)
     train(call, x)
-    trace = record(lambda: train(call, x), record_shapes=True)
-    found: dict[str, Any] = {"right": [0, 0], "wrong": [], "near": 0}
-    if not trace.compiled["missing"]:
-        for each in served(trace):
-            true = true_modules(model, known, each.event)
-            if len(each.modules) == 1 and each.modules[0] in true:
-                found["right"][each.backward] += 1
-                found["near"] += sum(each.how)
-            else:
-                found["wrong"].append([each.event.name, each.modules, sorted(true)])
-    found["missing"] = [row["why"] for row in trace.compiled["missing"]]
-    hookview.unwrap(call)
-    return found
+    with hookview.profile(folder, record_shapes=True):
+        train(call, x)
+    hookview.unwrap(model if wrap_first else call)
+    return {key: count - before[key] for key, count in cached().items()}
+
+
+def cached() -> dict[str, int]:
+    return {key: counters["inductor"][f"fxgraph_cache_{key}"] for key in ("hit", "miss")}
 
 
 def results(name: str) -> str:
@@ -74,21 +73,26 @@ def results_of_threads(names: list[str]) -> dict[str, str]:
     return dict(zip(names, found, strict=True))
 
 
-def main() -> None:
-    mode, ours, *names = sys.argv[1:]
-    if ours == "with":
+def answer(mode: str, argument: str, names: list[str]) -> dict[str, Any]:
+    if mode == "record":
+        return {name: record(name, Path(argument, name)) for name in names}
+    if argument == "with":
         import tb_hookview.recorder  # noqa: F401
-    found: dict[str, Any] = {}
+    found = {}
     torch.manual_seed(0)
     if mode == "threads":
-        found.update(results_of_threads(names))
-    for name in names if mode != "threads" else ():
+        found = results_of_threads(names)
+    for name in names if mode == "results" else ():
         torch.manual_seed(0)
-        found[name] = truth(name) if mode == "truth" else results(name)
-    inductor = counters["inductor"]
-    hits = {key: inductor[f"fxgraph_cache_{key}"] for key in ("hit", "miss")}
-    answer = {"found": found, **hits, "ours": "tb_hookview" in sys.modules}
-    sys.stdout.write(f"\n{json.dumps(answer)}\n")
+        found[name] = results(name)
+    return {"found": found, **cached(), "ours": "tb_hookview" in sys.modules}
+
+
+def main() -> None:
+    gc.unfreeze()  # what is frozen cannot be counted
+    mode, argument, *names = sys.argv[1:]
+    sys.stdout.write(f"\n{json.dumps(answer(mode, argument, names))}\n")
+    gc.freeze()  # or the end takes a second
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ it.
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import signal
@@ -19,6 +20,8 @@ import torch._inductor  # noqa: F401  # as the profiler does when it starts
 
 def main(size: int, program: str, *arguments: str) -> int:
     runpy.run_path(program)
+    gc.collect()
+    gc.freeze()  # a fork that touches all of it copies it
     sys.argv = [program, *arguments]
     ranks: set[int] = set()
     for rank in range(size):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.forked_python import TORCH, Program, run_together
 
 SIZE = 2
 FORKED_RANKS = Path(__file__).with_name("forked_ranks.py")
@@ -22,6 +23,7 @@ def run_ranks(
     *,
     launched: bool = True,
     size: int = SIZE,
+    imported: Sequence[str] = TORCH,
     **environment: str,
 ) -> list[str]:
     """Run Python once for each rank; return the output of each.
@@ -32,28 +34,20 @@ def run_ranks(
         launched: pass the ranks by RANK, LOCAL_RANK and WORLD_SIZE, as a launcher does; else by
             one more argument, and by no variable.
         size: number of ranks.
+        imported: what is imported before they start.
         environment: more variables.
     """
     _need_gloo()
-    shared = {**os.environ, **LOOPBACK, **environment}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, *command, *([] if launched else [str(rank)])],
-            cwd=folder,
-            env={**shared, **_launcher(rank, size)} if launched else shared,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    variables = {**LOOPBACK, **environment}
+    programs = [
+        Program([*command], folder, {**variables, **_launcher(rank, size)})
+        if launched
+        else Program([*command, str(rank)], folder, variables)
         for rank in range(size)
     ]
-    try:
-        said = [process.communicate(timeout=300) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()  # one waits for ever where the other has failed
-    assert [process.returncode for process in processes] == [0] * size, said
-    return [out for out, _ in said]
+    done = run_together(programs, imported=imported)
+    assert [each.returncode for each in done] == [0] * size, [each.stderr for each in done]
+    return [each.stdout for each in done]
 
 
 def run_forked_ranks(

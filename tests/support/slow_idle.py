@@ -62,7 +62,7 @@ def read(events: list[dict[str, Any]]) -> Timeline:
                 args.get("correlation", -1),
             )
         )
-    timeline.works.sort(key=lambda work: work.start)
+    timeline.works.sort(key=lambda work: (work.start, work.correlation))
     return timeline
 
 
@@ -124,8 +124,10 @@ def _cause(
         if not before:
             return "unknown"
         previous = max(before, key=lambda work: (work.end, works.index(work)))
-        beside = "nccl" in following.name or "nccl" in previous.name
-        return "communication" if beside else "device"
+        if "nccl" in following.name or "nccl" in previous.name:
+            return "communication"
+        opens = not any(work.thread == following.thread for work in works[: works.index(following)])
+        return "unknown" if launch and opens else "device"
     launching = {c.thread for c in timeline.calls if any(timeline.launch_of(w) is c for w in works)}
     rest = (
         "launch"

@@ -1,10 +1,12 @@
 """One of some processes that train together, with one module of one rank slowed.
 
-    RANK=0 WORLD_SIZE=4 python slowed_run.py FOLDER [METHOD ...]
+    RANK=0 WORLD_SIZE=4 python slowed_run.py FOLDER [METHOD | METHOD-CASE ...]
 
 Each of METHODS, or of those that are named, is recorded three times into FOLDER/METHOD-CASE:
 `even`, `forward` (a module of rank SLOW sleeps in its forward) and `backward` (its backward
-multiplies larger matrices). The variable SLOWED_S says for how many seconds.
+multiplies larger matrices); or in the case that is named alone. There is a method
+`mesh` too, of collectives between some of the ranks each. The variable SLOWED_S says for how
+many seconds.
 """
 
 from __future__ import annotations
@@ -112,6 +114,17 @@ def pipeline(case: str) -> Callable[[], None]:
     return step
 
 
+def mesh(_case: str) -> Callable[[], None]:
+    """Collectives in two groups of two ranks each; nothing is trained."""
+    made = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("dp", "tp"))
+
+    def step() -> None:
+        for name in ("tp", "dp"):
+            dist.all_reduce(torch.ones(64), group=made.get_group(name))
+
+    return step
+
+
 METHODS = {"ddp": ddp, "fsdp": fsdp, "pipeline": pipeline}
 CASES = ("even", "forward", "backward")
 
@@ -127,12 +140,13 @@ def record(folder: Path, step: Callable[[], None]) -> None:
     dist.barrier()
 
 
-def main(folder: Path, *methods: str) -> None:
+def main(folder: Path, *names: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder.resolve()}/meeting", **_mine())
-    for name in methods or METHODS:
-        for case in CASES:
-            record(folder / f"{name}-{case}", METHODS[name](case))
+    for each in names or METHODS:
+        name, _, only = each.partition("-")
+        for case in [only] if only else CASES:
+            record(folder / f"{name}-{case}", {**METHODS, "mesh": mesh}[name](case))
     dist.destroy_process_group()
 
 

@@ -1,8 +1,9 @@
-"""TensorBoard as its users run it: a process of its own, on a free port."""
+"""TensorBoard as its users run it, a process of its own on a free port; or in this process."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import threading
@@ -12,19 +13,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
+from urllib.parse import urljoin
+
+from tensorboard import program
+from tensorboard.plugins.core.core_plugin import CorePluginLoader
+from werkzeug.test import Client
+
+from tb_hookview.plugin import HookviewPlugin
 
 STARTS_WITHIN_S = 120
 """Seconds after which a TensorBoard that has not said its address counts as hung."""
 
 
 class TensorBoard:
-    """A running TensorBoard."""
+    """A running TensorBoard; paths are below its address, from the root on with a slash first."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def get(self, path: str) -> bytes:
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+        with urllib.request.urlopen(urljoin(self.url, path), timeout=60) as answer:
             body: bytes = answer.read()
         return body
 
@@ -32,8 +40,55 @@ class TensorBoard:
         return json.loads(self.get(path))
 
 
+class TensorBoardHere(TensorBoard):
+    """A TensorBoard with the core's plugin and ours, which is asked without a socket."""
+
+    def __init__(self, *arguments: str, path_prefix: str = "") -> None:
+        super().__init__(f"{path_prefix}/")
+        board = program.TensorBoard([CorePluginLoader(), HookviewPlugin], server_class=self._made)
+        once = ("--load_fast", "false", "--reload_interval", "0")
+        board.configure(["tensorboard", *once, "--path_prefix", path_prefix, *arguments])
+        board.launch()
+
+    def _made(self, application: Any, _flags: Any) -> TensorBoardHere:
+        self._client = Client(application)
+        return self
+
+    def serve_forever(self) -> None:
+        """Nothing: who asks is here."""
+
+    def get_url(self) -> str:
+        return self.url
+
+    def get(self, path: str) -> bytes:
+        answer = self._client.get(urljoin(self.url, path))
+        assert answer.status_code == 200, answer.status
+        return answer.data
+
+
+def without_torch_tb_profiler(folder: Path) -> dict[str, str]:
+    """An environment in which TensorBoard does not find torch-tb-profiler.
+
+    It reads every trace below the log directory, in processes of its own, which takes longer than
+    all else of a TensorBoard; only a test of both tabs needs it.
+
+    Args:
+        folder: a new one to make. A distribution in it, of that name and without entry points,
+            comes before the one that is installed.
+    """
+    found_first = folder / "torch_tb_profiler-0.dist-info"
+    found_first.mkdir(parents=True)
+    (found_first / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: torch-tb-profiler\nVersion: 0\n"
+    )
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 @contextmanager
-def running(python: Path, *arguments: str) -> Iterator[TensorBoard]:
+def running(
+    python: Path, *arguments: str, environment: dict[str, str] | None = None
+) -> Iterator[TensorBoard]:
     """Start TensorBoard with some interpreter's packages; stops it at the end of the block."""
     process = subprocess.Popen(
         [
@@ -44,6 +99,7 @@ def running(python: Path, *arguments: str) -> Iterator[TensorBoard]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        env=environment,
         cwd=python.parent,  # not the checkout, whose package would be found before the installed
     )
     try:

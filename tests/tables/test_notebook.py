@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grid
 import pytest
-from shared_traces import shared_trace
+from support.loaded import reported
 
 from tb_hookview import markers
 from tb_hookview.formats import format_us
@@ -78,7 +78,7 @@ def test_names_are_text_and_nothing_is_asked_for(hostile: Report) -> None:
 
 
 def test_numbers_are_those_of_the_report() -> None:
-    report = analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp.json.gz"))
+    report = reported("tracelens_mi300_resnet_checkpointing_ddp.json.gz")
     shown = Shown(report._repr_html_())
     counted = report.counted
     top = max(counted.modules, key=lambda row: row.backward.self_device_us or 0)
@@ -94,7 +94,7 @@ def test_numbers_are_those_of_the_report() -> None:
 
 
 def test_terminal_notebook_and_print_hold_the_same() -> None:
-    report = analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp.json.gz"))
+    report = reported("tracelens_mi300_resnet_checkpointing_ddp.json.gz")
     printed, html = str(report), report._repr_html_()
     for line in summary_lines(report.data):
         assert line in printed
@@ -103,7 +103,7 @@ def test_terminal_notebook_and_print_hold_the_same() -> None:
 
 
 def test_a_table_says_how_many_rows_it_leaves_out() -> None:
-    report = analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp.json.gz"))
+    report = reported("tracelens_mi300_resnet_checkpointing_ddp.json.gz")
     html = report.modules._repr_html_()
     assert len(Shown(html).rows) == TABLE_ROWS + 1
     assert f"{len(report.modules)} Module rows · {len(report.modules) - TABLE_ROWS} more" in html

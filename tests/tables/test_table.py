@@ -61,10 +61,10 @@ def test_every_trace_gives_the_same_columns(tmp_path: Path, table: str) -> None:
 def test_tables_convert(tmp_path: Path, table: str) -> None:
     rows = getattr(made(tmp_path, PICTURE), table)
     columns = list(rows.to_columns())
-    pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pandas", reason="needs pandas: pip install pandas")
     frame = rows.to_pandas()
     assert (len(frame), list(frame.columns)) == (len(rows), columns)
-    pytest.importorskip("polars", reason="the extra polars is not installed")
+    pytest.importorskip("polars", reason="needs polars: pip install polars")
     frame = rows.to_polars()
     assert (len(frame), list(frame.columns)) == (len(rows), columns)
 

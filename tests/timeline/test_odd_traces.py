@@ -70,8 +70,7 @@ events = st.lists(
 )
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(events)
 def test_every_question_has_an_answer(
     tmp_path_factory: pytest.TempPathFactory, traced: list[dict[str, Any]]

@@ -5,12 +5,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import gallery
 import numpy as np
 import pytest
 
 from tb_hookview.errors import TraceError
-from tb_hookview.trace import EventCategory, Trace, read_trace
+from tb_hookview.trace import EventCategory, read_trace
 
 
 def event(**changed: Any) -> dict[str, Any]:
@@ -186,67 +185,6 @@ def test_what_is_no_trace_is_refused_in_one_line(
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="no such file"):
         read_trace(tmp_path / "nowhere.json")
-
-
-@pytest.mark.parametrize("path", gallery.small_traces(), ids=gallery.label)
-def test_columns_equal_a_plain_reading(path: Path) -> None:
-    """Shared traces, column by column, against the standard library's json."""
-    raw = path.read_bytes()
-    text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-    root = json.loads(text, parse_float=str)
-    listed = root["traceEvents"] if isinstance(root, dict) else root
-    complete = [e for e in listed if e["ph"] == "X"]
-    trace = read_trace(path)
-    assert trace.event_count == len(listed)
-    names = [trace.strings[i] for i in trace.events.name.tolist()]
-    assert names == [e.get("name", "") for e in complete]
-    assert trace.events.start.tolist() == [_ns(e["ts"]) for e in complete]
-    assert trace.events.duration.tolist() == [_ns(e.get("dur", 0)) for e in complete]
-    threads = [trace.threads[i][:2] for i in trace.events.thread.tolist()]
-    assert threads == [(str(e["pid"]), str(e["tid"])) for e in complete]
-    carries = np.isin(
-        trace.events.kind,
-        [EventCategory.RUNTIME, EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET],
-    )
-    expected = [
-        (e.get("args") or {}).get("correlation", -1) if carried else -1
-        for e, carried in zip(complete, carries.tolist(), strict=True)
-    ]
-    assert trace.events.correlation.tolist() == expected
-    _check_arguments(trace, listed, complete)
-
-
-def _check_arguments(trace: Trace, listed: list[Any], complete: list[Any]) -> None:
-    """What is kept of other arguments, against a plain reading of them."""
-    moves = np.isin(trace.events.kind, [EventCategory.COPY, EventCategory.SET]).tolist()
-    asks = np.isin(trace.events.kind, [EventCategory.OPERATOR, EventCategory.ANNOTATION]).tolist()
-    args = [e.get("args") or {} for e in complete]
-    moved = [int(a.get("bytes", -1)) if m else -1 for a, m in zip(args, moves, strict=True)]
-    assert trace.events.bytes.tolist() == moved
-    types = [trace.texts[number] for number in trace.events.types.tolist()]
-    for text, told, asked in zip(types, args, asks, strict=True):
-        assert (json.loads(text) if text else None) == (told.get("Input type") if asked else None)
-    memory = [e for e in listed if e.get("name") == "[memory]"]
-    assert trace.memory.time.tolist() == [_ns(e["ts"]) for e in memory]
-    assert trace.memory.amount.tolist() == [e["args"]["Bytes"] for e in memory]
-    reserved = [e["args"].get("Total Reserved", -1) for e in memory]
-    assert trace.memory.reserved.tolist() == reserved
-    assert trace.memory.address.tolist() == [e["args"].get("Addr", -1) for e in memory]
-    threads = [trace.threads[number].tid for number in trace.memory.thread.tolist()]
-    assert threads == [str(e["tid"]) for e in memory]
-    calls = [i for i, e in enumerate(complete) if e["name"] == "record_param_comms"]
-    calls = calls if any("Group size" in args[i] for i in calls) else []
-    table = trace.collectives
-    assert table.event.tolist() == calls
-    assert list(table.collective) == [args[i].get("Collective name", "") for i in calls]
-    assert list(table.dtype) == [args[i].get("dtype", "") for i in calls]
-    for column, key in ((table.sent, "In msg nelems"), (table.group_size, "Group size")):
-        assert column.tolist() == [args[i].get(key, -1) for i in calls]
-
-
-def _ns(written: object) -> int:
-    whole, _, fraction = str(written).partition(".")
-    return int(whole) * 1000 + int((fraction + "000")[:3])
 
 
 def test_shapes_are_stored_as_text_and_one_text_once(tmp_path: Path) -> None:

@@ -137,7 +137,19 @@ def test_a_bare_list(tmp_path: Path, absorbed: list[Builder]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["tracelens_b200", "hta_a100_cuda_graphs", "hta_mtia_training", "hta_v100", "hta_a100_nccl"],
+    [
+        "tracelens_h100_qwen",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in (
+                "tracelens_b200",
+                "hta_a100_cuda_graphs",
+                "hta_mtia_training",
+                "hta_v100",
+                "hta_a100_nccl",
+            )
+        ),
+    ],
 )
 def test_shared_traces(name: str, absorbed: list[Builder]) -> None:
     path = shared_traces.shared_trace(name)
@@ -193,7 +205,10 @@ def test_a_file_that_changes_between_the_two_is_read_by_one(
     assert not absorbed
 
 
-@pytest.mark.parametrize("place", [0.1, 0.49, 0.5, 0.51, 0.9])
+@pytest.mark.parametrize(
+    "place",
+    [0.1, 0.5, 0.9, *(pytest.param(place, marks=pytest.mark.slow) for place in (0.49, 0.51))],
+)
 def test_a_damaged_file_is_read_by_one(large: Path, tmp_path: Path, place: float) -> None:
     content = bytearray(large.read_bytes())
     middle = content.index(b'"ts": ', int(len(content) * place))

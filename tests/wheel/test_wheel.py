@@ -1,4 +1,7 @@
-"""What a user gets: the wheel, built from a clean checkout, in an environment without torch."""
+"""What a user gets: the wheel, in an environment without torch.
+
+It is built once: from a clean checkout the source archive, with npm; from that the wheel, without.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 NOT_CHECKED_OUT = shutil.ignore_patterns(
     ".*", "node_modules", "static", "build", "dist", "runs", "*.egg-info", "__pycache__"
 )
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
 def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> str:
@@ -47,39 +50,41 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(checkout: Path) -> Path:
-    """Folder of the source archive, built from the checkout, and of the wheel, built from that."""
+def archive(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("npm") is None:
-        pytest.skip("needs npm to build the page")
-    run(sys.executable, "-m", "build", "--no-isolation", checkout)
-    return checkout / "dist"
-
-
-@pytest.fixture(scope="module")
-def wheel(built: Path) -> Path:
-    (found,) = built.glob("*.whl")
+        pytest.skip("needs npm, to build the page: install Node 20.19 or newer")
+    folder = tmp_path_factory.mktemp("built")
+    run(sys.executable, "-m", "build", "--no-isolation", "--sdist", "-o", folder, checkout)
+    (found,) = folder.iterdir()
     return found
 
 
 @pytest.fixture(scope="module")
-def archive(built: Path) -> Path:
-    (found,) = built.glob("*.tar.gz")
+def unpacked(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is in the source archive."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    shutil.unpack_archive(archive, folder)
+    (root,) = folder.iterdir()
+    return root
+
+
+@pytest.fixture(scope="module")
+def wheel(archive: Path, unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel as pip builds it from the source archive, with what that asks for and no npm."""
+    nothing, folder = tmp_path_factory.mktemp("nothing"), archive.parent
+    run(sys.executable, "-m", "build", "--wheel", "-o", folder, unpacked, PATH=str(nothing))
+    (found,) = folder.glob("*.whl")
     return found
-
-
-def environment(folder: Path, *requirements: str | Path, **variables: str) -> Path:
-    """Return the interpreter of a new environment with something installed in it."""
-    venv.create(folder, with_pip=True)
-    interpreter = folder / "bin" / "python"
-    quiet = ("--quiet", "--disable-pip-version-check")
-    run(interpreter, "-m", "pip", "install", *quiet, *requirements, **variables)
-    return interpreter
 
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a clean environment that the wheel is installed in."""
-    return environment(tmp_path_factory.mktemp("clean"), wheel)
+    folder = tmp_path_factory.mktemp("clean")
+    venv.create(folder)
+    interpreter = folder / "bin" / "python"
+    run(*PIP, "--python", interpreter, "install", "--no-compile", wheel)
+    return interpreter
 
 
 @pytest.fixture(scope="module")
@@ -167,31 +172,25 @@ def test_without_npm_the_build_says_what_is_missing(
     assert not (bare / "build" / "lib" / "tb_hookview").exists()
 
 
-def test_a_source_archive_carries_the_page_built_and_unbuilt(archive: Path) -> None:
-    with tarfile.open(archive) as opened:
-        names = {name.partition("/")[2] for name in opened.getnames()}
+def test_a_source_archive_carries_the_page_built_and_unbuilt(unpacked: Path) -> None:
+    names = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*")}
     assert {"frontend/package-lock.json", "tb_hookview/static/index.js", "LICENSE"} <= names
     assert {"tb_hookview/static/sources.sha256", "docs/CHANGELOG.md", "docs/generate.py"} <= names
     assert "docs/notebooks/tuning.ipynb" in names
     assert not any("node_modules" in name for name in names)
 
 
-def test_a_source_archive_installs_without_npm(archive: Path, tmp_path: Path) -> None:
-    nothing = tmp_path / "nothing"
-    nothing.mkdir()
-    python = environment(tmp_path / "clean", "--no-deps", archive, PATH=str(nothing))
-    package = Path(run(python, "-c", "import tb_hookview as h; print(h.__file__)", cwd=tmp_path))
-    static = package.parent / "static"
-    assert static.is_relative_to(tmp_path)
-    with tarfile.open(archive) as opened:
-        root = opened.getnames()[0].partition("/")[0]
-        script = opened.extractfile(f"{root}/tb_hookview/static/index.js")
-        assert script is not None
-        assert (static / "index.js").read_bytes() == script.read()
+def test_the_page_of_the_archive_is_what_is_installed(unpacked: Path, python: Path) -> None:
+    find = "import tb_hookview as h; print(h.__file__)"
+    package = Path(run(python, "-c", find, cwd=python.parent).strip()).parent
+    assert package.is_relative_to(python.parents[1])
+    script = (unpacked / "tb_hookview" / "static" / "index.js").read_bytes()
+    assert (package / "static" / "index.js").read_bytes() == script
 
 
-def test_an_index_would_take_both(built: Path, tmp_path: Path) -> None:
-    twine = environment(tmp_path / "twine", "-r", Path(__file__).with_name("requirements.txt"))
-    files = sorted(built.iterdir())
-    said = run(twine, "-m", "twine", "--no-color", "check", "--strict", *files)
-    assert said.count("PASSED") == len(files) == 2
+def test_an_index_would_take_both(archive: Path, wheel: Path, tmp_path: Path) -> None:
+    requirements = Path(__file__).with_name("requirements.txt")
+    run(*PIP, "install", "--no-compile", "--target", tmp_path, "-r", requirements)
+    twine = ("-m", "twine", "--no-color", "check", "--strict")
+    said = run(sys.executable, *twine, archive, wheel, PYTHONPATH=str(tmp_path))
+    assert said.count("PASSED") == 2

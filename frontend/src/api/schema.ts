@@ -342,7 +342,7 @@ export interface Coverage {
   measure: string;
   /** Attributed backward host time by evidence. */
   by_evidence_host: Record<string, number>;
-  /** The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all. */
+  /** The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all, a launch in a range by which a pipeline marks its backward, outside of autograd nodes. */
   unattributed_by_reason: Record<string, number>;
   /** Attributed backward time, in `measure`, by what names the module: `recorder` (marks or the manifest), `lightning`, `python_stack` (the stack's own label, `Linear_3`), `annotation` (no module at all: a range that somebody put around the forward). */
   by_origin: Record<string, number>;
@@ -610,7 +610,7 @@ export interface Idle {
   profiler: number;
   /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number;
-  /** Before the launch of a device's first work, where `launch` does not hold, and between that launch and a late start of this work, as it is not in the trace what the device did before; after its last work; before work whose launch is not in the trace. */
+  /** Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace. */
   unknown: number;
 }
 
@@ -1587,14 +1587,14 @@ export interface Step {
   start_us: number;
   /** Length of the host row `ProfilerStep#N`. A trace without any is one step. */
   duration_us: number;
-  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`. */
+  /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. So is time inside a range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`), where it marks the backward as well. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`. */
   forward_us: number | null;
-  /** Time in which any thread evaluated an autograd node. */
-  backward_us: number;
+  /** Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. */
+  backward_us: number | null;
   /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. */
-  optimizer_us: number;
+  optimizer_us: number | null;
   /** Time in neither of these inside `DataLoader` annotations. */
-  data_us: number;
+  data_us: number | null;
   /** The rest of the step. */
   other_us: number;
   /** Length of the union of a device's work, clipped to the step on the host and summed over the devices that did any work. */

@@ -53,7 +53,9 @@ export function backwardTotal(report: WireReport): number | null {
 
 /** Whether any of the steps has a backward pass. */
 export function hasBackward(report: WireReport): boolean {
-  return (backwardTotal(report) ?? 0) > 0 || report.steps.some((step) => step.backward_us > 0);
+  return (
+    (backwardTotal(report) ?? 0) > 0 || report.steps.some((step) => (step.backward_us ?? 0) > 0)
+  );
 }
 
 /** Backward time that no module could be found for, in the report's measure. */

@@ -14,7 +14,7 @@ undecided.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import numpy as np
 from msgspec import Struct
@@ -23,9 +23,11 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import asof, isin, pair_key, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int, TreeRow
+from tb_hookview.arrays.types import Bool, Int, TreeRow
 
 Score = tuple[int, int, bool]
+_GRAPH_RUN = "<forward op>"
+"""Row in which TorchScript runs the forward of a differentiable graph."""
 
 
 class Arrows(Struct, frozen=True):
@@ -59,6 +61,19 @@ class Links(Struct, frozen=True):
         same = np.zeros(len(made), np.int64)
         row = lookup(made, asof(same, sequence[made], np.zeros_like(nodes), sequence[nodes]))
         return np.where((row >= 0) & (start[row] <= start[nodes]), row, -1)
+
+    def graph_runs(self, nodes: TreeRow, thread: int) -> TreeRow:
+        """A thread's first run of a TorchScript graph after torch gave out each node's number.
+
+        torch numbers a `DifferentiableGraphBackward` before the graph runs, and the run's row has
+        no number. Operators that do have it come before, and made no node.
+        """
+        host, tree = self.host, self.host.call_tree
+        runs = np.flatnonzero(named(host, {_GRAPH_RUN}) & (tree.thread == thread))
+        before = self.ops_before(nodes, thread)
+        after = np.searchsorted(tree.start[runs], lookup(tree.start, before), side="right")
+        found = lookup(np.append(runs, -1), np.where(before >= 0, after, -1))
+        return np.where(lookup(tree.start, found) < tree.start[nodes], found, -1)
 
     def pointed(self, nodes: TreeRow) -> int | None:
         """The thread from which most arrows to the nodes start."""
@@ -125,6 +140,12 @@ def forward_threads(links: Links, nodes: Mapping[int, TreeRow]) -> dict[int, int
         if len(fitting) == 1:
             decided[group] = fitting[0]
     return decided
+
+
+def named(host: HostRows, names: Set[str]) -> Bool:
+    """Rows of the call tree that have one of these names."""
+    wanted = [string for string, text in enumerate(host.trace.strings.texts) if text in names]
+    return isin(host.string, wanted)
 
 
 def stem(name: str) -> str:

@@ -1,7 +1,8 @@
 """Autograd nodes, and the forward operator of each.
 
 torch numbers nodes per forward thread. An operator records the number the *next* node will get. So
-of all operators with a node's number, its forward operator is the last to start before it runs.
+of all operators with a node's number, its forward operator is the last to start before it runs; one
+that never makes a node is none, and TorchScript numbers the node of a graph before it runs it.
 Which thread that is: `forward_threads.py`.
 """
 
@@ -12,12 +13,20 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.autograd.forward_threads import Arrows, Links, forward_threads
+from tb_hookview.analysis.autograd.forward_threads import (
+    Arrows,
+    Links,
+    forward_threads,
+    named,
+)
+from tb_hookview.analysis.autograd.made_nodes import WITHOUT_NODE
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import pair_key, unique
+from tb_hookview.arrays.joins import isin, pair_key, unique
 from tb_hookview.arrays.nesting import CallTree, innermost_at, lookup, self_time
 from tb_hookview.arrays.types import Bool, Nanoseconds, NodeIndex, TreeRow
+
+_SCRIPT_GRAPH = "DifferentiableGraphBackward"
 
 
 class Nodes(Struct, frozen=True, dict=True):
@@ -118,11 +127,23 @@ def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow
     members = {int(group): numbered[groups == group] for group in unique(groups)}
     nodes = {group: rows[chosen] for group, chosen in members.items()}
     links = Links(host, forward, process, arrows)
+    graphs = _script_graphs(host, rows)
+    makes_none = named(host, WITHOUT_NODE)
     for group, thread in forward_threads(links, nodes).items():
-        found[members[group]] = links.forward_ops(nodes[group], thread)
-        without = members[group][found[members[group]] < 0]
+        mine, in_graph = members[group], graphs[members[group]]
+        found[mine] = links.forward_ops(nodes[group], thread)
+        without = mine[found[mine] < 0]
         earlier[without] = links.ops_before(rows[without], thread)
+        found[mine[lookup(makes_none.astype(np.int64), found[mine]) > 0]] = -1
+        found[mine[in_graph]] = links.graph_runs(nodes[group][in_graph], thread)
     return found, earlier
+
+
+def _script_graphs(host: HostRows, rows: TreeRow) -> Bool:
+    """Whether each of some nodes is a differentiable graph of TorchScript's."""
+    texts, strings = host.trace.strings, host.string[rows]
+    graphs = [s for s in unique(strings).tolist() if texts[s].endswith(_SCRIPT_GRAPH)]
+    return isin(strings, graphs)
 
 
 def recomputed_operators(host: HostRows, nodes: Nodes) -> Bool:

@@ -16,6 +16,8 @@ class Fault(Struct, frozen=True):
     """The largest of them, nanoseconds; None where it is no time."""
     share: float | None = None
     """Share of all that it concerns; None where it does not grow with it."""
+    names: tuple[str, ...] = ()
+    """Kernels that it is about most."""
 
 
 def counted(code: str, count: int) -> tuple[Fault, ...]:

@@ -68,7 +68,7 @@ def find_device_events(trace: Trace, call_tree: CallTree) -> DeviceEvents:
     """
     events = trace.events
     rows = np.flatnonzero(isin(events.kind, [int(kind) for kind in DEVICE_CATEGORIES]))
-    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    rows = _in_time(trace, rows)
     start = events.start[rows]
     return DeviceEvents(
         event=rows,
@@ -78,6 +78,21 @@ def find_device_events(trace: Trace, call_tree: CallTree) -> DeviceEvents:
         end=start + events.duration[rows],
         launch=calls_of(trace, call_tree, events.correlation[rows], start),
     )
+
+
+def _in_time(trace: Trace, rows: EventRow) -> EventRow:
+    """Events by start, and those of one start by launch and stream, whatever the order of the file.
+
+    With times in whole microseconds many have the same start.
+    """
+    events = trace.events
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    same = np.diff(events.start[rows]) == 0
+    places = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    tied = rows[places]
+    order = np.lexsort((events.thread[tied], events.correlation[tied], events.start[tied]))
+    rows[places] = tied[order]
+    return rows
 
 
 def calls_of(trace: Trace, call_tree: CallTree, correlation: Int, start: Nanoseconds) -> TreeRow:

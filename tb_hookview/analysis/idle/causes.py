@@ -17,7 +17,8 @@ something else.
 **Launches.** All this holds only in a gap whose next device event was launched too late for the
 device to go on at once; what is left of such a gap the host spent otherwise. From the moment at
 which the device could start the event (before the trace began, too), the delay is the device's own;
-of a device's first event it is unknown. Before the launch of a device's first event the time is the
+of the first event of a device or of a stream it is unknown: a queue runs in order, and what it held
+before is not in the trace. Before the launch of a device's first event the time is the
 host's if the device then started that event at once.
 """
 
@@ -280,8 +281,8 @@ def _launch_claims(
     """Each whole gap by its next event: what is the device's own, and what the host launched late.
 
     A gap is the host's until the device could start the event, and the device's from then on. What
-    a device did before its first event is not in the trace, so that the cause of a delay of that
-    event is unknown.
+    a device or a stream did before its first event is not in the trace, so that the cause of a
+    delay of that event is unknown.
     """
     place = np.searchsorted(timing.device_events.start[rows], gaps[:, 1])
     inside = place < len(rows)
@@ -291,6 +292,7 @@ def _launch_claims(
     first = previous < 0
     start = np.where(first, np.maximum(start, timing.launch_start[row]), start)
     ready = np.where(late, np.clip(timing.startable[row], start, end), start)
+    opens = first | timing.first_of_stream[row]
     known = ~first & ((launch >= 0) | timing.queued_before[row])
     collective = timing.communication[row] | (~first & timing.communication[previous])
 
@@ -299,7 +301,7 @@ def _launch_claims(
         return Claims(cause, begin[wanted], stop[wanted], mine)
 
     delayed = [
-        claims(Cause.UNKNOWN, first & (launch >= 0), ready, end),
+        claims(Cause.UNKNOWN, opens & (launch >= 0) & (first | ~collective), ready, end),
         claims(Cause.DEVICE, known & ~collective, ready, end),
         claims(Cause.COMMUNICATION, known & collective, ready, end),
     ]

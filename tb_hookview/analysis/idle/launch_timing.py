@@ -129,6 +129,13 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         return first & (self.device_events.launch >= 0)
 
     @cached_property
+    def first_of_stream(self) -> Bool:
+        """First device event of each stream."""
+        first = np.zeros(len(self.device_events), bool)
+        first[first_of_each(self.device_events.stream)] = True
+        return first
+
+    @cached_property
     def queued_before(self) -> Bool:
         """Events launched before the trace began."""
         return queued_before(self.host, self.device_events)

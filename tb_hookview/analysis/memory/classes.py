@@ -14,6 +14,8 @@
 - `gradient`: allocated in a backward pass, live after its last node.
 - `optimizer_state`: allocated in an optimizer's step, live after it.
 - `input`: allocated in no phase or by a loader, and live when a phase begins: batches, mostly.
+- `activation`, too: allocated in an operator that made a node, and never freed in a recording with
+  no backward pass after it (a forward with gradients on whose graph is kept).
 - `temporary`: freed earlier than those.
 - `before_recording`: allocated before the recording.
 - `unknown`: an activation or an input that outlives the step after its own, or has no end and no
@@ -83,6 +85,8 @@ class Lives(Struct, frozen=True):
     """Whether it was allocated in a forward that runs again within a node."""
     freed_in_recompute: Bool
     """Whether it was freed in one."""
+    in_graph: Bool
+    """Whether it was allocated in an operator that made an autograd node."""
 
 
 class Passes(Struct, frozen=True):
@@ -104,19 +108,24 @@ class Passes(Struct, frozen=True):
 
 
 def find_lives(
-    events: AllocatorEvents, blocks: Blocks, phase: Int, module: ModuleIndex, recompute: Bool
+    events: AllocatorEvents,
+    blocks: Blocks,
+    phase: Int,
+    module: ModuleIndex,
+    recompute: Bool,
+    in_graph: Bool,
 ) -> Lives:
     """Look up where blocks were allocated and freed.
 
     Args:
         events: events of the allocators.
         blocks: blocks of memory.
-        phase, module, recompute: of each row of the call tree.
+        phase, module, recompute, in_graph: of each row of the call tree.
     """
     birth_row = np.where(blocks.birth >= 0, lookup(events.row, blocks.birth), -1)
     death_row = np.where(blocks.death >= 0, lookup(events.row, blocks.death), -1)
     of_birth = np.where(birth_row >= 0, lookup(phase, birth_row), int(Phase.OTHER))
-    again = recompute.astype(np.int64)
+    again, graph = recompute.astype(np.int64), in_graph.astype(np.int64)
     return Lives(
         birth_row=birth_row,
         death_row=death_row,
@@ -126,6 +135,7 @@ def find_lives(
         module=lookup(module, birth_row),
         recompute=lookup(again, birth_row) == 1,
         freed_in_recompute=lookup(again, death_row) == 1,
+        in_graph=lookup(graph, birth_row) == 1,
     )
 
 
@@ -177,6 +187,7 @@ def _forward(context: _Context, lives: Lives) -> Int:
     without_pass = context.passes.next_start(lives.birth) == NEVER
     kept = _kept(context.windows, lives) | (without_pass & (lives.death == NEVER))
     return _first_of(
+        (_saved(context, lives), MemoryClass.ACTIVATION),
         (kept, MemoryClass.UNKNOWN),
         (survives, MemoryClass.ACTIVATION),
         (np.ones(len(survives), bool), MemoryClass.TEMPORARY),
@@ -208,12 +219,20 @@ def _optimizer(context: _Context, lives: Lives) -> Int:
 
 def _outside(context: _Context, lives: Lives) -> Int:
     begins = np.concatenate([context.times[Phase.BACKWARD][:, 0], _between(context.times)])
-    used = lives.death >= _following(np.sort(begins), lives.birth)
+    following = _following(np.sort(begins), lives.birth)
+    endless = (following == NEVER) & (lives.death == NEVER)
     return _first_of(
-        (_kept(context.windows, lives), MemoryClass.UNKNOWN),
-        (used, MemoryClass.INPUT),
-        (np.ones(len(used), bool), MemoryClass.TEMPORARY),
+        (_saved(context, lives), MemoryClass.ACTIVATION),
+        (_kept(context.windows, lives) | endless, MemoryClass.UNKNOWN),
+        (lives.death >= following, MemoryClass.INPUT),
+        (np.ones(len(following), bool), MemoryClass.TEMPORARY),
     )
+
+
+def _saved(context: _Context, lives: Lives) -> Bool:
+    """Blocks of a graph that the recording neither evaluates nor frees."""
+    without_pass = context.passes.next_start(lives.birth) == NEVER
+    return np.asarray(lives.in_graph & without_pass & (lives.death == NEVER))
 
 
 def _kept(windows: Intervals, lives: Lives) -> Bool:

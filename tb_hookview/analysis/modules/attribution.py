@@ -40,6 +40,7 @@ from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
 from tb_hookview.arrays.joins import asof, isin, pair_key, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, NodeIndex, TreeRow
+from tb_hookview.schema.terms import Phase
 
 EVIDENCE = (
     "sequence",
@@ -60,7 +61,9 @@ REASONS = (
     "no forward operator found",
     "made outside every module",
     "the trace names no modules",
+    "in a range of the backward, outside of autograd nodes",
 )
+_OUTSIDE_NODES = len(REASONS) - 1
 RECOMPUTE = EVIDENCE.index("recompute")
 
 
@@ -223,7 +226,7 @@ class DeviceAttribution(Struct, frozen=True):
     """Node and module of each device event, shape (d,); -1 for none."""
 
     node: NodeIndex
-    """Node inside which it was launched, -1 outside the backward pass."""
+    """Node inside which it was launched, -1 for none."""
     module: ModuleIndex
     evidence: Int
     """Index into EVIDENCE; -1 outside the backward pass."""
@@ -233,17 +236,18 @@ class DeviceAttribution(Struct, frozen=True):
 
 
 def attribute_device_events(
-    device_events: DeviceEvents, row_node: NodeIndex, attribution: Attribution
+    device_events: DeviceEvents, row_node: NodeIndex, row_phase: Int, attribution: Attribution
 ) -> DeviceAttribution:
     """Attribute device events through the calls that launched them."""
     launch = device_events.launch
     node = lookup(row_node, launch)
-    module = lookup(attribution.row_module, launch)
     evidence = lookup(attribution.row_evidence, launch)
+    outside = (node < 0) & (lookup(row_phase, launch) == Phase.BACKWARD)
+    reason = np.where(evidence < 0, lookup(attribution.node_reason, node), -1)
     return DeviceAttribution(
         node=node,
-        module=module,
+        module=np.where(outside, -1, lookup(attribution.row_module, launch)),
         evidence=evidence,
-        reason=np.where(evidence < 0, lookup(attribution.node_reason, node), -1),
+        reason=np.where(outside, _OUTSIDE_NODES, reason),
         recompute=lookup(attribution.row_recompute.astype(np.int64), launch) == 1,
     )

@@ -6,6 +6,7 @@ from tb_hookview.formats import (
     MISSING,
     format_bytes,
     format_count,
+    format_kernel,
     format_number,
     format_share,
     format_us,
@@ -18,6 +19,10 @@ LUMPS = 3
 """Operators of compiled code that are named where it is on no module."""
 LOADING = 5
 """Modules named whose host times hold the loading of kernels."""
+
+
+UNKNOWN_IDLE = 0.1
+"""Share of idle time from which on it is said that its cause is unknown."""
 
 
 def summary_lines(report: ReportData) -> list[str]:
@@ -79,7 +84,7 @@ def _host(means: PerStep) -> str:
     )
     waits = means.communication_wait_us
     waited = f"; {format_us(waits)} of it waits for other ranks" if waits else ""
-    return f"host, a step: {phases}, other {format_us(means.other_us)}{waited}"
+    return f"host, per step: {phases}, other {format_us(means.other_us)}{waited}"
 
 
 def _device(report: ReportData) -> list[str]:
@@ -96,12 +101,20 @@ def _device(report: ReportData) -> list[str]:
         optimizer=means.optimizer_device_us,
     )
     events = (
-        f"device events of a step: {format_us(means.device_us)}, "
-        f"summed over streams that may overlap: {parts}"
+        f"device time per step: {format_us(means.device_us)} "
+        f"(sum over streams, which may overlap): {parts}"
     )
     if means.communication_device_us:
         events += f"; {format_us(means.communication_device_us)} of it is communication"
-    return [f"{whose}, a step: {use}", events]
+    return [f"{whose}, per step: {use}{_unknown_idle(means)}", events]
+
+
+def _unknown_idle(means: PerStep) -> str:
+    """Say how much of the idle time may be none, where that is much."""
+    unknown, idle = means.idle and means.idle.unknown, means.device_idle_us
+    if not unknown or not idle or unknown < UNKNOWN_IDLE * idle:
+        return ""
+    return f" ({format_us(unknown)} of it unknown: the trace does not show what the device did)"
 
 
 def _syncs(report: ReportData) -> str:
@@ -185,7 +198,7 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
         ]
     times = [row.host_us if row.device_us is None else row.device_us for row in rows]
     most = [
-        f"{row.operators} {format_us(time)}"
+        f"{format_kernel(row.operators)} {format_us(time)}"
         for row, time in zip(rows, times, strict=True)
         if row.operators
     ]

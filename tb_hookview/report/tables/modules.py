@@ -147,8 +147,7 @@ class Calls:
 
 
 def _forward(selection: Selection, calls: Calls) -> _Sums:
-    attribution = selection.analysis.device_attribution
-    return _device_sums(selection, attribution.node < 0, calls.host(again=False))
+    return _device_sums(selection, ~selection.analysis.in_backward, calls.host(again=False))
 
 
 def _recompute(selection: Selection, calls: Calls) -> _Sums:
@@ -170,7 +169,7 @@ def _outside_calls(selection: Selection) -> Nanoseconds:
 def _backward(selection: Selection) -> _Sums:
     analysis = selection.analysis
     host = analysis.node_parts.of(selection.nodes).by_module(len(analysis.modules))
-    return _device_sums(selection, analysis.device_attribution.node >= 0, host)
+    return _device_sums(selection, analysis.in_backward, host)
 
 
 def _device_sums(selection: Selection, wanted: Bool, host: Nanoseconds) -> _Sums:

@@ -13,14 +13,17 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.outside_phases import outside_phases
+from tb_hookview.analysis.unnamed_kernels import unnamed_kernels
+from tb_hookview.analysis.unseen_queue import unseen_queue
 from tb_hookview.arrays.units import to_us
-from tb_hookview.formats import format_share, format_us
+from tb_hookview.formats import format_kernel, format_share, format_us
+from tb_hookview.isolation import Failures
 from tb_hookview.report.tables.compiled import compiled_faults
 from tb_hookview.schema.trace import WarningSeverity
 
 
 class Words(NamedTuple):
-    """How a fault is put; `{time}` and `{share}` are its own."""
+    """How a fault is put; `{time}`, `{share}` and `{names}` are its own."""
 
     message: str
     high_from: float = 0.0
@@ -32,6 +35,8 @@ HIGH_NOTICES = frozenset(
 )
 """Codes of the reader (`docs/reliability.md`) of high severity: rows or times are missing."""
 
+FAILED = "failed-part"
+"""Code of a rule or a table that failed by a fault of ours."""
 NEVER = 1.0
 WORDS: dict[str, Words] = {
     "clock-jump": Words(
@@ -69,6 +74,13 @@ WORDS: dict[str, Words] = {
     "no-launch": Words(
         "device events whose launch is not in the trace (queued before it began, or not recorded), "
         "{share} of device time: in no phase and no module, and idle time before them has no cause",
+        high_from=0.1,
+    ),
+    "unseen-queue": Words(
+        "streams whose first device event begins long after its launch: {time} in all, {share} of "
+        "the trace, in which nothing in the file runs on their device; it worked on what is not in "
+        "the file (queued before the recording began, or by another process), so that this idle "
+        "time, of cause `unknown`, is not real",
         high_from=0.1,
     ),
     "compiled-after-wrap": Words(
@@ -129,6 +141,11 @@ WORDS: dict[str, Words] = {
         "hookview.wrap(model), or with_modules=True",
         NEVER,
     ),
+    "unnamed-kernels": Words(
+        "device events whose names say nothing of what they do, {share} of device time, most of it "
+        "in {names}: they are `other` wherever device time is given by kind",
+        NEVER,
+    ),
     "repeated-correlation": Words(
         "kernels, copies and sets whose correlation id several calls have, attributed to the last "
         "of these before them",
@@ -176,6 +193,22 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
     return rows
 
 
+def failure_rows(failures: Failures) -> list[schema.TraceWarning]:
+    """Parts of the report that failed on this trace, by a fault of ours."""
+    return [
+        schema.TraceWarning(
+            f"{FAILED}#{number}" if number > 1 else FAILED,
+            FAILED,
+            f"{failure.part} could not be computed on this trace and is missing ({failure.fault}); "
+            "the rest of the report is unaffected; this is a bug: please report this line with the "
+            "output of `hookview --version` and, if you may share it, the trace",
+            1,
+            "high",
+        )
+        for number, failure in enumerate(failures.found, 1)
+    ]
+
+
 def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
     for code, message, count in analysis.trace.notices:
         yield code, message, count, "high" if code in HIGH_NOTICES else "low"
@@ -193,6 +226,8 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
         if not (said and fault.code == "no-forward-host"):
             yield fault
     yield from compiled
+    yield from unnamed_kernels(analysis)
+    yield from unseen_queue(analysis)
 
 
 _WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls"})
@@ -205,4 +240,6 @@ def _severity(fault: Fault) -> WarningSeverity:
 
 def _message(fault: Fault) -> str:
     time = "" if fault.time is None else format_us(to_us(fault.time))
-    return WORDS[fault.code].message.format(time=time, share=format_share(fault.share, 1))
+    names = ", ".join(map(format_kernel, fault.names))
+    share = format_share(fault.share, 1)
+    return WORDS[fault.code].message.format(time=time, share=share, names=names)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
@@ -19,6 +19,7 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import CallTree
 from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.isolation import Failures
 from tb_hookview.rules.engine.device_events import DeviceEventContext
 from tb_hookview.rules.engine.gaps import GapContext
 from tb_hookview.rules.engine.rows import RowContext
@@ -36,6 +37,8 @@ class Context(Struct, frozen=True, dict=True):
     """Rows of the report for the selection's steps, in order."""
     rules: tuple[Rule, ...]
     """In order of priority."""
+    failures: Failures = field(default_factory=Failures)
+    """Rules that failed on this trace."""
 
     @property
     def analysis(self) -> Analysis:
@@ -86,10 +89,14 @@ class Context(Struct, frozen=True, dict=True):
         left = ~self.analysis.syncs.by_profiler
         for number, rule in enumerate(self.rules):
             if rule.explains is not None and left.any():
-                claimed = left & rule.explains(self)
+                claimed = left & self._claimed(rule, rule.explains)
                 explained[claimed] = number
                 left = left & ~claimed
         return explained
+
+    def _claimed(self, rule: Rule, explains: Callable[[Context], Bool]) -> Bool:
+        none = np.zeros(len(self.syncs), bool)
+        return self.failures.attempt(f"rule {rule.id}", lambda: explains(self), none)
 
     def explained_by(self, rule: Rule) -> Bool:
         """Syncs that this rule explains, shape (s,)."""

@@ -9,7 +9,7 @@ time in which the profiler was at work is charged to no rule.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -78,11 +78,16 @@ def _numbered(finding: schema.Finding, number: int) -> schema.Finding:
     return msgspec.structs.replace(finding, id=f"{finding.id}#{number}")
 
 
-def occurrences(rule: Rule, context: Context) -> Iterable[Occurrence]:
-    """Return the occurrences of a rule."""
-    if rule.find is not None:
-        return rule.find(context)
-    return by_place(context, context.explained_by(rule)) if rule.explains is not None else ()
+def occurrences(rule: Rule, context: Context) -> list[Occurrence]:
+    """Return the occurrences of a rule; of one that fails on this trace, none."""
+
+    def found() -> list[Occurrence]:
+        if rule.find is not None:
+            return list(rule.find(context))
+        claimed = rule.explains is not None
+        return list(by_place(context, context.explained_by(rule))) if claimed else []
+
+    return context.failures.attempt(f"rule {rule.id}", found, [])
 
 
 class _Account:

@@ -57,11 +57,14 @@ def _forwards_after_a_step(context: Context) -> Int:
 
 def _held(memory: MemoryUse, device: int, time: int, applied: int) -> Int:
     """Gradients live as a forward begins that an optimizer's step has already used."""
-    at = int(np.searchsorted(memory.events.time[memory.events.of(device)], time)) - 1
-    position = at + memory.events.of(device).start
-    live = memory.blocks.live_at(position, device) if at >= 0 else np.zeros(0, bool)
-    live &= (memory.kind == MemoryClass.GRADIENT) & (memory.lives.birth < applied)
-    return np.flatnonzero(live)
+    events = memory.events.of(device)
+    at = int(np.searchsorted(memory.events.time[events], time)) - 1
+    if at < 0:
+        return np.zeros(0, np.int64)
+    live = memory.blocks.live_at(events.start + at, device)
+    return np.flatnonzero(
+        live & (memory.kind == MemoryClass.GRADIENT) & (memory.lives.birth < applied)
+    )
 
 
 def _occurrence(

@@ -6,7 +6,7 @@ import numpy as np
 
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.utilization import utilization
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import pair_key, unique
 from tb_hookview.tables.events.names import Names
 from tb_hookview.tables.events.utilization_columns import utilization_columns
 from tb_hookview.tables.model.values import Arrays, Numbers, microseconds
@@ -19,7 +19,7 @@ def step_utilization(selection: Selection) -> Arrays:
     step = analysis.device_event_step
     of = utilization(selection, steps.at(analysis.call_tree.start), step, count)
     mine = step >= 0
-    pairs = unique(step[mine] * (1 << 32) + analysis.device_events.device[mine])
+    pairs = unique(pair_key(step[mine], analysis.device_events.device[mine] + 1))
     devices = np.maximum(np.bincount(pairs >> 32, minlength=count), 1)
     length = steps.window[:, 1] - steps.window[:, 0]
     any_event = len(analysis.call_tree) + len(analysis.device_events) > 0

@@ -61,10 +61,9 @@ def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
     }
     spent[Phase.OTHER] = int(inside.time.sum()) - sum(spent.values())
     order = (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATA, Phase.OTHER)
+    known = {Phase.FORWARD: phases.forward_known, Phase.OTHER: True}
     return {
-        phase.name.lower(): to_us(spent[phase])
-        for phase in order
-        if phase != Phase.FORWARD or phases.forward_known
+        phase.name.lower(): to_us(spent[phase]) for phase in order if known.get(phase, phases.known)
     }
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,43 +11,18 @@ import numpy as np
 import pytest
 import torch
 from analysis.owners import assert_sums
-from support.compiled_models import JUDGED, MODELS, batch, train, true_modules
-from support.recording import Span, only_trace_path
+from support.compiled_models import JUDGED, MODELS, true_modules
+from support.compiling import RECORDINGS, recording
+from support.recording import Span
 
-import tb_hookview as hookview
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
-pytestmark = pytest.mark.slow
-TORCH = tuple(int(part) for part in torch.__version__.split(".")[:2])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiler caches of this file alone: cold for the first model, then shared by all."""
-    if TORCH < (2, 10):
-        pytest.skip("the recorder has no map before torch 2.10")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
-        torch._dynamo.reset()
-        yield
-        torch._dynamo.reset()
-
-
-def recorded(name: str, folder: Path, *, wrap_first: bool = False) -> tuple[torch.nn.Module, Path]:
-    known, model = MODELS[name], MODELS[name].make()
-    torch._dynamo.reset()
-    if wrap_first:
-        hookview.wrap(model)
-    call = torch.compile(model)
-    if not wrap_first:
-        hookview.wrap(call)
-    train(call, batch(known))
-    with hookview.profile(folder, record_shapes=True):
-        train(call, batch(known))
-    hookview.unwrap(model if wrap_first else call)
-    return model, only_trace_path(folder)
+pytestmark = pytest.mark.skipif(
+    tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 10),
+    reason="the recorder has no map before torch 2.10",
+)
 
 
 def judged(analysis: Analysis) -> Iterator[tuple[int, str]]:
@@ -83,24 +56,11 @@ def check(name: str, model: torch.nn.Module, path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_operator_is_of_its_module_cold_and_warm(name: str, tmp_path: Path) -> None:
-    check(name, *recorded(name, tmp_path / "cold"))
-    check(name, *recorded(name, tmp_path / "warm"))
+SLOW = [pytest.param(*each, marks=pytest.mark.slow) for each in RECORDINGS[1:]]
 
 
-def test_wrapped_before_it_was_compiled(tmp_path: Path) -> None:
-    check("mlp", *recorded("mlp", tmp_path, wrap_first=True))
-
-
-def test_another_process_with_a_model_of_the_same_graph(tmp_path: Path) -> None:
-    """It is served what this process left in the caches, and has its own modules."""
-    recorded("mlp", tmp_path / "first")
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        for name in ("mlp", "swapped"):
-            path = pool.submit(recorded_trace, name, tmp_path / name).result()
-            check(name, MODELS[name].make(), path)
-
-
-def recorded_trace(name: str, folder: Path) -> Path:
-    return recorded(name, folder)[1]
+@pytest.mark.parametrize(("process", "name"), [RECORDINGS[0], *SLOW])
+def test_every_operator_is_of_its_module(session_folder: Path, process: str, name: str) -> None:
+    """Compiled in that process, or found in a cache, by itself or of another model."""
+    known = name.partition(",")[0]
+    check(known, MODELS[known].make(), recording(session_folder, process, name).path)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gallery
 import pytest
 from support.faults import cuda_sync, faults
-
-from tb_hookview.loading import load
 
 
 def conflicts(folder: Path, picture: str) -> int:
@@ -115,21 +112,3 @@ def test_the_recording_of_an_event_that_is_waited_for(
 
 def test_other_syncs_wait_for_no_event(tmp_path: Path) -> None:
     assert faults(tmp_path, RECORD, cuda_sync("Stream Sync", 50, stream=7)) == {}
-
-
-UNLINKED = {"hta_a100_event_sync_multi_stream.json.gz": 1}
-"""A query of an event that was recorded before the file begins: -1 in the file."""
-UNLINKED["hta_a100_overlaid_critical_path.json.gz"] = 20
-"""Kineto did not write the key yet."""
-
-
-@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
-def test_numbers_of_real_traces(path: Path) -> None:
-    made = load(path)
-    found = {fault.code: fault.count for fault in made.faults}
-    assert {"external-id", "shared-number", "later-record"}.isdisjoint(found)
-    assert found.get("unknown-record", 0) == UNLINKED.get(path.name, 0)
-    # Files of 2023 and before have calls, and no details of any.
-    named = [made.trace.strings[name] for name in made.trace.events.name.tolist()]
-    silent = named.count("record_param_comms") - len(made.trace.collectives)
-    assert found.get("silent-collective", 0) == silent

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import grid
 import pytest
-import shared_traces
 
 from tb_hookview.analysis.device.generation import capability_by_kernels
 from tb_hookview.loading import load
@@ -37,13 +36,3 @@ def test_the_latest_name_counts(
     traced = grid.events(picture, names | {"launch": "cudaLaunchKernel"})
     analysis = load(grid.write(tmp_path / "t.json", traced, cuda_runtime_version=12000))
     assert capability_by_kernels(analysis.trace, analysis.device_events, 0) == capability
-
-
-@pytest.mark.parametrize("path", shared_traces.small_traces(), ids=lambda path: path.name)
-def test_no_kernel_is_newer_than_its_device(path: Path) -> None:
-    analysis = load(path)
-    listed = [d.capability for d in analysis.trace.devices if d.capability]
-    latest = max(listed, default=(10, 9)) if analysis.trace.runtime == "cuda" else (0, 0)
-    for device in analysis.device_events.busy:
-        found = capability_by_kernels(analysis.trace, analysis.device_events, device)
-        assert found <= latest

@@ -96,7 +96,14 @@ class Timelines:
         self.events.append({**event, "ts": 1000 + start, "dur": length, "args": args})
 
 
-@pytest.mark.parametrize("seed", range(400))
+QUICK = 80
+"""Seeds of timelines that hold every cause several times."""
+SEEDS = [
+    pytest.param(seed, marks=[] if seed < QUICK else [pytest.mark.slow]) for seed in range(400)
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_split_of_random_timelines(tmp_path: Path, seed: int) -> None:
     events = Timelines(seed).draw()
     gaps = load(grid.write(tmp_path / "t.json", events)).gaps

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
-import shared_traces
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,13 +15,6 @@ from tb_hookview.analysis.memory.live import LiveBytes
 from tb_hookview.analysis.memory.peaks import peaks_within
 from tb_hookview.loading import load
 
-TRACES = (
-    "hta_v100_df_index_resolver",
-    "tracelens_h100_owlv2",
-    "tracelens_h100_qwen",
-    "tracelens_mi300_normalization",
-    "tracelens_mi300_timesformer",
-)
 CHANGES = st.lists(
     st.tuples(st.integers(0, 1), st.integers(1, 4), st.integers(-9, 9).filter(bool)), max_size=40
 )
@@ -114,19 +105,6 @@ def test_peaks_are_those_of_a_plain_loop(
                 top = max(events.allocated[at] for at in earlier + inside)
                 assert found in earlier + inside
                 assert events.allocated[found] == top
-
-
-@pytest.mark.parametrize("name", TRACES)
-def test_live_bytes_of_real_traces_sum_to_the_total_with_nothing_unexplained(name: str) -> None:
-    memory = load(shared_traces.shared_trace(name)).memory
-    assert memory
-    live = memory.live
-    assert np.array_equal(
-        sum(live.of(kind) for kind in MemoryClass), np.maximum(memory.events.allocated, 0)
-    )
-    unknown = live.born(memory.kind == MemoryClass.UNKNOWN)
-    assert np.array_equal(live.of(MemoryClass.UNKNOWN), unknown)
-    assert all((live.of(kind) >= 0).all() for kind in MemoryClass)
 
 
 def test_a_trace_without_memory_has_none(tmp_path: Path) -> None:

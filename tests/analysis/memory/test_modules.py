@@ -48,7 +48,9 @@ class Drawn:
         self.chosen = column(st.integers(0, 1)) > 0
         none, never = np.full(count, -1), np.zeros(count, bool)
         self.blocks = Blocks(none, none, self.size, none)
-        self.lives = Lives(none, none, self.birth, self.death, none, self.module, never, never)
+        self.lives = Lives(
+            none, none, self.birth, self.death, none, self.module, never, never, never
+        )
 
     def around(self, module: int) -> list[int]:
         """The module and those above it."""

@@ -159,7 +159,9 @@ def test_a_graphs_kernels_are_known_by_its_number_too(tmp_path: Path) -> None:
     fc = module(data, "fc")
     assert (fc.backward.kernels, fc.backward.device_us) == (2, 18.0 + 18.0)
     assert [(kernel.count, kernel.graph_count) for kernel in data.kernels] == [(3, 3)]
-    assert [(w.code, w.count) for w in data.trace.warnings] == [("no-launch", 1)]
+    assert [(w.code, w.count) for w in data.trace.warnings if w.code != "unnamed-kernels"] == [
+        ("no-launch", 1)
+    ]
 
 
 def test_one_launch_of_many_kernels_and_kernels_of_no_launch(tmp_path: Path) -> None:
@@ -175,7 +177,9 @@ def test_one_launch_of_many_kernels_and_kernels_of_no_launch(tmp_path: Path) -> 
         {"graph": "cudaGraphLaunch"},
     )
     assert module(data, "fc").backward.kernels == 2
-    assert [(w.code, w.count) for w in data.trace.warnings] == [("no-launch", 1)]
+    assert [(w.code, w.count) for w in data.trace.warnings if w.code != "unnamed-kernels"] == [
+        ("no-launch", 1)
+    ]
     assert data.totals.device_busy_us == {"0": 15.0 + 10.0 + 10.0}
 
 
@@ -250,7 +254,11 @@ def test_a_process_on_two_devices(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["hta_a100_cuda_graphs_rank0", "tracelens_mi300_vllm_graph_execution"]
+    "name",
+    [
+        pytest.param("hta_a100_cuda_graphs_rank0", marks=pytest.mark.slow),
+        "tracelens_mi300_vllm_graph_execution",
+    ],
 )
 def test_graphs_of_cuda_and_hip_keep_their_kernels(name: str) -> None:
     """One launch has many kernels, each attributed to where the graph was launched."""

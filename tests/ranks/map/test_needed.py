@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import gallery
 import pytest
-from fuzz.damage import damage_trace, unpacked
 from support.same_trace import assert_same
 
 from tb_hookview.analysis.analysis import analyze_trace
@@ -36,35 +34,9 @@ def check(path: Path) -> None:
     assert_same(mapped(path, NEEDED), mapped(path, EVERYTHING), path.name)
 
 
-@pytest.mark.parametrize("path", gallery.small_traces(), ids=gallery.label)
-def test_the_summary_of_a_small_trace_is_that_of_all_columns(path: Path) -> None:
-    check(path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", gallery.all_traces(), ids=gallery.label)
-def test_the_summary_of_a_trace_is_that_of_all_columns(path: Path) -> None:
-    check(path)
-
-
 @pytest.mark.parametrize("path", sorted(DAMAGED.iterdir()), ids=lambda path: path.name)
 def test_the_summary_of_a_damaged_file_is_that_of_all_columns(path: Path) -> None:
     check(path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [path for path in gallery.small_traces() if path.stat().st_size < SMALL],
-    ids=gallery.label,
-)
-def test_the_summary_of_a_trace_damaged_at_random_is_that_of_all_columns(
-    path: Path, tmp_path: Path
-) -> None:
-    data = unpacked(path.read_bytes())
-    for seed in range(4):
-        damaged = tmp_path / f"{seed}.json"
-        damaged.write_bytes(damage_trace(data, Random(seed)))
-        check(damaged)
 
 
 def row(category: str, name: str, start: float, duration: float, **args: Any) -> dict[str, Any]:

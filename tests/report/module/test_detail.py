@@ -9,31 +9,43 @@ import grid
 import numpy as np
 import pytest
 from analysis.owners import NAMES
-from shared_traces import shared_trace
+from support.loaded import loaded
 
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.selection import select
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.module import calls as module_calls
 from tb_hookview.report.module import detail as module_detail
 from tb_hookview.report.module.detail import ModuleDetail
-from tb_hookview.schema import Module
+from tb_hookview.report.tables.modules import module_rows
+from tb_hookview.schema import Module, ReportData
 
 TRACES = (
     "tracelens_mi300_resnet_checkpointing_ddp",
-    "hta_v100_training",
+    "hta_sampled_rank-0",
     "tracelens_h100_bert_small",
+    pytest.param("hta_v100_training", marks=pytest.mark.slow),
 )
 RECORDED = Path(__file__).parents[2] / "data" / "recorder_v1.pt.trace.json.gz"
 SIDES = ("forward", "backward", "recompute")
 
 
-@pytest.fixture(scope="module", params=[*TRACES, RECORDED], ids=lambda name: Path(name).name)
+@pytest.fixture(
+    scope="module",
+    params=[*TRACES, RECORDED],
+    ids=lambda name: name.name if isinstance(name, Path) else name,
+)
 def analysis(request: pytest.FixtureRequest) -> Analysis:
     name = request.param
-    return load(name if isinstance(name, Path) else shared_trace(name))
+    return load(name) if isinstance(name, Path) else loaded(name)
+
+
+@pytest.fixture(scope="module")
+def report(analysis: Analysis) -> ReportData:
+    return build_report(analysis).data
 
 
 def total(rows: Any, name: str) -> Any:
@@ -70,19 +82,22 @@ def assert_agrees(detail: ModuleDetail, module: Module) -> None:
                 assert known == total([*calls.rows, calls.unplaced], f"{side}_{name}")
 
 
-def test_every_module_agrees_with_its_row_of_the_report(analysis: Analysis) -> None:
-    for module in build_report(analysis).data.modules:
+def test_every_module_agrees_with_its_row_of_the_report(
+    analysis: Analysis, report: ReportData
+) -> None:
+    for module in report.modules:
         assert_agrees(module_detail.module_detail(analysis, module.path), module)
 
 
 def test_a_step_agrees_with_the_report_of_the_step(analysis: Analysis) -> None:
     steps = [analysis.steps.name[-1]]
-    for module in build_report(analysis, steps).data.modules:
+    for module in module_rows(select(analysis, steps)):
         assert_agrees(module_detail.module_detail(analysis, module.path, steps), module)
 
 
-def test_ids_are_those_of_the_report_and_of_the_trace(analysis: Analysis) -> None:
-    report = build_report(analysis).data
+def test_ids_are_those_of_the_report_and_of_the_trace(
+    analysis: Analysis, report: ReportData
+) -> None:
     kernels = {(row.name, row.kind, row.event): row.id for row in report.kernels}
     nodes = {row.name: row.id for row in report.nodes}
     starts = analysis.trace.events.start
@@ -124,18 +139,22 @@ def test_bars_are_not_asked_for_without_end(analysis: Analysis) -> None:
         module_detail.module_bars(analysis, [], "forward")
 
 
-def test_what_is_left_out_is_counted(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_is_counted(
+    analysis: Analysis, report: ReportData, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module_detail, "MOST_KERNELS", 2)
     monkeypatch.setattr(module_detail, "MOST_NODES", 1)
-    for module in build_report(analysis).data.modules:
+    for module in report.modules:
         detail = module_detail.module_detail(analysis, module.path)
         assert len(detail.kernels) <= 2
         assert len(detail.nodes) <= 1
         assert_agrees(detail, module)
 
 
-def test_many_calls_are_told_in_bins(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = max(build_report(analysis).data.modules, key=lambda row: row.calls)
+def test_many_calls_are_told_in_bins(
+    analysis: Analysis, report: ReportData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = max(report.modules, key=lambda row: row.calls)
     single = module_detail.module_detail(analysis, module.path).calls
     monkeypatch.setattr(module_calls, "MOST_SINGLE", 1)
     monkeypatch.setattr(module_calls, "BINS", 2)
@@ -171,8 +190,8 @@ def test_calls_are_those_around_the_operators_that_made_the_nodes(analysis: Anal
 
 def test_where_each_step_calls_a_module_once_its_call_is_the_step() -> None:
     """Recomputation, gradients and all: whatever the backward of a step did is its call's."""
-    analysis = load(shared_trace("tracelens_mi300_resnet_checkpointing_ddp"))
-    steps = [build_report(analysis, [step]).data.modules for step in analysis.steps.name]
+    analysis = loaded("tracelens_mi300_resnet_checkpointing_ddp")
+    steps = [module_rows(select(analysis, [step])) for step in analysis.steps.name]
     once = [row for row in zip(*steps, strict=True) if all(module.calls == 1 for module in row)]
     assert len(once) > 60
     for modules in once:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from shared_traces import shared_trace
+from support.loaded import loaded
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.errors import NotFoundError, UsageError
-from tb_hookview.loading import load
 from tb_hookview.report.module import detail as module_detail
 from tb_hookview.report.module import search as module_search
 
 
 @pytest.fixture(
-    scope="module", params=["tracelens_mi300_resnet_checkpointing_ddp", "hta_v100_training"]
+    scope="module", params=["tracelens_mi300_resnet_checkpointing_ddp", "hta_sampled_rank-0"]
 )
 def analysis(request: pytest.FixtureRequest) -> Analysis:
-    return load(shared_trace(request.param))
+    return loaded(request.param)
 
 
 def own_names(analysis: Analysis, steps: list[str] | None = None) -> dict[str, set[str]]:
@@ -72,5 +71,5 @@ def test_an_unknown_step_is_not_found(analysis: Analysis) -> None:
 
 
 def test_a_trace_without_device_finds_nothing() -> None:
-    found = module_search.search_kernels(load(shared_trace("hta_cpu_only")), "gemm")
+    found = module_search.search_kernels(loaded("hta_cpu_only"), "gemm")
     assert found == module_search.KernelSearch(0, [], 0)

@@ -51,6 +51,13 @@ def test_eager_code_has_no_such_line(tmp_path: Path) -> None:
     assert lines_about_compiled_code(path) == []
 
 
+def test_a_long_name_of_a_kernel_is_cut() -> None:
+    """`Cijk_...` of flux have 900 characters each."""
+    (line,) = lines_about_compiled_code(shared_trace("tracelens_mi300_flux_sage"))
+    assert len(line) < 400
+    assert "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_... 28.0 ms" in line
+
+
 def test_a_recorded_trace() -> None:
     (line,) = lines_about_compiled_code(shared_trace("tracelens_mi300_compile_triton.json.gz"))
     assert "one lump, most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line

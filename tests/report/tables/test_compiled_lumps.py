@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from analysis.compiled.drawn import FC, analyzed, call, graph
-from shared_traces import shared_trace
+from support.loaded import reported
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import CompiledLump
 
@@ -52,7 +51,7 @@ def test_eager_modules_have_none(tmp_path: Path) -> None:
 
 
 def test_a_lump_is_part_of_the_time_of_a_module_of_a_real_trace() -> None:
-    report = build_report(load(shared_trace("hta_v100_training.json.gz"))).data
+    report = reported("hta_v100_training.json.gz").data
     found = [row for row in report.modules if row.compiled_lump is not None]
     assert [row.path for row in found] == ["## forward:over_arch ##"]
     for row in found:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import grid
 import pytest
-from shared_traces import shared_trace
+from support.loaded import reported
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
@@ -94,6 +94,6 @@ def test_eager_code_has_no_rows(tmp_path: Path) -> None:
     ],
 )
 def test_recorded_traces(name: str, region: str | None, operators: dict[str, float]) -> None:
-    data = build_report(load(shared_trace(f"{name}.json.gz"))).data
+    data = reported(f"{name}.json.gz").data
     found = {row.operators: row.device_us for row in data.compiled_regions if row.region == region}
     assert {each: found[each] for each in operators} == pytest.approx(operators)

@@ -8,7 +8,7 @@ from typing import Any
 
 import grid
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_hookview.analysis.breakdown import find_breakdown
@@ -98,6 +98,7 @@ def _kernel(start: int, length: int, blocks: float, occupancy: int) -> dict[str,
 WORK = st.tuples(st.integers(0, 300), st.integers(1, 40), st.integers(0, 120), st.booleans())
 
 
+@settings(max_examples=40)
 @given(st.lists(WORK, min_size=1, max_size=25))
 def test_against_a_slow_count(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[int, int, int, bool]]

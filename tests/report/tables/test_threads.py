@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
-import gallery
 import grid
-import pytest
 from analysis.owners import NAMES, report_of
 
-from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.threads import device_threads
-from tb_hookview.analysis.phases import REASONS
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.schema import Phase, Thread
+from tb_hookview.schema import Thread
 
 TRAINING = """
 main notes  [step                                                                     ]
@@ -123,48 +117,3 @@ def test_a_host_whose_process_bears_a_devices_number_is_a_host(tmp_path: Path) -
         event["pid"] = 0
     data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
     assert [row.thread for row in data.threads] == ["main"]
-
-
-@pytest.mark.parametrize("path", gallery.small_traces(), ids=gallery.label)
-def test_phases_of_threads_against_a_walk_along_their_rows(path: Path) -> None:
-    """Each span between two bounds: the first reason of its open rows."""
-    analysis = load(path)
-    table = Counter[tuple[str, str, str]]()
-    for row in build_report(analysis).data.threads:
-        for phase, spent in row.by_phase.items():
-            table[row.thread, row.process, phase] += spent
-        assert sum(row.by_phase.values()) == pytest.approx(row.busy_us, abs=1e-3)
-        assert row.blocked_us <= row.busy_us + 1e-3
-    slow = _slow_times(analysis)
-    assert table == pytest.approx({key: spent / 1000 for key, spent in slow.items()}, abs=1e-3)
-
-
-def _slow_times(analysis: Analysis) -> Counter[tuple[str, str, str]]:
-    call_tree, reason = analysis.call_tree, analysis.phases.reason.tolist()
-    on_device = device_threads(analysis.trace)
-    changes: dict[int, list[tuple[int, int, int]]] = {}
-    for row in range(len(call_tree)):
-        if on_device[call_tree.thread[row]]:
-            continue
-        of_thread = changes.setdefault(int(call_tree.thread[row]), [])
-        parent = int(call_tree.parent[row])
-        opens = (
-            parent < 0
-            or reason[parent] != reason[row]
-            or call_tree.end[row] > call_tree.end[parent]
-        )
-        start, end = int(call_tree.start[row]), int(call_tree.end[row])
-        for number in {reason[row] if opens else len(REASONS) - 1, len(REASONS) - 1}:
-            of_thread += [(start, 1, number), (end, -1, number)]
-    found = Counter[tuple[str, str, str]]()
-    for thread, bounds in changes.items():
-        place = analysis.trace.threads[thread]
-        open_rows, before = [0] * len(REASONS), 0
-        for moment, change, number in sorted(bounds):
-            first = next((REASONS[i] for i, rows in enumerate(open_rows) if rows), None)
-            if first is not None and moment > before:
-                phase = Phase(first).name.lower()
-                found[place.name or place.tid, place.pid, phase] += moment - before
-            open_rows[number] += change
-            before = moment
-    return found

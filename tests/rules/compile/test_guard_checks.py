@@ -36,9 +36,9 @@ def test_guards(tmp_path: Path, length: float, kernel: float, cost: float | None
     found = findings(tmp_path, step(0, kernel), step(1, kernel), lookup)
     assert (RULE in found) == (cost is not None)
     if cost is not None:
-        assert found[RULE].cost_us_per_step == pytest.approx(cost, abs=15)
-        assert "1 time a step the guards of compiled code are tested" in found[RULE].evidence
-        assert "nothing is compiled for that" in found[RULE].evidence
+        assert found[RULE][0].cost_us_per_step == pytest.approx(cost, abs=15)
+        assert "1 time a step the guards of compiled code are tested" in found[RULE][0].evidence
+        assert "nothing is compiled for that" in found[RULE][0].evidence
 
 
 def test_a_trace_without_a_device(tmp_path: Path) -> None:
@@ -46,6 +46,6 @@ def test_a_trace_without_a_device(tmp_path: Path) -> None:
         row("cpu_op", "aten::mm", 1000, 100),
         row("cpu_op", "TorchDynamo Cache Lookup", 1100, 99),
     ]
-    finding = findings(tmp_path, rows)[RULE]
+    (finding,) = findings(tmp_path, rows)[RULE]
     assert "the devices had work" not in finding.evidence
     assert finding.severity == "info"

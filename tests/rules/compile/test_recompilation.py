@@ -23,7 +23,7 @@ def step(number: int) -> list[dict[str, Any]]:
 
 def test_a_later_step_compiles(tmp_path: Path) -> None:
     spans = [row("cpu_op", COMPILES, 2015, 880), row("cpu_op", COMPILES, 2100, 200)]
-    finding = findings(tmp_path, step(0), step(1), spans)[RULE]
+    (finding,) = findings(tmp_path, step(0), step(1), spans)[RULE]
     assert finding.count == 1, "of spans inside each other the outer one"
     assert finding.cost_us_per_step == pytest.approx(890 - 4)
 
@@ -50,7 +50,7 @@ def regions(*names: str, start: float = 2020) -> list[dict[str, Any]]:
 
 
 def test_variants_of_one_graph(tmp_path: Path) -> None:
-    finding = findings(tmp_path, step(0), step(1), regions("0/0", "0/1"))[RULE]
+    (finding,) = findings(tmp_path, step(0), step(1), regions("0/0", "0/1"))[RULE]
     assert finding.evidence.startswith("compiled regions 0/0, 0/1 run in the same steps")
     assert finding.severity == "info"
 
@@ -76,6 +76,6 @@ def test_what_is_compiled(tmp_path: Path) -> None:
         row("cpu_op", COMPILES, 2450, 400),
         row("user_annotation", "entire_frame_compile_data: compile_id=3/0", 2460, 1),
     ]
-    finding = findings(tmp_path, step(0), step(1), spans)[RULE]
+    (finding,) = findings(tmp_path, step(0), step(1), spans)[RULE]
     assert finding.evidence.startswith("2 times something is compiled")
     assert ": graph 0 again, as 0/1, graph 3 for the first time;" in finding.evidence

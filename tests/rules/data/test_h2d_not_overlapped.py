@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import grid
+from rules.diagnosed import diagnosed
 from rules.drawn import NAMES, findings
-
-from tb_hookview.loading import load
-from tb_hookview.report.build import build_report
 
 BATCH = """
     main notes [ProfilerStep#1                                                  ]
@@ -38,8 +36,7 @@ def test_on_a_stream_of_its_own(tmp_path: Path) -> None:
         return {**event, "tid": 9} if event["cat"] == "gpu_memcpy" else event
 
     events = [moved(event) for event in grid.events(BATCH, NAMES)]
-    report = build_report(load(grid.write(tmp_path / "trace.json", events))).data
-    assert "h2d-not-overlapped" not in {finding.rule for finding in report.findings}
+    assert "h2d-not-overlapped" not in diagnosed(grid.write(tmp_path / "trace.json", events))
 
 
 def test_a_copy_of_no_length_to_speak_of(tmp_path: Path) -> None:

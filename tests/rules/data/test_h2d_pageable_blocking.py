@@ -6,10 +6,8 @@ from pathlib import Path
 
 import grid
 import pytest
-from rules.drawn import NAMES, causes, findings, report
-
-from tb_hookview.loading import load
-from tb_hookview.report.build import build_report
+from rules.diagnosed import diagnosed
+from rules.drawn import NAMES, causes, findings
 
 BATCH = """
     main notes [ProfilerStep#1                                                  ]
@@ -73,7 +71,7 @@ def test_without_steps_a_model_that_moves_to_the_device_is_none(tmp_path: Path) 
         gpu  kernel                                               [k corr=7]
         """
     assert causes(tmp_path, picture) == ["h2d-pageable-blocking"]
-    assert "h2d-pageable-blocking" not in {f.rule for f in report(tmp_path, picture).findings}
+    assert "h2d-pageable-blocking" not in findings(tmp_path, picture)
 
 
 def test_without_steps_a_copy_after_a_kernel_may_repeat(tmp_path: Path) -> None:
@@ -89,11 +87,7 @@ def test_the_rate_of_pinned_copies_gives_what_pinning_saves(tmp_path: Path) -> N
     pinned = {**copy, "name": NAMES["pin2D"], "ts": 900, "dur": 5, "tid": 8}
     pinned["args"] = {"correlation": 99, "bytes": 1 << 20}
     path = grid.write(tmp_path / "t.json", [*rows, pinned])
-    (finding,) = (
-        each
-        for each in build_report(load(path)).data.findings
-        if each.rule == "h2d-pageable-blocking"
-    )
+    (finding,) = diagnosed(path)["h2d-pageable-blocking"]
     assert finding.caveats == ["Assumes the 209.7 GB/s of this trace's copies from pinned memory."]
     assert finding.cost_us_per_step is not None
     assert finding.gain_bound_us_per_step == pytest.approx(finding.cost_us_per_step - 5)

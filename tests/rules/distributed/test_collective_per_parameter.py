@@ -38,7 +38,7 @@ def waits(count: int) -> list[dict[str, Any]]:
 
 
 def test_a_collective_for_each_gradient(tmp_path: Path) -> None:
-    finding = findings(tmp_path, backward(MANY), reduces(MANY), waits(MANY))[RULE]
+    (finding,) = findings(tmp_path, backward(MANY), reduces(MANY), waits(MANY))[RULE]
     assert finding.evidence.startswith(
         "24 all-reduces a step for 24 gradients, 24 of them awaited before anything else is "
         "launched; the host spends 480 us a step"
@@ -52,15 +52,15 @@ def test_a_collective_for_each_gradient(tmp_path: Path) -> None:
 def test_none_of_its_gaps_is_that_of_short_kernels(tmp_path: Path) -> None:
     many = 60
     found = findings(tmp_path, backward(many), reduces(many), waits(many))
-    assert found[RULE].cost_us_per_step == pytest.approx(59 * 16 + FIRST, abs=1)
-    assert "in the cost of other findings" in found["tiny-kernels-launch-bound"].evidence
+    assert found[RULE][0].cost_us_per_step == pytest.approx(59 * 16 + FIRST, abs=1)
+    assert "in the cost of other findings" in found["tiny-kernels-launch-bound"][0].evidence
 
 
 def test_the_time_between_two_loops_is_not_in_it(tmp_path: Path) -> None:
     """Three kernels that no loop over parameters launches."""
     computes = operators([("aten::mm", "gemm")] * 3, start=1245)
     second = reduces(12, start=1310)
-    finding = findings(tmp_path, backward(MANY), reduces(12), computes, second)[RULE]
+    (finding,) = findings(tmp_path, backward(MANY), reduces(12), computes, second)[RULE]
     assert "0 of them awaited" in finding.evidence
     assert finding.cost_us_per_step == pytest.approx(22 * 16 + FIRST, abs=1)
 

@@ -16,7 +16,7 @@ COMPUTES = operators(GEMM, kernel=50)
 
 def test_nothing_is_computed_meanwhile(tmp_path: Path) -> None:
     reduces = operators(REDUCE, start=1020, kernel=60, stream=20)
-    finding = findings(tmp_path, COMPUTES, reduces)[RULE]
+    (finding,) = findings(tmp_path, COMPUTES, reduces)[RULE]
     assert finding.cost_us_per_step == pytest.approx(60 - 30), "30 of 60 us behind the product"
     assert finding.gain_bound_us_per_step is None
     assert [advice.id for advice in finding.advice] == ["rank-straggler"]
@@ -42,13 +42,13 @@ def test_what_lies_outside_of_the_steps(tmp_path: Path) -> None:
 def test_a_graph_may_hide_what_is_computed(tmp_path: Path) -> None:
     reduces = operators(REDUCE, start=1020, kernel=60, stream=20)
     graph = [row("cuda_runtime", "cudaGraphLaunch", 1045, 3)]
-    assert len(findings(tmp_path, COMPUTES, reduces, graph)[RULE].caveats) == 2
+    assert len(findings(tmp_path, COMPUTES, reduces, graph)[RULE][0].caveats) == 2
 
 
 def test_transfers_that_overlap_are_not_counted_twice(tmp_path: Path) -> None:
     reduces = operators(REDUCE, start=1100, kernel=60, stream=20)
     beside = operators(REDUCE, start=1120, kernel=60, stream=21)
-    finding = findings(tmp_path, COMPUTES, reduces, beside)[RULE]
+    (finding,) = findings(tmp_path, COMPUTES, reduces, beside)[RULE]
     assert finding.cost_us_per_step == pytest.approx(80)
 
 
@@ -57,7 +57,8 @@ def test_how_much_is_moved(tmp_path: Path) -> None:
     told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
     reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
     assert (
-        "; 2.00 MB a step, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE].evidence
+        "; 2.00 MB a step, 1 message in all"
+        in findings(tmp_path, COMPUTES, reduces)[RULE][0].evidence
     )
 
 
@@ -66,7 +67,7 @@ def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> No
     gathers = operators(GATHER * 2, start=1100, kernel=12, stream=20)
     reduces = operators(REDUCE, start=1150, kernel=60, stream=20)
     found = findings(tmp_path, COMPUTES, norm, gathers, reduces)
-    assert found[RULE].evidence.startswith("1 collective a step, 60.0 us; for 60.0 us of a step")
+    assert found[RULE][0].evidence.startswith("1 collective a step, 60.0 us; for 60.0 us of a step")
 
 
 def test_collectives_of_batch_norms_do_not_make_up_the_tenth(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_steps_that_differ(tmp_path: Path) -> None:
         rows.append(row("user_annotation", f"ProfilerStep#{number}", start, 300))
         rows += operators(GEMM, start=start)
         rows += operators(REDUCE, start=start + 100, kernel=length, stream=20)
-    finding = findings(tmp_path, rows)[RULE]
+    (finding,) = findings(tmp_path, rows)[RULE]
     assert finding.cost_us_per_step == pytest.approx(80)
     assert "for 80.0 us of a step (27%; 40.0 us to 120 us)" in finding.evidence
 
@@ -108,7 +109,7 @@ def test_the_remedy_is_that_of_the_collective(
 ) -> None:
     moves = operators(collective, start=1020, kernel=60, stream=20)
     marked = [row("user_annotation", name, 990, 5) for name in marks]
-    assert said in findings(tmp_path, COMPUTES, moves, marked)[RULE].fix
+    assert said in findings(tmp_path, COMPUTES, moves, marked)[RULE][0].fix
 
 
 ALL_TO_ALL = [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")]
@@ -123,6 +124,6 @@ def test_indices_that_are_exchanged_ahead_already(tmp_path: Path, mark: str, ahe
         row("user_annotation", mark, 1002, 10),
         row("user_annotation", "## alltoall_fwd ##", 1019, 30),
     ]
-    finding = findings(tmp_path, COMPUTES, marks, moves)[RULE]
+    (finding,) = findings(tmp_path, COMPUTES, marks, moves)[RULE]
     assert "all-to-all 30.0 us, 30.0 us of it under ## alltoall_fwd ##" in finding.evidence
     assert ("TrainPipelineSparseDist" in finding.fix) == ahead

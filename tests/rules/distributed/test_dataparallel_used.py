@@ -16,7 +16,7 @@ SECOND = operators([("aten::mm", "gemm")], start=1100, device=1)
 
 
 def test_one_process_on_two_devices(tmp_path: Path) -> None:
-    finding = findings(tmp_path, COPY, FIRST, SECOND, [FORWARD, BROADCAST])[RULE]
+    (finding,) = findings(tmp_path, COPY, FIRST, SECOND, [FORWARD, BROADCAST])[RULE]
     assert finding.cost_us_per_step == pytest.approx(4)
     assert "2 devices" in finding.evidence
 

@@ -16,7 +16,7 @@ DDP = [row("user_annotation", "DistributedDataParallel.forward", 990, 5)]
 
 def test_gradients_are_copied_out_of_their_buckets(tmp_path: Path) -> None:
     copying = row("cpu_op", "torch.distributed.ddp.reducer::copy_bucket_to_grad", 995, 40)
-    finding = findings(tmp_path, operators(COPY), [copying])[RULE]
+    (finding,) = findings(tmp_path, operators(COPY), [copying])[RULE]
     assert finding.cost_us_per_step == pytest.approx(4)
     assert "copies" in finding.where
     assert finding.fix.startswith("Pass gradient_as_bucket_view=True")
@@ -26,7 +26,7 @@ def test_gradients_are_copied_out_of_their_buckets(tmp_path: Path) -> None:
 def test_a_search_for_unused_parameters(tmp_path: Path) -> None:
     name = "torch.distributed.ddp.reducer::search_unused_parameters"
     some = [*operators(GEMM), *operators(GEMM, start=1100)]
-    finding = findings(tmp_path, some, [row("cpu_op", name, 1010, 98)])[RULE]
+    (finding,) = findings(tmp_path, some, [row("cpu_op", name, 1010, 98)])[RULE]
     assert finding.cost_us_per_step == pytest.approx(100 - 4)
 
 
@@ -46,7 +46,7 @@ def all_reduces(count: int, elements: int, ranks: int = 8) -> list[dict[str, Any
 
 
 def test_all_reduces_of_small_buckets(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators(GEMM), DDP, all_reduces(10, 1000))[RULE]
+    (finding,) = findings(tmp_path, operators(GEMM), DDP, all_reduces(10, 1000))[RULE]
     assert finding.cost_us_per_step == pytest.approx(10 * 4)
     assert finding.gain_bound_us_per_step is None
     assert "20000 bytes a step" in finding.evidence

@@ -14,7 +14,7 @@ COPIES = [("aten::copy_", "Memcpy DtoH (Device -> Pinned)")] * 2
 
 
 def test_gradients_by_way_of_the_host(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators(COPIES), [REDUCE, GLOO])[RULE]
+    (finding,) = findings(tmp_path, operators(COPIES), [REDUCE, GLOO])[RULE]
     assert finding.cost_us_per_step == pytest.approx(8 + 58), "copies, and idle till gloo is done"
     assert finding.gain_bound_us_per_step == pytest.approx(0.8 * 8 + 58)
 

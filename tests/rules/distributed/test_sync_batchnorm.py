@@ -14,7 +14,7 @@ GATHER = [("c10d::_allgather_base_", "ncclDevKernel_AllGather_RING_LL(ncclDevCom
 def test_batch_norms_that_gather(tmp_path: Path) -> None:
     some = operators(GATHER * 2)
     found = findings(tmp_path, some, [row("cpu_op", "SyncBatchNorm", 995, 60)])
-    assert found[RULE].cost_us_per_step == pytest.approx(8)
+    assert found[RULE][0].cost_us_per_step == pytest.approx(8)
     assert "comm-exposed" not in found, "it is billed once"
 
 

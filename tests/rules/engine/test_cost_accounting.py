@@ -7,16 +7,18 @@ from pathlib import Path
 import grid
 import numpy as np
 import pytest
+from rules.diagnosed import diagnosed
 from rules.drawn import NAMES, findings, report
-from shared_traces import shared_trace
+from support.loaded import loaded
 
 from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
 from tb_hookview.formats import format_us
 from tb_hookview.loading import load
-from tb_hookview.report.build import build_report, step_rows
+from tb_hookview.report.build import step_rows
 from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.diagnosis import find_all
 from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.examples import starts
@@ -107,9 +109,11 @@ def test_a_chosen_step_counts_even_if_it_is_the_first(tmp_path: Path) -> None:
         main calls      [wait             ]
         """
     path = grid.write(tmp_path / "t.json", grid.events(picture, {**NAMES, **STEPS}))
-    assert build_report(load(path)).data.findings == []
-    (finding,) = build_report(load(path), ["1"]).data.findings
-    assert finding.rule == "sync-scalar-item"
+    analysis = load(path)
+    whole, first = (select(analysis, steps) for steps in (None, ["1"]))
+    assert find_all(whole, step_rows(whole)) == []
+    (found,) = find_all(first, step_rows(first))
+    assert found.finding.rule == "sync-scalar-item"
 
 
 def test_each_module_has_a_finding_of_its_own(tmp_path: Path) -> None:
@@ -145,7 +149,7 @@ def test_what_of_the_recording_slowed_the_host(
     if shapes:
         item = next(event for event in drawn if event["name"] == "aten::item")
         item["args"]["Input Dims"] = [[]]
-    (finding,) = build_report(load(grid.write(tmp_path / "t.json", drawn))).data.findings
+    (finding,) = diagnosed(grid.write(tmp_path / "t.json", drawn))["sync-scalar-item"]
     assert finding.cost_us_per_step
     assert [each for each in finding.caveats if "slow the host" in each] == [
         f"Recorded with {what}, which slow the host down: without them the device may idle less."
@@ -249,12 +253,14 @@ def test_device_events_are_charged_to_the_first_rule_that_calls_them_wasted(tmp_
 
 def test_no_gap_and_no_device_event_is_charged_twice(tmp_path: Path) -> None:
     """Random claims against an account of single nanoseconds."""
-    plain = context_of(tmp_path).analysis
+    drawn = context_of(tmp_path)
+    plain = drawn.analysis
     random = np.random.default_rng(4)
     for _ in range(200):
         claims = [_claim(random, plain) for _ in range(random.integers(1, 6))]
-        rules = [rule(f"r{i}", match) for i, match in enumerate(claims)]
-        found = {each.rule: each for each in charged(context_of(tmp_path, *rules))}
+        rules = tuple(rule(f"r{i}", match) for i, match in enumerate(claims))
+        context = Context(drawn.selection, drawn.step_rows, rules)
+        found = {each.rule: each for each in charged(context)}
         expected = _charged_slowly(claims, plain)
         for i, cost in enumerate(expected):
             own = found[f"r{i}"].cost_us_per_step if f"r{i}" in found else 0.0
@@ -332,9 +338,9 @@ def test_an_example_is_what_begins_there(tmp_path: Path) -> None:
     assert finding.examples_event_id == [data.syncs[0].event_id]
 
 
-@pytest.mark.parametrize("trace", ["hta_a100_dlrm_trace_diff_control.json.gz"])
+@pytest.mark.parametrize("trace", ["hta_sampled_rank-0"])
 def test_lengths_of_examples_as_a_walk_over_all_tables_finds_them(trace: str) -> None:
-    data = load(shared_trace(trace))
+    data = loaded(trace)
     selection = select(data, None)
     context = Context(selection, step_rows(selection), RULES)
     ends: dict[int, int] = {}

@@ -7,10 +7,9 @@ from typing import Any
 
 import grid
 import pytest
-import shared_traces
+from rules.diagnosed import Diagnosed, diagnosed
+from support.loaded import loaded
 
-from tb_hookview.loading import analyze, load
-from tb_hookview.report.build import build_report
 from tb_hookview.schema import Finding
 
 RULE = "host-work"
@@ -44,8 +43,7 @@ def trace(*inside: dict[str, Any], pause: int = 3000, marked: bool = True) -> li
 
 
 def findings(folder: Path, events: list[dict[str, Any]]) -> list[Finding]:
-    data = build_report(load(grid.write(folder / "t.json", events))).data
-    return [finding for finding in data.findings if finding.rule == RULE]
+    return diagnosed(grid.write(folder / "t.json", events))[RULE]
 
 
 def test_a_python_function_is_named(tmp_path: Path) -> None:
@@ -151,15 +149,8 @@ def test_work_before_the_first_launch_has_a_caveat(tmp_path: Path) -> None:
     assert not any("first event" in c for f in findings(tmp_path, trace()) for c in f.caveats)
 
 
-@pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
-)
-def test_preprocessing_of_a_video_is_the_first_problem() -> None:
-    data = analyze(shared_traces.FOLDER / "tracelens_mi300_timesformer.json.gz").data
-    first = data.findings[0]
-    assert (first.rule, first.where) == (
-        RULE,
-        "host work: preprocess in video_classification.py(129)",
-    )
+def test_preprocessing_of_a_video() -> None:
+    first = Diagnosed(loaded("tracelens_mi300_timesformer"))[RULE][0]
+    assert first.where == "host work: preprocess in video_classification.py(129)"
     assert first.cost_us_per_step == pytest.approx(267_969.5, abs=0.1)
     assert first.gain_bound_us_per_step == first.cost_us_per_step

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import shared_traces
+from rules.diagnosed import Diagnosed
 from rules.drawn import findings
-
-from tb_hookview.loading import analyze
+from support.loaded import loaded
 
 
 def step(launches: int, kernel: int, pause: int = 0, *, mark: bool = True) -> str:
@@ -72,12 +71,9 @@ def test_without_operators_nothing_is_said_of_them(tmp_path: Path) -> None:
     assert "operators cudaLaunchKernel (" in finding.evidence
 
 
-@pytest.mark.skipif(
-    not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
-)
 def test_a_backward_that_the_host_is_late_for_in_a_trace_with_a_deep_queue() -> None:
-    data = analyze(shared_traces.FOLDER / "hta_a100_dlrm_trace_diff_control.json.gz").data
-    (finding,) = (found for found in data.findings if found.rule == "launch-queue-shallow")
+    found = Diagnosed(loaded("hta_a100_dlrm_trace_diff_control"))
+    (finding,) = found["launch-queue-shallow"]
     assert finding.cost_us_per_step == pytest.approx(9861.6, abs=0.1)
     assert "longest for those of annotations ## forward:over_arch ## (7.68 ms)" in finding.evidence
     assert "operators AddmmBackward0 (3.34 ms)" in finding.evidence

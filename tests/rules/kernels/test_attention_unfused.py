@@ -16,7 +16,7 @@ ALIGN1 = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_
 
 def test_attention_by_its_parts(tmp_path: Path) -> None:
     some = operators([VIEW, BMM, SCALE, SOFTMAX, DROPOUT, VIEW, BMM])
-    finding = findings(tmp_path, some)[RULE]
+    (finding,) = findings(tmp_path, some)[RULE]
     assert finding.cost_us_per_step == pytest.approx(20), "products included: all is replaced"
     assert "20.0 us a step: 8.00 us in the products, 12.0 us in the softmax" in finding.evidence
     assert finding.count == 1
@@ -28,7 +28,7 @@ def test_copies_ahead_of_the_first_product_are_not_between_the_products(tmp_path
     first = operators([BMM], start=1010, period=8, kernel=4, delay=5)
     rest = operators([SOFTMAX, BMM], start=1030)
     around = row("cpu_op", "aten::matmul", 1000, 20)
-    finding = findings(tmp_path, [around, *copies, *first, *rest])[RULE]
+    (finding,) = findings(tmp_path, [around, *copies, *first, *rest])[RULE]
     assert finding.cost_us_per_step == pytest.approx(12)
 
 
@@ -38,7 +38,7 @@ def test_the_parts_that_scaled_dot_product_attention_falls_back_to(tmp_path: Pat
         row("cpu_op", "aten::scaled_dot_product_attention", 998, 90),
         row("cpu_op", "aten::_scaled_dot_product_attention_math", 999, 85),
     ]
-    assert findings(tmp_path, around, parts)[RULE].count == 1
+    assert findings(tmp_path, around, parts)[RULE][0].count == 1
 
 
 def test_products_that_load_too_little_are_part_of_one_problem(tmp_path: Path) -> None:
@@ -46,8 +46,8 @@ def test_products_that_load_too_little_are_part_of_one_problem(tmp_path: Path) -
     some = operators([("aten::bmm", ALIGN1), SOFTMAX, ("aten::bmm", ALIGN1)])
     some[3]["args"] |= {"Input Dims": [[16, 5185, 5185], [], []], "Input type": ["float", "", ""]}
     found = findings(tmp_path, some)
-    assert "over 5185 keys" in found[RULE].evidence
-    assert "8.00 us of it in 2 kernels that load less than 16 bytes" in found[RULE].evidence
+    assert "over 5185 keys" in found[RULE][0].evidence
+    assert "8.00 us of it in 2 kernels that load less than 16 bytes" in found[RULE][0].evidence
     assert "matmul-misaligned" not in found
 
 

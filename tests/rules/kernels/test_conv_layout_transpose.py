@@ -15,7 +15,7 @@ CONVOLVE = ("aten::cudnn_convolution", "sm80_xmma_fprop_implicit_gemm_tf32f32")
 @pytest.mark.parametrize("kernel", [CUDNN, "batched_transpose_32x32_half"])
 def test_a_convolution_that_converts(tmp_path: Path, kernel: str) -> None:
     some = operators([("aten::cudnn_convolution", kernel), CONVOLVE])
-    finding = findings(tmp_path, some)[RULE]
+    (finding,) = findings(tmp_path, some)[RULE]
     assert finding.cost_us_per_step == finding.gain_bound_us_per_step == pytest.approx(4)
     assert [advice.id for advice in finding.advice] == ["cudnn-autotune"]
 

@@ -12,7 +12,7 @@ ADDS = [("aten::add", ADD)] * 12
 
 
 def test_a_device_that_is_busy_for_a_fifth_of_the_time(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators(ADDS))[RULE]
+    (finding,) = findings(tmp_path, operators(ADDS))[RULE]
     assert finding.where == "the whole step"
     assert "launch 184 us" in finding.evidence
     assert finding.gain_bound_us_per_step is None
@@ -20,8 +20,8 @@ def test_a_device_that_is_busy_for_a_fifth_of_the_time(tmp_path: Path) -> None:
 
 def test_idle_time_is_charged_once(tmp_path: Path) -> None:
     found = findings(tmp_path, operators(ADDS))
-    assert found["launch-queue-shallow"].cost_us_per_step == pytest.approx(1 + 11 * 16 + 7)
-    assert found[RULE].cost_us_per_step == pytest.approx(0)
+    assert found["launch-queue-shallow"][0].cost_us_per_step == pytest.approx(1 + 11 * 16 + 7)
+    assert found[RULE][0].cost_us_per_step == pytest.approx(0)
 
 
 def test_a_busy_device(tmp_path: Path) -> None:

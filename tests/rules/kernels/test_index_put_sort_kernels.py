@@ -15,7 +15,7 @@ GEMM = ("aten::mm", "gemm")
 
 @pytest.mark.parametrize("operator", ["aten::_index_put_impl_", "aten::embedding_dense_backward"])
 def test_a_backward_that_sorts(tmp_path: Path, operator: str) -> None:
-    finding = findings(tmp_path, operators([(operator, SORT), (operator, SUM), GEMM]))[RULE]
+    (finding,) = findings(tmp_path, operators([(operator, SORT), (operator, SUM), GEMM]))[RULE]
     assert finding.cost_us_per_step == pytest.approx(8)
     assert finding.gain_bound_us_per_step == pytest.approx(4)
 

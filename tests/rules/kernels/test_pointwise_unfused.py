@@ -20,7 +20,7 @@ def model(*operators_: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_chain(tmp_path: Path) -> None:
-    finding = findings(tmp_path, model(operators((CHAIN + GEMM) * 4)))[RULE]
+    (finding,) = findings(tmp_path, model(operators((CHAIN + GEMM) * 4)))[RULE]
     assert finding.cost_us_per_step == pytest.approx(4 * (12 - 4))
     assert finding.gain_bound_us_per_step == pytest.approx(0.7 * 32)
     assert finding.confidence == "medium"

@@ -14,7 +14,7 @@ AFTER = [("aten::mm", "gemm")] * 3
 
 
 def test_a_loop_over_samples(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators(TURN * 10 + END + AFTER))[RULE]
+    (finding,) = findings(tmp_path, operators(TURN * 10 + END + AFTER))[RULE]
     assert "10 times in a row" in finding.evidence
     assert finding.where == "outside every module, a loop around aten::select"
     # The gap before the first kernel begins with its launch.
@@ -22,7 +22,7 @@ def test_a_loop_over_samples(tmp_path: Path) -> None:
 
 
 def test_another_loop_after_it(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators((TURN * 12 + END) * 2 + AFTER))[RULE]
+    (finding,) = findings(tmp_path, operators((TURN * 12 + END) * 2 + AFTER))[RULE]
     assert finding.count == 2
 
 

@@ -21,7 +21,7 @@ def kernels(name: str = ADD, count: int = 12, length: float = 4, **told: float) 
 
 
 def test_fewer_blocks_than_multiprocessors(tmp_path: Path) -> None:
-    finding = findings(tmp_path, kernels(blocks_per_SM=0.25))[RULE]
+    (finding,) = findings(tmp_path, kernels(blocks_per_SM=0.25))[RULE]
     assert finding.cost_us_per_step == pytest.approx(12 * 4 * 0.75)
     assert finding.gain_bound_us_per_step == pytest.approx(12 * 4 * 0.75 / 2)
 
@@ -31,7 +31,7 @@ def test_a_low_occupancy_is_reported_without_a_cost(tmp_path: Path) -> None:
     for each in rows:
         if each["cat"] == "kernel":
             each["args"] |= {"blocks per SM": 4, "est. achieved occupancy %": 12}
-    finding = findings(tmp_path, rows)[RULE]
+    (finding,) = findings(tmp_path, rows)[RULE]
     assert (finding.severity, finding.cost_us_per_step) == ("info", 0)
 
 

@@ -12,7 +12,7 @@ ADDS = [("aten::add", ADD)] * 60
 
 
 def test_kernels_that_end_before_the_next_launch(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators(ADDS))[RULE]
+    (finding,) = findings(tmp_path, operators(ADDS))[RULE]
     assert finding.cost_us_per_step == pytest.approx(1 + 59 * 16 + 7)
     assert finding.count == 61
     assert finding.advice == []
@@ -41,9 +41,9 @@ def test_longer_gaps_are_the_same_problem(tmp_path: Path) -> None:
     """All gaps below 1 ms are in its cost, and no finding of the queue says the same again."""
     late = operators(ADDS[:12], start=1000 + 60 * 20 + 400, period=300)
     found = findings(tmp_path, operators(ADDS), late)
-    assert "and 12 longer ones below 1 ms" in found[RULE].evidence
-    assert "operators aten::add (" in found[RULE].evidence
-    assert found[RULE].count == 61 + 12
+    assert "and 12 longer ones below 1 ms" in found[RULE][0].evidence
+    assert "operators aten::add (" in found[RULE][0].evidence
+    assert found[RULE][0].count == 61 + 12
     assert "launch-queue-shallow" not in found
 
 
@@ -58,8 +58,8 @@ def test_kernels_of_a_graph(tmp_path: Path) -> None:
 
 
 def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
-    assert "torch.compile, or" in findings(tmp_path, operators(ADDS))[RULE].fix
+    assert "torch.compile, or" in findings(tmp_path, operators(ADDS))[RULE][0].fix
     region = row("cpu_op", "Torch-Compiled Region: 0/0", 990, 60 * 20 + 60)
-    fix = findings(tmp_path, operators(ADDS), [region])[RULE].fix
+    fix = findings(tmp_path, operators(ADDS), [region])[RULE][0].fix
     assert fix.startswith("Most of the time the device waits for launches of compiled code.")
     assert "fuse" not in fix

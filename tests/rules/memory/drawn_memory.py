@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import grid
+from rules.diagnosed import Diagnosed, diagnosed
 from support.allocator_rows import rows
 
 from tb_hookview import markers
-from tb_hookview.loading import load
-from tb_hookview.report.build import build_report
-from tb_hookview.schema import Finding
 
 NAMES = {
     "fc": markers.encode("forward", "fc", "Linear"),
@@ -45,12 +43,10 @@ def steps(count: int) -> list[dict[str, Any]]:
     return found
 
 
-def findings(
-    folder: Path, changes: list[Change], count: int = 4, **options: Any
-) -> dict[str, Finding]:
+def findings(folder: Path, changes: list[Change], count: int = 4, **options: Any) -> Diagnosed:
     allocator = rows(changes, **{"reserved": 60 * MB, **options})
     path = grid.write(folder / "t.json", steps(count) + allocator, deviceProperties=DEVICE)
-    return {finding.rule: finding for finding in build_report(load(path)).data.findings}
+    return diagnosed(path)
 
 
 def each_step(*changes: tuple[float, float], count: int = 4) -> list[Change]:

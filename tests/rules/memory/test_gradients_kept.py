@@ -15,15 +15,27 @@ def test_gradients_freed_after_the_next_forward(tmp_path: Path) -> None:
             *[(n * STEP + 14, 7, -30 * MB) for n in range(1, 4)],
         ]
     )
-    found = findings(tmp_path, changes)["gradients-kept"]
+    (found,) = findings(tmp_path, changes)["gradients-kept"]
     assert "31.5 MB of gradients" in found.evidence
     assert "right after optimizer.step()" in found.fix
 
 
 def test_gradients_never_freed(tmp_path: Path) -> None:
     changes = sorted([*each_step((4, 40), (25, -40)), (17, 7, 30 * MB)])
-    assert "set_to_none=True" in findings(tmp_path, changes)["gradients-kept"].fix
+    assert "set_to_none=True" in findings(tmp_path, changes)["gradients-kept"][0].fix
 
 
 def test_gradients_freed_after_the_step(tmp_path: Path) -> None:
     assert "gradients-kept" not in findings(tmp_path, each_step((17, 30), (45, -30)))
+
+
+def test_a_forward_before_the_first_allocation_has_no_gradients(tmp_path: Path) -> None:
+    changes = [(2 * STEP + 17, 7, 30 * MB), (2 * STEP + 18, 8, MB), (3 * STEP + 45, 7, -30 * MB)]
+    assert "gradients-kept" not in findings(tmp_path, changes)
+
+
+def test_a_device_without_memory_events_before_the_forward(tmp_path: Path) -> None:
+    changes = each_step((4, 40), (25, -40), (17, 30), (45, -30))[4 * 3 :]
+    found = findings(tmp_path, sorted(changes))
+    assert "gradients-kept" not in found
+    assert "memory-peak" in found

@@ -15,7 +15,7 @@ def test_reserved_bytes_that_are_not_in_use(tmp_path: Path, reserved: int, fires
     found = findings(tmp_path, changes, reserved=reserved * MB)
     assert ("memory-fragmentation" in found) == fires
     if fires:
-        assert "expandable_segments" in found["memory-fragmentation"].fix
+        assert "expandable_segments" in found["memory-fragmentation"][0].fix
 
 
 def test_the_host_holds_nothing_back(tmp_path: Path) -> None:

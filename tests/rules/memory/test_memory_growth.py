@@ -13,7 +13,7 @@ from support.allocator_rows import CPU, CUDA
 def test_growth_from_step_to_step(tmp_path: Path, device: tuple[int, int], name: str) -> None:
     kept = [(number * STEP + 5, number, MB) for number in range(4)]
     changes = sorted([*each_step((4, 40), (25, -40)), *kept])
-    found = findings(tmp_path, changes, device=device)["memory-growth"]
+    (found,) = findings(tmp_path, changes, device=device)["memory-growth"]
     assert "grows in each of 3 steps, by 1.05 MB a step" in found.evidence
     assert found.module == "fc"
     assert f"device {name}" in found.where or found.where == "fc"

@@ -27,14 +27,14 @@ def busy(share: float) -> list[dict[str, Any]]:
 
 
 def test_memory_that_is_nearly_full(tmp_path: Path) -> None:
-    finding = findings(tmp_path, busy(0.9), memory(901), deviceProperties=DEVICE)[RULE]
+    (finding,) = findings(tmp_path, busy(0.9), memory(901), deviceProperties=DEVICE)[RULE]
     assert finding.severity == "info"
     assert "90.1% of" in finding.evidence
     assert "retried" in finding.evidence
 
 
 def test_memory_that_is_free_on_an_idle_device(tmp_path: Path) -> None:
-    finding = findings(tmp_path, busy(0.1), memory(499), deviceProperties=DEVICE)[RULE]
+    (finding,) = findings(tmp_path, busy(0.1), memory(499), deviceProperties=DEVICE)[RULE]
     assert "larger batch" in finding.evidence
 
 
@@ -63,7 +63,7 @@ def on_agent(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_the_device_has_the_number_of_the_trace(tmp_path: Path) -> None:
     found = findings(tmp_path, on_agent(busy(0.1)), memory(499), deviceProperties=DEVICE)
-    assert found[RULE].where == "device 2"
+    assert found[RULE][0].where == "device 2"
 
 
 def test_which_of_two_devices_is_meant_is_unknown(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_which_of_two_devices_is_meant_is_unknown(tmp_path: Path) -> None:
     both[1]["args"]["Device Id"] = 1
     devices = [{**DEVICE[0], "id": number} for number in (0, 1)]
     found = findings(tmp_path, on_agent(busy(0.9)), both, deviceProperties=devices)
-    assert found[RULE].where == "device 1 of torch"
+    assert [each.where for each in found[RULE]] == ["device 0 of torch", "device 1 of torch"]
 
 
 def test_a_larger_batch_fills_no_time_of_a_loader(tmp_path: Path) -> None:
@@ -85,5 +85,5 @@ def test_a_larger_batch_fills_no_time_of_a_loader(tmp_path: Path) -> None:
 
 def test_a_server_that_fills_the_memory_on_purpose(tmp_path: Path) -> None:
     """There is no backward."""
-    finding = findings(tmp_path, busy(0.9), memory(950), deviceProperties=DEVICE)[RULE]
+    (finding,) = findings(tmp_path, busy(0.9), memory(950), deviceProperties=DEVICE)[RULE]
     assert "checkpointing" not in finding.fix

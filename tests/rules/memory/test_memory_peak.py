@@ -12,7 +12,7 @@ from support.allocator_rows import CPU
 
 def test_the_peak_names_modules_classes_and_what_checkpointing_frees(tmp_path: Path) -> None:
     changes = each_step((4, 40), (5, 15), (20, -15), (25, -40))
-    found = findings(tmp_path, changes)["memory-peak"]
+    (found,) = findings(tmp_path, changes)["memory-peak"]
     assert (found.module, found.severity) == ("fc", "info")
     assert "57.7 MB of 105 MB are in use at the peak: saved activations 57.7 MB" in found.evidence
     assert "fc 57.7 MB" in found.evidence

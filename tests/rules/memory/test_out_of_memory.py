@@ -6,11 +6,13 @@ from pathlib import Path
 
 import grid
 import pytest
+from rules.diagnosed import diagnosed
 from rules.memory.drawn_memory import MB, each_step, findings, steps
 from support.allocator_rows import rows
 
+from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.build import build_report
+from tb_hookview.report.tables.memory import out_of_memory_rows
 
 
 @pytest.mark.parametrize(("reserved", "remedy"), [(70, "expandable_segments"), (41, "smaller")])
@@ -18,11 +20,10 @@ def test_out_of_memory(tmp_path: Path, reserved: int, remedy: str) -> None:
     (failed,) = rows([(104, 1, 20 * MB)], before=20 * MB, reserved=reserved * MB)
     failed["name"] = "[OutOfMemory]"
     path = grid.write(tmp_path / "t.json", [*steps(3), failed])
-    report = build_report(load(path)).data
-    (found,) = [each for each in report.findings if each.rule == "out-of-memory"]
+    (found,) = diagnosed(path)["out-of-memory"]
     assert "1 allocation failed, the largest of 21.0 MB with 41.9 MB in use" in found.evidence
     assert (found.module, remedy in found.fix) == ("fc", True)
-    (row,) = report.out_of_memory
+    (row,) = out_of_memory_rows(select(load(path), None))
     assert (row.device, row.module, row.requested_bytes) == ("cuda:0", "fc", 20 * MB)
 
 

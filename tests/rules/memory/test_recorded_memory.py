@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from rules.diagnosed import Diagnosed, diagnosed
 from support.memory_models import made
 
 import tb_hookview as hookview
-from tb_hookview.loading import analyze
-from tb_hookview.schema import Finding
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def findings(folder: Path, fault: str) -> dict[str, Finding]:
+def findings(folder: Path, fault: str) -> Diagnosed:
     model, optimizer, batch = made("mlp")
     hookview.wrap(model)
     losses: list[torch.Tensor] = []
@@ -34,20 +33,20 @@ def findings(folder: Path, fault: str) -> dict[str, Finding]:
             profiler.step()
             del loss
     (path,) = folder.glob("*.gz")
-    return {finding.rule: finding for finding in analyze(path).data.findings}
+    return diagnosed(path)
 
 
 def test_a_loop_that_keeps_graphs_grows(tmp_path: Path) -> None:
     found = findings(tmp_path, "graph kept")
-    assert (found["memory-growth"].module or "").startswith("blocks.")
+    assert (found["memory-growth"][0].module or "").startswith("blocks.")
     assert "gradients-kept" not in found
 
 
 def test_a_loop_that_frees_gradients_late_keeps_them(tmp_path: Path) -> None:
     found = findings(tmp_path, "late")
-    assert "right after optimizer.step()" in found["gradients-kept"].fix
+    assert "right after optimizer.step()" in found["gradients-kept"][0].fix
     assert "memory-growth" not in found
 
 
 def test_a_loop_without_a_fault_has_neither(tmp_path: Path) -> None:
-    assert not {"memory-growth", "gradients-kept"} & set(findings(tmp_path, ""))
+    assert not {"memory-growth", "gradients-kept"} & findings(tmp_path, "").rules

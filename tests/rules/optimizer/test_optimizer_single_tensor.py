@@ -13,14 +13,14 @@ UPDATES = [("aten::mul_", ADD), ("aten::add_", ADD)] * 12
 
 
 def test_one_parameter_after_the_other(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators(UPDATES), [STEP])[RULE]
+    (finding,) = findings(tmp_path, operators(UPDATES), [STEP])[RULE]
     assert finding.count == 24
     assert finding.cost_us_per_step == pytest.approx(7 + 23 * 16)
 
 
 def test_a_device_that_is_busy_meanwhile(tmp_path: Path) -> None:
     backward = operators([("aten::mm", "gemm")], start=900, kernel=900, stream=9)
-    finding = findings(tmp_path, backward, operators(UPDATES), [STEP])[RULE]
+    (finding,) = findings(tmp_path, backward, operators(UPDATES), [STEP])[RULE]
     assert finding.severity == "info"
 
 

@@ -18,7 +18,7 @@ SINK = row(
 def test_fills_and_the_sums_onto_them(tmp_path: Path) -> None:
     fills = operators([("aten::zero_", FILL)] * 2, kernel=13)
     sums = operators([("aten::add_", ADD)] * 4, start=1100)
-    finding = findings(tmp_path, fills, sums, [ZERO, SINK])[RULE]
+    (finding,) = findings(tmp_path, fills, sums, [ZERO, SINK])[RULE]
     assert finding.count == 2
     # Two fills, two of the four sums, and the gaps before the fills.
     assert finding.cost_us_per_step == pytest.approx(2 * 13 + 2 * 4 + 7 + 7)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import shared_traces
+from rules.diagnosed import Diagnosed
 from rules.eager import ADD, findings, operators
+from support.loaded import loaded
 
-from tb_hookview.loading import analyze
 from tb_hookview.rules.evidence.precision import names_float64
 
 RULE = "fp64-kernels"
@@ -19,7 +19,7 @@ DOUBLE = ADD.replace("float", "double")
 
 @pytest.mark.parametrize("kernel", [DOUBLE, "void gemm::volta_dgemm_64x64_nn", "ampere_dgemm_64"])
 def test_a_kernel_in_double(tmp_path: Path, kernel: str) -> None:
-    finding = findings(tmp_path, operators([("aten::add", kernel)]))[RULE]
+    (finding,) = findings(tmp_path, operators([("aten::add", kernel)]))[RULE]
     assert "aten::add" in finding.evidence
     assert finding.gain_bound_us_per_step == pytest.approx((finding.cost_us_per_step or 0) / 2)
 
@@ -78,8 +78,7 @@ def test_a_copy_to_double_computes_nothing(tmp_path: Path) -> None:
     [("hta_a100_dlrm_trace_diff_control", False), ("hta_a100_cuda_graphs_rank0", True)],
 )
 def test_metrics_of_real_trainings(trace: str, fires: bool) -> None:
-    found = analyze(shared_traces.shared_trace(trace)).data.findings
-    assert (RULE in {finding.rule for finding in found}) == fires
+    assert (RULE in Diagnosed(loaded(trace))) == fires
 
 
 def test_too_short_to_matter(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ UNKNOWN = [{"id": 0, "name": "a device of the future"}]
     ],
 )
 def test_a_kernel_that_loads_little(tmp_path: Path, kernel: str) -> None:
-    finding = findings(tmp_path, operators([("aten::mm", kernel)]))[RULE]
+    (finding,) = findings(tmp_path, operators([("aten::mm", kernel)]))[RULE]
     assert finding.cost_us_per_step == pytest.approx(4)
     assert finding.gain_bound_us_per_step is None
 
@@ -59,7 +59,7 @@ def test_the_shape_of_a_product(
     some[0]["args"] |= {"Input Dims": shapes, "Input type": [kind] * 3 + ["Scalar"] * 2}
     found = findings(tmp_path, some, deviceProperties=devices)
     assert (RULE in found) == fires
-    assert not fires or "1 by the shape" in found[RULE].evidence
+    assert not fires or "1 by the shape" in found[RULE][0].evidence
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_which_size_is_odd(
     kernel = f"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_{layout}_align1>"
     some = operators([(operator, kernel)])
     some[0]["args"] |= {"Input Dims": shapes, "Input type": ["float", "float"]}
-    assert said in findings(tmp_path, some)[RULE].evidence
+    assert said in findings(tmp_path, some)[RULE][0].evidence
 
 
 def test_shapes_that_were_not_recorded(tmp_path: Path) -> None:
     kernel = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align1>"
-    finding = findings(tmp_path, operators([("aten::mm", kernel)]))[RULE]
+    (finding,) = findings(tmp_path, operators([("aten::mm", kernel)]))[RULE]
     assert "the trace has no shapes for 4.00 us of it" in finding.evidence

@@ -14,7 +14,7 @@ HALF = ("aten::mm", "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn")
 
 
 def test_products_without_any(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators([SINGLE] * 3), deviceProperties=V100)[RULE]
+    (finding,) = findings(tmp_path, operators([SINGLE] * 3), deviceProperties=V100)[RULE]
     assert finding.cost_us_per_step == pytest.approx(12)
     assert finding.gain_bound_us_per_step == pytest.approx(6)
 

@@ -12,7 +12,7 @@ SINGLE = ("aten::addmm", "ampere_sgemm_128x64_nn")
 
 
 def test_products_in_float32(tmp_path: Path) -> None:
-    finding = findings(tmp_path, operators([SINGLE] * 3), deviceProperties=A100)[RULE]
+    (finding,) = findings(tmp_path, operators([SINGLE] * 3), deviceProperties=A100)[RULE]
     assert finding.cost_us_per_step == pytest.approx(12)
     assert finding.gain_bound_us_per_step == pytest.approx(8)
 

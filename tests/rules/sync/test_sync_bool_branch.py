@@ -20,7 +20,7 @@ def test_a_branch(tmp_path: Path) -> None:
     )
     (finding,) = found["sync-bool-branch"]
     assert "NaN" not in finding.evidence
-    assert list(found) == ["sync-bool-branch"]
+    assert found.rules == {"sync-bool-branch"}
 
 
 def test_a_branch_on_a_check_for_nan_is_named_so(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_the_check_that_the_norm_is_finite(tmp_path: Path) -> None:
         NAMES,
     )
     (finding,) = found["sync-grad-clip"]
-    assert list(found) == ["sync-grad-clip"]
+    assert found.rules == {"sync-grad-clip"}
     assert (finding.cost_us_per_step or 0) > 0
 
 

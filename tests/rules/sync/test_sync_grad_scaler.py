@@ -27,7 +27,7 @@ def test_the_read_of_the_overflow_flag_after_the_check(tmp_path: Path) -> None:
     )
     (finding,) = found["sync-grad-scaler"]
     assert finding.count == 1
-    assert list(found) == ["sync-grad-scaler"]
+    assert found.rules == {"sync-grad-scaler"}
 
 
 def test_the_same_with_clipping_in_between(tmp_path: Path) -> None:

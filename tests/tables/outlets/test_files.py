@@ -36,7 +36,7 @@ TABLE = Table(Odd, ODD, "odd")
 
 
 def test_csv_tells_an_empty_text_from_none_and_writes_lists_as_json(tmp_path: Path) -> None:
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="needs polars: pip install polars")
     TABLE.write(tmp_path / "odd.csv", "csv")
     read = polars.read_csv(tmp_path / "odd.csv").to_dicts()
     assert [row["text"] for row in read] == [row.text for row in ODD]
@@ -55,8 +55,8 @@ def test_json_is_a_list_of_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_arrow_types_units_and_definitions_are_declared(form: str, tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install pyarrow")
     for table in (TABLE, Table(Odd, (), "odd")):
         file = tmp_path / "odd"
         table.write(file, form)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import gallery
 import numpy as np
 import pytest
 from drawn import chained, found, linked, timeline_of
@@ -14,14 +13,12 @@ from tb_hookview.analysis.selection import select
 from tb_hookview.errors import NotFoundError
 from tb_hookview.loading import load
 from tb_hookview.report.tables.syncs import sync_rows
-from tb_hookview.schema.timeline import EventDetail, EventLink
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail
 
 RELU = "autograd::engine::evaluate_function: ReluBackward0"
 GEMM = "volta_sgemm_64x64_nt"
 LAUNCH = "cudaLaunchKernel"
-TRACES = gallery.small_traces()
 
 
 @pytest.fixture
@@ -139,41 +136,6 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
     timeline = timeline_of(tmp_path, "main ops [op] [fn  ]", {"op": "x" * 20_000, "fn": "y" * 300})
     assert len(found(timeline, "host", "x" * 20_000).name) == 10_000
     assert len(found(timeline, "host", "y" * 300).name) == 300
-
-
-@pytest.mark.parametrize("path", TRACES, ids=gallery.label)
-def test_links_lead_back(path: Path) -> None:
-    """Whatever an event is linked to is linked to it, by the name of the other direction."""
-    timeline = Timeline(load(path))
-    for number, entry in enumerate(timeline.entries):
-        if entry.items is None:
-            continue
-        count = len(timeline.lane(number))
-        for event in timeline.ids(number, np.arange(0, count, max(count // 7, 1))).tolist():
-            shown = detail(timeline, event)
-            for link in shown.links[:3]:
-                assert_leads_back(timeline, shown, link)
-
-
-BACK = {
-    "launches": "launched by",
-    "forward of": "backward of",
-    "backward of": "forward of",
-    "waits for": "waited for by",
-    "waited for by": "waits for",
-    "left idle": "caused by",
-    "caused by": "left idle",
-}
-"""The other direction; what a row further in launched leads to the call itself."""
-
-
-def assert_leads_back(timeline: Timeline, shown: EventDetail, link: EventLink) -> None:
-    other = detail(timeline, link.id)
-    for name in ("start", "duration", "lane", "depth"):
-        assert getattr(link, name) == getattr(other, name)
-    relations = [one.relation for one in other.links]
-    if link.relation in BACK and not other.links_omitted:
-        assert BACK[link.relation] in relations
 
 
 def test_chains_of_waits_are_those_of_the_report() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gallery
 import grid
 import numpy as np
 import pytest
@@ -13,14 +12,11 @@ from analysis.owners import NAMES
 from drawn import colours, found, shown, timeline_of
 from shared_traces import shared_trace
 
-from tb_hookview.analysis.device.queue_length import queue_length
 from tb_hookview.analysis.selection import select
 from tb_hookview.export.nested_backward import MODULE, backward_slices
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.timeline import Timeline, wire
-
-TRACES = gallery.small_traces()
 
 
 @pytest.fixture
@@ -235,56 +231,6 @@ def test_python_frames_have_a_lane_and_the_colour_of_the_phase_around_them(tmp_p
         "log.py(1): put": "other",
         "nn.py(9): forward": "forward",
     }
-
-
-@pytest.fixture(scope="class", params=TRACES, ids=gallery.label)
-def recorded(request: pytest.FixtureRequest) -> Timeline:
-    return Timeline(load(request.param))
-
-
-class TestOfSharedTraces:
-    def test_every_row_of_the_trace_is_on_one_lane(self, recorded: Timeline) -> None:
-        rows = [
-            recorded.lane(number).source
-            for number in recorded.lanes_of("host", "device", "annotations")
-        ]
-        held = np.sort(np.concatenate([np.zeros(0, np.int64), *rows]))
-        assert held.tolist() == list(range(len(recorded.analysis.trace.events)))
-
-    def test_rows_of_a_lane_are_in_order(self, recorded: Timeline) -> None:
-        for number, entry in enumerate(recorded.entries):
-            if entry.items is None:
-                continue
-            lane = recorded.lane(number)
-            same = lane.depth[1:] == lane.depth[:-1]
-            assert (np.diff(lane.depth) >= 0).all()
-            assert (np.diff(lane.start)[same] >= 0).all()
-            assert (np.diff(lane.end)[same] >= 0).all()
-            assert ((lane.end[:-1] - lane.start[1:])[same] <= 1000).all()
-
-    def test_an_id_leads_back_to_its_place(self, recorded: Timeline) -> None:
-        for number, entry in enumerate(recorded.entries):
-            if entry.items is None:
-                continue
-            position = np.arange(len(recorded.lane(number)))[::17]
-            ids = recorded.ids(number, position).tolist()
-            assert [recorded.position_of(event) for event in ids] == [(number, p) for p in position]
-
-    def test_lanes_of_devices_show_what_the_analysis_found(self, recorded: Timeline) -> None:
-        analysis = recorded.analysis
-        idle = sum(len(recorded.lane(number)) for number in recorded.lanes_of("idle"))
-        assert idle == len(analysis.gaps)
-        devices = np.unique(
-            analysis.device_events.device[analysis.device_events.launch >= 0]
-        ).tolist()
-        for number, device in zip(recorded.lanes_of("queue"), devices, strict=True):
-            queue = queue_length(
-                analysis.call_tree, analysis.device_events, analysis.device_events.device == device
-            )
-            time, value = recorded.curve(number).within(*analysis.bounds, 1)
-            last = np.flatnonzero(np.append(np.diff(queue.time) > 0, True))
-            assert time.tolist() == queue.time[last].tolist()
-            assert value.tolist() == queue.length[last].tolist()
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_without_its_totals_or_without_memory_there_is_no_lane(tmp_path: Path) -
         assert not curves(Timeline(load(path)))
 
 
-@pytest.mark.parametrize("name", ["tracelens_h100_owlv2", "tracelens_h100_qwen"])
+@pytest.mark.parametrize("name", ["tracelens_h100_bert_small", "tracelens_h100_qwen"])
 def test_curves_of_recorded_traces_are_the_rows_of_the_file(name: str) -> None:
     path = shared_trace(name)
     rows = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]

@@ -8,7 +8,7 @@ import grid
 import numpy as np
 import pytest
 from drawn import colours, found, shown
-from shared_traces import shared_trace
+from support.loaded import loaded
 
 from tb_hookview.loading import load
 from tb_hookview.schema.timeline import EventDetail
@@ -33,7 +33,7 @@ WAITS = """
     main calls              [launch corr=1]       [wait            ]
     gpu  kernel                     [gemm corr=1              ]
 """
-MIXED = ["hta_v100_training", "tracelens_h100_owlv2", "hta_a100_dlrm_trace_diff_control"]
+MIXED = ["hta_sampled_rank-0", "hta_a100_nccl_training", "tracelens_h100_bert_small"]
 
 
 def drawn(folder: Path, picture: str) -> Timeline:
@@ -102,7 +102,7 @@ def test_neither_overview_nor_search_makes_the_lane(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MIXED)
 def test_the_lane_has_no_holes_and_is_the_replay_but_for_its_error(name: str) -> None:
-    timeline = Timeline(load(shared_trace(name)))
+    timeline = Timeline(loaded(name))
     lane = timeline.lane(1)
     assert lane.rows == 1
     np.testing.assert_array_equal(lane.start[1:], lane.end[:-1])

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from drawn import timeline_of
-from shared_traces import shared_trace
+from support.loaded import loaded
 
-from tb_hookview.loading import load
 from tb_hookview.schema.timeline import SearchResult
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.statistics.search import MOST_HITS, Question, search
@@ -55,7 +54,7 @@ def test_what_is_nowhere_is_not_found(training: Timeline) -> None:
 
 
 def test_all_hits_are_counted_and_the_first_listed() -> None:
-    timeline = Timeline(load(shared_trace("tracelens_b200_eager")))
+    timeline = Timeline(loaded("tracelens_b200_eager"))
     found = search(timeline, ask(timeline, "a", width=1400))
     expected = sorted(
         start

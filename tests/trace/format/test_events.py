@@ -2,54 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from random import Random
-
-import gallery
-import msgspec
 import pytest
-from fuzz.damage import damage_trace, unpacked
-from support.same_trace import assert_same
 
-from tb_hookview.errors import TraceError
-from tb_hookview.trace import Trace, read_trace
 from tb_hookview.trace.format import events
-from tb_hookview.trace.format.events import decode_events, events_decoder
-from tb_hookview.trace.format.wanted import EVERYTHING
-
-SEEDS = 6
-
-
-def read(path: Path) -> Trace | str:
-    """A trace, or why it cannot be read."""
-    try:
-        return read_trace(path)
-    except TraceError as error:
-        return str(error)
-
-
-def read_as_one_type(path: Path, monkeypatch: pytest.MonkeyPatch) -> Trace | str:
-    """The same without categories: no event fits a type of which there is none."""
-    with monkeypatch.context() as changed:
-        decoder = events_decoder(EVERYTHING)
-        changed.setattr(decoder, "_by_category", msgspec.json.Decoder(list[msgspec.UnsetType]))
-        return read(path)
-
-
-@pytest.mark.parametrize("path", gallery.small_traces(), ids=gallery.label)
-def test_a_trace_is_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_same(read(path), read_as_one_type(path, monkeypatch))
-
-
-@pytest.mark.parametrize("path", gallery.small_traces()[:12], ids=gallery.label)
-def test_a_damaged_trace_is_the_same(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = unpacked(path.read_bytes())
-    for seed in range(SEEDS):
-        damaged = tmp_path / f"{seed}.json"
-        damaged.write_bytes(damage_trace(data, Random(seed)))
-        assert_same(read(damaged), read_as_one_type(damaged, monkeypatch), f"seed {seed}")
+from tb_hookview.trace.format.events import decode_events
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ interface TopModuleRows {
 
 /** The modules whose own backward is most expensive; of a trace without backward, whose own forward is. */
 export function topModules(report: WireReport, most: number): TopModuleRows {
-  const pass = report.steps.some((step) => step.backward_us > 0) ? "backward" : "forward";
+  const pass = report.steps.some((step) => (step.backward_us ?? 0) > 0) ? "backward" : "forward";
   const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
   const by = Math.max(1, report.steps.length);
   const communicating = measure === "device" ? ownCommunication(report.modules, pass) : null;

@@ -91,7 +91,7 @@ export function nothingOf(report: WireReport, what: Plain | typeof SYNCS): strin
   const { totals, steps, devices } = report;
   if (what === "host") return null;
   if (what === "data") {
-    return steps.some((step) => step.data_us > 0) ? null : "no data loading in these steps";
+    return steps.some((step) => (step.data_us ?? 0) > 0) ? null : "no data loading in these steps";
   }
   if (what === SYNCS) {
     return totals.sync_count > totals.profiler_sync_count ? null : "no syncs in these steps";

@@ -1,0 +1,92 @@
+"""Findings, and the causes of syncs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import shared_traces
+from invariants.case import Case
+from invariants.registry import Of, invariant
+
+from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.gains import weight
+from tb_hookview.schema import PROFILER
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
+"""Its tables are what is expected; a finding that they do not list is a false alarm until somebody
+has checked it."""
+_ROW = re.compile(r"^\| (?!trace \||---)(.+?) \| (.+?) \|", re.M)
+VISIBLE = {rule.id for rule in RULES if rule.visible}
+
+
+@invariant()
+def every_cause_and_finding_is_of_a_rule(case: Case) -> None:
+    assert {sync.cause for sync in case.data.syncs} <= VISIBLE | {PROFILER}
+    assert {finding.rule for finding in case.data.findings} <= VISIBLE
+
+
+@invariant()
+def findings_come_by_weight(case: Case) -> None:
+    weights = [weight(finding) for finding in case.data.findings]
+    assert weights == sorted(weights, reverse=True)
+
+
+@invariant()
+def a_finding_gains_no_more_than_it_costs_or_says_why_that_is_unknown(case: Case) -> None:
+    for finding in case.data.findings:
+        cost = finding.cost_us_per_step or 0.0
+        assert cost >= 0, finding.id
+        assert (finding.gain_us_per_step is None) == (finding.gain_unknown is not None), finding.id
+        assert (finding.gain_bound_us_per_step or 0.0) <= cost, finding.id
+
+
+@invariant()
+def examples_of_syncs_are_syncs_of_their_cause_and_module(case: Case) -> None:
+    starts = {sync.start_us: sync for sync in case.data.syncs}
+    for finding in case.data.findings:
+        if not finding.rule.startswith("sync-"):
+            continue
+        assert 0 < len(finding.examples) <= 20, finding.id
+        if finding.rule != "sync-batchnorm":
+            examples = [starts[start] for start in finding.examples]
+            assert {sync.cause for sync in examples} == {finding.rule}
+            assert {sync.module for sync in examples} == {finding.module}
+
+
+@invariant(Of.RECORDINGS)
+def findings_are_those_of_the_document(case: Case) -> None:
+    """Which ones our own recordings have, `sample_traces/test_gallery.py` expects."""
+    if case.path.is_relative_to(shared_traces.FOLDER):
+        expected = expected_on(case.path.relative_to(shared_traces.FOLDER).as_posix())
+        found = {finding.rule for finding in case.data.findings}
+        false_alarms, missed = sorted(found - expected), sorted(expected - found)
+        assert found == expected, f"not in the document: {false_alarms}; not found: {missed}"
+
+
+@cache
+def documented() -> dict[str, set[str]]:
+    """Rules that the tables of the document list for each trace, by the beginning of its name."""
+    listed: dict[str, set[str]] = {}
+    for traces, rules in _ROW.findall(DOCUMENT.read_text()):
+        for trace in _spelled_out(traces.replace(" (both spans)", "")):
+            listed.setdefault(trace, set()).update(rules.split(", "))
+    return listed
+
+
+def expected_on(name: str) -> set[str]:
+    """Rules that the document lists for a trace; all others find nothing there."""
+    listed = documented().items()
+    return set().union(
+        *(rules for trace, rules in listed if name.startswith((f"{trace}.", f"{trace}/")))
+    )
+
+
+def _spelled_out(cell: str) -> Iterator[str]:
+    """Traces of a cell; `hta_sampled_rank-0, -1` and `.._0 and _4` leave out what is the same."""
+    last = ""
+    for part in re.split(r", | and ", cell):
+        last = re.sub(r"[-_]\d+$", "", last) + part if part.startswith(("-", "_")) else part
+        yield last
