@@ -61,6 +61,7 @@ def test_json_is_all_of_standard_output(tmp_path: Path) -> None:
     ]
     assert rows[1]["code"] == "return h[h[:, 0] > -9]"
     assert rows[2]["forward_line"] == "train.py:13"
+    assert rows[1]["stack"] == ["train.py(13): forward", "train.py(22): <module>"]
     assert [row["cause"] for row in rows] == [
         *("sync-scalar-item", "sync-mask-index", "sync-mask-index"),
     ]

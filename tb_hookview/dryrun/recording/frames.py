@@ -17,6 +17,8 @@ import torch
 
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _OURS = str(Path(__file__).parents[1]) + os.sep
+_STARTER = str(Path(__file__).parents[2] / "cli") + os.sep
+"""What runs a script: frames from here outwards are not its own."""
 _STDLIB = str(Path(os.__file__).parent) + os.sep
 _PACKAGES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
 _MACHINERY = (
@@ -78,8 +80,8 @@ def owner(code: CodeType) -> Owner:
 
 
 def outward(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield a frame and those that called it."""
-    while frame is not None:
+    """Yield a frame and those of the program that called it."""
+    while frame is not None and not frame.f_code.co_filename.startswith(_STARTER):
         yield frame
         frame = frame.f_back
 
