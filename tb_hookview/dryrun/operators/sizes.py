@@ -10,6 +10,7 @@ from tb_hookview.dryrun.operators.arguments import Arguments, on_device
 from tb_hookview.dryrun.operators.reason import Reason
 from tb_hookview.dryrun.operators.row import Row, always, when
 
+COMPRESSED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 _FUSED_MODE = 2048
 """Longest slice whose mode one kernel finds: two for each thread of a block."""
 
@@ -40,10 +41,17 @@ def _mode(a: Arguments) -> bool:
 
 def _is_sparse(a: Arguments) -> bool:
     return any(
-        isinstance(value, torch.Tensor) and value.layout is torch.sparse_coo
+        isinstance(value, torch.Tensor) and value.layout is torch.sparse_coo and value._nnz() > 0
         for name, value in a.items()
         if name in {"self", "mat1"}
     )
+
+
+def _adds_compressed(a: Arguments) -> bool:
+    x, other = a["self"], a["other"]
+    if x.layout is not torch.strided or not isinstance(other, torch.Tensor):
+        return False
+    return other.layout in COMPRESSED and bool(other._nnz())
 
 
 def _grouped_mm(a: Arguments) -> bool:
@@ -102,7 +110,7 @@ ROWS = (
         "TensorCompare.cpp",
         when(_isin, "size", _COUNT, 2),
         evidence="binary",
-        symbols=("structured_isin_Tensor_Tensor_out",),
+        symbols=("isin_sorting",),
     ),
     Row(
         ("mode",),
@@ -144,11 +152,44 @@ ROWS = (
         symbols=("_coalesce_sparse_cuda",),
     ),
     Row(
-        ("index_select", "bmm", "_sparse_softmax", "_sparse_sparse_matmul"),
-        "the first tensor is sparse: sizes of results are read, or Thrust waits; at least once",
+        (
+            *("index_select", "bmm", "_sparse_softmax", "_sparse_log_softmax"),
+            *("_sparse_softmax_backward_data", "_sparse_log_softmax_backward_data"),
+            *("_sparse_sum_backward", "_sparse_sparse_matmul"),
+        ),
+        "the sparse argument has elements: sizes of results are read, or Thrust waits; at least "
+        "once",
         "sparse/cuda/SparseCUDATensorMath.cu, sparse/cuda/SparseMatMul.cu, sparse/cuda/SoftMax.cu",
         when(_is_sparse, "size", "the size of a sparse result is read"),
-        symbols=("index_select_sparse_cuda", "bmm_out_sparse_cuda", "compute_pool_max"),
+        symbols=(
+            *("index_select_sparse_cuda", "bmm_out_sparse_cuda", "compute_pool_max"),
+            *("cuda_sparse_coo_softmax_backward", "_sparse_sum_backward_cuda", "get_offsets"),
+            *("sparse_sparse_matmul_cuda_kernel", "search_end_matrix_indices"),
+        ),
+        evidence="binary",
+    ),
+    Row(
+        ("hspmm", "hspmm.out"),
+        "the sparse matrix has elements: its unique rows are counted by Thrust",
+        "sparse/cuda/SparseCUDATensorMath.cu",
+        when(_is_sparse, "size", "the rows of the result are counted"),
+        symbols=("hspmm_out_sparse_cuda",),
+        evidence="binary",
+    ),
+    Row(
+        ("_sparse_csr_sum.dim_dtype",),
+        "one dimension: the elements of the result are counted",
+        "sparse/cuda/SparseCsrTensorMath.cu",
+        when(lambda a: len(a["dim"]) == 1, "size", "the elements of the result are counted"),
+        symbols=("reduce_sparse_csr_dim0_cuda_template", "reduce_sparse_csr_dim1_cuda_template"),
+        evidence="binary",
+    ),
+    Row(
+        ("add.Tensor", "add.out", "add_.Tensor"),
+        "a compressed sparse tensor is added to a dense one: Thrust waits",
+        "sparse/cuda/SparseCsrTensorMath.cu",
+        when(_adds_compressed, "inside", "Thrust waits for the stream"),
+        symbols=("add_out_dense_sparse_compressed_cuda",),
         evidence="binary",
     ),
 )

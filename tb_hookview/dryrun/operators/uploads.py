@@ -94,7 +94,7 @@ ROWS = (
         "cuda/LossCTC.cu",
         _ctc,
         evidence="binary",
-        symbols=("ctc_loss_gpu_template",),
+        symbols=("ctc_loss_gpu_template", "ctc_loss_backward_gpu_template"),
     ),
     Row(
         (

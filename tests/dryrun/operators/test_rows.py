@@ -48,6 +48,7 @@ def prepared() -> dict[str, Case]:
     offsets, sparse = cuda(2, 4, dtype=torch.int32), x.to_sparse()
     repeated = torch.sparse_coo_tensor(ints(0, 0)[None], cuda(1, 2), (3,), check_invariants=False)
     padded, jagged = torch.randn(2, 3, 4, device="cuda"), [ints(0, 2, 5)]
+    compressed = x.to_sparse_csr()
     observed = [torch.ones(1, device="cuda") for _ in range(8)]
     return {
         "_local_scalar_dense": Case(lambda: v[0].item(), 1, lambda: host.item()),
@@ -106,6 +107,13 @@ def prepared() -> dict[str, Case]:
         ),
         "_coalesce": Case(lambda: repeated.coalesce(), 1, lambda: sparse.coalesce()),
         "index_select": Case(lambda: sparse.index_select(0, i), 1, lambda: x.index_select(0, i)),
+        "hspmm": Case(lambda: torch.hspmm(sparse, x.T), 1, lambda: x @ x.T),
+        "_sparse_csr_sum.dim_dtype": Case(
+            lambda: torch.ops.aten._sparse_csr_sum(compressed, [0], True),
+            1,
+            lambda: torch.ops.aten._sparse_csr_sum(compressed, [0, 1], True),
+        ),
+        "add.Tensor": Case(lambda: x + compressed, 1, lambda: x + x),
         "_index_put_impl_": Case(
             lambda: v.index_put_((host_i,), scalar),
             1,
