@@ -94,7 +94,8 @@ def _segment(model: nn.Module, _step: int) -> torch.Tensor:
 
 def _detector(name: str) -> nn.Module:
     make = getattr(_vision().detection, name)
-    return make(weights=None, weights_backbone=None, num_classes=2, min_size=128, max_size=128)  # type: ignore[no-any-return]
+    sizes = {} if name.startswith("ssd") else {"min_size": 128, "max_size": 128}
+    return make(weights=None, weights_backbone=None, num_classes=2, **sizes)  # type: ignore[no-any-return]
 
 
 def _detect(model: nn.Module, _step: int) -> torch.Tensor:
