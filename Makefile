@@ -19,6 +19,7 @@ TRAINERS := lightning==2.6.6 pytorch-lightning==2.6.6 lightning-utilities==0.15.
 # What explores; only `make fuzz` wants it, and it has wheels for few Pythons.
 ATHERIS := atheris==3.0.0
 FUZZ_MINUTES ?= 60
+TORCHES ?= 2.10.0 2.11.0 2.12.0 2.13.0 2.14.0 2.15.0
 FUZZ_FOUND ?= tests/fuzz/found
 
 # Only `make audit` wants it; its dependencies stay out of what it checks.
@@ -108,6 +109,9 @@ pythons: setup ## the wheel on each version of Python that it supports (1 GB of 
 mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the tests next to it notice
 	@$(PIP) install "$(MUTMUT)"
 	@$(BIN)/python tests/mutation/run.py $(MUTANTS) $(MODULE)
+
+syncs-of-torch: $(INSTALLED) ## rows of the dry run against TORCHES, CUDA builds that are downloaded (1 GB each)
+	@nice $(BIN)/python -m benchmarks.syncs_of_torch $(TORCHES) --write
 
 .PHONY: docs
 docs: $(DOCS)/installed.stamp ## the pages of docs/ as a site in build/site/, links checked

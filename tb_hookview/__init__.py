@@ -22,6 +22,7 @@ from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageEr
 from tb_hookview.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from tb_hookview.dryrun import dry_run, no_syncs
     from tb_hookview.loading import analyze
     from tb_hookview.notebook import show
     from tb_hookview.ranks.result import RunReport
@@ -38,6 +39,8 @@ __all__ = [
     "UsageError",
     "analyze",
     "analyze_run",
+    "dry_run",
+    "no_syncs",
     "profile",
     "show",
     "unwrap",
@@ -49,17 +52,20 @@ _HOMES = {
     "RunReport": "tb_hookview.ranks.result",
     "analyze": "tb_hookview.loading",
     "analyze_run": "tb_hookview.ranks.run",
+    "dry_run": "tb_hookview.dryrun",
+    "no_syncs": "tb_hookview.dryrun",
     "profile": "tb_hookview.recorder",
     "show": "tb_hookview.notebook",
     "unwrap": "tb_hookview.recorder",
     "wrap": "tb_hookview.recorder",
 }
+_WITH_TORCH = {"dry_run", "no_syncs", "profile", "unwrap", "wrap"}
 
 
 def __dir__() -> list[str]:
     names = {*globals(), *__all__}
     # For help() and completion, which then ask for each of these names.
-    return sorted(names if find_spec("torch") else names - {"profile", "unwrap", "wrap"})
+    return sorted(names if find_spec("torch") else names - _WITH_TORCH)
 
 
 def __getattr__(name: str) -> Any:

@@ -208,6 +208,8 @@ LAZY = {
         "tb_hookview.sql",
         "tb_hookview.tables.catalogue",
     },
+    # They import the analyzer's rules and tables, and only who looks at a result needs them.
+    "dryrun/run.py": {"tb_hookview.dryrun.rows"},
     # Few of those who read a run ask it in SQL.
     "ranks/result.py": {"tb_hookview.sql"},
     # The tables of a cached report are made without numpy, until one at event level is asked for.

@@ -26,7 +26,9 @@ RECORDED = ROOT / "sample_traces" / "cpu"
 BUILDER = ROOT / ".venv" / "docs" / "bin" / "mkdocs"
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
 _LINK = re.compile(r"\]\(([\w.-]*)(?:#([\w-]+))?\)")
-_COMMAND = re.compile(r"(?:^ *|[`>] ?|\$ )hookview (?!is )([a-z]+)\b([^`\n|#]*)", re.MULTILINE)
+_COMMAND = re.compile(
+    r"(?:^ *|[`>] ?|\$ )hookview (?!is )([a-z]+(?:-[a-z]+)*)\b([^`\n|#]*)", re.MULTILINE
+)
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 TEXTS = [
     ROOT / "README.md",
@@ -74,7 +76,7 @@ def unknown_options(text: str) -> list[str]:
         if (command := main.get_command(Context(main), name)) is None:
             found.append(name)
             continue
-        rest = re.split(r"\S+\.py\b|-m ", rest)[0] if name == "run" else rest
+        rest = re.split(r"\S+\.py\b|-m ", rest)[0] if name in {"run", "dry-run"} else rest
         known = {option for parameter in command.params for option in parameter.opts}
         known |= {"--help"}
         found += [f"{name} {option}" for option in _OPTION.findall(rest) if option not in known]
@@ -114,7 +116,7 @@ def test_the_reference_has_every_name_of_the_package() -> None:
 
 def test_the_page_of_commands_has_a_row_for_each() -> None:
     text = (DOCS / "commands.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\| `hookview (\w+)", text, re.MULTILINE)
+    named = re.findall(r"^\| `hookview ([\w-]+)", text, re.MULTILINE)
     assert sorted(named) == sorted(main.list_commands(Context(main)))
 
 

@@ -33,6 +33,7 @@ PARTS = (
     Part("waits", "edges of syncs against cuda_sync rows, and the depth of the launch queue", 120),
     Part("halves", "predictions of half the work against half the work", 150),
     Part("memory", "peaks against the allocator's own", 90),
+    Part("syncs", "each feature of the dry run: expected, warned and recorded syncs", 240),
 )
 
 _RECORD = {"samples": [], "checks": ["--overhead"]}

@@ -1,7 +1,7 @@
 """The `hookview` command.
 
-Exit codes: 0 done, 1 a limit of `check` does not hold, 2 the input or the call is no good, 130
-interrupted.
+Exit codes: 0 done, 1 a limit of `check` or `dry-run` does not hold, 2 the input or the call is no
+good, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tb_hookview.version import __version__
 BAD_INPUT = 2
 INTERRUPTED = 130
 COMMANDS = (
-    *("analyze", "cache", "check", "demo", "diff", "export", "mcp", "ranks", "rules"),
-    *("run", "serve", "sql", "whatif"),
+    *("analyze", "cache", "check", "demo", "diff", "dry-run", "export", "mcp", "ranks"),
+    *("rules", "run", "serve", "sql", "whatif"),
 )
-"""Each in the module of its name, in the order in which help lists them."""
+"""Each in the module of its name (`dry_run`), in the order in which help lists them."""
 
 
 class HookviewGroup(click.Group):
@@ -34,7 +34,8 @@ class HookviewGroup(click.Group):
         """Return the command of a name; None where it is unknown."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"{__name__}.{name}"), name)
         return command
 
     def invoke(self, ctx: click.Context) -> object:

@@ -98,7 +98,10 @@ def own_traceback(error: BaseException) -> TracebackType | None:
     return traceback
 
 
-_STARTERS = {__name__, "tb_hookview.cli.run", "importlib.util", "importlib._bootstrap"}
+_STARTERS = {
+    *(__name__, "tb_hookview.cli.run", "tb_hookview.cli.dry_run", "importlib.util"),
+    "importlib._bootstrap",
+}
 """Modules whose frames lie between the interpreter and the script."""
 
 

@@ -19,7 +19,10 @@ import click
 )
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def serve(path: str, port: int, open_browser: bool) -> None:
-    """Serve the pages for PATH (a log directory, a run or one trace) on 127.0.0.1."""
+    """Serve the pages for PATH on 127.0.0.1.
+
+    PATH is a log directory, a run, one trace, or the JSON of a dry run.
+    """
     from tb_hookview.addresses.text import shown
     from tb_hookview.server import Server
 

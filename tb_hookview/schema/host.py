@@ -1,4 +1,4 @@
-"""Rows about the host: operators, threads, syncs, allocations."""
+"""Rows about the host: operators, threads, syncs (of a recording, of a dry run), allocations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, Flop, FlopPerByte, Share, TflopPerS, TimeByPhase, Us
+from tb_hookview.schema.units import (
+    Bytes,
+    Count,
+    Flop,
+    FlopPerByte,
+    Share,
+    TflopPerS,
+    TimeByPhase,
+    Us,
+)
 
 PROFILER = "profiler"
 """Cause of a sync that is the profiler's own; no rule explains it."""
@@ -159,3 +168,87 @@ class Sync(Struct, frozen=True):
 def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:
     """Return the program's syncs: all but the profiler's own."""
     return [sync for sync in syncs if sync.cause != PROFILER]
+
+
+class DrySync(Struct, frozen=True, kw_only=True):
+    """A place where the host would wait for the device in one step, and how often."""
+
+    id: int
+    step: int
+    """Number of the step, from 0; the first one holds what precedes it too."""
+    phase: str
+    """ "forward", "backward", "optimizer" or "other"."""
+    operator: str
+    """The operator that holds the sync, as a recording names it; of an explicit one the call of
+    the CUDA runtime."""
+    within: str | None
+    """The operator around it, where that is known."""
+    node: str | None
+    """Autograd node of the backward pass."""
+    module: str | None
+    """Path below the root of the model; in the backward pass that of the forward that made the
+    node. Null outside of modules."""
+    module_class: str | None
+    line: str | None
+    """ "file.py:12", the program's innermost line; null where no frame is the program's."""
+    file: str | None
+    """The file in full."""
+    last_line: int | None
+    """Last line of the expression; with both columns null before Python 3.11."""
+    column: int | None
+    """First column of the expression, from 0, in bytes."""
+    last_column: int | None
+    code: str
+    """The whole statement, in one line; "" where the source is unknown."""
+    via: str | None
+    """The line of torch's Python code in which it is."""
+    forward_line: str | None
+    """In the backward pass the line of the forward operator that made the node."""
+    forward_code: str | None
+    stack: list[str]
+    """The program's frames, innermost first: "file.py(line): function"."""
+    cause: str
+    """Id of the rule of the trace's findings that such a sync belongs to."""
+    title: str
+    """The rule's title."""
+    fix: str
+    """The rule's fix."""
+    reason: str
+    """What the host waits for."""
+    nbytes: Bytes | None
+    """Bytes that are copied, each time; null where nothing is."""
+    certain: bool
+    """False where the driver decides whether the host waits."""
+    count: Count
+    """Times in this step."""
+    allowed: str | None
+    """The reason why it may be there, from the list of those allowed; null elsewhere."""
+
+
+class DryRunReport(Struct, frozen=True, kw_only=True):
+    """A dry run: no GPU, so no times."""
+
+    schema: int = 1
+    kind: str = "dry-run"
+    program: str
+    """The script; "" where the program called `dry_run` itself."""
+    torch_version: str
+    python_version: str
+    devices: Count
+    """CUDA devices that were there for the program."""
+    steps: Count
+    """Steps that were completed."""
+    measured: list[int]
+    """Steps that limits are about: without the first, which holds the preparation, if there are
+    others."""
+    sync_count: Count
+    """Syncs of the measured steps: certain, and not allowed."""
+    most_per_step: Count
+    """The most of those in one step."""
+    syncs: list[DrySync]
+    notes: list[str]
+    """What this run did otherwise than a GPU would."""
+    unknown: list[str]
+    """What no dry run can know."""
+    unused_allowances: list[str]
+    """Entries of the list of those allowed that matched nothing."""

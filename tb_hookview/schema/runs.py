@@ -50,6 +50,8 @@ class Runs(Struct, frozen=True):
     version: str
     runs: list[ListedRun]
     left_out: LeftOut
+    dry_run: str | None = None
+    """Name of the dry run that is served in the place of traces."""
 
 
 class ReadingProgress(Struct, frozen=True):

@@ -16,6 +16,7 @@ from tb_hookview.server import (
     answers,
     cache,
     comparison,
+    dry_run,
     memory,
     modules,
     page,
@@ -43,17 +44,20 @@ def create_app(
     """Return the application for a log directory, a run folder or a single trace file.
 
     Args:
-        logdir: what to look at, a path or an address; None answers with an empty list of runs.
+        logdir: what to look at, a path or an address; the JSON of a dry run; None answers with an
+            empty list of runs.
         hosts: the names a request may call this server by; None leaves that to whoever mounts it.
         policy: the Content-Security-Policy of its pages.
     """
     app = Flask("tb_hookview", static_folder=None)
     loader = once(Loader.from_environment)  # at the first question, which hears what is wrong
     store = AnalysisStore(lambda *asked: loader().analysis(*asked), who=client_waits)
-    listed = RunList(logdir)
+    of_dry_run = dry_run.dry_run_file(logdir)
+    listed = RunList(None if of_dry_run else logdir)
     answers.install(app, hosts, policy)
     cache.install(app, listed)
     page.install(app)
+    dry_run.install(app, of_dry_run)
     timeline.install(app, store, listed)
     modules.install(app, store, listed)
     comparison.install(app, store, listed)
@@ -70,7 +74,7 @@ def create_app(
 
     @app.get("/api/runs")
     def runs() -> Response:
-        return answers.json(_runs(logdir, listed.listing()))
+        return answers.json(_runs(logdir, listed.listing(), of_dry_run))
 
     @app.get("/api/rules")
     def rules() -> Response:
@@ -83,10 +87,11 @@ def create_app(
     return app
 
 
-def _runs(logdir: str | Path | None, found: Listing) -> Runs:
+def _runs(logdir: str | Path | None, found: Listing, of_dry_run: Path | None) -> Runs:
     return Runs(
         logdir="" if logdir is None else answers.as_text(shown(logdir)),
         version=__version__,
         runs=describe_runs(found.runs),
         left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
+        dry_run=None if of_dry_run is None else answers.as_text(of_dry_run.name),
     )

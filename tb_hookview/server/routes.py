@@ -24,6 +24,7 @@ from tb_hookview.schema import (
 )
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.schema.errors import ErrorAnswer
+from tb_hookview.schema.host import DryRunReport
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import ReadingProgress, Runs
@@ -151,6 +152,7 @@ ROUTES = (
         (404,),
     ),
     Route("/api/runs", "The runs of the log directory; parses nothing.", Runs, (), (422,)),
+    Route("/api/dry_run", "The dry run that is served.", DryRunReport, (), (404, 422)),
     _about_trace("/api/report", "The report of one trace.", ReportData, _STEP),
     _about_trace(
         "/api/report/rows",

@@ -10,6 +10,7 @@ const listed = (...runs: WireRun[]): WireRuns => ({
   version: "0",
   runs,
   left_out: { links: 0, folders: 0 },
+  dry_run: null,
 });
 const runs = listed(run("old", { w1: ["1"] }, 1), run("new", { w1: ["3", "2"], w2: ["4"] }, 9));
 

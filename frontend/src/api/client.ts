@@ -2,18 +2,19 @@ import { createCompareApi, type CompareApi } from "./compare";
 import { createMemoryApi, type MemoryApi } from "./memory";
 import { createModuleApi, type ModuleApi } from "./module";
 import { createRanksApi, type RanksApi } from "./ranks";
-import { loadReport } from "./report";
+import { loadReport, type Cut } from "./report";
 import { getJson, withTarget, type Target } from "./request";
 import { createSqlApi, type SqlApi } from "./sql";
 import { createTableApi, type TableApi } from "./tables";
 import { createTimelineApi, type TimelineApi } from "./timeline";
-import type { WireProgress, WireReport, WireRule, WireRuns } from "./types";
+import type { WireDryRun, WireProgress, WireReport, WireRule, WireRuns } from "./types";
 import { createWhatIfApi, type WhatIfApi } from "./whatif";
 
 export interface Api {
   readonly runs: (signal: AbortSignal) => Promise<WireRuns>;
   readonly report: (target: Target, signal: AbortSignal) => Promise<WireReport>;
   readonly progress: (target: Target, signal: AbortSignal) => Promise<WireProgress>;
+  readonly dryRun: (signal: AbortSignal) => Promise<WireDryRun & Cut>;
   readonly rules: (signal: AbortSignal) => Promise<WireRule[]>;
   readonly module: ModuleApi;
   readonly compare: CompareApi;
@@ -32,6 +33,7 @@ export function createApi(base: URL): Api {
     progress: (target, signal) =>
       getJson<WireProgress>(withTarget(new URL("api/progress", base), target), signal),
     report: (target, signal) => loadReport(base, target, signal),
+    dryRun: (signal) => getJson<WireDryRun & Cut>(new URL("api/dry_run", base), signal),
     rules: (signal) => getJson<WireRule[]>(new URL("api/rules", base), signal),
     module: createModuleApi(base),
     compare: createCompareApi(base),

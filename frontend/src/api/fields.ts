@@ -341,6 +341,55 @@ export const DeviceUse = {
   },
 } as const;
 
+export const DryRunReport = {
+  program: { text: 'The script; "" where the program called `dry_run` itself.' },
+  devices: { unit: "count", text: "CUDA devices that were there for the program." },
+  steps: { unit: "count", text: "Steps that were completed." },
+  measured: {
+    text: "Steps that limits are about: without the first, which holds the preparation, if there are others.",
+  },
+  sync_count: { unit: "count", text: "Syncs of the measured steps: certain, and not allowed." },
+  most_per_step: { unit: "count", text: "The most of those in one step." },
+  notes: { text: "What this run did otherwise than a GPU would." },
+  unknown: { text: "What no dry run can know." },
+  unused_allowances: { text: "Entries of the list of those allowed that matched nothing." },
+} as const;
+
+export const DrySync = {
+  step: { text: "Number of the step, from 0; the first one holds what precedes it too." },
+  phase: { text: '"forward", "backward", "optimizer" or "other".' },
+  operator: {
+    text: "The operator that holds the sync, as a recording names it; of an explicit one the call of the CUDA runtime.",
+  },
+  within: { text: "The operator around it, where that is known." },
+  node: { text: "Autograd node of the backward pass." },
+  module: {
+    text: "Path below the root of the model; in the backward pass that of the forward that made the node. Null outside of modules.",
+  },
+  line: {
+    text: "\"file.py:12\", the program's innermost line; null where no frame is the program's.",
+  },
+  file: { text: "The file in full." },
+  last_line: { text: "Last line of the expression; with both columns null before Python 3.11." },
+  column: { text: "First column of the expression, from 0, in bytes." },
+  code: { text: 'The whole statement, in one line; "" where the source is unknown.' },
+  via: { text: "The line of torch's Python code in which it is." },
+  forward_line: {
+    text: "In the backward pass the line of the forward operator that made the node.",
+  },
+  stack: { text: 'The program\'s frames, innermost first: "file.py(line): function".' },
+  cause: { text: "Id of the rule of the trace's findings that such a sync belongs to." },
+  title: { text: "The rule's title." },
+  fix: { text: "The rule's fix." },
+  reason: { text: "What the host waits for." },
+  nbytes: { unit: "bytes", text: "Bytes that are copied, each time; null where nothing is." },
+  certain: { text: "False where the driver decides whether the host waits." },
+  count: { unit: "count", text: "Times in this step." },
+  allowed: {
+    text: "The reason why it may be there, from the list of those allowed; null elsewhere.",
+  },
+} as const;
+
 export const ErrorDetail = { message: { text: "One line for a person." } } as const;
 
 export const EventDetail = {
@@ -1154,6 +1203,10 @@ export const RunOverview = {
     unit: "us",
     text: "As of `hookview ranks`: how far the ranks' clocks are known.",
   },
+} as const;
+
+export const Runs = {
+  dry_run: { text: "Name of the dry run that is served in the place of traces." },
 } as const;
 
 export const SearchResult = {

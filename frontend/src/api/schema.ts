@@ -404,6 +404,85 @@ export interface DeviceUse {
   occupancy_pct: number | null;
 }
 
+/** A dry run: no GPU, so no times. */
+export interface DryRunReport {
+  schema: number;
+  kind: string;
+  /** The script; "" where the program called `dry_run` itself. */
+  program: string;
+  torch_version: string;
+  python_version: string;
+  /** CUDA devices that were there for the program. */
+  devices: number;
+  /** Steps that were completed. */
+  steps: number;
+  /** Steps that limits are about: without the first, which holds the preparation, if there are others. */
+  measured: number[];
+  /** Syncs of the measured steps: certain, and not allowed. */
+  sync_count: number;
+  /** The most of those in one step. */
+  most_per_step: number;
+  syncs: DrySync[];
+  /** What this run did otherwise than a GPU would. */
+  notes: string[];
+  /** What no dry run can know. */
+  unknown: string[];
+  /** Entries of the list of those allowed that matched nothing. */
+  unused_allowances: string[];
+}
+
+/** A place where the host would wait for the device in one step, and how often. */
+export interface DrySync {
+  id: number;
+  /** Number of the step, from 0; the first one holds what precedes it too. */
+  step: number;
+  /** "forward", "backward", "optimizer" or "other". */
+  phase: string;
+  /** The operator that holds the sync, as a recording names it; of an explicit one the call of the CUDA runtime. */
+  operator: string;
+  /** The operator around it, where that is known. */
+  within: string | null;
+  /** Autograd node of the backward pass. */
+  node: string | null;
+  /** Path below the root of the model; in the backward pass that of the forward that made the node. Null outside of modules. */
+  module: string | null;
+  module_class: string | null;
+  /** "file.py:12", the program's innermost line; null where no frame is the program's. */
+  line: string | null;
+  /** The file in full. */
+  file: string | null;
+  /** Last line of the expression; with both columns null before Python 3.11. */
+  last_line: number | null;
+  /** First column of the expression, from 0, in bytes. */
+  column: number | null;
+  last_column: number | null;
+  /** The whole statement, in one line; "" where the source is unknown. */
+  code: string;
+  /** The line of torch's Python code in which it is. */
+  via: string | null;
+  /** In the backward pass the line of the forward operator that made the node. */
+  forward_line: string | null;
+  forward_code: string | null;
+  /** The program's frames, innermost first: "file.py(line): function". */
+  stack: string[];
+  /** Id of the rule of the trace's findings that such a sync belongs to. */
+  cause: string;
+  /** The rule's title. */
+  title: string;
+  /** The rule's fix. */
+  fix: string;
+  /** What the host waits for. */
+  reason: string;
+  /** Bytes that are copied, each time; null where nothing is. */
+  nbytes: number | null;
+  /** False where the driver decides whether the host waits. */
+  certain: boolean;
+  /** Times in this step. */
+  count: number;
+  /** The reason why it may be there, from the list of those allowed; null elsewhere. */
+  allowed: string | null;
+}
+
 /** The body of every answer with an error's status. */
 export interface ErrorAnswer {
   error: ErrorDetail;
@@ -1515,6 +1594,8 @@ export interface Runs {
   version: string;
   runs: ListedRun[];
   left_out: LeftOut;
+  /** Name of the dry run that is served in the place of traces. */
+  dry_run: string | null;
 }
 
 /** Events with a text in their names. */

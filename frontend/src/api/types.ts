@@ -50,6 +50,8 @@ export type {
   ChainLink as WireChainLink,
   SearchResult as WireSearch,
   WindowStatistics as WireStatistics,
+  DryRunReport as WireDryRun,
+  DrySync as WireDrySync,
   MemoryAnswer as WireMemory,
   MemoryCurve as WireMemoryCurve,
   MemoryModule as WireMemoryModule,

@@ -8,6 +8,7 @@ import { readStored, store } from "../components/browser";
 import { usePlace } from "../parts/services";
 import { ErrorCard } from "../parts/states";
 import { clip } from "../text/formats";
+import { DryRunPage } from "./DryRunPage";
 import { Navigation } from "./Navigation";
 import { Empty, LeftOut, Missing } from "./NoTrace";
 import { Refresh, useRuns, type Runs } from "./Refresh";
@@ -21,6 +22,7 @@ export function App(): ReactElement {
   const { value, error, refresh } = runs;
   if (value === null && error !== null) return <ErrorCard error={error} onRetry={refresh} />;
   if (value === null) return <div className="state" role="status" aria-label="Loading" />;
+  if (value.dry_run !== null) return <DryRunPage file={value.dry_run} />;
   const choice = chooseTrace(value, place, rememberedRun());
   if (choice === null) return <Empty listed={value} onRetry={refresh} />;
   if (!choice.found) return <Missing choice={choice} />;

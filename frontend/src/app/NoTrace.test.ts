@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { leftOut } from "./NoTrace";
 
 const listed = (links: number, folders: number): string | null =>
-  leftOut({ logdir: "runs", version: "1", runs: [], left_out: { links, folders } });
+  leftOut({ logdir: "runs", version: "1", runs: [], left_out: { links, folders }, dry_run: null });
 
 test("nothing is said where all is listed", () => {
   expect(listed(0, 0)).toBeNull();

@@ -10,7 +10,13 @@ function runs(named: Record<string, WireTrace[]>): WireRuns {
     name,
     workers: [{ name: "w", traces }],
   }));
-  return { logdir: "runs", version: "0", runs: list, left_out: { links: 0, folders: 0 } };
+  return {
+    logdir: "runs",
+    version: "0",
+    runs: list,
+    left_out: { links: 0, folders: 0 },
+    dry_run: null,
+  };
 }
 
 test("nothing new is nothing new, also when a trace has gone", () => {

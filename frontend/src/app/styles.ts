@@ -11,6 +11,7 @@ import base from "../theme/base.css?inline";
 import { paletteSheet } from "../theme/colours";
 import view from "../theme/view.css?inline";
 import frame from "./frame.css?inline";
+import dryRun from "../views/dryrun/dryrun.css?inline";
 import { VIEW_ENTRIES } from "./views";
 
 /** A view's sheet comes after those of what it is made of; a tooltip lies over everything. */
@@ -25,6 +26,7 @@ const SHEETS = [
   states,
   syncTimeline,
   charts,
+  dryRun,
   ...VIEWS.map((name) => VIEW_ENTRIES[name].style),
   tip,
 ];

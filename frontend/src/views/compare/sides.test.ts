@@ -19,6 +19,7 @@ describe("the sides", () => {
     logdir: "",
     version: "",
     left_out: { links: 0, folders: 0 },
+    dry_run: null,
     runs: [
       run("after", { w: ["3", "2"], v: ["3"] }, 30),
       run("before", { w: ["1"] }, 10),

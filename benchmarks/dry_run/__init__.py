@@ -1,0 +1,1 @@
+"""The dry run against models of public libraries, recordings of GPUs, and the CPU's own speed."""

@@ -1,0 +1,1 @@
+"""Which functions of a CUDA build of torch call what makes the host wait, next to our rows."""

@@ -1,0 +1,85 @@
+import { useRef, type ReactElement } from "react";
+
+import type { WireDryRun } from "../../api/types";
+import { CopyButton } from "../../components/CopyButton";
+import { Name } from "../../components/Name";
+import { SidePanel } from "../../components/SidePanel";
+import { usePlace } from "../../parts/services";
+import { bytes, count, figure } from "../../text/formats";
+import { pathText } from "../../text/names";
+import { lineText, sentence, type DryPlace } from "./places";
+
+/** One place: what the host would wait for, how it came there, and the fix. */
+export function DryRunPanel({ run, place }: { run: WireDryRun; place: DryPlace }): ReactElement {
+  const [, go] = usePlace();
+  const { sync, perStep, steps } = place;
+  const close = (): void => {
+    go({ sync: null });
+  };
+  return (
+    <SidePanel label="Sync" className="sync-panel" onClose={close}>
+      <header>
+        <h2>
+          <Name text={sync.title} className="wrap" />
+        </h2>
+        <button type="button" className="quiet" onClick={close}>
+          Close
+        </button>
+      </header>
+      <p className="muted">
+        <bdi className="code">{sync.cause}</bdi>
+      </p>
+      <p>
+        {sync.certain ? "The host would wait: " : "The host may wait, as the driver decides: "}
+        <bdi>{sentence(sync)}</bdi>.
+      </p>
+      <p className="muted">
+        {figure(perStep)} per step, in {steps.length === 1 ? "step" : "steps"} {steps.join(", ")} of{" "}
+        {count(run.steps)}
+        {sync.nbytes !== null && `; ${bytes(sync.nbytes)} each time`}
+      </p>
+      {sync.allowed !== null && (
+        <p className="muted">
+          Allowed: <bdi>{sync.allowed}</bdi>
+        </p>
+      )}
+      <Where place={place} />
+      <section className="fix" aria-label="Fix">
+        <p>{sync.fix}</p>
+      </section>
+    </SidePanel>
+  );
+}
+
+function Where({ place: { sync } }: { place: DryPlace }): ReactElement {
+  const source = useRef<HTMLPreElement>(null);
+  const lines = [
+    `${lineText(sync)}: ${sync.code}`,
+    ...(sync.via === null ? [] : [`in ${sync.via}`]),
+    ...(sync.forward_line === null
+      ? []
+      : [`backward of ${sync.forward_line}: ${sync.forward_code ?? ""}`]),
+    ...(sync.module === null
+      ? []
+      : [`module ${pathText(sync.module)} (${sync.module_class ?? ""})`]),
+    ...(sync.node === null ? [] : [`node ${sync.node}`]),
+    ...sync.stack,
+  ];
+  const text = lines.join("\n");
+  return (
+    <section aria-label="Chain">
+      <header>
+        <h3>Where</h3>
+        <CopyButton text={text} source={source} />
+      </header>
+      <pre ref={source} className="chain" tabIndex={0}>
+        {lines.map((line, index) => (
+          <span key={index}>
+            <bdi>{line}</bdi>
+            {"\n"}
+          </span>
+        ))}
+      </pre>
+    </section>
+  );
+}

@@ -1,0 +1,108 @@
+import type { WireDryRun, WireDrySync } from "../../api/types";
+import { pathText } from "../../text/names";
+import { compareNumbers, type Sort } from "../../text/numbers";
+
+/** Syncs of one place and cause, over the steps that are shown. */
+export interface DryPlace {
+  readonly id: string;
+  /** One of them, which stands for all. */
+  readonly sync: WireDrySync;
+  readonly perStep: number;
+  /** Steps that have it. */
+  readonly steps: readonly number[];
+}
+
+export interface DryFilter {
+  search: string;
+  phase: string | null;
+  cause: string | null;
+  /** Number of a step; null: the measured ones. */
+  step: string | null;
+}
+
+/** Places of the steps that a filter chooses, without its other conditions. */
+export function placesOf(run: WireDryRun, step: string | null): DryPlace[] {
+  const steps = step === null ? run.measured : [Number(step)];
+  const groups = new Map<string, WireDrySync[]>();
+  for (const sync of run.syncs) {
+    if (!steps.includes(sync.step)) continue;
+    const key = keyOf(sync);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [sync]);
+    else group.push(sync);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [sync] = group;
+    if (sync === undefined) return [];
+    const total = group.reduce((sum, each) => sum + each.count, 0);
+    const its = [...new Set(group.map((each) => each.step))];
+    return [{ id: `${sync.id}`, sync, perStep: total / steps.length, steps: its }];
+  });
+}
+
+/** Those of some places that search and filters let through. */
+export function fitting(places: readonly DryPlace[], filter: DryFilter): DryPlace[] {
+  const wanted = filter.search.trim().toLowerCase();
+  return places.filter(
+    ({ sync }) =>
+      (filter.phase === null || sync.phase === filter.phase) &&
+      (filter.cause === null || sync.cause === filter.cause) &&
+      (wanted === "" || textOf(sync).toLowerCase().includes(wanted)),
+  );
+}
+
+/** What a limit counts: certain, and not allowed. */
+export function counts({ sync }: DryPlace): boolean {
+  return sync.certain && sync.allowed === null;
+}
+
+export type DrySortKey = "what" | "perStep" | "cause" | "phase" | "module" | "node";
+
+export function valueOf(place: DryPlace, key: string): string | number | null {
+  const { sync } = place;
+  if (key === "perStep") return place.perStep;
+  if (key === "cause") return sync.cause;
+  if (key === "phase") return sync.phase;
+  if (key === "module") return sync.module === null ? null : pathText(sync.module);
+  if (key === "node") return sync.node;
+  return lineText(sync);
+}
+
+/** Places in order; what is missing comes last either way. */
+export function sorted(places: readonly DryPlace[], { key, descending }: Sort): DryPlace[] {
+  const sign = descending ? -1 : 1;
+  return [...places].sort((a, b) => {
+    const [left, right] = [valueOf(a, key), valueOf(b, key)];
+    if (typeof left === "string" && typeof right === "string") {
+      return sign * COLLATOR.compare(left, right);
+    }
+    return typeof left === "number" && typeof right === "number"
+      ? compareNumbers(left, right, sign)
+      : Number(left === null) - Number(right === null);
+  });
+}
+
+export function lineText(sync: WireDrySync): string {
+  return sync.line ?? "unknown line";
+}
+
+/** What the host waits for, with the forward line where a backward node is at work. */
+export function sentence(sync: WireDrySync): string {
+  const of = `${sync.reason} (${sync.within ?? sync.operator})`;
+  return sync.forward_line === null ? of : `${of}, in the backward of ${sync.forward_line}`;
+}
+
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
+function keyOf(sync: WireDrySync): string {
+  const { file, line, column, operator, within, phase, module, node, forward_line: of } = sync;
+  const { reason, certain, allowed } = sync;
+  return JSON.stringify([
+    ...[file, line, column, operator, within, phase, module, node, of, reason, certain, allowed],
+  ]);
+}
+
+function textOf(sync: WireDrySync): string {
+  const { line, code, operator, within, module, node, cause, forward_line: of } = sync;
+  return [line, code, operator, within, module, node, cause, of].filter(Boolean).join("\n");
+}

@@ -1,0 +1,199 @@
+"""`hookview dry-run`: where a script's steps would wait for a GPU, without one."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tb_hookview.cli.script import (
+    AfterImport,
+    own_traceback,
+    run_module,
+    run_script,
+)
+from tb_hookview.errors import HookviewError, UsageError
+from tb_hookview.version import __version__
+
+if TYPE_CHECKING:
+    from tb_hookview.dryrun import DryRun
+    from tb_hookview.schema.host import DryRunReport
+
+HOLDS, VIOLATED = 0, 1
+FORMATS = ("text", "json", "markdown", "sarif", "github")
+
+
+@click.command(
+    name="dry-run",
+    short_help="Find syncs of a script without a GPU.",
+    context_settings={"allow_interspersed_args": False},
+)
+@click.option("-m", "as_module", is_flag=True, help="SCRIPT is a module, as with python -m.")
+@click.option(
+    "--steps",
+    default=4,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Steps of the optimizer after which the script is ended.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; short for --format json.")
+@click.option(
+    "--format", "form", default="text", show_default=True, type=click.Choice(FORMATS),
+    help="sarif and github put each sync on its line in a review.",
+)  # fmt: skip
+@click.option(
+    "--max-syncs",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Exit 1 if a step has more syncs; the first step is not counted.",
+)
+@click.option(
+    "--allow",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Syncs that may be there, each with a reason; exit 1 for an entry that matches nothing.",
+)
+@click.option(
+    "--devices", default=1, show_default=True, type=click.IntRange(1), help="CUDA devices."
+)
+@click.option("--force", is_flag=True, help="Run although this machine has a GPU.")
+@click.argument("script")
+@click.argument("arguments", metavar="[ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
+def dry_run(
+    as_module: bool,
+    steps: int,
+    as_json: bool,
+    form: str,
+    max_syncs: int | None,
+    allow: Path | None,
+    devices: int,
+    force: bool,
+    script: str,
+    arguments: tuple[str, ...],
+) -> None:
+    """Run SCRIPT on the CPU as if it had a CUDA device, and list where the host would wait for it.
+
+    A step is a call of the first optimizer's step. Exit 0 if no step has more than --max-syncs
+    syncs, 1 if one has, 2 if the script failed or no dry run is possible. What SCRIPT prints goes
+    to standard error, unless the result is text. Options come before SCRIPT; everything after it
+    is passed to the script.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError(
+            "a dry run needs torch, and torch is not installed; "
+            'install it with: pip install "tb-hookview[record]"'
+        )
+    form = "json" if as_json else form
+    session = _Session(steps, allow, devices=devices, force=force)
+    with _printing_to_stderr() if form != "text" else contextlib.nullcontext():
+        session.run(script, arguments, as_module=as_module)
+    report = session.report(script)
+    click.echo(_written(report, form))
+    over = max_syncs is not None and report.most_per_step > max_syncs
+    if over:
+        click.echo(
+            f"hookview: a step has {report.most_per_step} syncs, and the limit is {max_syncs}",
+            err=True,
+        )
+    for text in report.unused_allowances:
+        click.echo(f"hookview: {allow}: no sync matches {text!r} any more; remove it", err=True)
+    failed = over or bool(report.unused_allowances)
+    click.get_current_context().exit(VIOLATED if failed else HOLDS)
+
+
+def _written(report: DryRunReport, form: str) -> str:
+    from tb_hookview.dryrun.outlets.github import github
+    from tb_hookview.dryrun.outlets.markdown import markdown
+    from tb_hookview.dryrun.outlets.sarif import sarif
+    from tb_hookview.dryrun.outlets.text import text
+
+    if form == "json":
+        import msgspec
+
+        return msgspec.json.encode(report).decode()
+    if form == "sarif":
+        return sarif(report, __version__)
+    return {"text": text, "markdown": markdown, "github": github}[form](report)
+
+
+@contextlib.contextmanager
+def _printing_to_stderr() -> Iterator[None]:
+    """Send what the block prints to standard error, from C and from other processes too."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError, OSError):  # the script may have closed it
+            sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+class _Session:
+    """The dry run of a script, which begins once the script has imported torch."""
+
+    def __init__(self, steps: int, allow: Path | None, *, devices: int, force: bool) -> None:
+        self._steps, self._allow = steps, allow
+        self._devices, self._force = devices, force
+        self._run: DryRun | None = None
+        self._opened = contextlib.ExitStack()
+        self._refused: HookviewError | None = None
+
+    def run(self, script: str, arguments: tuple[str, ...], *, as_module: bool) -> None:
+        """Run the script to its last step, or to its end.
+
+        Raises:
+            UsageError: it cannot be run, failed, or no dry run is possible.
+        """
+        if self._allow is not None and not self._allow.is_file():
+            raise UsageError(f"{self._allow}: no such file of allowed syncs")
+        AfterImport("torch", self._begin).install()
+        try:
+            with self._opened:
+                (run_module if as_module else run_script)(script, arguments)
+        except HookviewError:
+            raise
+        except SystemExit as end:
+            if end.code not in (None, 0):
+                raise UsageError(f"{script}: exited with {end.code}; nothing was checked") from None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - all that the interpreter itself would handle
+            if type(error).__name__ != "EnoughError":
+                self._failed(script, error)
+
+    def _begin(self) -> None:
+        from tb_hookview.dryrun.allowances import read
+        from tb_hookview.dryrun.run import DryRun
+        from tb_hookview.dryrun.steps import counted
+
+        run = DryRun(devices=self._devices, force=self._force)
+        if self._allow is not None:
+            run.allow(read(self._allow))
+        self._opened.enter_context(run)
+        self._opened.enter_context(counted(run, self._steps))
+        self._run = run
+
+    def _failed(self, script: str, error: BaseException) -> None:
+        error.__traceback__ = own_traceback(error)
+        sys.excepthook(type(error), error, error.__traceback__)
+        raise UsageError(f"{script}: failed with {type(error).__name__}; nothing was checked")
+
+    def report(self, script: str) -> Any:
+        """Return what was found.
+
+        Raises:
+            UsageError: the script did not import torch.
+        """
+        if self._run is None:
+            raise UsageError(f"{script}: did not import torch; nothing was checked")
+        self._run.program = script
+        return self._run.report

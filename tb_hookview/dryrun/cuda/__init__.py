@@ -1,0 +1,1 @@
+"""`torch.cuda` and its surroundings as programs see them."""

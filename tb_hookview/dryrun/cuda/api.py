@@ -1,0 +1,129 @@
+"""`torch.cuda`, `torch.accelerator` and `torch.cuda.nvtx` for a device that is host memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import torch
+
+from tb_hookview.dryrun.cuda.patches import Patches
+from tb_hookview.dryrun.cuda.streams import (
+    DefaultStream,
+    DeviceContext,
+    Nothing,
+    explicit,
+    set_device,
+    values,
+)
+from tb_hookview.dryrun.cuda.types import tensor_types
+from tb_hookview.dryrun.device.kernels import CURRENT
+
+_MEMORY = 80 << 30
+_ZERO = (
+    *("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"),
+    *("memory_cached", "max_memory_cached", "utilization", "temperature", "power_draw"),
+    *("clock_rate", "memory_usage", "device_memory_used", "get_sync_debug_mode"),
+    *("current_blas_handle",),
+)
+_NOTHING = (
+    *("init", "_lazy_init", "ipc_collect", "reset_peak_memory_stats", "reset_max_memory_allocated"),
+    *("reset_max_memory_cached", "reset_accumulated_memory_stats", "set_sync_debug_mode"),
+    *("set_per_process_memory_fraction", "seed", "seed_all"),
+)
+
+
+class Properties:
+    """`torch.cuda.get_device_properties()`: those of a Hopper, since code asks for them."""
+
+    name = "NVIDIA dry run"
+    major, minor = 9, 0
+    total_memory = _MEMORY
+    multi_processor_count, max_threads_per_multi_processor, warp_size = 132, 2048, 32
+    regs_per_multiprocessor, max_threads_per_block = 65536, 1024
+    shared_memory_per_block, shared_memory_per_multiprocessor = 49152, 233472
+    shared_memory_per_block_optin, L2_cache_size = 232448, 50 << 20
+    is_integrated = is_multi_gpu_board = 0
+    gcnArchName, uuid = "", "0"  # noqa: N815  # torch's names
+
+
+def _random(generator: torch.Generator) -> dict[str, Any]:
+    """Random numbers are those of the CPU's generator, as in a run without the device."""
+    return {
+        # Functions of Python throughout: the code of some is asked for.
+        "manual_seed": lambda seed: generator.manual_seed(int(seed)),
+        "manual_seed_all": lambda seed: generator.manual_seed(int(seed)),
+        "get_rng_state": lambda *_a, **_k: generator.get_state(),
+        "set_rng_state": lambda state, *_a, **_k: generator.set_state(state),
+        "get_rng_state_all": lambda: [generator.get_state()] * CURRENT.count,
+        "set_rng_state_all": lambda states: generator.set_state(next(iter(states))),
+        "initial_seed": lambda: generator.initial_seed(),
+    }
+
+
+def _constant(value: Any) -> Any:
+    return lambda *_args, **_kwargs: value
+
+
+def _cuda() -> dict[str, Any]:
+    constants = {
+        **dict.fromkeys(_ZERO, 0),
+        **dict.fromkeys(_NOTHING),
+        "is_available": True,
+        "is_initialized": True,
+        "is_bf16_supported": True,
+        "is_tf32_supported": True,
+        "_is_in_bad_fork": False,
+        "can_device_access_peer": True,
+        "memory_summary": "",
+        "mem_get_info": (_MEMORY, _MEMORY),
+        "get_device_name": Properties.name,
+        "get_device_capability": (Properties.major, Properties.minor),
+        "get_device_properties": Properties(),
+        "get_arch_list": ["sm_90"],
+        "_exchange_device": 0,
+        "_maybe_exchange_device": 0,
+    }
+    return {
+        **{name: _constant(value) for name, value in constants.items()},
+        **values(),
+        **_random(torch.default_generator),
+        "device_count": lambda: CURRENT.count,
+        "_device_count_nvml": lambda: CURRENT.count,
+        "current_device": lambda: CURRENT.index,
+        "set_device": set_device,
+        "memory_stats": lambda *_a, **_k: defaultdict(int),
+        "memory_snapshot": lambda *_a, **_k: [],
+        "empty_cache": lambda: explicit("cudaFree", "memory that is given back waits for all work"),
+        "default_generators": (torch.default_generator,) * CURRENT.count,
+    }
+
+
+def install(patches: Patches) -> None:
+    """Replace what a program may call of `torch.cuda` and its kin."""
+    cuda, values_of_cuda = torch.cuda, _cuda()
+    patches.set_all(cuda, values_of_cuda)
+    for module in (cuda.random, cuda.memory, cuda.streams, cuda.graphs):
+        names = {name: value for name, value in values_of_cuda.items() if name in vars(module)}
+        patches.set_all(module, names)
+    patches.set_all(cuda, tensor_types())
+    patches.set(torch._C, "_get_accelerator", lambda *_: torch.device("cuda"))
+    nvtx = ("range_push", "range_pop", "mark", "range_start", "range_end")
+    patches.set_all(cuda.nvtx, {**{name: _constant(None) for name in nvtx}, "range": Nothing})
+    patches.set_known(
+        torch.accelerator,
+        {
+            "is_available": _constant(True),
+            "device_count": lambda: CURRENT.count,
+            "current_accelerator": _constant(torch.device("cuda")),
+            "current_device_index": lambda: CURRENT.index,
+            "current_device_idx": lambda: CURRENT.index,
+            "set_device_index": set_device,
+            "set_device_idx": set_device,
+            "current_stream": lambda device=None: DefaultStream(device),
+            "set_stream": _constant(None),
+            "device_index": DeviceContext,
+            "synchronize": lambda *_a, **_k: explicit("cudaDeviceSynchronize"),
+            "empty_cache": values_of_cuda["empty_cache"],
+        },
+    )

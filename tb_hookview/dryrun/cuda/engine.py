@@ -1,0 +1,101 @@
+"""Autograd's engine, torch.compile, DataParallel and Triton without a GPU."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import partial
+from typing import Any
+
+import torch
+
+from tb_hookview.dryrun.cuda.patches import Patches
+from tb_hookview.dryrun.device.kernels import MissingKernelError
+from tb_hookview.dryrun.device.labels import host
+from tb_hookview.dryrun.recording.recorder import WATCH
+
+_C: Any = torch._C
+COMPILED = (
+    "torch.compile: the code runs eagerly, so what is listed inside of it are places where the "
+    "graph breaks or compiled code syncs; what the compiler would remove is listed too"
+)
+PARALLEL = "DataParallel: the model runs on one device, without scattering its input"
+TRITON: dict[Any, Any] = {}
+"""Functions of the CPU for Triton's kernels, as they were registered."""
+
+
+def prepare() -> None:
+    """Import what reads `torch.cuda` when it is first used, so that it reads the real one."""
+    rules: Any = importlib.import_module("torch._dynamo.trace_rules")
+    rules.get_torch_obj_rule_map()
+    constructors: Any = importlib.import_module("torch.utils._device")._device_constructors
+    constructors()
+
+
+def _eager(model: Any = None, **_options: Any) -> Any:
+    WATCH.note(COMPILED)
+    return (lambda function: function) if model is None else model
+
+
+def _compile_in_place(_module: Any, *_args: Any, **_kwargs: Any) -> None:
+    WATCH.note(COMPILED)
+
+
+def _one_device(module: Any, *args: Any, **kwargs: Any) -> Any:
+    WATCH.note(PARALLEL)
+    return module.module(*args, **kwargs)
+
+
+def install(patches: Patches) -> None:
+    """Replace what would need threads, compilers or several devices."""
+    graph: Any = importlib.import_module("torch.autograd.graph")
+    run = graph._engine_run_backward
+
+    def run_here(*args: Any, **kwargs: Any) -> Any:
+        # The engine has no thread for a device that the build does not know.
+        with torch.autograd.set_multithreading_enabled(False):
+            return run(*args, **kwargs)
+
+    patches.set(graph, "_engine_run_backward", run_here)
+    patches.set(torch.autograd, "_engine_run_backward", run_here)
+    if torch._C._has_cuda:
+        # Kernels of cuDNN take other paths than torch's own, which the CPU has.
+        patches.on_undo(partial(_C._set_cudnn_enabled, _C._get_cudnn_enabled()))
+        _C._set_cudnn_enabled(False)
+    patches.set(torch, "compile", _eager)
+    patches.set(torch.nn.Module, "compile", _compile_in_place)
+    patches.set(torch.nn.DataParallel, "forward", _one_device)
+    _install_triton(patches)
+
+
+def _install_triton(patches: Patches) -> None:
+    """Triton's kernels raise by name, or run the function that was registered."""
+    if "triton" not in sys.modules and importlib.util.find_spec("triton") is None:
+        return
+    try:
+        jit: Any = importlib.import_module("triton.runtime.jit")
+    except ImportError:
+        return
+    patches.set(jit.JITFunction, "run", _run_triton)
+
+
+def _run_triton(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    name = f"{kernel.__module__}.{kernel.__name__}"
+    WATCH.operator(name)
+    known = TRITON.get(kernel)
+    if known is None:
+        raise MissingKernelError(
+            f"dry run: the Triton kernel {name} needs a GPU; give it a function for the CPU by "
+            f"run.register({kernel.__name__}, function, syncs=...)"
+        )
+    function, reasons = known
+    for reason in reasons(args, kwargs):
+        WATCH.sync(name, reason)
+    options = {"grid", "warmup", "num_warps", "num_stages", "num_ctas", "stream", "device"}
+    named = {key: _on_host(value) for key, value in kwargs.items() if key not in options}
+    function(*map(_on_host, args), **named)
+    return None
+
+
+def _on_host(value: Any) -> Any:
+    return host(value) if isinstance(value, torch.Tensor) and value.is_cuda else value

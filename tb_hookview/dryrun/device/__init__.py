@@ -1,0 +1,1 @@
+"""A CUDA device made of host memory."""

@@ -1,0 +1,1 @@
+"""Which CUDA kernels make the host wait, and when."""

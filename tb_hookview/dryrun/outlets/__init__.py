@@ -1,0 +1,1 @@
+"""A dry run as text, Markdown, SARIF and annotations of GitHub."""

@@ -1,0 +1,1 @@
+"""What is noted of each sync: cause, line, module, autograd node."""

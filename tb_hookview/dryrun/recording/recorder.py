@@ -1,0 +1,240 @@
+"""Notes each sync with its cause, line, module and autograd node."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import NamedTuple
+
+import torch
+
+from tb_hookview.dryrun.operators.reason import Reason
+from tb_hookview.dryrun.recording import frames
+from tb_hookview.dryrun.recording.causes import Situation, cause
+from tb_hookview.dryrun.recording.frames import Owner, Spot, Use
+from tb_hookview.dryrun.recording.modules import ModuleCalls, ModuleName, current_node
+from tb_hookview.dryrun.recording.statements import statement_text
+
+STACK = 40
+"""Frames of the program that are noted of a sync."""
+
+
+class Line(NamedTuple):
+    """A line of the program, and the statement that it is a part of."""
+
+    filename: str
+    """As Python names it."""
+    number: int
+    last: int
+    column: int | None
+    last_column: int | None
+    function: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{frames.shown(self.filename)}:{self.number}"
+
+
+@dataclass(frozen=True)
+class NotedSync:
+    """The host would wait for the device here."""
+
+    step: int
+    phase: str
+    operator: str
+    within: str
+    reason: Reason
+    node: str | None
+    module: ModuleName | None
+    line: Line | None
+    via: str | None
+    """The line of torch's Python code that the program called, innermost."""
+    forward_line: Line | None
+    stack: tuple[str, ...]
+    cause: str
+    thread: str
+
+
+class _Around(NamedTuple):
+    """What the frames around a sync are."""
+
+    spot: Spot | None
+    via: str | None
+    use: Use
+    update: bool
+    stack: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class _Local(threading.local):
+    within = ""
+
+
+class Recorder:
+    """What a dry run has seen so far."""
+
+    def __init__(self) -> None:
+        self.syncs: list[NotedSync] = []
+        self.operators: Counter[str] = Counter()
+        self.notes: dict[str, None] = {}
+        """Sentences about what was not as on a GPU, each once, in order."""
+        self.step = 0
+        self.modules = ModuleCalls()
+        self._local = _Local()
+
+    def start(self) -> None:
+        """Follow the calls of modules from now on."""
+        self.modules.start()
+
+    def stop(self) -> None:
+        """Stop following."""
+        self.modules.stop()
+
+    def new_step(self) -> None:
+        """Count what follows as of the next step."""
+        self.step += 1
+        self.modules.new_step()
+
+    def note(self, sentence: str) -> None:
+        """Remember a sentence for the end."""
+        self.notes[sentence] = None
+
+    def operator(self, name: str) -> None:
+        """Note that a kernel is called, by the line that calls it."""
+        self.operators[name] += 1
+        if torch.is_grad_enabled():
+            frame: FrameType | None = sys._getframe(1)
+            while frame is not None and frames.owner(frame.f_code) is not Owner.PROGRAM:
+                frame = frame.f_back
+            if frame is not None:
+                self.modules.note_operator(frame.f_code, frame.f_lineno)
+
+    @contextmanager
+    def inside(self, operator: str) -> Iterator[None]:
+        """Note syncs in the block as a part of an operator."""
+        before, self._local.within = self._local.within, operator
+        try:
+            yield
+        finally:
+            self._local.within = before
+
+    @property
+    def within(self) -> str:
+        """The operator around what runs now on this thread, if it is one noted by name."""
+        return self._local.within
+
+    def sync(self, operator: str, reason: Reason) -> None:
+        """Note that the host would wait for the device now."""
+        around = _look_around(sys._getframe(1))
+        node, module, forward = current_node(), self.modules.innermost, None
+        phase = "optimizer" if around.update else "other"
+        if node is not None:
+            phase = "backward"
+            if module is None:
+                module, forward = self._made_by(node)
+        elif module is not None:
+            phase = "forward"
+        within = self._local.within
+        name = node.name() if node is not None else None
+        situation = Situation(operator, within, reason, phase, name or "", around.use, around.files)
+        self.syncs.append(
+            NotedSync(
+                step=self.step,
+                phase=phase,
+                operator=operator,
+                within=within,
+                reason=reason,
+                node=name,
+                module=module,
+                line=_line(around.spot),
+                via=around.via,
+                forward_line=forward,
+                stack=around.stack,
+                cause=cause(situation),
+                thread=threading.current_thread().name,
+            )
+        )
+
+    def _made_by(self, node: torch.autograd.graph.Node) -> tuple[ModuleName | None, Line | None]:
+        """Module and line of the forward operator that made a node."""
+        name = node.name()
+        if "AccumulateGrad" in name:
+            return None, None
+        number = node._sequence_nr()
+        place = self.modules.line_of_node(number, made_after="CopySlices" in name)
+        if place is None:
+            return self.modules.of_node(number), None
+        code, line = place
+        spot = Spot(code, line, line, None, None, Use.CALL)
+        return self.modules.of_node(number), _line(spot)
+
+
+def _look_around(start: FrameType) -> _Around:
+    first, via, use, update = None, None, None, False
+    stack: list[str] = []
+    files: dict[str, None] = {}
+    for frame in frames.outward(start):
+        code = frame.f_code
+        kind = frames.owner(code)
+        if kind is Owner.PROGRAM:
+            first = first or frames.spot(frame)
+            if len(stack) < STACK:
+                stack.append(f"{frames.shown(code.co_filename)}({frame.f_lineno}): {code.co_name}")
+        elif kind is Owner.TORCH and first is None and via is None:
+            via = f"{frames.shown(code.co_filename)}:{frame.f_lineno}"
+        if kind is not Owner.NOBODY and use is None:
+            use = frames.spot(frame).use
+        update = update or frames.is_update(frame)
+        files[code.co_filename] = None
+    return _Around(first, via, use or Use.CALL, update, tuple(stack), tuple(files))
+
+
+def _line(spot: Spot | None) -> Line | None:
+    if spot is None:
+        return None
+    return Line(
+        spot.filename,
+        spot.line,
+        spot.last_line,
+        spot.column,
+        spot.last_column,
+        spot.code.co_name,
+        statement_text(spot.filename, spot.line),
+    )
+
+
+class Watch:
+    """Where kernels find the recorder of the dry run that is active."""
+
+    __slots__ = ("recorder",)
+
+    def __init__(self) -> None:
+        self.recorder: Recorder | None = None
+
+    def sync(self, operator: str, reason: Reason) -> None:
+        """Note a sync, if anything is watched."""
+        if self.recorder is not None:
+            self.recorder.sync(operator, reason)
+
+    def operator(self, name: str) -> None:
+        """Note a call of a kernel, if anything is watched."""
+        if self.recorder is not None:
+            self.recorder.operator(name)
+
+    @property
+    def within(self) -> str:
+        """The operator around what runs now; "" for none."""
+        return "" if self.recorder is None else self.recorder.within
+
+    def note(self, sentence: str) -> None:
+        """Remember a sentence, if anything is watched."""
+        if self.recorder is not None:
+            self.recorder.note(sentence)
+
+
+WATCH = Watch()

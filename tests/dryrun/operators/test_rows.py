@@ -1,0 +1,192 @@
+"""Every row of the table: a call that syncs as it says, and the nearest one that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from support import torchvision_ops
+
+from tb_hookview.dryrun import DryRun
+from tb_hookview.dryrun.operators.row import Row, always, by_operator
+from tb_hookview.dryrun.operators.table import ROWS
+
+Counted = Callable[[Callable[[], object]], tuple[int, int]]
+
+
+class Case(NamedTuple):
+    sync: Callable[[], object]
+    count: int
+    free: Callable[[], object] | None
+
+
+def cuda(*values: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.tensor(values, dtype=dtype, device="cuda")
+
+
+def ints(*values: int) -> torch.Tensor:
+    return cuda(*values, dtype=torch.int64)
+
+
+def quantized(zero_point: torch.dtype) -> Callable[[], object]:
+    x, scale = torch.randn(2, 3, device="cuda"), torch.ones(2, device="cuda")
+    zero = torch.zeros(2, device="cuda", dtype=zero_point)
+    return lambda: torch.fake_quantize_per_channel_affine(x, scale, zero, 0, 0, 255)
+
+
+def prepared() -> dict[str, Case]:
+    """Cases by the first operator of their row; tensors are made here, where nothing is counted."""
+    x, v, mask = torch.randn(3, 4, device="cuda"), cuda(3, 1, 2), cuda(1, 0, 1).bool()
+    i, square = ints(0, 2, 1), torch.randn(3, 3, device="cuda") + 4 * torch.eye(3, device="cuda")
+    positive = square @ square.T
+    host, scalar, host_i = torch.tensor(1.0), cuda(2.0)[0], torch.tensor([0, 1])
+    many, long = torch.arange(40, device="cuda"), torch.zeros(2049, device="cuda")
+    logits = torch.randn(4, 1, 3, device="cuda").log_softmax(2)
+    grouped = [torch.randn(4, 8, device="cuda"), torch.randn(2, 8, 8, device="cuda")]
+    offsets, sparse = cuda(2, 4, dtype=torch.int32), x.to_sparse()
+    repeated = torch.sparse_coo_tensor(ints(0, 0)[None], cuda(1, 2), (3,), check_invariants=False)
+    padded, jagged = torch.randn(2, 3, 4, device="cuda"), [ints(0, 2, 5)]
+    compressed = x.to_sparse_csr()
+    observed = [torch.ones(1, device="cuda") for _ in range(8)]
+    return {
+        "_local_scalar_dense": Case(lambda: v[0].item(), 1, lambda: host.item()),
+        "equal": Case(lambda: torch.equal(v, v + 1), 1, lambda: torch.equal(v, x)),
+        "masked_fill_.Tensor": Case(
+            lambda: v.masked_fill_(mask, scalar), 1, lambda: v.masked_fill_(mask, host)
+        ),
+        "histc": Case(lambda: torch.histc(v), 2, lambda: torch.histc(v, min=0, max=3)),
+        "searchsorted.Tensor": Case(
+            lambda: torch.searchsorted(v, v, sorter=i), 2, lambda: torch.searchsorted(v, v)
+        ),
+        "normal.float_Tensor": Case(lambda: torch.normal(0.0, v), 2, lambda: torch.normal(v, 1.0)),
+        "normal.float_Tensor_out": Case(
+            lambda: torch.normal(0.0, v, out=torch.empty(3, device="cuda")),
+            1,
+            lambda: torch.normal(v, 1.0, out=torch.empty(3, device="cuda")),
+        ),
+        "fake_quantize_per_channel_affine_cachemask": Case(
+            quantized(torch.int32), 2, quantized(torch.float32)
+        ),
+        "_fused_moving_avg_obs_fq_helper": Case(lambda: observe(observed), 1, None),
+        "segment_reduce": Case(
+            lambda: segment(v, False),
+            2,
+            lambda: segment(v, True),
+        ),
+        "_linalg_svd": Case(
+            lambda: torch.linalg.svd(square),
+            2,
+            lambda: torch.linalg.svd(square[:0, :0]),
+        ),
+        "_linalg_eigh": Case(
+            lambda: torch.linalg.eigh(positive), 1, lambda: torch.linalg.qr(positive)
+        ),
+        "nonzero": Case(lambda: v.nonzero(), 1, lambda: torch.nonzero_static(v, size=3)),
+        "masked_select": Case(lambda: v.masked_select(mask), 1, lambda: torch.where(mask, v, 0.0)),
+        "_unique": Case(lambda: torch.unique(i), 1, lambda: torch.unique(i[:0])),
+        "repeat_interleave.Tensor": Case(
+            lambda: v.repeat_interleave(i), 2, lambda: v.repeat_interleave(i, output_size=3)
+        ),
+        "bincount": Case(lambda: torch.bincount(i), 2, lambda: torch.bincount(i[:0])),
+        "isin.Tensor_Tensor": Case(
+            lambda: torch.isin(i, many), 2, lambda: torch.isin(i, many, assume_unique=True)
+        ),
+        "mode": Case(lambda: long.mode(), 1, lambda: long[:2048].mode()),
+        "torchvision::nms": Case(lambda: nms(2), 1, lambda: nms(0)),
+        "_grouped_mm": Case(
+            lambda: torch._grouped_mm(*grouped, offs=offsets),
+            1,
+            lambda: torch._grouped_mm(*(part.bfloat16() for part in grouped), offs=offsets),
+        ),
+        "_padded_dense_to_jagged_forward": Case(
+            lambda: torch.ops.aten._padded_dense_to_jagged_forward(padded, jagged),
+            1,
+            lambda: torch.ops.aten._padded_dense_to_jagged_forward(padded, jagged, 5),
+        ),
+        "_coalesce": Case(lambda: repeated.coalesce(), 1, lambda: sparse.coalesce()),
+        "index_select": Case(lambda: sparse.index_select(0, i), 1, lambda: x.index_select(0, i)),
+        "hspmm": Case(lambda: torch.hspmm(sparse, x.T), 1, lambda: x @ x.T),
+        "_sparse_csr_sum.dim_dtype": Case(
+            lambda: torch.ops.aten._sparse_csr_sum(compressed, [0], True),
+            1,
+            lambda: torch.ops.aten._sparse_csr_sum(compressed, [0, 1], True),
+        ),
+        "add.Tensor": Case(lambda: x + compressed, 1, lambda: x + x),
+        "_index_put_impl_": Case(
+            lambda: v.index_put_((host_i,), scalar),
+            1,
+            lambda: v.index_put_((mask,), host),
+        ),
+        "where.self": Case(
+            lambda: torch.where(mask, v, host), 1, lambda: torch.where(mask, v, scalar)
+        ),
+        "_ctc_loss": Case(
+            lambda: torch.ops.aten._ctc_loss(logits, i[None, 1:2], (4,), (1,)), 3, None
+        ),
+        "scatter_add.out": Case(
+            lambda: deterministic(lambda: x.scatter_add(1, i[:, None], x)),
+            1,
+            lambda: x.scatter_add(1, i[:, None], x),
+        ),
+        "_foreach_copy_": Case(
+            lambda: torch._foreach_copy_([scalar], [host]),
+            1,
+            lambda: torch._foreach_copy_([scalar], [scalar]),
+        ),
+    }
+
+
+def segment(v: torch.Tensor, unsafe: bool) -> torch.Tensor:
+    lengths = torch.ones(3, dtype=torch.int64, device="cuda")
+    return torch.segment_reduce(v, "sum", lengths=lengths, unsafe=unsafe)
+
+
+def deterministic(call: Callable[[], object]) -> None:
+    torch.use_deterministic_algorithms(True)
+    try:
+        call()
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def nms(boxes: int) -> object:
+    return torch.ops.torchvision.nms(
+        torch.rand(boxes, 4, device="cuda"), torch.rand(boxes, device="cuda"), 0.5
+    )
+
+
+def observe(parts: list[torch.Tensor]) -> object:
+    x, on, low, high, scale, zero = parts[0], parts[1].long(), *parts[2:5], parts[5].int()
+    return torch.fused_moving_avg_obs_fake_quant(x, on, on, low, high, scale, zero, 0.1, 0, 255, 0)
+
+
+def test_rows_sync_as_they_say(counted: Counted, run: DryRun) -> None:
+    torchvision_ops.declare()
+    run.register("torchvision::nms", lambda boxes, *_: torch.zeros(len(boxes), dtype=torch.int64))
+    cases = prepared()
+    assert set(cases) == {row.operators[0] for row in ROWS}
+    found = {name: counted(case.sync)[0] for name, case in cases.items()}
+    assert found == {name: case.count for name, case in cases.items()}
+    free = {name: case.free for name, case in cases.items() if case.free is not None}
+    assert {name: found for name, call in free.items() if (found := counted(call)[0])} == {}
+
+
+def test_a_row_holds_from_its_first_version_to_its_last() -> None:
+    row = Row(("a", "b.c"), "", "", always("read", ""), first=(2, 11), last=(2, 13))
+    versions = [(2, 10), (2, 11), (2, 13), (2, 14)]
+    assert [row.holds_for(version) for version in versions] == [False, True, True, False]
+    assert set(by_operator([row], (2, 12))) == {"aten::a", "aten::b.c"}
+    assert by_operator([row], (2, 15)) == {}
+
+
+def test_every_row_says_where_it_is_from() -> None:
+    assert [row.operators for row in ROWS if not (row.source and row.condition)] == []
+
+
+def test_losses_copy_what_they_need_of_lengths(counted: Counted) -> None:
+    logits = torch.randn(4, 1, 3, device="cuda").log_softmax(2)
+    target = torch.tensor([[1]], device="cuda")
+    with_lists = counted(lambda: F.ctc_loss(logits, target, (4,), (1,), reduction="none"))[0]
+    assert with_lists >= 3

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from support.sync_features import FEATURES, Tensors
+
+Counted = Callable[[Callable[[], object]], tuple[int, int]]
+
+
+@pytest.mark.slow
+def test_features_cause_as_many_syncs_as_cuda_does(counted: Counted) -> None:
+    wrong = {}
+    for name, feature in FEATURES.items():
+        tensors = Tensors()
+        found = counted(lambda feature=feature, tensors=tensors: feature.run(tensors))  # type: ignore[misc]
+        if found != (feature.syncs, feature.uncertain):
+            wrong[name] = (found, feature.why)
+    assert wrong == {}
+
+
+def test_there_are_features_of_all_sorts() -> None:
+    assert len(FEATURES) >= 150
+    assert sum(feature.syncs == 0 for feature in FEATURES.values()) >= 75
