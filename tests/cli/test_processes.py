@@ -31,6 +31,7 @@ CALLS = {
 """A call of each command, and its exit code."""
 TESTED_ELSEWHERE = {
     "demo": "test_demo.py",
+    "dry-run": "test_dry_run.py",
     "mcp": "../mcp/test_process.py",
     "run": "test_run.py",
     "serve": "test_command.py",
