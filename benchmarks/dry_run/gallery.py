@@ -3,7 +3,8 @@
     python -m benchmarks.dry_run.gallery [--only TEXT] [--write docs/dry_run_gallery.md]
 
 Each model trains three steps with AdamW, clipping and pinned batches, in a process of its own;
-what is listed is of the second and third step.
+what is listed is of the second and third step. Results are kept in
+benchmarks/results/dry_run_gallery.json, so that --only runs some of them again.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from tb_hookview.dryrun.outlets.places import places
 
 from .models import Trained, models
 
+STORE = Path(__file__).resolve().parents[1] / "results" / "dry_run_gallery.json"
 LIMIT_S = 240
 LIBRARIES = ("torch", "torchvision", "timm", "transformers", "diffusers")
 STEPS = 3
@@ -55,13 +57,18 @@ def main() -> int:
     torch.set_num_threads(1)
     for library in LIBRARIES[1:]:
         load(library)  # once, for all processes
-    found = {}
+    known = json.loads(STORE.read_text()) if options.only and STORE.exists() else {}
+    found: dict[str, dict[str, Any]] = {}
     for each in models():
-        if options.only in f"{each.library} {each.name}":
-            found[each.library, each.name] = result = _in_process(each)
+        key = f"{each.library} {each.name}"
+        if options.only not in key:
+            found |= {key: known[key]} if key in known else {}
+        else:
+            found[key] = result = _in_process(each)
             count = result.get("per_step", result.get("failed"))
             print(f"{each.library} {each.name}: {count} ({result['seconds']:.1f} s)", flush=True)
     if options.write:
+        STORE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         options.write.write_text(page(found), encoding="utf-8")
     return int(any("failed" in result for result in found.values()))
 
@@ -101,7 +108,6 @@ def trained(model: Trained) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     with dry_run() as run:
-        _detection(run)
         net = model.make().to("cuda").train()
         optimizer = torch.optim.AdamW(net.parameters(), 1e-3)
         for step in range(STEPS):
@@ -127,17 +133,6 @@ def trained(model: Trained) -> dict[str, Any]:
     return {"per_step": report.sync_count / len(report.measured), "places": rows}
 
 
-def _detection(run: Any) -> None:
-    """Operators of torchvision whose compiled code may not fit this torch."""
-    if not hasattr(torch.ops.torchvision, "roi_align"):
-        run.register("torchvision::nms", _keep_all)
-        load("torchvision.ops.roi_align")._has_ops = lambda: False
-
-
-def _keep_all(boxes: torch.Tensor, scores: torch.Tensor, _threshold: float) -> torch.Tensor:
-    return scores.argsort(descending=True)[: max(1, len(boxes) // 2)]
-
-
 def _place(file: str | None, line: str | None) -> str:
     """A line below the library's own folder, wherever it is installed."""
     if file is None or line is None:
@@ -148,7 +143,7 @@ def _place(file: str | None, line: str | None) -> str:
     return f"{'/'.join(parts[roots[-1] + 1 :])}:{number}" if roots else line
 
 
-def page(found: dict[tuple[str, str], dict[str, Any]]) -> str:
+def page(found: dict[str, dict[str, Any]]) -> str:
     """Return the page."""
     versions = ", ".join(f"{name} {_version(name)}" for name in LIBRARIES)
     head = _HEAD.format(date=date.today(), versions=versions, count=len(found), steps=STEPS)
@@ -162,7 +157,7 @@ def _version(name: str) -> str:
         return "(not installed)"
 
 
-def _summary(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
+def _summary(found: dict[str, dict[str, Any]]) -> Iterator[str]:
     ran = {key: result for key, result in found.items() if "places" in result}
     clean = sum(result["per_step"] == 0 for result in ran.values())
     total = sum(result["per_step"] for result in ran.values())
@@ -183,9 +178,13 @@ def _summary(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
     yield table(["cause", "syncs per step, all models"], rows)
 
 
-def _models(found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
+def _models(found: dict[str, dict[str, Any]]) -> Iterator[str]:
     for library in LIBRARIES[1:]:
-        mine = {name: result for (of, name), result in found.items() if of == library}
+        mine = {
+            key.partition(" ")[2]: result
+            for key, result in found.items()
+            if key.startswith(f"{library} ")
+        }
         clean = [name for name, result in mine.items() if result.get("per_step") == 0]
         yield f"\n## {library}\n"
         if clean:

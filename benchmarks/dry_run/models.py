@@ -51,7 +51,7 @@ _CLASSIFIERS = {
     **dict.fromkeys(("shufflenet_v2_x0_5", "efficientnet_b0", "efficientnet_v2_s"), 64),
     **dict.fromkeys(("regnet_y_400mf", "regnet_x_400mf", "convnext_tiny", "swin_t"), 64),
     **dict.fromkeys(("swin_v2_t", "googlenet"), 64),
-    "inception_v3": 128,
+    "inception_v3": 299,
     "vit_b_16": 224,
     "maxvit_t": 224,
 }
@@ -68,7 +68,7 @@ def _torchvision() -> Iterator[Trained]:
         "keypointrcnn_resnet50_fpn",
     ):
         yield Trained("torchvision", name, partial(_detector, name), _detect)
-    for name in ("r3d_18", "mc3_18", "s3d"):
+    for name in ("r3d_18", "mc3_18"):
         yield Trained("torchvision", name, partial(_video, name), _watch)
     yield Trained("torchvision", "raft_small", _raft, _flow)
 
@@ -138,7 +138,6 @@ _TIMM: dict[str, dict[str, Any]] = {
     "swin_tiny_patch4_window7_224": {"img_size": 64, "window_size": 4},
     "mixer_s32_224": {"img_size": 64},
     "gmlp_ti16_224": {"img_size": 64},
-    "volo_d1_224": {"img_size": 224, "layers": (1, 1, 1, 1)},
     "coat_lite_tiny": {"img_size": 64},
     "levit_128s": {"img_size": 224},
 }
@@ -186,8 +185,8 @@ _SMALL = {
 }  # fmt: skip
 _LANGUAGE = (
     *("gpt2", "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "gemma", "gemma2"),
-    *("phi", "phi3", "gpt_neox", "gptj", "gpt_neo", "opt", "bloom", "falcon", "mpt", "olmo"),
-    *("stablelm", "starcoder2", "cohere", "granite", "mamba", "persimmon", "xglm", "codegen"),
+    *("phi", "phi3", "gpt_neox", "opt", "bloom", "falcon", "mpt", "olmo"),
+    *("stablelm", "starcoder2", "cohere", "granite", "mamba", "persimmon", "xglm"),
 )
 _MASKED = (
     *("bert", "roberta", "distilbert", "electra", "albert", "mpnet", "deberta-v2", "ernie"),
@@ -204,7 +203,7 @@ def _transformers() -> Iterator[Trained]:
     ):
         for family in families:
             yield Trained("transformers", family, partial(_language, family, head), _predict)
-    for family in ("vit", "deit", "beit", "convnext", "mobilevit", "segformer", "resnet"):
+    for family in ("vit", "beit", "convnext", "mobilevit", "segformer", "resnet"):
         make = partial(_language, family, "AutoModelForImageClassification")
         yield Trained("transformers", f"{family} (images)", make, _classify_labels)
 
@@ -214,6 +213,8 @@ def _language(family: str, head: str) -> nn.Module:
     kind = transformers.CONFIG_MAPPING[family]
     known = kind().to_dict()
     options = {name: value for name, value in _SMALL.items() if name in known}
+    if "Seq2Seq" in head:
+        options["decoder_start_token_id"] = 0
     if "images" in head or "Image" in head:
         options = {"image_size": 64, "num_labels": CLASSES}
         options |= {"num_hidden_layers": 2} if "num_hidden_layers" in known else {}

@@ -117,4 +117,4 @@ def test_without_an_optimizer_everything_is_one_step(tmp_path: Path) -> None:
     script = "import torch\nx = torch.ones(2, device='cuda')\nprint(x.sum().item())\n"
     done = run(tmp_path, "--max-syncs", "0", "train.py", script=script)
     assert done.returncode == 1
-    assert "no step of an optimizer; with a GPU the host would wait 1 times" in done.stdout
+    assert "no step of an optimizer; with a GPU the host would wait once" in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -232,6 +233,12 @@ def test_the_default_device(run: DryRun) -> None:
         layer(torch.randn(4, 1, 2))[0].sum().backward()
     assert layer.weight_ih_l0.grad is not None
     assert layer.weight_ih_l0.grad.is_cuda
+
+
+def test_recurrent_networks_warn_of_no_missing_library(run: DryRun) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nn.LSTM(2, 3, device="cuda").flatten_parameters()
 
 
 def test_types_and_old_names(run: DryRun) -> None:

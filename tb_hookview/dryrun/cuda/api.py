@@ -108,6 +108,8 @@ def install(patches: Patches) -> None:
         patches.set_all(module, names)
     patches.set_all(cuda, tensor_types())
     patches.set(torch._C, "_get_accelerator", lambda *_: torch.device("cuda"))
+    # Asked, it would warn that this build has no cuDNN.
+    patches.set(torch.backends.cudnn, "is_acceptable", _constant(False))
     nvtx = ("range_push", "range_pop", "mark", "range_start", "range_end")
     patches.set_all(cuda.nvtx, {**{name: _constant(None) for name in nvtx}, "range": Nothing})
     patches.set_known(

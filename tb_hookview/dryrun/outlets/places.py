@@ -40,7 +40,7 @@ def to_fail(report: DryRunReport) -> list[Place]:
 
 def per_step(count: int, report: DryRunReport) -> str:
     """Return a number of syncs per measured step."""
-    return f"{count / len(report.measured):.6g}"
+    return f"{round(count / len(report.measured), 2):g}"
 
 
 def where(sync: DrySync) -> str:
@@ -64,10 +64,15 @@ def sentence(sync: DrySync) -> str:
 def headline(report: DryRunReport) -> str:
     """Return the result in one sentence."""
     chosen = to_fail(report)
-    count = per_step(report.sync_count, report)
     steps = f"{report.steps} steps" if report.steps != 1 else "1 step"
     sites = f"{len(chosen)} place{'s' * (len(chosen) != 1)}"
     first = " (the first step is not counted)" if report.steps > 1 else ""
     if not report.steps:
         steps, first = "no step of an optimizer", " (everything is counted as one step)"
-    return f"{steps}; with a GPU the host would wait {count} times per step, at {sites}{first}"
+    count = _times(per_step(report.sync_count, report))
+    waits = f"would wait {count} per step, at {sites}" if chosen else "would not wait for it"
+    return f"{steps}; with a GPU the host {waits}{first}"
+
+
+def _times(count: str) -> str:
+    return "once" if count == "1" else f"{count} times"
