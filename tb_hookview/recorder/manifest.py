@@ -161,7 +161,7 @@ def _rows(assigned: list[Assigned]) -> Iterator[dict[str, Any]]:
             "parameters": sum(p.numel() for p in sized),
             "bytes": sum(p.numel() * p.element_size() for p in sized),
             "trainable": any(p.requires_grad for p in own),
-            "marked": each.marked,
+            "marked": each.marked and not each.node.compiled,
             **({"compiled": True} if each.node.compiled else {}),
         }
 

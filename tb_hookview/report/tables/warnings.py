@@ -84,8 +84,8 @@ WORDS: dict[str, Words] = {
         high_from=0.1,
     ),
     "compiled-after-wrap": Words(
-        "the model was compiled after hookview.wrap(), so its modules left no marks and nothing is "
-        "attributed to them; compile first, then wrap what torch.compile() returns"
+        "the model was compiled into the code that calls it, so its modules left no marks and "
+        "nothing is attributed to them; compile the model itself: torch.compile(model)"
     ),
     "no-module-calls": Words(
         "modules of the wrapped model, and none was called in the recording, so nothing is "

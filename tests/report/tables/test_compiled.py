@@ -93,7 +93,7 @@ def test_marked_gradients_are_known_inside_a_region_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "code", "says"),
     [
-        ({"compiled": [""]}, "compiled-after-wrap", "compile first, then wrap"),
+        ({"compiled": [""]}, "compiled-after-wrap", "compile the model itself"),
         ({}, "no-module-calls", "compile it before hookview.wrap()"),
     ],
 )
