@@ -336,7 +336,7 @@ def current_compiled() -> str:
         return ""
     nodes = [each.node for each in roots.assign()]
     paths = [(module, node.path) for node in nodes for module in (node.module, node.holder)]
-    found = compiled.describe(paths)
+    found = compiled.describe(paths, manifest.importable)
     if found is None or not (found["graphs"] or found["missing"]):
         _warn_compiled()
     if found is None:

@@ -354,3 +354,29 @@ def test_a_sequential_that_torch_does_not_compile_is_not_compiled_because_of_us(
         names = {event.name for event in record(lambda: model(torch.ones(1, 4))).spans}
         assert compilations.since() == (0, 0)
     assert not any(name.startswith("Torch-Compiled") for name in names)
+
+
+class Breaking(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.fc(x)
+        torch._dynamo.graph_break()
+        return x * 2
+
+
+def test_modules_between_the_parts_of_a_broken_graph_are_marked_and_the_break_is_noted():
+    net = nn.Sequential(Breaking(), Breaking())
+    call = compiled(net)
+    with wrapped(call):
+        compilations = Compilations()
+        step(call)
+        alone = compilations.since()
+        trace = record(lambda: step(call))
+        assert compilations.since() == alone
+    assert trace.paths("forward") == {"": 1, "0": 1, "1": 1}
+    here = [each for each in trace.compiled["breaks"] if "test_compile.py" in each["file"]]
+    assert {each["function"] for each in here} == {"forward"}
+    assert all("graph_break()" in each["reason"] for each in here)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from tb_hookview.recorder.compiled import breaks
 from tb_hookview.recorder.compiled.compilation import guarded
 from tb_hookview.recorder.compiled.imports import once_imported
 
@@ -66,6 +67,8 @@ def _wrap_dynamo() -> None:
     for name in _CLASSES:
         cls = getattr(variables, name)
         cls.call_function = _noting(cls.call_function)
+    graphs = sys.modules["torch._dynamo.output_graph"].OutputGraph
+    graphs.compile_subgraph = _noting_reason(graphs.compile_subgraph)
     skip = getattr(sys.modules["torch._dynamo.eval_frame"], "skip_code", None)
     if skip is not None:
         for function in _hidden:
@@ -79,6 +82,15 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, tx, *args, **kwargs)
 
     return call_function
+
+
+def _noting_reason(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def compile_subgraph(self: Any, tx: Any, reason: Any, *args: Any, **kwargs: Any) -> Any:
+        guarded(breaks.note, reason)
+        return original(self, tx, reason, *args, **kwargs)
+
+    return compile_subgraph
 
 
 def _note(variable: Any, tx: Any) -> None:
