@@ -94,7 +94,7 @@ def test_marked_gradients_are_known_inside_a_region_too(tmp_path: Path) -> None:
     ("more", "code", "says"),
     [
         ({"compiled": [""]}, "compiled-after-wrap", "compile the model itself"),
-        ({}, "no-module-calls", "compile it before hookview.wrap()"),
+        ({}, "compiled-after-wrap", "compile the model itself"),
     ],
 )
 def test_a_model_compiled_after_it_was_wrapped(
@@ -106,6 +106,12 @@ def test_a_model_compiled_after_it_was_wrapped(
     (warning,) = data.trace.warnings
     assert warning.code == code
     assert says in warning.message
+
+
+def test_a_recording_in_which_nothing_ran(tmp_path: Path) -> None:
+    (warning,) = recorded(tmp_path, "main notes [step]").trace.warnings
+    assert warning.code == "nothing-ran"
+    assert "lower the schedule's wait" in warning.message
 
 
 def test_a_wrapped_model_that_nobody_called(tmp_path: Path) -> None:
