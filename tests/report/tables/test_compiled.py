@@ -9,6 +9,7 @@ import pytest
 from analysis.owners import module, report_of
 
 from tb_hookview import markers
+from tb_hookview.report.result import Report
 from tb_hookview.schema import ReportData, Work
 
 NAMES = {
@@ -123,3 +124,8 @@ def test_a_wrapped_model_that_nobody_called(tmp_path: Path) -> None:
 def test_without_a_manifest_nothing_is_said(tmp_path: Path) -> None:
     data = report_of(tmp_path, WHOLE, NAMES)
     assert (compiled(data), codes(data)) == ([], {})
+
+
+def test_a_report_has_its_compiled_calls_as_an_attribute(tmp_path: Path) -> None:
+    report = Report(recorded(tmp_path, WHOLE))
+    assert report.compiled is report.data.compiled
