@@ -86,9 +86,12 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _noting_reason(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def compile_subgraph(self: Any, tx: Any, reason: Any, *args: Any, **kwargs: Any) -> Any:
-        guarded(breaks.note, reason)
-        return original(self, tx, reason, *args, **kwargs)
+    def compile_subgraph(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # Its place among the arguments differs between versions of torch.
+        given = [each for each in (*args, *kwargs.values()) if hasattr(each, "user_stack")]
+        for reason in given[:1]:
+            guarded(breaks.note, reason)
+        return original(self, *args, **kwargs)
 
     return compile_subgraph
 
