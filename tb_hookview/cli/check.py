@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ from tb_hookview.formats import format_us, printable
 
 if TYPE_CHECKING:
     from tb_hookview.cli.checks import Outcome
+    from tb_hookview.report.result import Report
     from tb_hookview.schema import Sync
 
 PLACES_SHOWN = 5
@@ -34,6 +36,21 @@ class Limit(click.FloatRange):
         if number != number:
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number
+
+
+class Percent(Limit):
+    """A number of percent, with the sign or without."""
+
+    def __init__(self) -> None:
+        """Allow any share; a limit below 0 asks for a gain."""
+        super().__init__(-100)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or fail with click's usual message."""
+        plain = value.removesuffix("%") if isinstance(value, str) else value
+        return super().convert(plain, param, ctx)
 
 
 class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in later releases only
@@ -95,10 +112,21 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     type=click.IntRange(0),
     help="Ranks of the run in PATH that are late in most steps.",
 )
+@click.option(
+    "--max-step-ms", metavar="X", type=Limit(0), help="Median of the measured steps, milliseconds."
+)
+@click.option(
+    "--max-regression",
+    metavar="P",
+    type=Percent(),
+    help="How much longer the median step may be than that of --baseline, such as 5%.",
+)
+@click.option("--baseline", metavar="TRACE", help="The trace that --max-regression compares with.")
 @worker_option
 @step_option
 def check(
     path: str,
+    baseline: str | None,
     worker: str | None,
     steps: tuple[str, ...],
     modules: tuple[tuple[str, float], ...],
@@ -115,6 +143,8 @@ def check(
     asked = {name: limit for name, limit in limits.items() if limit is not None}
     if not asked and not modules:
         raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
+    if (baseline is None) != ("max_regression" not in asked):
+        raise UsageError("--baseline and --max-regression belong together; give both")
     from tb_hookview.cli.checks_ranks import RUN_LIMITS
 
     of_run = {name: asked.pop(name) for name in RUN_LIMITS if name in asked}
@@ -125,7 +155,8 @@ def check(
         from tb_hookview.cli.checks import tests
 
         report = read(path, worker=worker, steps=steps)
-        outcomes += [_tested(test) for test in tests(report, asked, modules)]
+        of_time = _of_time(report, baseline, asked)
+        outcomes += [_tested(test) for test in [*of_time, *tests(report, asked, modules)]]
     click.get_current_context().exit(max(outcomes, key=_VERDICTS.index))
 
 
@@ -136,6 +167,21 @@ def _of_run(path: str, limits: dict[str, float]) -> Iterator[Callable[[], Outcom
     with progress() as show:
         run = analyze_run(path, progress=show)
     return tests(run.data, limits)
+
+
+def _of_time(
+    report: Report, baseline: str | None, asked: dict[str, float]
+) -> list[Callable[[], Outcome]]:
+    """Take the limits on the time of steps out of those asked for; return their tests."""
+    from tb_hookview.cli.checks_time import regression_percent, step_ms
+
+    found: list[Callable[[], Outcome]] = []
+    if "max_step_ms" in asked:
+        found.append(partial(step_ms, report, asked.pop("max_step_ms")))
+    if "max_regression" in asked and baseline is not None:
+        before = read(baseline, worker=None, steps=())
+        found.append(partial(regression_percent, report, before, asked.pop("max_regression")))
+    return found
 
 
 def _tested(test: Callable[[], Outcome]) -> int:

@@ -172,8 +172,8 @@ def _result(
 
 
 def _finding(files: Mapping[str, TraceFile], rank: RankSummary, module: str | None) -> str | None:
-    """Rule of the most expensive finding of a rank, about a module if there is one."""
+    """Rule of the most expensive finding of a rank; with a module, of those about it, or None."""
     report = Loader.from_environment().report(files[rank.path])
     findings = list(report.data.findings)
-    about = [finding for finding in findings if module and finding.where == module]
-    return next((finding.rule for finding in [*about, *findings]), None)
+    about = [finding for finding in findings if not module or finding.where == module]
+    return next((finding.rule for finding in about), None)

@@ -8,7 +8,7 @@ after a slow one pass its lateness on) nor the stages of an even pipeline are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
@@ -92,11 +92,17 @@ def _blame(
             waited[name][number] = wait
     blame: dict[str, dict[int, float]] = {}
     for name, of_rank in caused.items():
-        usual = median(waited[name].values())
-        part = {r: min(time, usual - waited[name][r]) for r, time in of_rank.items()}
+        waits_of = waited[name]
+        part = {r: min(time, _excess(waits_of, r)) for r, time in of_rank.items()}
         if part := {rank: time for rank, time in part.items() if time > 0}:
             blame[name] = part
     return blame
+
+
+def _excess(waited: Mapping[int, int], late: int) -> float:
+    """Time that the others waited longer than a rank, by their median; itself is not one."""
+    others = [time for rank, time in waited.items() if rank != late]
+    return median(others) - waited[late] if others else 0.0
 
 
 def _steps(ranks: Sequence[RankSummary]) -> tuple[float, int]:

@@ -217,7 +217,7 @@ class TrainingRecorder:
             plan.logdir,
             plan.ranks,
             schedule=schedule,
-            on_trace_ready=self._report_file,
+            say=self._say,
             with_stack=plan.with_stack,
             record_shapes=plan.with_shapes,
         )
@@ -227,10 +227,6 @@ class TrainingRecorder:
             again = "" if plan.repeat == 1 else f", again every {plan.cycle} steps"
             kind = type(optimizer).__name__
             self._say(f"recording steps {plan.first} to {plan.cycle} of {kind}{again}")
-
-    def _report_file(self, _: torch.profiler.profile) -> None:
-        if self._profiler is not None and self._profiler.written:
-            self._say(f"wrote {shown(self._profiler.written[-1])}")
 
     def _wrap_trained(self, optimizer: Optimizer) -> None:
         outermost = _outermost_modules()

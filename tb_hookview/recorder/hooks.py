@@ -18,6 +18,7 @@ from torch.nn.modules import module as torch_module
 
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults
+from tb_hookview.recorder.compiled.inlined import hide
 from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.ranges import (
     BackwardNames,
@@ -235,11 +236,25 @@ compiler does not look at it, and torch leaves it out when it copies or pickles 
 class MarkedCall(Hook):
     """Runs a module's call inside a range; replaces the call in its SLOT."""
 
-    __slots__ = ("_is_unusual", "_marks", "_module", "call")
+    __slots__ = ("_is_unusual", "_marks", "_module", "_once", "call")
 
     def __init__(
-        self, module: nn.Module, marks: CallMarks, call: Callable[..., Any] | None
+        self,
+        module: nn.Module,
+        marks: CallMarks,
+        call: Callable[..., Any] | None,
+        *,
+        once: bool = False,
     ) -> None:
+        """Hold what is called.
+
+        Args:
+            module: whose calls are marked.
+            marks: leaves the range.
+            call: what is in the SLOT, None for nothing.
+            once: leave no range directly inside one of the same marks.
+        """
+        self._once = once
         self._module = weakref.ref(module)
         self._marks = marks
         self._is_unusual = type(
@@ -270,6 +285,8 @@ class MarkedCall(Hook):
             ):
                 call = module._call_impl
         marks = self._marks
+        if self._once and marks.open.stack and marks.open.stack[-1][0] is marks:
+            return call(*args, **kwargs)
         # The range is opened in here too: an interrupt may come before the call has begun.
         try:
             if marks.is_timed:
@@ -339,3 +356,21 @@ class Timed(Hook):
         since = perf_counter_ns()
         self._hook(*args)
         self._costs.note(self._kind, since)
+
+
+hide(
+    CallMarks.begin,
+    CallMarks.end,
+    TimedCallMarks.begin,
+    TimedCallMarks.end,
+    EnterForward.__call__,
+    LeaveForward.__call__,
+    MarkedCall.__call__,
+    MarkedCall._called,
+    Costs.note,
+    Costs.note_end,
+    OpenCalls.__init__,
+    close_above,
+    close_all,
+    _calls_under_way,
+)

@@ -161,7 +161,7 @@ def _rows(assigned: list[Assigned]) -> Iterator[dict[str, Any]]:
             "parameters": sum(p.numel() for p in sized),
             "bytes": sum(p.numel() * p.element_size() for p in sized),
             "trainable": any(p.requires_grad for p in own),
-            "marked": each.marked,
+            "marked": each.marked and not each.node.compiled,
             **({"compiled": True} if each.node.compiled else {}),
         }
 
@@ -178,10 +178,10 @@ def _source(cls: type) -> tuple[str | None, int | None]:
     definition = re.compile(rf"\s*class {re.escape(cls.__name__)}\b")
     lines = linecache.getlines(file)
     line = next((n for n, text in enumerate(lines, 1) if definition.match(text)), None)
-    return _importable(file), line
+    return importable(file), line
 
 
-def _importable(file: str) -> str:
+def importable(file: str) -> str:
     """Return a file's path below the entry of `sys.path` or working directory that holds it.
 
     Traces are shared, and a whole path shows someone's home folder. The longest entry counts;

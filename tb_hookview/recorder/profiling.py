@@ -10,6 +10,7 @@ import shutil
 import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from tb_hookview.addresses.store import open_address
 from tb_hookview.addresses.text import place, shown
 from tb_hookview.errors import UsageError
 from tb_hookview.markers import COMPILED_KEY
-from tb_hookview.recorder import faults, manifest, session
+from tb_hookview.recorder import faults, manifest, progress, session, termination
 from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_marks
 from tb_hookview.recorder.ranges import ThreadCalls
 from tb_hookview.recorder.step_times import StepTimes
@@ -136,8 +137,11 @@ class Profile(torch.profiler.profile):
         *,
         sync_events: bool = True,
         on_trace_ready: Callable[[torch.profiler.profile], Any] | None = None,
+        say: progress.Say = progress.on_standard_error,
         **kwargs: Any,
     ) -> None:
+        """Prepare as torch does; `profile` documents the keywords, `say` gets a line for users."""
+        self._say = say
         self.written: list[Path | str] = []
         """The files written so far: paths, or addresses where `logdir` is one."""
         self._logdir = logdir
@@ -163,6 +167,8 @@ class Profile(torch.profiler.profile):
     def start(self) -> None:
         """Start as torch does."""
         self._times.started = True
+        _started.add(self)
+        termination.watch(_end_for_signal)
         super().start()
         self._times.begin()
 
@@ -179,6 +185,10 @@ class Profile(torch.profiler.profile):
         except BaseException:
             self._ends_as_meant()  # a finalizer would swallow a further exception of the script's
             raise
+        finally:
+            _started.discard(self)
+            if not _started:
+                termination.unwatch()
         if self._unrecorded is not None:
             self._unrecorded()
 
@@ -280,6 +290,8 @@ class Profile(torch.profiler.profile):
 
             def find() -> None:
                 events = results.events()
+                if self._reports():
+                    progress.announce(self._say, len(events))
                 if not events:
                     faults.advise("events", _NO_EVENTS)
                 marks.extend(find_backward_marks(self._finished, events))
@@ -299,16 +311,28 @@ class Profile(torch.profiler.profile):
 
     def _save(self, profiler: torch.profiler.profile) -> None:
         self._ends_as_meant()
-        _quietly(f"writing a trace into {shown(self._logdir)}", self._write, faults.LOST)
-        if self._then is not None:
-            self._then(profiler)
+        termination.begin_writing()
+        try:
+            _quietly(f"writing a trace into {shown(self._logdir)}", self._write, faults.LOST)
+            if self._then is not None:
+                self._then(profiler)
+        finally:
+            file = "nothing could be written" if self._file is None else shown(self._file)
+            termination.end_writing(f"wrote {file}" if self._file is not None else file)
 
     def _write(self) -> None:
+        since = perf_counter()
         if isinstance(self._logdir, Path):
             self._file = write(self, self._logdir, self.backward_marks)
         else:
             self._file = write_to_address(self, self._logdir, self.backward_marks)
         self.written.append(self._file)
+        if self._reports():
+            progress.report(self._say, self._file, perf_counter() - since)
+
+    def _reports(self) -> bool:
+        """Return whether this process is the first of those that record."""
+        return (manifest.place()[0] or 0) == min(self._ranks or {0})
 
 
 def records_here(ranks: frozenset[int] | None) -> bool:
@@ -380,14 +404,29 @@ _under_way: weakref.WeakSet[Profile] = weakref.WeakSet()
 """Profilers whose recording is prepared or under way."""
 
 
+_started: weakref.WeakSet[Profile] = weakref.WeakSet()
+"""Profilers that were started and not stopped."""
+
+
 def _end_at_exit() -> None:
     """Stop and write what still records at exit, where torch would crash."""
     for profiler in list(_under_way):
         _quietly("ending a recording at exit", profiler.stop, faults.LOST)
 
 
+def _end_for_signal() -> str:
+    """Stop and write what is recorded; return why there is nothing, "" on ranks left out."""
+    records = [profiler for profiler in list(_started) if not profiler._stands_by]
+    for profiler in records:
+        profiler._ends_as_meant()
+        profiler.stop()
+    return "no step was being recorded, so nothing is written" if records else ""
+
+
 def _leave_to_parent() -> None:
     """Stop recording in a forked process: its parent ends and writes the recording."""
+    _started.clear()
+    termination.unwatch()
     for profiler in list(_under_way):
         profiler.stand_by()
     _under_way.clear()

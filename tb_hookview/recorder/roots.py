@@ -11,6 +11,7 @@ from typing import NamedTuple
 from torch import nn
 
 from tb_hookview.errors import UsageError
+from tb_hookview.recorder.compiled.inlined import was_inlined
 from tb_hookview.recorder.compiled.regions import optimized_module
 from tb_hookview.recorder.module_filter import ModuleFilter
 from tb_hookview.recorder.tree import Node, walk
@@ -25,13 +26,8 @@ class Root:
     named: bool
     """Whether the path was given by the user."""
     module_filter: ModuleFilter
-    compiled: bool = False
-    """Whether it was called inside a region that was compiled after it was wrapped.
-
-    To hook anything in there now would have the region compiled again.
-    """
     caller: weakref.ref[nn.Module] | None = None
-    """What `torch.compile` returned for it after it was wrapped, where that is one module."""
+    """What `torch.compile` returned for it, where that is one module."""
 
     def called(self, module: nn.Module) -> nn.Module:
         """Return what is called in the place of the root's module, or the module itself."""
@@ -98,27 +94,20 @@ def assign() -> list[Assigned]:
     chosen: dict[int, Assigned] = {}
     for root, module in alive():
         for node in walk(root.called(module), root.path):
-            marked = _within_reach(root, node) and root.module_filter.admits(node)
+            marked = node.reach != "none" and root.module_filter.admits(node)
             present = chosen.get(id(node.module))
             if present is None or (marked and not present.marked):
                 chosen[id(node.module)] = Assigned(root, node, marked)
     return list(chosen.values())
 
 
-def _within_reach(root: Root, node: Node) -> bool:
-    if root.compiled:
-        is_called = root.caller is not None and root.caller() is node.module
-        return node.depth == 0 and (node.reach == "call" or is_called)
-    return node.reach != "none"
-
-
 def find_callers() -> None:
-    """Find what `torch.compile` returned for roots that were compiled after they were wrapped.
+    """Find what `torch.compile` returned for roots that were wrapped themselves.
 
     Nothing but the garbage collector knows; asking it takes tens of milliseconds.
     """
     wrapper = optimized_module()
-    by_module = {id(module): root for root, module in alive() if root.compiled}
+    by_module = {id(module): root for root, module in alive()}
     if wrapper is None or not by_module:
         return
     callers: dict[int, list[nn.Module]] = {key: [] for key in by_module}
@@ -130,14 +119,14 @@ def find_callers() -> None:
 
 
 def compiled() -> list[Root]:
-    """Return the roots that ran only inside a region that was compiled after they were wrapped.
+    """Return the roots whose calls are compiled into the code around them.
 
     A module that was compiled in place (`module.compile()`) is marked as a whole, before or after.
     """
     return [
         root
         for root, module in alive()
-        if root.compiled
+        if was_inlined(module)
         and root.called(module) is module
         and next(walk(module, root.path)).reach != "call"
     ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any, Protocol
 
 import torch
@@ -15,7 +17,8 @@ from torch.autograd import profiler as autograd_profiler
 from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import COMPILED_KEY, encode, encode_manifest
-from tb_hookview.recorder import compiled, faults, functions, manifest, roots
+from tb_hookview.recorder import compiled, faults, functions, manifest, profilers, roots
+from tb_hookview.recorder.compiled import inlined
 from tb_hookview.recorder.costs import Costs, timed
 from tb_hookview.recorder.hooks import (
     MAY_PREPEND,
@@ -61,6 +64,8 @@ class Session:
         self._open = OpenCalls(self._recording)
         self._costs = Costs()
         self._handles: list[_Handle] = []
+        self._visible: dict[int, list[_Handle]] = {}
+        """Handles by the identity of a module, where a compiler that inlines it would see them."""
         self._attached: dict[Root, Counter[str]] = defaultdict(Counter)
         try:
             self._attach()
@@ -71,9 +76,11 @@ class Session:
     def _attach(self) -> None:
         roots.find_callers()
         assigned = roots.assign()
-        marked = [each for each in assigned if each.marked]
+        # Parts of compiled modules last: few of them are called, so their marks are not timed.
+        marked = sorted((each for each in assigned if each.marked), key=_is_compiled)
         for number, each in enumerate(marked):
-            self._guard(self._mark_calls, each, number in timed(len(marked)))
+            is_timed = number in timed(len(marked) - sum(map(_is_compiled, marked)))
+            self._guard(self._mark_calls, each, is_timed)
         parameters = list(_owned_parameters(assigned))
         for number, owned in enumerate(parameters):
             self._guard(self._mark_gradient, *owned, number in timed(len(parameters)))
@@ -125,27 +132,53 @@ class Session:
         backward = None
         if each.root.module_filter.markers == "auto" and self.by_profile:
             backward = BackwardNames(before, after)
-            counts["backward"] += 1
+            counts["backward"] += not node.compiled
         elif each.root.module_filter.markers == "module" and node.reach == "hooks":
-            marks = (self._timed(Instant(name), "backward", is_timed) for name in (before, after))
-            self._handles.append(_BackwardHandle(node.module, *marks))
-            counts["backward"] += 1
+            marks = [self._timed(Instant(name), "backward", is_timed) for name in (before, after)]
+            if self._add_visible(node, lambda: [_BackwardHandle(node.module, *marks)]):
+                counts["backward"] += 1
         if is_timed:
             calls: CallMarks = TimedCallMarks("forward", forward, backward, self._open, self._costs)
         else:
             calls = CallMarks(forward, backward, self._open)
-        self._attach_call(node, calls)
-        counts["calls"] += 1
+        if self._attach_call(node, calls):
+            counts["calls"] += not node.compiled
 
-    def _attach_call(self, node: Node, marks: CallMarks) -> None:
-        if node.reach == "call" or not _needs_hooks(node.module):
-            self._handles.append(_CallHandle(node.module, marks))
-            return
+    def _attach_call(self, node: Node, marks: CallMarks) -> bool:
+        """Mark the calls of a module; return whether that was done."""
+        module = node.module
+        if node.holder is not module and not _is_visible(node.holder):
+            # What was compiled may be called itself too.
+            self._handles.append(_CallHandle(node.holder, marks, once=True))
+        if not _is_visible(module):
+            self._handles.append(_CallHandle(module, marks))
+            return True
+        if node.reach == "call" or not _needs_hooks(module):
+            return self._add_visible(node, lambda: [_CallHandle(module, marks)])
         enter, leave = EnterForward(marks), LeaveForward(marks)
-        theirs = any(not isinstance(hook, Hook) for hook in node.module._forward_pre_hooks.values())
+        theirs = any(not isinstance(hook, Hook) for hook in module._forward_pre_hooks.values())
         first = theirs and MAY_PREPEND
-        self._handles.append(node.module.register_forward_pre_hook(enter, prepend=first))
-        self._handles.append(node.module.register_forward_hook(leave, always_call=True))
+        return self._add_visible(
+            node,
+            lambda: [
+                module.register_forward_pre_hook(enter, prepend=first),
+                module.register_forward_hook(leave, always_call=True),
+            ],
+        )
+
+    def _add_visible(self, node: Node, attach: Callable[[], list[Any]]) -> bool:
+        """Attach what a compiler sees that inlines the module, unless one may have done so."""
+        if node.compiled or compiled.may_be_inlined(node.holder):
+            return False
+        handles = attach()
+        self._visible.setdefault(id(node.module), []).extend(handles)
+        self._handles += handles
+        return True
+
+    def leave(self, module: nn.Module) -> None:
+        """Remove what a compiler would see that is about to inline a module."""
+        for handle in self._visible.pop(id(module), []):
+            self._guard(handle.remove)
 
     def _mark_gradient(
         self, owner: Assigned, name: str, parameter: nn.Parameter, is_timed: bool
@@ -169,12 +202,14 @@ class Session:
             faults.report("attaching or removing a hook", fault)
 
 
+def _is_compiled(each: Assigned) -> bool:
+    return each.node.compiled
+
+
 def _needs_hooks(module: nn.Module) -> bool:
     """Return whether a module's calls must be marked by hooks, as it has hooks already.
 
-    A root has our hook. Its call may be the one that has us attach, and hooks can still join that.
-    In a call with hooks the compiler looks at everything, and would compile it again. A class with
-    a `__call__` of its own may bypass the SLOT.
+    A class with a `__call__` of its own may bypass the SLOT.
     """
     return bool(
         module._forward_pre_hooks
@@ -185,12 +220,22 @@ def _needs_hooks(module: nn.Module) -> bool:
     )
 
 
+def _is_visible(module: nn.Module) -> bool:
+    """Return whether a compiler that inlines a module's call looks at the SLOT or at hooks.
+
+    It goes straight to a `forward` that is a function of the class, where there are no hooks.
+    """
+    forward = inspect.getattr_static(type(module), "forward", None)
+    own = "forward" in vars(module) or not isinstance(forward, FunctionType)
+    return own or _needs_hooks(module)
+
+
 class _CallHandle:
     """The marked call of a module; `remove` restores the call that was there before."""
 
-    def __init__(self, module: nn.Module, marks: CallMarks) -> None:
+    def __init__(self, module: nn.Module, marks: CallMarks, *, once: bool = False) -> None:
         self._module = weakref.ref(module)
-        self._marked = MarkedCall(module, marks, module.__dict__.get(SLOT))
+        self._marked = MarkedCall(module, marks, module.__dict__.get(SLOT), once=once)
         module.__dict__[SLOT] = self._marked
 
     def remove(self) -> None:
@@ -266,6 +311,8 @@ def renew() -> None:
     global _session
     with _lock:
         if _session is None:
+            if autograd_profiler._is_profiler_enabled:
+                _profiler_starts()
             return
         by_profile, finished = _session.by_profile, _session.finished_calls()
         end()
@@ -289,7 +336,7 @@ def current_compiled() -> str:
         return ""
     nodes = [each.node for each in roots.assign()]
     paths = [(module, node.path) for node in nodes for module in (node.module, node.holder)]
-    found = compiled.describe(paths)
+    found = compiled.describe(paths, manifest.importable)
     if found is None or not (found["graphs"] or found["missing"]):
         _warn_compiled()
     if found is None:
@@ -313,13 +360,13 @@ def _warn_cached(found: dict[str, Any]) -> None:
 
 
 def _warn_compiled() -> None:
-    """Warn of wrapped models that were compiled afterwards, where no graph is known to us."""
+    """Warn of models that are compiled into code around them, where no graph is known to us."""
     for root in roots.compiled():
         name = f"the model wrapped as {root.path!r}" if root.path else "the wrapped model"
         faults.advise(
             "compiled",
-            f"{name} was compiled after hookview.wrap(), so its modules leave no marks in the "
-            "recording; compile first, then wrap what torch.compile() returns",
+            f"{name} is compiled into the code that calls it, so its modules leave no marks in the "
+            "recording; compile the model itself: torch.compile(model) or model.compile()",
         )
 
 
@@ -329,34 +376,35 @@ def finished_calls() -> list[ThreadCalls]:
     return [] if session is None else session.finished_calls()
 
 
-def follow(module: nn.Module) -> None:
-    """Attach or remove hooks as torch's profiler has started or stopped.
+def follow_profilers() -> None:
+    """Attach and remove hooks from now on as torch's profilers start and stop."""
+    profilers.follow(_profiler_starts, _profiler_stops)
 
-    Called as a root is being called.
-    """
-    recording = autograd_profiler._is_profiler_enabled
-    if recording == (_session is not None):
-        return
+
+def _profiler_starts() -> None:
+    global _session
     with _lock:
-        if recording:
-            _attach_during_call(module)
-        elif _session is not None and not _session.by_profile:
+        if _session is None and roots.alive():
+            _session = Session(by_profile=False)
+            if text := _session.manifest():
+                torch.autograd._add_metadata_json(manifest.KEY, text)  # type: ignore[attr-defined]
+
+
+def _profiler_stops() -> None:
+    with _lock:
+        if _session is not None and not _session.by_profile:
+            if text := current_compiled():
+                torch.autograd._add_metadata_json(COMPILED_KEY, text)  # type: ignore[attr-defined]
             end()
 
 
-def _attach_during_call(module: nn.Module) -> None:
-    global _session
-    if _session is not None:
-        return
-    _session = Session(by_profile=False)
-    if text := _session.manifest():
-        torch.autograd._add_metadata_json(manifest.KEY, text)  # type: ignore[attr-defined]
-    if text := current_compiled():
-        torch.autograd._add_metadata_json(COMPILED_KEY, text)  # type: ignore[attr-defined]
-    # torch gathered this call's pre-hooks before ours was there.
-    for hook in module._forward_pre_hooks.values():
-        if isinstance(hook, EnterForward):
-            hook(module, ())
+def _leave(module: nn.Module) -> None:
+    session = _session
+    if session is not None:
+        session.leave(module)
+
+
+inlined.on_call = _leave
 
 
 def _owned_parameters(assigned: list[Assigned]) -> Iterator[tuple[Assigned, str, nn.Parameter]]:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from tb_hookview.recorder.compiled.regions import optimized_module
-from tb_hookview.recorder.hooks import SLOT
+from tb_hookview.recorder.hooks import SLOT, MarkedCall
 
 Reach = Literal["hooks", "call", "none"]
 """Way to mark a module's calls: by hooks, by wrapping, or not at all."""
@@ -36,7 +36,7 @@ def walk(root: nn.Module, path: str) -> Iterator[Node]:
 
     Names are those of `named_modules()`, with the root's own path in front and without the
     `_orig_mod` that `torch.compile` puts between a compiled module and its parts. Modules inside a
-    compiled or scripted region are out of reach: a hook there would be traced or refused.
+    scripted region are out of reach. Parts of a compiled module are called where its graph breaks.
     """
     seen: set[int] = set()
     pending = [(path, root, 0, True, False)]
@@ -48,7 +48,7 @@ def walk(root: nn.Module, path: str) -> Iterator[Node]:
         seen.update((id(module), id(holder)))
         reach = _reach(module) if outside else "none"
         yield Node(path, module, holder, type(holder).__name__, depth, reach, compiled)
-        outside = reach == "hooks" and holder is module
+        outside = reach != "none"
         compiled = compiled or reach == "call" or holder is not module
         children = [
             (f"{path}.{name}" if path else name, child, depth + 1, outside, compiled)
@@ -71,4 +71,5 @@ def _reach(module: nn.Module) -> Reach:
     if isinstance(module, torch.jit.ScriptModule):
         return "none"
     # `module.compile()` puts the module's hooks into the compiled region.
-    return "hooks" if module.__dict__.get(SLOT) is None else "call"
+    call = module.__dict__.get(SLOT)
+    return "hooks" if (call.call if isinstance(call, MarkedCall) else call) is None else "call"

@@ -6,13 +6,11 @@ from typing import TypeVar
 
 import torch
 from torch import nn
-from torch.compiler import is_compiling, is_dynamo_compiling
 
 from tb_hookview.errors import UsageError
-from tb_hookview.recorder import faults, roots, session
-from tb_hookview.recorder.hooks import MAY_PREPEND, Hook, is_inert
+from tb_hookview.recorder import roots, session
+from tb_hookview.recorder.hooks import is_inert
 from tb_hookview.recorder.module_filter import Patterns, parse_filter
-from tb_hookview.recorder.roots import Root
 from tb_hookview.recorder.tree import walk
 
 M = TypeVar("M", bound=nn.Module)
@@ -29,8 +27,8 @@ def wrap(
 ) -> M:
     """Mark a module and all below it in every trace recorded from now on.
 
-    What the module computes does not change. While no profiler records, the only hook is one on the
-    module itself. Wrapping again changes the options and nothing else.
+    What the module computes does not change, nor what is compiled. While no profiler records,
+    there is no hook. Wrapping again changes the options and nothing else.
 
     Args:
         module: the model, or a loss that is a module.
@@ -51,8 +49,8 @@ def wrap(
     path = roots.choose_path(module, name)
     module_filter.require_matches(list(walk(module, path)))
     _drop_hooks(module)
-    root = roots.register(module, path, named=name is not None, module_filter=module_filter)
-    module.register_forward_pre_hook(RootHook(root), prepend=MAY_PREPEND)
+    roots.register(module, path, named=name is not None, module_filter=module_filter)
+    session.follow_profilers()
     session.renew()
     return module
 
@@ -77,32 +75,8 @@ def unwrap(module: M) -> M:
     return module
 
 
-class RootHook(Hook):
-    """Attaches the other hooks once a profiler records; the one hook that stays.
-
-    It has no `__slots__`: the compiler of torch 2.4 does not look through them, and would break the
-    graph at `__call__`.
-    """
-
-    def __init__(self, root: Root) -> None:
-        self._root = root
-
-    def __call__(self, module: nn.Module, _args: object) -> None:
-        """Attach or remove hooks as the profiler does; usually there is nothing to do."""
-        if is_compiling():
-            # After export this one runs as ever. The compiler takes the public functions that read
-            # the flag for true whenever it traces; torch 2.6 has none.
-            if is_dynamo_compiling() and not getattr(torch.compiler, "_is_exporting_flag", False):
-                self._root.compiled = True
-            return
-        try:
-            session.follow(module)
-        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
-            faults.report("attaching to the profiler", fault)
-
-
 def _drop_hooks(module: nn.Module) -> None:
-    """Remove our root hook, and what copying left in the place of our hooks."""
+    """Remove what copying a module, while it was recorded, left in the place of our hooks."""
     for hooks in (
         module._forward_pre_hooks,
         module._forward_hooks,
@@ -110,7 +84,7 @@ def _drop_hooks(module: nn.Module) -> None:
         module._backward_hooks,
     ):
         for key, hook in list(hooks.items()):
-            if isinstance(hook, RootHook) or is_inert(hook):
+            if is_inert(hook):
                 del hooks[key]
                 module._forward_hooks_always_called.pop(key, None)
 

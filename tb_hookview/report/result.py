@@ -131,6 +131,11 @@ class Report:
 
         return run(query, sources_of(self.tables()), limits)
 
+    @property
+    def compiled(self) -> schema.CompiledGraphs | None:
+        """Calls of compiled graphs and how many were placed on modules; None without the map."""
+        return self.data.compiled
+
     def __getattr__(self, name: str) -> Table[Any]:
         """Return the table of that name."""
         if name not in _names():

@@ -56,7 +56,8 @@ class Recording(Struct, frozen=True):
     recorded_step_us: Us | None
     """Median of the steps that were recorded into this file; null without one."""
     slowdown: Times | None
-    """`recorded_step_us` divided by `unrecorded_step_us`; null where one of them is."""
+    """`recorded_step_us` divided by `unrecorded_step_us`; null where one of them is, and where
+    `unrecorded_steps` is below 2: a single step may be one that warms up or compiles."""
     unrecorded_steps: Count
     """Steps of which `unrecorded_step_us` is the median."""
     recorded_steps: Count

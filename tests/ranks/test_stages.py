@@ -64,3 +64,10 @@ def test_a_stage_that_works_longer_is_late_by_that(tmp_path: Path, slow: int) ->
     assert straggler.gain_us_per_step == pytest.approx(7000, abs=1)
     waits = [rank.wait_us for rank in run.ranks]
     assert waits == pytest.approx([0.0 if rank == slow else 7000.0 for rank in range(4)], abs=1)
+
+
+def test_two_stages_the_waits_are_those_of_the_rank_that_waited(tmp_path: Path) -> None:
+    """Not a median over both, which halves them."""
+    (straggler,) = pipelined(tmp_path, [12.0, 5.0]).stragglers
+    assert straggler.rank == 0
+    assert straggler.wait_caused_us == pytest.approx(7000, abs=1)

@@ -168,27 +168,30 @@ def test_a_model_compiled_after_it_was_wrapped_is_marked_as_a_whole():
     assert hooks_below(call) == []
 
 
-def test_a_model_compiled_twice_after_it_was_wrapped_is_not_marked():
+def test_a_model_compiled_twice_after_it_was_wrapped_is_marked():
     net = Net()
     with wrapped(net):
         calls = [compile_model(net), compile_model(net)]
         step(calls[0])
-        with pytest.warns(UserWarning, match="compiled after"):
-            trace = record(lambda: step(calls[1]))
-        assert trace.paths("forward") == {}
+        assert record(lambda: step(calls[1])).paths("forward") == {"": 1}
 
 
-@pytest.mark.parametrize(
-    ("compile_it", "warm"),
-    [(compile_model, False), (compile_function, False), (compile_function, True)],
-)
-def test_compiling_a_wrapped_model_is_warned_of_and_in_the_manifest(compile_it, warm):
+def test_a_compiled_model_and_what_was_compiled_are_both_marked_once():
     net = Net()
     with wrapped(net):
-        call = compile_it(net)
+        call = compile_model(net)
+        trace = record(lambda: (step(call), step(net)))
+    assert trace.paths("forward") == {"": 2, "first": 1, "act": 1, "head": 1, "head.fc": 1}
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_model_that_a_compiled_function_calls_is_warned_of_and_in_the_manifest(warm):
+    net = Net()
+    with wrapped(net):
+        call = compile_function(net)
         if warm:
             step(call)
-        with pytest.warns(UserWarning, match=r"compiled after hookview.wrap\(\).*wrap what torch"):
+        with pytest.warns(UserWarning, match="compiled into the code that calls it"):
             trace = record(lambda: step(call))
         assert trace.paths("forward") == {}
         assert trace.manifest["compiled"] == [""]
@@ -341,3 +344,39 @@ def test_a_pre_hook_of_the_users_on_a_compiled_root(first):
     assert torch.equal(compiled(x), expected)
     with torch.profiler.profile():
         assert torch.equal(compiled(x), expected)
+
+
+def test_a_sequential_that_torch_does_not_compile_is_not_compiled_because_of_us():
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    model.compile(backend="eager")
+    with wrapped(model):
+        compilations = Compilations()
+        names = {event.name for event in record(lambda: model(torch.ones(1, 4))).spans}
+        assert compilations.since() == (0, 0)
+    assert not any(name.startswith("Torch-Compiled") for name in names)
+
+
+class Breaking(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.fc(x)
+        torch._dynamo.graph_break()
+        return x * 2
+
+
+def test_modules_between_the_parts_of_a_broken_graph_are_marked_and_the_break_is_noted():
+    net = nn.Sequential(Breaking(), Breaking())
+    call = compiled(net)
+    with wrapped(call):
+        compilations = Compilations()
+        step(call)
+        alone = compilations.since()
+        trace = record(lambda: step(call))
+        assert compilations.since() == alone
+    assert trace.paths("forward") == {"": 1, "0": 1, "1": 1}
+    here = [each for each in trace.compiled["breaks"] if "test_compile.py" in each["file"]]
+    assert {each["function"] for each in here} == {"forward"}
+    assert all("graph_break()" in each["reason"] for each in here)

@@ -41,15 +41,7 @@ def test_without_gradients(context):
     assert trace.marks("gradient") == []
 
 
-@pytest.mark.parametrize(
-    "layers",
-    [
-        pytest.param(
-            0, marks=pytest.mark.xfail(strict=True, reason="the hook on the wrapped module itself")
-        ),
-        2,
-    ],
-)
+@pytest.mark.parametrize("layers", [0, 2])
 def test_inference_on_the_fast_path_of_torchs_transformer(layers):
     """torch leaves its fast path for a layer with a hook on it or below."""
     model = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)

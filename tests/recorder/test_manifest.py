@@ -145,23 +145,23 @@ def test_the_file_of_a_class_is_given_without_the_folder_it_is_installed_in():
 def test_the_longest_folder_that_holds_a_file_counts(tmp_path, monkeypatch):
     inner = tmp_path / "project" / "src"
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(inner), "/"])
-    assert manifest._importable(str(inner / "nets" / "a.py")) == "nets/a.py"
-    assert manifest._importable(str(tmp_path / "project" / "b.py")) == "project/b.py"
-    assert manifest._importable(str(tmp_path / "project" / "src.py")) == "project/src.py"
+    assert manifest.importable(str(inner / "nets" / "a.py")) == "nets/a.py"
+    assert manifest.importable(str(tmp_path / "project" / "b.py")) == "project/b.py"
+    assert manifest.importable(str(tmp_path / "project" / "src.py")) == "project/src.py"
 
 
 def test_the_working_folder_counts_too(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.chdir(tmp_path)
-    assert manifest._importable(str(tmp_path / "train.py")) == "train.py"
-    assert manifest._importable("train.py") == "train.py"
+    assert manifest.importable(str(tmp_path / "train.py")) == "train.py"
+    assert manifest.importable("train.py") == "train.py"
 
 
 def test_a_file_below_no_folder_keeps_its_whole_path(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(tmp_path / "other")])
     monkeypatch.chdir(tmp_path / "..")
     outside = Path(tmp_path.anchor, "elsewhere", "net.py")
-    assert manifest._importable(str(outside)) == outside.as_posix()
+    assert manifest.importable(str(outside)) == outside.as_posix()
 
 
 def test_a_class_without_a_source_has_no_file():

@@ -15,20 +15,6 @@ CASES = {**module_cases.CASES, **autograd_cases.CASES}
 KNOWN = {
     "`autograd.grad` for the parameters": "no gradient is accumulated, and none is marked",
 }
-_PARTS_ONLY = "the hooks are attached as the wrapped module is called, and only its parts are"
-KNOWN_BARE = {
-    **KNOWN,
-    "`autograd.backward` with several roots": _PARTS_ONLY,
-    "two losses, each of a part of the graph": _PARTS_ONLY,
-    "a backward inside a hook of a backward": _PARTS_ONLY,
-    "user's hooks on outputs that change in place later, `retain_grad`, hooks on nodes": (
-        _PARTS_ONLY
-    ),
-    "user's hook on several tensors": _PARTS_ONLY,
-    "`functional_call` with weights made outside": (
-        "the hooks are attached while other tensors stand in the parameters' place"
-    ),
-}
 
 
 def params(known: dict[str, str]) -> list[object]:
@@ -47,7 +33,7 @@ def test_the_report_agrees_with_the_truth(case):
     assert_attributed(make(), run, profile)
 
 
-@pytest.mark.parametrize("case", params(KNOWN_BARE))
+@pytest.mark.parametrize("case", params(KNOWN))
 def test_the_report_agrees_with_the_truth_under_a_bare_profiler(case):
     make, run, profile = CASES[case]
     assert_attributed(make(), run, profile, bare=True)

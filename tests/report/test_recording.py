@@ -40,6 +40,13 @@ def test_without_unrecorded_steps_the_factor_is_unknown(tmp_path: Path) -> None:
     assert "not recorded" not in shown(built)
 
 
+def test_one_step_alone_is_no_baseline(tmp_path: Path) -> None:
+    built = report(tmp_path, {"recorded_us": [5.0, 5.0, 5.0], "unrecorded_us": [900.0]})
+    assert built.data.trace.recording == Recording(900.0, 5.0, None, 1, 3)
+    assert "is unknown: one step alone was timed without it" in shown(built)
+    assert "give the schedule wait=3 or more" in shown(built)
+
+
 def test_it_is_one_line_of_the_summary(tmp_path: Path) -> None:
     built = report(tmp_path, {"recorded_us": [1300.0], "unrecorded_us": [1000.0, 1000.0]})
     line = "a step took 1.30 ms recorded and 1.00 ms not recorded (1.30x, medians of 1 and 2)"

@@ -1096,7 +1096,7 @@ export const Recording = {
   },
   slowdown: {
     unit: "times",
-    text: "`recorded_step_us` divided by `unrecorded_step_us`; null where one of them is.",
+    text: "`recorded_step_us` divided by `unrecorded_step_us`; null where one of them is, and where `unrecorded_steps` is below 2: a single step may be one that warms up or compiles.",
   },
   unrecorded_steps: { unit: "count", text: "Steps of which `unrecorded_step_us` is the median." },
   recorded_steps: { unit: "count", text: "Steps of which `recorded_step_us` is the median." },

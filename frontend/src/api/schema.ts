@@ -1423,7 +1423,7 @@ export interface Recording {
   unrecorded_step_us: number | null;
   /** Median of the steps that were recorded into this file; null without one. */
   recorded_step_us: number | null;
-  /** `recorded_step_us` divided by `unrecorded_step_us`; null where one of them is. */
+  /** `recorded_step_us` divided by `unrecorded_step_us`; null where one of them is, and where `unrecorded_steps` is below 2: a single step may be one that warms up or compiles. */
   slowdown: number | null;
   /** Steps of which `unrecorded_step_us` is the median. */
   unrecorded_steps: number;

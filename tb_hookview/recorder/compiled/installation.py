@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-import importlib.abc
-import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from tb_hookview.recorder.compiled import compilation, registry
+from tb_hookview.recorder.compiled import compilation, inlined, registry
 from tb_hookview.recorder.compiled.compilation import guarded
+from tb_hookview.recorder.compiled.imports import once_imported
 
 OLDEST = (2, 10)
 """Version of torch from which on all places exist."""
@@ -55,57 +52,17 @@ def install(report: Callable[[str, Exception, str], None]) -> None:
         return
     _installed = True
     compilation.report = report
+    inlined.watch()
     if not is_supported():
         registry.off = f"modules inside compiled regions need torch {OLDEST[0]}.{OLDEST[1]}"
-    elif _COMPILER in sys.modules:
-        guarded(_wrap_all)
     else:
-        sys.meta_path.insert(0, _Watch())
+        once_imported(_COMPILER, lambda: guarded(_wrap_all))
 
 
 def is_supported() -> bool:
     """Return whether this torch is recent enough."""
     numbers = torch.__version__.split(".")[:2]
     return tuple(int(number) for number in numbers if number.isdecimal()) >= OLDEST
-
-
-class _Watch(importlib.abc.MetaPathFinder):
-    """Waits for the import of torch's compiler, and is gone after that."""
-
-    def find_spec(
-        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the module's own spec with a loader that wraps what it has loaded."""
-        if fullname != _COMPILER:
-            return None
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
-        return spec
-
-
-class _Loader(importlib.abc.Loader):
-    """Loads as the module's own loader does, then wraps; the module keeps its own."""
-
-    def __init__(self, own: importlib.abc.Loader) -> None:
-        self._own = own
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._own, name)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Create the module as its own loader does."""
-        return self._own.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the module, then wrap."""
-        module.__loader__ = self._own
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._own
-        self._own.exec_module(module)
-        guarded(_wrap_all)
 
 
 def _wrap_all() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from torch import nn
 
+from tb_hookview.recorder.compiled import breaks
 from tb_hookview.recorder.compiled.artifact import GraphMap
 from tb_hookview.recorder.compiled.kernels import Part
 from tb_hookview.recorder.compiled.regions import Region
@@ -48,17 +49,21 @@ def add(compiled: Any, entry: Entry) -> None:
     _entries[key] = weakref.ref(compiled, forget), entry
 
 
-def describe(modules: Iterable[tuple[nn.Module, str]]) -> dict[str, Any] | None:
+def describe(
+    modules: Iterable[tuple[nn.Module, str]], shorten: Callable[[str], str]
+) -> dict[str, Any] | None:
     """Return what a recording may have run, for `markers.encode_manifest`; None for nothing.
 
     Args:
         modules: every module that is recorded, with its path.
+        shorten: makes a file's path one that may be shared.
     """
     if off:
         return {"version": VERSION, "off": off, "graphs": [], "missing": []}
     # A reset of the compiler begins its numbers again; the older graph can run no more.
     latest = {entry[:3]: entry for _, entry in list(_entries.values())}
-    if not latest:
+    broken = breaks.describe(shorten)
+    if not latest and not broken:
         return None
     entries = list(latest.values())
     paths = _Paths(modules, entries)
@@ -68,7 +73,7 @@ def describe(modules: Iterable[tuple[nn.Module, str]]) -> dict[str, Any] | None:
         for e in entries
         if e.found is None
     ]
-    return {"version": VERSION, "graphs": graphs, "missing": missing}
+    return {"version": VERSION, "graphs": graphs, "missing": missing, "breaks": broken}
 
 
 class _Paths:

@@ -73,14 +73,22 @@ def _foreign_events(report: ReportData) -> int:
 
 
 def _recording(recording: Recording | None) -> list[str]:
-    if recording is None or recording.slowdown is None:
+    if recording is None or recording.recorded_step_us is None:
         return []
+    if recording.slowdown is None:
+        return [_UNCOMPARED] if recording.unrecorded_steps == 1 else []
     recorded, others = map(format_number, (recording.recorded_steps, recording.unrecorded_steps))
     return [
         f"a step took {format_us(recording.recorded_step_us)} recorded and "
         f"{format_us(recording.unrecorded_step_us)} not recorded ({recording.slowdown:.2f}x, "
         f"medians of {recorded} and {others})"
     ]
+
+
+_UNCOMPARED = (
+    "how much longer recording made a step is unknown: one step alone was timed without it, and a "
+    "single step may be one that warms up or compiles; give the schedule wait=3 or more"
+)
 
 
 def _host(means: PerStep) -> str:

@@ -7,8 +7,10 @@ from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.compiled.names import REGION
 from tb_hookview.analysis.consistency.fault import Fault, counted
 from tb_hookview.arrays.types import Bool
+from tb_hookview.trace import EventCategory
 
 _UNKNOWN = schema.Work(None, None, None, None, None)
 
@@ -36,10 +38,19 @@ def compiled_faults(analysis: Analysis) -> tuple[Fault, ...]:
     if manifest is None or not manifest.modules:
         return ()
     if manifest.compiled and not _placed(analysis):
-        return counted("compiled-after-wrap", len(manifest.compiled))
+        return counted("compiled-after-wrap", 1)
     if not (analysis.module_calls.module >= 0).any() and not _placed(analysis):
-        return counted("no-module-calls", len(manifest.modules))
+        return counted(_why_without_calls(analysis), 1)
     return (*_unknown(analysis), *_not_placed(analysis))
+
+
+def _why_without_calls(analysis: Analysis) -> str:
+    """Code of the reason why no module of the manifest was called."""
+    if not (analysis.host.kind == EventCategory.OPERATOR).any():
+        return "nothing-ran"
+    names = analysis.trace.strings.texts
+    compiled = any(name.startswith(REGION) for name in names)
+    return "compiled-after-wrap" if compiled else "no-module-calls"
 
 
 def _placed(analysis: Analysis) -> bool:

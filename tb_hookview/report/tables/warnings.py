@@ -103,13 +103,17 @@ WORDS: dict[str, Words] = {
         high_from=0.1,
     ),
     "compiled-after-wrap": Words(
-        "the model was compiled after hookview.wrap(), so its modules left no marks and nothing is "
-        "attributed to them; compile first, then wrap what torch.compile() returns"
+        "the model was compiled into the code that calls it, so its modules left no marks and "
+        "nothing is attributed to them; compile the model itself: torch.compile(model)"
     ),
     "no-module-calls": Words(
-        "modules of the wrapped model, and none was called in the recording, so nothing is "
-        "attributed to one; if the model is compiled, compile it before hookview.wrap() and wrap "
-        "what torch.compile() returns"
+        "what ran is not the module that was wrapped, which was never called in the recording, so "
+        "nothing is attributed to its modules; a copy of it may run (copy.deepcopy, pickle, "
+        "torch.load): call hookview.wrap() on the object that is trained"
+    ),
+    "nothing-ran": Words(
+        "no operator ran in the recording: it may have begun after the last step; lower the "
+        "schedule's wait and warmup, or train for more steps",
     ),
     "compiled": Words(
         "modules ran inside compiled regions, if at all: their own times are unknown, and part of "
@@ -263,7 +267,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
     yield from unseen_queue(analysis)
 
 
-_WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls"})
+_WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls", "nothing-ran"})
 
 
 def _severity(fault: Fault) -> WarningSeverity:

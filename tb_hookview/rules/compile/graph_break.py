@@ -17,6 +17,7 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.compiled import graph_calls, region_around, regions
 from tb_hookview.trace import EventCategory
+from tb_hookview.trace.format.compiled_graphs import GraphBreak
 
 _REST = "torch_dynamo_resume_in_"
 _RESUME = re.compile(rf"(.+)\(\d+\): {_REST}(.+)_at_(\d+)")
@@ -51,18 +52,41 @@ def _occurrence(context: Context, inner: TreeRow, outer: TreeRow, frame: StringI
     time = context.steps.us_per_step((call_tree.start[inner] - begin).sum())
     between = _rows_between(context, inner, before)
     where = _line(texts[int(frame[0])]) if frame[0] >= 0 else ""
+    reported = _reported(context, regions_of[0])
+    if reported is not None:
+        where = f"{reported.file}, line {reported.line}, in {reported.function}"
     return Occurrence(
         place=where or f"between compiled regions {regions_of[0]} and {regions_of[1]}",
         everywhere=True,
         evidence=f"{format_count(len(inner), 'time')} in {context.steps.text} compiled region "
         f"{regions_of[0]} runs Python and goes on in region {regions_of[1]}; {format_us(time)} of "
         f"host time{context.each} "
-        f"in between{_operators(context, between)}",
+        f"in between{_operators(context, between)}{_cut(context, outer)}{_reason(reported)}",
         count=len(inner),
         gaps=context.gaps.at(between | _first_launches(context, inner), Cause.LAUNCH),
         examples=context.call_tree.start[inner],
         latent="every break is a call back into Python, and nothing is fused across it",
     )
+
+
+def _reported(context: Context, region: str) -> GraphBreak | None:
+    """The break that Dynamo reported as it compiled a region, if our recorder was there."""
+    graphs = context.analysis.trace.compiled
+    breaks = graphs.breaks if graphs else ()
+    return next((each for each in breaks if each.compile_id == region), None)
+
+
+def _reason(reported: GraphBreak | None) -> str:
+    return "" if reported is None else f"; Dynamo's reason: {reported.reason}"
+
+
+def _cut(context: Context, outer: TreeRow) -> str:
+    """Phrase of the modules in whose calls the graph breaks, "" where none is known."""
+    modules, found = context.analysis.modules, context.analysis.attribution.row_module[outer]
+    paths = [modules.path[module] or "." for module in unique(found[found >= 0]).tolist()]
+    more = format_count(len(paths) - _LISTED, "other")
+    rest = f" and {more}" if len(paths) > _LISTED else ""
+    return f"; it cuts {', '.join(paths[:_LISTED])}{rest}" if paths else ""
 
 
 def _frames(context: Context, inner: TreeRow) -> StringIndex:
@@ -135,8 +159,8 @@ RULE = Rule(
     family="compile",
     title="The graph of compiled code breaks",
     description="A compiled region (Torch-Compiled Region: graph/variant) inside another one, and "
-    "not inside a graph that it calls: the rest of a function whose graph broke. With Python "
-    "stacks the line that broke it is the place.",
+    "not inside a graph that it calls: the rest of a function whose graph broke. Recorded with "
+    "hookview or with Python stacks the line that broke it is the place.",
     fix="Remove what breaks the graph there: print and logging, calls that Dynamo does not trace, "
     "item() and branches on tensors (torch.where, or "
     "torch._dynamo.config.capture_scalar_outputs for values). TORCH_LOGS=graph_breaks gives the "

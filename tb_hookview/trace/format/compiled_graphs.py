@@ -78,6 +78,17 @@ class CompiledGraph(Struct, frozen=True):
     calls: tuple[KernelCall, ...]
 
 
+class GraphBreak(Struct, frozen=True):
+    """Where a graph ended and Python goes on, as Dynamo reports it."""
+
+    compile_id: str
+    """Of the region that ends there, as in `Torch-Compiled Region: 0/0`."""
+    file: str
+    line: int
+    function: str
+    reason: str
+
+
 class CompiledGraphs(Struct, frozen=True):
     """All graphs of a recording."""
 
@@ -88,6 +99,7 @@ class CompiledGraphs(Struct, frozen=True):
     """Graphs of another shape."""
     off: str = ""
     """Why the recorder could note nothing, "" if it could."""
+    breaks: tuple[GraphBreak, ...] = ()
 
 
 class _RawGraph(Struct, frozen=True):
@@ -118,6 +130,7 @@ def read_compiled_graphs(raw: object) -> CompiledGraphs | None:
         missing=_missing(found.get("missing")),
         unreadable=unreadable,
         off=off if isinstance(off, str) else "",
+        breaks=_breaks(found.get("breaks")),
     )
 
 
@@ -142,6 +155,13 @@ def _graph(entry: Any) -> CompiledGraph | None:
         paths=tuple(raw.paths),
         calls=calls,
     )
+
+
+def _breaks(listed: object) -> tuple[GraphBreak, ...]:
+    try:
+        return tuple(msgspec.convert(listed or [], described(list[GraphBreak])))
+    except msgspec.ValidationError:
+        return ()
 
 
 def _served(path: int, how: int, nodes: int, amount: int | None) -> ServedModule:

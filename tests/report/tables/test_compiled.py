@@ -9,6 +9,7 @@ import pytest
 from analysis.owners import module, report_of
 
 from tb_hookview import markers
+from tb_hookview.report.result import Report
 from tb_hookview.schema import ReportData, Work
 
 NAMES = {
@@ -93,8 +94,8 @@ def test_marked_gradients_are_known_inside_a_region_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "code", "says"),
     [
-        ({"compiled": [""]}, "compiled-after-wrap", "compile first, then wrap"),
-        ({}, "no-module-calls", "compile it before hookview.wrap()"),
+        ({"compiled": [""]}, "compiled-after-wrap", "compile the model itself"),
+        ({}, "compiled-after-wrap", "compile the model itself"),
     ],
 )
 def test_a_model_compiled_after_it_was_wrapped(
@@ -108,6 +109,12 @@ def test_a_model_compiled_after_it_was_wrapped(
     assert says in warning.message
 
 
+def test_a_recording_in_which_nothing_ran(tmp_path: Path) -> None:
+    (warning,) = recorded(tmp_path, "main notes [step]").trace.warnings
+    assert warning.code == "nothing-ran"
+    assert "lower the schedule's wait" in warning.message
+
+
 def test_a_wrapped_model_that_nobody_called(tmp_path: Path) -> None:
     data = recorded(tmp_path, "main ops [aten::mm seq=4]")
     (warning,) = data.trace.warnings
@@ -117,3 +124,8 @@ def test_a_wrapped_model_that_nobody_called(tmp_path: Path) -> None:
 def test_without_a_manifest_nothing_is_said(tmp_path: Path) -> None:
     data = report_of(tmp_path, WHOLE, NAMES)
     assert (compiled(data), codes(data)) == ([], {})
+
+
+def test_a_report_has_its_compiled_calls_as_an_attribute(tmp_path: Path) -> None:
+    report = Report(recorded(tmp_path, WHOLE))
+    assert report.compiled is report.data.compiled

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from rules.drawn import findings
 
+from tb_hookview.markers import COMPILED_KEY
+
 RULE = "graph-break"
 NAMES = {
     "r00": "Torch-Compiled Region: 0/0",
@@ -78,3 +80,25 @@ def test_guards_that_are_tested(tmp_path: Path) -> None:
         main ops                            [CompiledFunction]
         """
     assert RULE not in findings(tmp_path, picture, NAMES)
+
+
+def test_the_line_and_the_reason_that_dynamo_reports(tmp_path: Path) -> None:
+    known = {"compile_id": "0/0", "file": "net.py", "line": 9, "function": "forward"}
+    other = {**known, "compile_id": "7/0", "line": 8, "reason": "another"}
+    breaks = [other, {**known, "reason": "Tensor.item()"}]
+    compiled = {COMPILED_KEY: {"version": 1, "graphs": [], "missing": [], "breaks": breaks}}
+    (finding,) = findings(tmp_path, BROKEN, NAMES, **compiled)[RULE]
+    assert finding.where == "net.py, line 9, in forward"
+    assert "; Dynamo's reason: Tensor.item();" in finding.evidence
+
+
+def test_the_modules_that_a_break_cuts(tmp_path: Path) -> None:
+    names = {**NAMES, "around": "blocks.0 (Block) forward ~hv1"}
+    picture = """
+        main ops  [around                                                       ]
+        main ops    [r00                                                      ]
+        main ops      [CompiledFunction]  [r10                              ]
+        main ops                             [CompiledFunction]
+        """
+    (finding,) = findings(tmp_path, picture, names)[RULE]
+    assert "; it cuts blocks.0;" in finding.evidence

@@ -1,0 +1,83 @@
+"""SIGTERM and sys.exit: what was recorded is written, or one line says why not."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import forked_scripts
+from support.recording import traces
+
+SCRIPT = """
+import os, signal, sys, torch
+import tb_hookview as hookview
+
+where, step, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+model = hookview.wrap(torch.nn.Linear(4, 4))
+if how == "handler":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+schedule = torch.profiler.schedule(wait=2, warmup=1, active=50)
+with hookview.profile(where, schedule=schedule) as profiler:
+    for number in range(9):
+        model(torch.ones(1, 4)).sum().backward()
+        profiler.step()
+        if number == step:
+            sys.exit(3) if how == "exit" else os.kill(os.getpid(), signal.SIGTERM)
+"""
+CASES = {
+    "recording": ("6", "signal"),
+    "waiting": ("0", "signal"),
+    "handler": ("6", "handler"),
+    "exit": ("6", "exit"),
+}
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, list[Path]]]:
+    folder = tmp_path_factory.mktemp("ended")
+    (folder / "train.py").write_text(SCRIPT)
+    calls = [["train.py", str(folder / name), *case] for name, case in CASES.items()]
+    done = subprocess.run(
+        [sys.executable, forked_scripts.__file__],
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=True,
+    )
+    found = json.loads(done.stdout[done.stdout.index("[[") :])
+    return {
+        name: (code, errors, traces(folder / name))
+        for name, (code, _, errors) in zip(CASES, found, strict=True)
+    }
+
+
+def lines(errors: str) -> list[str]:
+    return [line for line in errors.splitlines() if line.startswith("tb_hookview: ")]
+
+
+def test_what_is_recorded_is_written_and_the_signal_ends_the_process(ended):
+    code, errors, files = ended["recording"]
+    assert code == -signal.SIGTERM
+    assert len(files) == 1
+    assert lines(errors)[-1] == f"tb_hookview: SIGTERM: wrote {files[0]}"
+
+
+def test_before_the_first_recorded_step_one_line_says_why_not(ended):
+    code, errors, files = ended["waiting"]
+    assert (code, files) == (-signal.SIGTERM, [])
+    assert lines(errors) == [
+        "tb_hookview: SIGTERM: no step was being recorded, so nothing is written"
+    ]
+
+
+@pytest.mark.parametrize(("name", "code"), [("handler", 7), ("exit", 3)])
+def test_a_handler_of_the_scripts_and_sys_exit_decide_alone(ended, name, code):
+    found, errors, files = ended[name]
+    assert (found, len(files)) == (code, 1)
+    (line,) = lines(errors)
+    assert line.startswith(f"tb_hookview: wrote {files[0]} (")
