@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tb_hookview.notebook import show
     from tb_hookview.ranks.result import RunReport
     from tb_hookview.ranks.run import analyze_run
-    from tb_hookview.recorder import profile, unwrap, wrap
+    from tb_hookview.recorder import profile, unwrap, watch, wrap
     from tb_hookview.report.result import Report
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "profile",
     "show",
     "unwrap",
+    "watch",
     "wrap",
 ]
 
@@ -52,6 +53,7 @@ _HOMES = {
     "profile": "tb_hookview.recorder",
     "show": "tb_hookview.notebook",
     "unwrap": "tb_hookview.recorder",
+    "watch": "tb_hookview.recorder",
     "wrap": "tb_hookview.recorder",
 }
 
@@ -59,7 +61,7 @@ _HOMES = {
 def __dir__() -> list[str]:
     names = {*globals(), *__all__}
     # For help() and completion, which then ask for each of these names.
-    return sorted(names if find_spec("torch") else names - {"profile", "unwrap", "wrap"})
+    return sorted(names if find_spec("torch") else names - {"profile", "unwrap", "watch", "wrap"})
 
 
 def __getattr__(name: str) -> Any:
