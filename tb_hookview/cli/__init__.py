@@ -17,8 +17,8 @@ from tb_hookview.version import __version__
 BAD_INPUT = 2
 INTERRUPTED = 130
 COMMANDS = (
-    *("analyze", "cache", "check", "demo", "diff", "export", "mcp", "ranks", "rules"),
-    *("run", "serve", "sql", "whatif"),
+    *("analyze", "cache", "check", "demo", "diff", "export", "history", "mcp", "ranks", "record"),
+    *("rules", "run", "serve", "sql", "whatif"),
 )
 """Each in the module of its name, in the order in which help lists them."""
 

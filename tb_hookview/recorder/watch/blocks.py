@@ -230,7 +230,8 @@ class Attached:
         for parameter in module.parameters():
             if parameter.requires_grad and parameter.is_leaf and not is_lazy(parameter):
                 hook = _Learner(block, parameter, self._last)
-                self._learners.append(parameter.register_post_accumulate_grad_hook(hook))
+                handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
+                self._learners.append(handle)
 
     def step(self) -> None:
         """End a step; after some, keep hooks only on the parameters that come last."""

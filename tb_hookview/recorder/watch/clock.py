@@ -68,7 +68,7 @@ class StepClock:
         self.since = perf_counter_ns()
 
     def row(self, step: int, now: int) -> Row:
-        """Return the step's row: number, durations in the order of `DURATIONS`, collections, blocks."""
+        """Return the step's row: number, `DURATIONS`, collections, blocks."""
         return (
             step,
             now - self.since,

@@ -49,7 +49,8 @@ class Recorder:
         profiler.about = {"watch": about}
         # Steps are called in the trace as the training counts them.
         profiler.step_num = plan.start - 1
-        profiler.current_action = schedule(plan.start - 1)
+        first: Any = schedule(plan.start - 1)
+        profiler.current_action = first
         self._profiler, self._plan = profiler, plan
         profiler.start()
 

@@ -1,0 +1,89 @@
+"""A watched training as tables, for data frames and SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tb_hookview.history.answer import history_of, recordings_of
+from tb_hookview.history.rows import STATE_NAMES, RankRows, WatchedRun
+from tb_hookview.schema.history import (
+    SlowRank,
+    SlowSteps,
+    WatchedBlock,
+    WatchedRank,
+    WatchedRecording,
+    WatchedStep,
+)
+from tb_hookview.step_log import DURATIONS
+from tb_hookview.tables.table import Table
+
+TABLES: Mapping[str, type[msgspec.Struct]] = {
+    "watched_ranks": WatchedRank,
+    "watched_steps": WatchedStep,
+    "watched_blocks": WatchedBlock,
+    "watched_recordings": WatchedRecording,
+    "slow_steps": SlowSteps,
+    "slow_ranks": SlowRank,
+}
+"""Type of the rows of each table."""
+
+
+def tables_of(run: WatchedRun) -> dict[str, Table[Any]]:
+    """Return all tables by name.
+
+    Raises:
+        TraceError: no step of the training is whole.
+    """
+    said = history_of(run)
+    rows: dict[str, list[Any]] = {
+        "watched_ranks": said.ranks,
+        "watched_steps": list(_steps(run.ranks)),
+        "watched_blocks": list(_blocks(run.ranks)),
+        "watched_recordings": recordings_of(run),
+        "slow_steps": said.slow_steps,
+        "slow_ranks": said.slow_ranks,
+    }
+    return {name: Table(kind, rows[name], name) for name, kind in TABLES.items()}
+
+
+def _steps(ranks: list[RankRows]) -> Iterator[WatchedStep]:
+    count = 0
+    for number, rows in enumerate(ranks):
+        for at, step in enumerate(rows.step.tolist()):
+            durations = dict(zip(DURATIONS, map(_known, rows.durations[at]), strict=True))
+            yield WatchedStep(
+                id=count,
+                rank_id=number,
+                rank=rows.rank,
+                step=step,
+                time_s=float(rows.time[at]),
+                gc_count=int(rows.gc_count[at]),
+                recording=STATE_NAMES[rows.state[at]],
+                **{**durations, "duration_us": float(rows.durations[at, 0])},
+            )
+            count += 1
+
+
+def _blocks(ranks: list[RankRows]) -> Iterator[WatchedBlock]:
+    count = 0
+    for number, rows in enumerate(ranks):
+        for at, step in enumerate(rows.step.tolist()):
+            for place, block in enumerate(rows.blocks):
+                yield WatchedBlock(
+                    id=count,
+                    rank_id=number,
+                    rank=rows.rank,
+                    step=step,
+                    block=block,
+                    forward_us=_known(rows.forward[at, place]),
+                    backward_us=_known(rows.backward[at, place]),
+                )
+                count += 1
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
