@@ -112,8 +112,8 @@ def _ranks(said: History, top: int) -> Table:
     columns = ("rank", "step", "data", "forward", "backward", "after it", "optimizer", "gc")
     made = table("\nRanks, median per step", *columns)
     for row in said.ranks[:top]:
-        times = (row.step_us, row.data_us, row.forward_us, row.backward_us)
-        times += (row.after_backward_us, row.optimizer_us, row.gc_us)
+        before = (row.step_us, row.data_us, row.forward_us, row.backward_us)
+        times = (*before, row.after_backward_us, row.optimizer_us, row.gc_us)
         cells = [MISSING if value is None else format_us(value) for value in times]
         made.add_row(str(row.rank), *cells)
     return made

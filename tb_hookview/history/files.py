@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -27,7 +28,9 @@ def names_in(folder: str) -> list[str]:
         with explained(folder):
             return [str(path).rpartition("/")[2] for path in store.files.ls(store.path, False)]
     try:
-        return [path.name for path in Path(folder).iterdir()]
+        with os.scandir(folder) as entries:
+            # A link may lead out of the folder, and to open a pipe waits for a writer.
+            return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
     except FileNotFoundError:
         raise TraceError(folder, "no such file or folder", "check the path") from None
     except OSError as error:

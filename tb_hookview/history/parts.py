@@ -6,8 +6,9 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tb_hookview.history.rows import Floats, RankRows
+from tb_hookview.history.rows import Floats, Ints, RankRows
 
 GC = "garbage collection"
 WAITING = "after_backward"
@@ -60,21 +61,19 @@ def median(values: Floats, axis: int | None = None) -> Floats:
     """Return the median of what is known; NaN where nothing is."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        found: Floats = np.nanmedian(values, axis=axis)
-    return found
+        return np.asarray(np.nanmedian(values, axis=axis))
 
 
 def mean(values: Floats, axis: int | None = None) -> Floats:
     """Return the mean of what is known; NaN where nothing is."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        found: Floats = np.nanmean(values, axis=axis)
-    return found
+        return np.asarray(np.nanmean(values, axis=axis))
 
 
-def typical(parts: Parts, chosen: object) -> Floats:
+def typical(parts: Parts, chosen: NDArray[np.bool_] | Ints) -> Floats:
     """Return each part's median over some steps; garbage collections count by their mean."""
-    values = parts.values[chosen]  # type: ignore[index]
+    values = parts.values[chosen]
     found = median(values, 0) if len(values) else np.full(len(parts.names), np.nan)
     if len(values):
         found[-1] = mean(values[:, -1])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tb_hookview.history.parts import mean, median, parts_of
+from tb_hookview.history.parts import Part, mean, median, parts_of
 from tb_hookview.history.rows import Floats, RankRows
 from tb_hookview.schema.history import HistoryPoints
 
@@ -37,8 +37,8 @@ def points_of(
     )
 
 
-def _names(rows: RankRows) -> list[object]:
-    return list(parts_of(rows, by_block=False).names)
+def _names(rows: RankRows) -> list[Part]:
+    return parts_of(rows, by_block=False).names
 
 
 class _Cut:

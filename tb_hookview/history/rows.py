@@ -82,7 +82,8 @@ class RankRows(NamedTuple):
     @property
     def measured(self) -> NDArray[np.bool_]:
         """Steps that medians are over."""
-        return (self.state == 0) & (self.step > WARM_UP)
+        chosen: NDArray[np.bool_] = (self.state == 0) & (self.step > WARM_UP)
+        return chosen
 
     def of(self, name: str) -> Floats:
         """One duration of every step."""

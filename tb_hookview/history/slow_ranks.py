@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_hookview.history.parts import GC, WAITING, Parts, mean, median, parts_of
 from tb_hookview.history.rows import Floats, Ints, RankRows
@@ -40,11 +41,7 @@ def find_slow_ranks(ranks: list[RankRows]) -> list[SlowRank]:
         for row in _of_rank(number, rows.rank, cut[0], values, _SHARE * step_us)
     ]
     found.sort(key=lambda row: -row.excess_us)
-    return [SlowRank(id=number, **_fields(row)) for number, row in enumerate(found)]
-
-
-def _fields(row: SlowRank) -> dict[str, object]:
-    return {name: getattr(row, name) for name in row.__struct_fields__ if name != "id"}
+    return [replace(row, id=number) for number, row in enumerate(found)]
 
 
 def _shared_steps(ranks: list[RankRows]) -> Ints:

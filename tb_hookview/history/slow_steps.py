@@ -44,7 +44,9 @@ def find_slow_steps(ranks: list[RankRows]) -> Found:
     if not len(slow.steps):
         return Found([], 0)
     ends = [0, *(np.flatnonzero(np.diff(slow.steps) > _GAP + 1) + 1), len(slow.steps)]
-    groups = [_Slow(*(column[a:b] for column in slow)) for a, b in pairwise(ends)]
+    groups = [
+        _Slow(slow.steps[a:b], slow.durations[a:b], slow.medians[a:b]) for a, b in pairwise(ends)
+    ]
     groups.sort(key=lambda each: -float((each.durations - each.medians).sum()))
     parts = [parts_of(rows, by_block=True) for rows in ranks]
     rows = [

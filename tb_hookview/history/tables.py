@@ -54,7 +54,7 @@ def _steps(ranks: list[RankRows]) -> Iterator[WatchedStep]:
     count = 0
     for number, rows in enumerate(ranks):
         for at, step in enumerate(rows.step.tolist()):
-            durations = dict(zip(DURATIONS, map(_known, rows.durations[at]), strict=True))
+            durations = dict(zip(DURATIONS[1:], map(_known, rows.durations[at, 1:]), strict=True))
             yield WatchedStep(
                 id=count,
                 rank_id=number,
@@ -63,7 +63,8 @@ def _steps(ranks: list[RankRows]) -> Iterator[WatchedStep]:
                 time_s=float(rows.time[at]),
                 gc_count=int(rows.gc_count[at]),
                 recording=STATE_NAMES[rows.state[at]],
-                **{**durations, "duration_us": float(rows.durations[at, 0])},
+                duration_us=float(rows.durations[at, 0]),
+                **durations,
             )
             count += 1
 

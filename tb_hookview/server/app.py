@@ -16,6 +16,7 @@ from tb_hookview.server import (
     answers,
     cache,
     comparison,
+    history,
     memory,
     modules,
     page,
@@ -62,6 +63,7 @@ def create_app(
     replayed.install(app, store, listed)
     of_runs = ranks.Runs(listed)
     ranks.install(app, of_runs, store)
+    history.install(app, listed)
 
     known = reports.Reports(loader, store)
     reports.install(app, known, listed)

@@ -24,6 +24,7 @@ from tb_hookview.schema import (
 )
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.schema.errors import ErrorAnswer
+from tb_hookview.schema.history import History
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import ReadingProgress, Runs
@@ -177,6 +178,7 @@ ROUTES = (
         (404, 422, 503, 406),
     ),
     _about_run("/api/ranks", "The ranks of a run, and who was late.", RunOverview),
+    _about_run("/api/history", "A watched training over all its steps.", History),
     _about_run(
         "/api/ranks/steps",
         "Quantities of steps by ranks, of as many steps as fit.",

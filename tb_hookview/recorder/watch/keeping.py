@@ -275,13 +275,16 @@ class Keeper:
             self._adopt(plan)
         if self._asked and self._plan is None:
             asked = self._asked.popleft()
-            self._asked.clear()  # one recording answers them all
             self._adopt(self._board.post(self._number, self._planned(asked)))
 
     def _adopt(self, plan: RecordingPlan) -> None:
         self._number += 1
         if plan.start > self._last_step:
             self._plan = plan
+            # It answers all who asked, except what somebody asked for in so many words.
+            waiting = [each for each in self._asked if each.reason == "file" != plan.reason]
+            self._asked.clear()
+            self._asked.extend(waiting)
 
     def _planned(self, asked: _Asked) -> RecordingPlan:
         """Return a plan far enough ahead that every rank looks for it in time."""
