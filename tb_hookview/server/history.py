@@ -26,7 +26,7 @@ State = tuple[tuple[str, int, int], ...]
 
 
 class Histories:
-    """Histories that were read, each until a file in its folder changes. Safe to use from threads."""
+    """Histories that were read, each until its files change. Safe to use from threads."""
 
     def __init__(self) -> None:
         self._cached: LRUCache[str, tuple[State, History]] = LRUCache(CACHED)

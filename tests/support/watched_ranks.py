@@ -81,7 +81,9 @@ class Batches(Dataset):
 def main(folder: Path, steps: int, how: str) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=size)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=size
+    )
     torch.manual_seed(0)
     is_slow = how == "slow"
     model = DistributedDataParallel(Net(slow=is_slow and rank == 0))

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -168,15 +169,13 @@ class Keeper:
         if plan is None:
             return None
         if isinstance(self._board, Alone):  # nobody else must record the same steps
-            return RecordingPlan(
-                step + 2, plan.steps, plan.reason, plan.asked_by, plan.ranks, plan.ratio
-            )
+            plan = replace(plan, start=step + 2)
         if plan.start - 2 > step:
             return None
         if plan.start - 2 == step and self._records(plan):
             return plan
         self._plan = None
-        self._lost += self._records(plan)
+        self._lost += self._records(plan)  # too late
         return None
 
     def _records(self, plan: RecordingPlan) -> bool:
