@@ -91,6 +91,17 @@ def test_slow_steps_ask_once_and_then_there_is_a_rest():
     assert len(decide(hour)) == 3
 
 
+def test_slow_steps_that_last_are_recorded_in_a_rest_too_once():
+    usual, noise = [10] * 60, [20] * 3
+    once = usual + noise + usual + [20] * 40
+    assert decide(once) == [(63, "slow"), (153, "slow")]
+    assert decide(once + [10] * 200 + [30] * 45) == [(63, "slow"), (153, "slow")]
+
+
+def test_uneven_steps_are_not_slow():
+    assert decide([10, 30] * 40) == []
+
+
 def test_a_step_is_slow_only_after_a_median_is_known():
     assert decide([10] * 5 + [1000] * 10) == []
     assert decide([10] * 30 + [100] * 3, slow_factor=None) == []

@@ -10,6 +10,10 @@ _WINDOW = 101
 """Steps of the running median."""
 _FEWEST = 20
 """Steps before a step can be slow."""
+_SPREADS = 5 * 1.4826
+"""Median deviations that a slow step is beyond the median, so that uneven steps are not slow."""
+_LASTING = 10
+"""Times `slow_steps` in a row that ask for a recording during a rest, once."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,13 @@ class RunningMedian:
         """The median; 0 without a value."""
         return self._sorted[len(self._sorted) // 2] if self._sorted else 0
 
+    @property
+    def deviation(self) -> int:
+        """The median of the distances from the median; takes longer than the median itself."""
+        middle = self.value
+        distances = sorted(abs(value - middle) for value in self._sorted)
+        return distances[len(distances) // 2] if distances else 0
+
 
 class Decision:
     """Looks at every step, and gives the reason for a recording."""
@@ -68,6 +79,7 @@ class Decision:
         self._slow = 0
         self._ratio = 0.0
         self._rest_until = now
+        self._had_lasting = False
         self._recorded_at = now
         self._recorded_step = 0
 
@@ -76,7 +88,7 @@ class Decision:
         slow = self._is_slow(duration_ns)
         self.median.add(duration_ns)
         asked = self._triggers
-        if slow and self._slow >= asked.slow_steps and now >= self._rest_until:
+        if slow and self._slow >= asked.slow_steps and self._may_record(now):
             self.slowest_ratio = self._ratio
             return "slow"
         if asked.first is not None and step == asked.first:
@@ -93,11 +105,23 @@ class Decision:
         self._recorded_at, self._recorded_step = now, step
         if reason == "slow":
             self._slow = 0
+            self._had_lasting = now < self._rest_until
             self._rest_until = now + 60 * self._triggers.rest_minutes
+
+    def _may_record(self, now: float) -> bool:
+        """Return whether slow steps are recorded: not in a rest, unless they last."""
+        if now >= self._rest_until:
+            return True
+        return not self._had_lasting and self._slow >= _LASTING * self._triggers.slow_steps
 
     def _is_slow(self, duration_ns: int) -> bool:
         median, factor = self.median.value, self._triggers.slow_factor
-        slow = factor is not None and len(self.median) >= _FEWEST and duration_ns > factor * median
+        slow = (
+            factor is not None
+            and len(self.median) >= _FEWEST
+            and duration_ns > factor * median
+            and duration_ns > median + _SPREADS * self.median.deviation
+        )
         self._ratio = max(self._ratio if self._slow else 0.0, duration_ns / median) if slow else 0.0
         self._slow = self._slow + 1 if slow else 0
         return slow
