@@ -13,7 +13,7 @@ _FEWEST = 20
 _SPREADS = 5 * 1.4826
 """Median deviations that a slow step is beyond the median, so that uneven steps are not slow."""
 _LASTING = 10
-"""Times `slow_steps` in a row that ask for a recording during a rest, once."""
+"""Times `slow_steps`: that many more slow steps than others ask for a recording in a rest, once."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ class Decision:
         """Duration over median of the slow steps that asked last."""
         self._triggers = triggers
         self._slow = 0
+        self._lasting = 0
         self._ratio = 0.0
         self._rest_until = now
         self._had_lasting = False
@@ -104,7 +105,7 @@ class Decision:
         """Note that a recording is agreed upon."""
         self._recorded_at, self._recorded_step = now, step
         if reason == "slow":
-            self._slow = 0
+            self._slow = self._lasting = 0
             self._had_lasting = now < self._rest_until
             self._rest_until = now + 60 * self._triggers.rest_minutes
 
@@ -112,7 +113,7 @@ class Decision:
         """Return whether slow steps are recorded: not in a rest, unless they last."""
         if now >= self._rest_until:
             return True
-        return not self._had_lasting and self._slow >= _LASTING * self._triggers.slow_steps
+        return not self._had_lasting and self._lasting >= _LASTING * self._triggers.slow_steps
 
     def _is_slow(self, duration_ns: int) -> bool:
         median, factor = self.median.value, self._triggers.slow_factor
@@ -124,4 +125,5 @@ class Decision:
         )
         self._ratio = max(self._ratio if self._slow else 0.0, duration_ns / median) if slow else 0.0
         self._slow = self._slow + 1 if slow else 0
+        self._lasting = max(0, self._lasting + (1 if slow else -1))
         return slow
