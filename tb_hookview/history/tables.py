@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from tb_hookview.history.answer import history_of, recordings_of
-from tb_hookview.history.rows import STATE_NAMES, RankRows, WatchedRun
+from tb_hookview.history.rows import STATE_NAMES, RankRows, WatchedRun, read_run
 from tb_hookview.schema.history import (
     SlowRank,
     SlowSteps,
@@ -21,15 +21,30 @@ from tb_hookview.schema.history import (
 from tb_hookview.step_log import DURATIONS
 from tb_hookview.tables.table import Table
 
+if TYPE_CHECKING:
+    from tb_hookview.sql import Limits, Result
+
 TABLES: Mapping[str, type[msgspec.Struct]] = {
     "watched_ranks": WatchedRank,
     "watched_steps": WatchedStep,
     "watched_blocks": WatchedBlock,
     "watched_recordings": WatchedRecording,
-    "slow_steps": SlowSteps,
-    "slow_ranks": SlowRank,
+    "watched_slow_steps": SlowSteps,
+    "watched_slow_ranks": SlowRank,
 }
 """Type of the rows of each table."""
+
+
+def query_watched(folder: str, query: str, limits: Limits | None = None) -> Result:
+    """Answer a query on the tables of the watched training in a folder.
+
+    Raises:
+        TraceError: no steps of one are there, or they cannot be read.
+        UsageError: as `sql.run`.
+    """
+    from tb_hookview.sql import run, sources_of
+
+    return run(query, sources_of(tables_of(read_run(folder))), limits)
 
 
 def tables_of(run: WatchedRun) -> dict[str, Table[Any]]:
@@ -44,8 +59,8 @@ def tables_of(run: WatchedRun) -> dict[str, Table[Any]]:
         "watched_steps": list(_steps(run.ranks)),
         "watched_blocks": list(_blocks(run.ranks)),
         "watched_recordings": recordings_of(run),
-        "slow_steps": said.slow_steps,
-        "slow_ranks": said.slow_ranks,
+        "watched_slow_steps": said.slow_steps,
+        "watched_slow_ranks": said.slow_ranks,
     }
     return {name: Table(kind, rows[name], name) for name, kind in TABLES.items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_hookview.recorder import compiled, faults
 from tb_hookview.recorder.profiling import profile
-from tb_hookview.recorder.watch.watching import watch
+from tb_hookview.recorder.watching.watch import watch
 from tb_hookview.recorder.wrapping import unwrap, wrap
 
 compiled.install(faults.report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from time import perf_counter_ns
 
@@ -39,13 +38,11 @@ class StepClock:
         "marked",
         "optimizer_ns",
         "optimizer_since",
-        "process",
         "since",
         "thread",
     )
 
     def __init__(self, blocks: int) -> None:
-        self.process = os.getpid()
         self.thread = threading.get_ident()
         self.depth = 0
         self.in_backward = False
@@ -85,7 +82,7 @@ class StepClock:
 
     def is_mine(self) -> bool:
         """Return whether the calling thread is the one that trains."""
-        return threading.get_ident() == self.thread and os.getpid() == self.process
+        return threading.get_ident() == self.thread
 
     def add_data(self, since: int) -> None:
         """Add a wait for the loader that ends now."""

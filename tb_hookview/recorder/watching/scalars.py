@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tb_hookview.recorder.watch.clock import Row
+from tb_hookview.recorder.watching.clock import Row
 from tb_hookview.step_log import DURATIONS
 
 _PERIOD_S = 10.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tb_hookview.recorder import faults
-from tb_hookview.recorder.watch.clock import Row
+from tb_hookview.recorder.watching.clock import Row
 from tb_hookview.step_log import DURATIONS, file_name
 
 _FILES = 8
@@ -86,7 +86,10 @@ class StepFile:
 
 def to_line(content: dict[str, Any]) -> bytes:
     """Return a line of JSON."""
-    return json.dumps(content, separators=(",", ":")).encode() + b"\n"
+    return _encode(content).encode() + b"\n"
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def row_line(row: Row, state: int, at: float, memory: int | None) -> bytes:
@@ -98,23 +101,20 @@ def row_line(row: Row, state: int, at: float, memory: int | None) -> bytes:
         at: end of the step, seconds since the epoch.
         memory: bytes, the peak so far; None where it was not asked for.
     """
-    parts = [f'"step":{row[0]},"time":{at:.3f}']
-    parts += [f'"{name}":{_us(value)}' for name, value in zip(DURATIONS, row[1:], strict=False)]
-    parts.append(f'"gc_count":{row[_HEAD - 1]}')
+    values = [None if value < 0 else (value + 500) // 1000 for value in row]
+    line = _ROW % (row[0], at, *values[1 : _HEAD - 1], row[_HEAD - 1])
     if memory is not None:
-        parts.append(f'"memory_bytes":{memory}')
+        line += f',"memory_bytes":{memory}'
     if state:
-        parts.append(f'"recording":"{STATES[state]}"')
-    blocks = row[_HEAD:]
-    if blocks:
-        half = len(blocks) // 2
-        parts.append(f'"forward":[{_list(blocks[:half])}],"backward":[{_list(blocks[half:])}]')
-    return f"{{{','.join(parts)}}}\n".encode()
+        line += f',"recording":"{STATES[state]}"'
+    half = (len(row) - _HEAD) // 2
+    if half:
+        forward, backward = values[_HEAD : _HEAD + half], values[_HEAD + half :]
+        line += f',"forward":{forward},"backward":{backward}'
+    # Lists of numbers are JSON as Python writes them: a third of the time that json takes.
+    return f"{{{line.replace('None', 'null').replace(' ', '')}}}\n".encode()
 
 
-def _us(nanoseconds: int) -> str:
-    return "null" if nanoseconds < 0 else str((nanoseconds + 500) // 1000)
-
-
-def _list(values: Iterable[int]) -> str:
-    return ",".join(map(_us, values))
+_ROW = ",".join(
+    ['"step":%d', '"time":%.3f', *(f'"{name}":%s' for name in DURATIONS), '"gc_count":%d']
+)

@@ -20,13 +20,13 @@ from tb_hookview.addresses.text import is_address
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, roots
 from tb_hookview.recorder.profiling import _parse_ranks
-from tb_hookview.recorder.watch import phases
-from tb_hookview.recorder.watch.agreement import RecordingPlan
-from tb_hookview.recorder.watch.blocks import MOST, Attached, choose_blocks, within_parallel
-from tb_hookview.recorder.watch.clock import StepClock
-from tb_hookview.recorder.watch.keeping import Keeper, Limits
-from tb_hookview.recorder.watch.recordings import Recorder
-from tb_hookview.recorder.watch.triggers import Decision, Triggers
+from tb_hookview.recorder.watching import phases
+from tb_hookview.recorder.watching.agreement import RecordingPlan
+from tb_hookview.recorder.watching.blocks import MOST, Attached, choose_blocks, within_parallel
+from tb_hookview.recorder.watching.clock import StepClock
+from tb_hookview.recorder.watching.keeping import Keeper, Limits
+from tb_hookview.recorder.watching.recordings import Recorder
+from tb_hookview.recorder.watching.triggers import Decision, Triggers
 from tb_hookview.recorder.wrapping import unwrap, wrap
 
 _BEFORE = 20
@@ -177,7 +177,7 @@ class Watch:
 
     def step(self) -> None:
         """End a step and begin the next one."""
-        if not self._running or os.getpid() != self._process:
+        if not self._running:
             return
         now = perf_counter_ns()
         try:
