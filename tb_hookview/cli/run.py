@@ -98,6 +98,12 @@ def _parse_ranks(
     callback=_parse_ranks,
     help="Ranks that record, such as 0,8.  [default: all]",
 )
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Write the time of every step, and record slow ones; instead of --wait, --warmup, "
+    "--repeat.",
+)
 @click.option("--with-stack", is_flag=True, help="Record Python stacks.")
 @click.option("--with-shapes", is_flag=True, help="Record the shapes of inputs.")
 @click.argument("script")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tb_hookview.history.parts import GC, WAITING, Parts, parts_of, typical
+from tb_hookview.history.parts import GC, WAITING, Parts, mean, parts_of, typical
 from tb_hookview.history.rows import Floats, Ints, RankRows
 from tb_hookview.schema.history import Cause, SlowSteps
 
@@ -95,11 +95,13 @@ def _row(
         for rows, cut in zip(ranks, parts, strict=True)
         for cause in _causes(rows, cut, group.steps, all_slow)
     ]
-    enough = [each for each in causes if each.excess_us >= _SHARE * (step_us - median_us)]
+    excess_us = float((group.durations - group.medians).sum())
+    per_step = excess_us / len(group.steps)
+    enough = [each for each in causes if each.excess_us >= _SHARE * per_step]
     enough.sort(key=lambda each: -each.excess_us)
     # What a collection takes is in the parts in which it happened as well.
     collections = [each for each in enough if each.part == GC]
-    if collections and collections[0].excess_us >= (step_us - median_us) / 2:
+    if collections and collections[0].excess_us >= per_step / 2:
         enough = [e for e in enough if e.part == GC or e.rank != collections[0].rank]
     return SlowSteps(
         id=number,
@@ -108,7 +110,7 @@ def _row(
         steps=len(group.steps),
         step_us=step_us,
         median_us=median_us,
-        excess_us=float((group.durations - group.medians).sum()),
+        excess_us=excess_us,
         causes=enough[:_MOST_CAUSES],
     )
 
@@ -117,7 +119,7 @@ def _causes(rows: RankRows, parts: Parts, slow: Ints, all_slow: Ints) -> list[Ca
     normal = np.flatnonzero(rows.measured & (rows.step < slow[0]) & ~np.isin(rows.step, all_slow))[
         -_WINDOW:
     ]
-    excess = typical(parts, np.isin(rows.step, slow)) - typical(parts, normal)
+    excess = mean(parts.values[np.isin(rows.step, slow)], 0) - typical(parts, normal)
     return [
         Cause(rank=rows.rank, part=part.name, block=part.block, excess_us=float(value))
         for part, value in zip(parts.names, excess, strict=True)

@@ -111,7 +111,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     block: str | None
     """Block of the model, of forward and backward; null where no block did."""
     excess_us: Us
-    """By how much, per step."""
+    """By how much, mean over the slow steps."""
 
 
 class SlowSteps(Struct, frozen=True, kw_only=True):
