@@ -21,7 +21,9 @@ interface HistoryViewProps {
 /** A watched training from its first step to its last: when it was slow, where, on which rank. */
 export function HistoryView({ target: { run }, listed }: HistoryViewProps): ReactElement {
   const { api } = useServices();
-  const loaded = useLoad(useCallback((signal: AbortSignal) => api.history(run, signal), [api, run]));
+  const loaded = useLoad(
+    useCallback((signal: AbortSignal) => api.history(run, signal), [api, run]),
+  );
   if (loaded.status === "error") {
     if (loaded.error.kind === "not_found") return <NotWatched />;
     return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
