@@ -183,9 +183,10 @@ class Keeper:
         ranks = self._ranks if plan.ranks is None else plan.ranks
         return ranks is None or (rank or 0) in ranks
 
-    def take(self) -> None:
-        """Note that the plan is being followed."""
+    def take(self, plan: RecordingPlan) -> None:
+        """Note that a plan is being followed."""
         self._plan = None
+        self._drop_answered(plan)
 
     def lose(self) -> None:
         """Count a recording that failed."""
@@ -280,10 +281,13 @@ class Keeper:
         self._number += 1
         if plan.start > self._last_step:
             self._plan = plan
-            # It answers all who asked, except what somebody asked for in so many words.
-            waiting = [each for each in self._asked if each.reason == "file" != plan.reason]
-            self._asked.clear()
-            self._asked.extend(waiting)
+            self._drop_answered(plan)
+
+    def _drop_answered(self, plan: RecordingPlan) -> None:
+        """Forget who asked: one recording answers all but a request from another terminal."""
+        waiting = [each for each in list(self._asked) if each.reason == "file" != plan.reason]
+        self._asked.clear()
+        self._asked.extend(waiting)
 
     def _planned(self, asked: _Asked) -> RecordingPlan:
         """Return a plan far enough ahead that every rank looks for it in time."""

@@ -254,7 +254,7 @@ class Watch:
         if plan is None:
             return
         self._decision.recorded(plan.reason, step, seconds)
-        self._keeper.take()
+        self._keeper.take(plan)
         self._recorder.begin(plan, self._about(plan))
 
     def _follow_recording(self, step: int) -> None:
