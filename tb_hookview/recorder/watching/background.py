@@ -46,10 +46,14 @@ class Background:
         while not self._over:
             self._woken.wait(PERIOD_S)
             self._woken.clear()
-            try:
-                self._work()
-            except Exception as fault:  # noqa: BLE001 - a thread of ours must not end by a fault
-                faults.report("watching the training", fault, "some steps may be missing")
+            self._call()
+        self._call()  # what came while it was called the last time
+
+    def _call(self) -> None:
+        try:
+            self._work()
+        except Exception as fault:  # noqa: BLE001 - a thread of ours must not end by a fault
+            faults.report("watching the training", fault, "some steps may be missing")
 
 
 def take_request(folder: Path) -> dict[str, Any] | None:

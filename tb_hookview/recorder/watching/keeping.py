@@ -75,6 +75,7 @@ class Keeper:
         self._kept: list[Kept] = []
         self._lost = 0
         self._flushed = 0.0
+        self._ending = False
         self._number = 0
         self._plan: RecordingPlan | None = None
         self._board: Board | None = None
@@ -215,7 +216,7 @@ class Keeper:
 
     def end(self) -> None:
         """Write everything, and end the thread."""
-        self._flushed = 0.0
+        self._ending = True
         self._thread.end()
         if self._working.acquire(timeout=1.0):
             self._file.close()
@@ -226,7 +227,7 @@ class Keeper:
     def _work(self) -> None:
         with self._working:
             now = time.monotonic()
-            if now - self._flushed >= _FLUSH_S:
+            if self._ending or now - self._flushed >= _FLUSH_S:
                 self._flushed = now
                 self._write_rows()
                 self._prune()
