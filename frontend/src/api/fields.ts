@@ -101,7 +101,7 @@ export const CallsOverTime = {
 export const Cause = {
   part: { text: "data, forward, backward, optimizer, garbage collection or other." },
   block: { text: "Block of the model, of forward and backward; null where no block did." },
-  excess_us: { unit: "us", text: "By how much, per step." },
+  excess_us: { unit: "us", text: "By how much, mean over the slow steps." },
 } as const;
 
 export const ChainLink = { id: { text: "Id of the event; null for what is on no lane." } } as const;

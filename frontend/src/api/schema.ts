@@ -143,7 +143,7 @@ export interface Cause {
   part: string;
   /** Block of the model, of forward and backward; null where no block did. */
   block: string | null;
-  /** By how much, per step. */
+  /** By how much, mean over the slow steps. */
   excess_us: number;
 }
 

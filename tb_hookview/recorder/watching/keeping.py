@@ -24,7 +24,6 @@ from tb_hookview.recorder.watching.step_file import StepFile, row_line, to_line
 from tb_hookview.recorder.writing import _worker
 from tb_hookview.step_log import DURATIONS, FOLDER, VERSION
 
-_FLUSH_S = 1.0
 _WAITING = 20_000
 """Rows that wait to be written at most; a disk that hangs must not fill the memory."""
 
@@ -74,8 +73,6 @@ class Keeper:
         self._asked: deque[_Asked] = deque(maxlen=4)
         self._kept: list[Kept] = []
         self._lost = 0
-        self._flushed = 0.0
-        self._ending = False
         self._number = 0
         self._plan: RecordingPlan | None = None
         self._board: Board | None = None
@@ -216,7 +213,6 @@ class Keeper:
 
     def end(self) -> None:
         """Write everything, and end the thread."""
-        self._ending = True
         self._thread.end()
         if self._working.acquire(timeout=1.0):
             self._file.close()
@@ -226,11 +222,8 @@ class Keeper:
 
     def _work(self) -> None:
         with self._working:
-            now = time.monotonic()
-            if self._ending or now - self._flushed >= _FLUSH_S:
-                self._flushed = now
-                self._write_rows()
-                self._prune()
+            self._write_rows()
+            self._prune()
             if self._last_step:
                 self._look_for_requests()
                 self._agree()
