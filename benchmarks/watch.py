@@ -26,9 +26,9 @@ import tb_hookview as hookview
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.common.markdown import table
-from tb_hookview.recorder.watching.blocks import choose_blocks
-from tb_hookview.recorder.watching.clock import StepClock
-from tb_hookview.recorder.watching.step_file import StepFile, row_line
+from tb_hookview.watching.blocks import choose_blocks
+from tb_hookview.watching.clock import StepClock
+from tb_hookview.watching.step_file import StepFile, row_line
 
 WARM_UP = 8
 """Steps before those that are timed: the last gradients are looked for in the first of them."""

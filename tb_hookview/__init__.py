@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from tb_hookview.notebook import show
     from tb_hookview.ranks.result import RunReport
     from tb_hookview.ranks.run import analyze_run
-    from tb_hookview.recorder import profile, unwrap, watch, wrap
+    from tb_hookview.recorder import profile, unwrap, wrap
     from tb_hookview.report.result import Report
+    from tb_hookview.watching.watch import watch
 
 __all__ = [
     "HookviewError",
@@ -53,7 +54,7 @@ _HOMES = {
     "profile": "tb_hookview.recorder",
     "show": "tb_hookview.notebook",
     "unwrap": "tb_hookview.recorder",
-    "watch": "tb_hookview.recorder",
+    "watch": "tb_hookview.watching.watch",
     "wrap": "tb_hookview.recorder",
 }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from tb_hookview.schema.history import Cause, History, SlowRank
+    from tb_hookview.schema.watched.history import Cause, History, SlowRank
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 72

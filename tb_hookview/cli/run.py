@@ -175,8 +175,9 @@ class _Recording:
     def begin(self) -> None:
         try:
             from tb_hookview.recorder.auto_record import Plan, TrainingRecorder
+            from tb_hookview.watching.watch import watch
 
-            self._recorder = TrainingRecorder(Plan(**self._plan), say=_say)
+            self._recorder = TrainingRecorder(Plan(**self._plan), say=_say, watch=watch)
             self._recorder.begin()
         except Exception as fault:  # noqa: BLE001 - the script's import of torch must not fail
             _say(f"nothing is recorded: {type(fault).__name__}: {fault}")

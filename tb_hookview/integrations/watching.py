@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from tb_hookview.recorder import watch
+from tb_hookview.watching.watch import watch
 
 
 class WatchingCallback:

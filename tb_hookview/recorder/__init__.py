@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tb_hookview.recorder import compiled, faults
 from tb_hookview.recorder.profiling import profile
-from tb_hookview.recorder.watching.watch import watch
 from tb_hookview.recorder.wrapping import unwrap, wrap
 
 compiled.install(faults.report)
 
-__all__ = ["profile", "unwrap", "watch", "wrap"]
+__all__ = ["profile", "unwrap", "wrap"]

@@ -27,7 +27,6 @@ from tb_hookview.recorder import faults, manifest, roots
 from tb_hookview.recorder.hooks import Hook
 from tb_hookview.recorder.profiling import Profile, records_here
 from tb_hookview.recorder.tree import walk
-from tb_hookview.recorder.watching.watch import Watch, watch
 from tb_hookview.recorder.wrapping import unwrap, wrap
 
 
@@ -69,12 +68,15 @@ class TrainingRecorder:
     forked from this one.
     """
 
-    def __init__(self, plan: Plan, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, plan: Plan, say: Callable[[str], None], watch: Callable[..., Any] | None = None
+    ) -> None:
         """Do nothing yet.
 
         Args:
             plan: what to record.
             say: called with each line for the user.
+            watch: `hookview.watch`, where the plan is to watch.
         """
         self._plan = plan
         self._print = say
@@ -88,7 +90,8 @@ class TrainingRecorder:
         self._wrapped: list[weakref.ref[nn.Module]] = []
         self._probes: list[_Probe] = []
         self._profiler: Profile | None = None
-        self._watch: Watch | None = None
+        self._make_watch = watch
+        self._watch: Any = None
 
     def begin(self) -> None:
         """Watch the optimizers and profilers that are created from now on."""
@@ -207,8 +210,8 @@ class TrainingRecorder:
         if self._clock() is not optimizer:
             return
         self._steps += 1
-        if plan.watch:
-            self._watch_step()
+        if plan.watch and self._make_watch is not None:
+            self._watch_step(self._make_watch)
             return
         if self._profiler is None:
             self._start(optimizer)
@@ -219,7 +222,7 @@ class TrainingRecorder:
         if self._steps == plan.cycle * plan.repeat:
             self._finish()
 
-    def _watch_step(self) -> None:
+    def _watch_step(self, watch: Callable[..., Any]) -> None:
         """Begin to watch after the first step, which shows the model; end a step else."""
         if self._watch is not None:
             self._watch.step()

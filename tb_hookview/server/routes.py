@@ -24,7 +24,6 @@ from tb_hookview.schema import (
 )
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.schema.errors import ErrorAnswer
-from tb_hookview.schema.history import History
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import ReadingProgress, Runs
@@ -38,6 +37,7 @@ from tb_hookview.schema.timeline import (
     WindowStatistics,
 )
 from tb_hookview.schema.units import Us
+from tb_hookview.schema.watched.history import History
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.memory import MOST_POINTS, POINTS

@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import tb_hookview as hookview
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder.hooks import SLOT
-from tb_hookview.recorder.watching import phases
+from tb_hookview.watching import phases
 
 QUIET: dict[str, Any] = {"first": None, "slow_factor": None, "scalars": False}
 """No recording, unless somebody asks for one."""

@@ -13,7 +13,7 @@ from torch import nn
 
 import tb_hookview as hookview
 from tb_hookview.history.answer import read_history
-from tb_hookview.recorder.watching.agreement import RecordingPlan, StoreBoard
+from tb_hookview.watching.agreement import RecordingPlan, StoreBoard
 
 PROGRAM = """
 import os, resource, signal, sys, time

@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from tb_hookview.recorder.watching.agreement import Alone, FolderBoard, RecordingPlan, parse_plan
-from tb_hookview.recorder.watching.background import take_request
-from tb_hookview.recorder.watching.blocks import choose_blocks
-from tb_hookview.recorder.watching.clock import UNKNOWN, StepClock
-from tb_hookview.recorder.watching.recordings import Kept, surplus
-from tb_hookview.recorder.watching.step_file import StepFile, row_line
-from tb_hookview.recorder.watching.triggers import Decision, RunningMedian, Triggers
+from tb_hookview.watching.agreement import Alone, FolderBoard, RecordingPlan, parse_plan
+from tb_hookview.watching.background import take_request
+from tb_hookview.watching.blocks import choose_blocks
+from tb_hookview.watching.clock import UNKNOWN, StepClock
+from tb_hookview.watching.recordings import Kept, surplus
+from tb_hookview.watching.step_file import StepFile, row_line
+from tb_hookview.watching.triggers import Decision, RunningMedian, Triggers
 
 
 def names(model: nn.Module, most: int = 16) -> list[str]:

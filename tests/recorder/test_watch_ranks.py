@@ -9,7 +9,7 @@ from support import watched_ranks
 from support.ranks import run_forked_ranks
 
 from tb_hookview.history.answer import read_history
-from tb_hookview.schema.history import History
+from tb_hookview.schema.watched.history import History
 
 pytestmark = pytest.mark.slow
 

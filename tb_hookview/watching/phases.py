@@ -16,7 +16,7 @@ from torch.optim.optimizer import (
 )
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from tb_hookview.recorder.watching.clock import StepClock
+from tb_hookview.watching.clock import StepClock
 
 _clocks: list[StepClock] = []
 _undo: list[Callable[[], None]] = []

@@ -20,14 +20,14 @@ from tb_hookview.addresses.text import is_address
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, roots
 from tb_hookview.recorder.profiling import _parse_ranks
-from tb_hookview.recorder.watching import phases
-from tb_hookview.recorder.watching.agreement import RecordingPlan
-from tb_hookview.recorder.watching.blocks import MOST, Attached, choose_blocks, within_parallel
-from tb_hookview.recorder.watching.clock import StepClock
-from tb_hookview.recorder.watching.keeping import Keeper, Limits
-from tb_hookview.recorder.watching.recordings import Recorder
-from tb_hookview.recorder.watching.triggers import Decision, Triggers
 from tb_hookview.recorder.wrapping import unwrap, wrap
+from tb_hookview.watching import phases
+from tb_hookview.watching.agreement import RecordingPlan
+from tb_hookview.watching.blocks import MOST, Attached, choose_blocks, within_parallel
+from tb_hookview.watching.clock import StepClock
+from tb_hookview.watching.keeping import Keeper, Limits
+from tb_hookview.watching.recordings import Recorder
+from tb_hookview.watching.triggers import Decision, Triggers
 
 _BEFORE = 20
 """Steps before a recording that its manifest holds."""

@@ -10,7 +10,7 @@ from typing import Any
 from torch.profiler import ProfilerAction
 
 from tb_hookview.recorder.profiling import Profile
-from tb_hookview.recorder.watching.agreement import RecordingPlan
+from tb_hookview.watching.agreement import RecordingPlan
 
 
 @dataclass(frozen=True)

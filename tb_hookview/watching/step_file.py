@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tb_hookview.recorder import faults
-from tb_hookview.recorder.watching.clock import Row
 from tb_hookview.step_log import DURATIONS, file_name
+from tb_hookview.watching.clock import Row
 
 _FILES = 8
 """Files of one process; the oldest is removed when another one is begun, the first never."""

@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from tb_hookview.recorder.hooks import SLOT, CallMarks, Hook, MarkedCall
 from tb_hookview.recorder.tree import Node, walk
-from tb_hookview.recorder.watching.clock import StepClock
+from tb_hookview.watching.clock import StepClock
 
 MOST = 16
 """Blocks of a model at most."""

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import torch
 
 from tb_hookview.recorder import faults, manifest
-from tb_hookview.recorder.watching.agreement import Alone, Board, RecordingPlan, find_board
-from tb_hookview.recorder.watching.background import PERIOD_S, Background, peak_memory, take_request
-from tb_hookview.recorder.watching.clock import Row
-from tb_hookview.recorder.watching.recordings import Kept, surplus
-from tb_hookview.recorder.watching.scalars import Scalars
-from tb_hookview.recorder.watching.step_file import StepFile, row_line, to_line
 from tb_hookview.recorder.writing import _worker
 from tb_hookview.step_log import DURATIONS, FOLDER, VERSION
+from tb_hookview.watching.agreement import Alone, Board, RecordingPlan, find_board
+from tb_hookview.watching.background import PERIOD_S, Background, peak_memory, take_request
+from tb_hookview.watching.clock import Row
+from tb_hookview.watching.recordings import Kept, surplus
+from tb_hookview.watching.scalars import Scalars
+from tb_hookview.watching.step_file import StepFile, row_line, to_line
 
 _WAITING = 20_000
 """Rows that wait to be written at most; a disk that hangs must not fill the memory."""
