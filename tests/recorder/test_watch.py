@@ -319,3 +319,24 @@ def test_checkpointed_calls_count_once(tmp_path):
     row = rows(tmp_path)[-1]
     assert sum(row["forward"]) <= row["forward_us"] + 2
     assert row["backward"][0] is not None
+
+
+@pytest.mark.parametrize("compiled", ["whole", "part"])
+def test_a_compiled_model_is_compiled_no_more_often_and_trained_the_same(tmp_path, compiled):
+    def build() -> nn.Module:
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        model = net()[:2]
+        if compiled == "whole":
+            return torch.compile(model, backend="aot_eager")
+        model[1] = torch.compile(model[1], backend="aot_eager")
+        return model
+
+    plain = build()
+    expected = train(plain, 16), torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    watched = build()
+    with hookview.watch(tmp_path, model=watched, first=4, slow_factor=None, scalars=False) as watch:
+        losses = train(watched, 16, watch.step)
+    assert (losses, torch._dynamo.utils.counters["stats"]["unique_graphs"]) == expected
+    assert expected[1] == 1
+    torch._dynamo.reset()
