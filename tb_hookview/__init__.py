@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tb_hookview.ranks.run import analyze_run
     from tb_hookview.recorder import profile, unwrap, wrap
     from tb_hookview.report.result import Report
+    from tb_hookview.watching.watch import watch
 
 __all__ = [
     "HookviewError",
@@ -44,6 +45,7 @@ __all__ = [
     "profile",
     "show",
     "unwrap",
+    "watch",
     "wrap",
 ]
 
@@ -57,9 +59,10 @@ _HOMES = {
     "profile": "tb_hookview.recorder",
     "show": "tb_hookview.notebook",
     "unwrap": "tb_hookview.recorder",
+    "watch": "tb_hookview.watching.watch",
     "wrap": "tb_hookview.recorder",
 }
-_WITH_TORCH = {"dry_run", "no_syncs", "profile", "unwrap", "wrap"}
+_WITH_TORCH = {"dry_run", "no_syncs", "profile", "unwrap", "watch", "wrap"}
 
 
 def __dir__() -> list[str]:

@@ -210,6 +210,12 @@ LAZY = {
     },
     # They import the analyzer's rules and tables, and only who looks at a result needs them.
     "dryrun/run.py": {"tb_hookview.dryrun.rows"},
+    # Few of those who read a watched training ask it in SQL.
+    "history/tables.py": {"tb_hookview.sql"},
+    # Windows has none.
+    "watching/background.py": {"resource"},
+    # It takes a second to import, and needs tensorboard.
+    "watching/scalars.py": {"torch.utils.tensorboard"},
     # Few of those who read a run ask it in SQL.
     "ranks/result.py": {"tb_hookview.sql"},
     # The tables of a cached report are made without numpy, until one at event level is asked for.

@@ -32,6 +32,33 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
+/** A watched training of 200 steps: from step 120 on the backward of `body` takes longer. */
+function addWatched(logdir: LogDir): void {
+  logdir.addDevice("watched", [
+    { path: "", className: "Net" },
+    { path: "body", className: "Sequential", syncUs: 300 },
+    { path: "head", className: "Linear" },
+  ]);
+  const rows = Array.from({ length: 200 }, (_, at) => {
+    const more = at + 1 >= 120 ? 900 : 0;
+    return {
+      ...{ step: at + 1, time: at, duration_us: 1000 + more, data_us: 50, forward_us: 200 },
+      ...{
+        backward_us: 500 + more,
+        after_backward_us: 10,
+        optimizer_us: 90,
+        gc_us: 0,
+        gc_count: 0,
+      },
+      ...{ forward: [100, 100], backward: [300 + more, 200] },
+    };
+  });
+  const recorded = { recorded: "gpu0.1.pt.trace.json", start: 122, steps: 3, reason: "slow" };
+  const header = { watch: 1, rank: 0, world_size: 1, began: 1, blocks: ["body", "head"] };
+  const lines = [header, ...rows, recorded].map((line) => JSON.stringify(line));
+  logdir.addFile("watched/gpu0.1700000000000000000.steps.jsonl", lines.join("\n"));
+}
+
 const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
 
 /** Runs that several files look at; one that a single file needs is added there. */
@@ -56,4 +83,5 @@ function addRuns(logdir: LogDir): void {
   logdir.addLostLaunches("lost");
   logdir.addRanks("late", 4, 2);
   logdir.addRanks("alone", 1, 0);
+  addWatched(logdir);
 }

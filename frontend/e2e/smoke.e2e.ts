@@ -15,6 +15,7 @@ const MAIN: Readonly<Record<View, [query: string, figure: string]>> = {
   timeline: ["run=device", "canvas.chart-canvas"],
   memory: ["run=memory", ".memory-chart"],
   ranks: ["run=late", ".rank-heat canvas"],
+  history: ["run=watched", ".history-median"],
   findings: ["run=device", ".finding.open .sync-timeline-block"],
   whatif: ["run=device", ".whatif-bar"],
   query: ["run=device&sql=select+name,+calls+from+operators", ".query-bars"],

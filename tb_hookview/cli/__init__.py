@@ -17,7 +17,8 @@ from tb_hookview.version import __version__
 BAD_INPUT = 2
 INTERRUPTED = 130
 COMMANDS = (
-    *("analyze", "cache", "check", "demo", "diff", "dry-run", "export", "mcp", "ranks"),
+    *("analyze", "cache", "check", "demo", "diff", "dry-run", "export", "history", "mcp", "ranks"),
+    "record",
     *("rules", "run", "serve", "sql", "whatif"),
 )
 """Each in the module of its name (`dry_run`), in the order in which help lists them."""

@@ -122,6 +122,18 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     help="How much longer the median step may be than that of --baseline, such as 5%.",
 )
 @click.option("--baseline", metavar="TRACE", help="The trace that --max-regression compares with.")
+@click.option(
+    "--max-slow-steps-percent",
+    metavar="P",
+    type=Limit(0, 100),
+    help="Share of slow steps of the watched training in PATH.",
+)
+@click.option(
+    "--max-slow-ranks",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Ranks of the watched training in PATH that need longer than the others.",
+)
 @worker_option
 @step_option
 def check(
@@ -145,12 +157,15 @@ def check(
         raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
     if (baseline is None) != ("max_regression" not in asked):
         raise UsageError("--baseline and --max-regression belong together; give both")
+    from tb_hookview.cli.checks_history import HISTORY_LIMITS
     from tb_hookview.cli.checks_ranks import RUN_LIMITS
 
+    watched = {name: asked.pop(name) for name in HISTORY_LIMITS if name in asked}
     of_run = {name: asked.pop(name) for name in RUN_LIMITS if name in asked}
-    if of_run and (worker or steps):
+    if (of_run or watched) and (worker or steps):
         raise UsageError("limits of ranks are of the whole run; leave out --worker and --step")
     outcomes = [_tested(test) for test in _of_run(path, of_run)] if of_run else []
+    outcomes += [_tested(test) for test in _of_history(path, watched)] if watched else []
     if asked or modules:
         from tb_hookview.cli.checks import tests
 
@@ -182,6 +197,13 @@ def _of_time(
         before = read(baseline, worker=None, steps=())
         found.append(partial(regression_percent, report, before, asked.pop("max_regression")))
     return found
+
+
+def _of_history(path: str, limits: dict[str, float]) -> Iterator[Callable[[], Outcome]]:
+    from tb_hookview.cli.checks_history import tests
+    from tb_hookview.history.answer import read_history
+
+    return tests(read_history(path), limits)
 
 
 def _tested(test: Callable[[], Outcome]) -> int:

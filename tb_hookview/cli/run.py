@@ -98,6 +98,12 @@ def _parse_ranks(
     callback=_parse_ranks,
     help="Ranks that record, such as 0,8.  [default: all]",
 )
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Write the time of every step, and record slow ones; instead of --wait, --warmup, "
+    "--repeat.",
+)
 @click.option("--with-stack", is_flag=True, help="Record Python stacks.")
 @click.option("--with-shapes", is_flag=True, help="Record the shapes of inputs.")
 @click.argument("script")
@@ -169,8 +175,9 @@ class _Recording:
     def begin(self) -> None:
         try:
             from tb_hookview.recorder.auto_record import Plan, TrainingRecorder
+            from tb_hookview.watching.watch import watch
 
-            self._recorder = TrainingRecorder(Plan(**self._plan), say=_say)
+            self._recorder = TrainingRecorder(Plan(**self._plan), say=_say, watch=watch)
             self._recorder.begin()
         except Exception as fault:  # noqa: BLE001 - the script's import of torch must not fail
             _say(f"nothing is recorded: {type(fault).__name__}: {fault}")

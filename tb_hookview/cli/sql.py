@@ -34,7 +34,8 @@ def sql(path: str, query: str, form: str, worker: str | None) -> None:
     """Answer QUERY about the trace PATH, or about all traces of the run in the folder PATH.
 
     Tables are those of `hookview export --table`; `SHOW TABLES` and `DESCRIBE modules` list them
-    and their columns. Of a run each row names its worker.
+    and their columns. Of a run each row names its worker. A query that names a table of a watched
+    training (watched_steps, watched_blocks, ...) is about the steps in the folder PATH.
     """
     answer = _ask(path, query, worker)
     if form == "table":
@@ -46,8 +47,11 @@ def sql(path: str, query: str, form: str, worker: str | None) -> None:
 
 
 def _ask(path: str, query: str, worker: str | None) -> Result:
+    from tb_hookview.history.tables import TABLES, query_watched
     from tb_hookview.ranks.files import run_files
 
+    if worker is None and any(name in query for name in TABLES):
+        return query_watched(path, query)
     if path and worker is None and len(run_files(path).traces) > 1:
         from tb_hookview.ranks.query import query_run
 

@@ -16,6 +16,7 @@ from torch import nn
 
 from tb_hookview.errors import UsageError
 from tb_hookview.integrations.recording import TWO_PROFILERS, RecordingCallback
+from tb_hookview.integrations.watching import WatchingCallback
 
 
 def _installed() -> list[ModuleType]:
@@ -85,3 +86,33 @@ class HookviewCallback(
     def teardown(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
         """Write and unwrap where Lightning ended the training in another way."""
         self._recording.stop()
+
+
+class HookviewWatchCallback(
+    WatchingCallback,
+    *(package.Callback for package in _PACKAGES),  # type: ignore[misc]
+):
+    """Watches `fit`: times of every batch, and recordings when they are worth it.
+
+    A step is a batch of training. Takes the options of `hookview.watch`.
+    """
+
+    def on_train_start(self, trainer: Any, pl_module: nn.Module) -> None:
+        """Begin with the first batch."""
+        self._begin(pl_module)
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        """End a step."""
+        self._step()
+
+    def on_train_end(self, trainer: Any, pl_module: nn.Module) -> None:
+        """Write what was seen."""
+        self.stop()
+
+    def on_exception(self, trainer: Any, pl_module: nn.Module, exception: BaseException) -> None:
+        """Write what was seen."""
+        self.stop()
+
+    def teardown(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
+        """Write what was seen, where Lightning ended the training in another way."""
+        self.stop()

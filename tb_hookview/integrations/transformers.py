@@ -14,6 +14,7 @@ from torch import nn
 from transformers import TrainerCallback
 
 from tb_hookview.integrations.recording import RecordingCallback
+from tb_hookview.integrations.watching import WatchingCallback
 
 
 class HookviewCallback(RecordingCallback, TrainerCallback):
@@ -48,6 +49,33 @@ class HookviewCallback(RecordingCallback, TrainerCallback):
         self._recording.stop()
 
     def __enter__(self) -> HookviewCallback:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class HookviewWatchCallback(WatchingCallback, TrainerCallback):
+    """Watches `train()`: times of every step, and recordings when they are worth it.
+
+    A step is a step of the optimizer. Takes the options of `hookview.watch`. The Trainer does not
+    call its callbacks after an exception: use the callback as a context manager, or call `stop`.
+    """
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Begin with the first step."""
+        model: nn.Module = given["model"]
+        self._begin(model)
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        """End a step."""
+        self._step()
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        """Write what was seen."""
+        self.stop()
+
+    def __enter__(self) -> HookviewWatchCallback:
         return self
 
     def __exit__(self, *_: object) -> None:

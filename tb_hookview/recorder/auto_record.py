@@ -47,6 +47,8 @@ class Plan:
     ranks: frozenset[int] | None = None
     with_stack: bool = False
     with_shapes: bool = False
+    watch: bool = False
+    """Whether the whole training is watched, in the place of all that is about cycles."""
 
     @property
     def first(self) -> int:
@@ -66,12 +68,15 @@ class TrainingRecorder:
     forked from this one.
     """
 
-    def __init__(self, plan: Plan, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, plan: Plan, say: Callable[[str], None], watch: Callable[..., Any] | None = None
+    ) -> None:
         """Do nothing yet.
 
         Args:
             plan: what to record.
             say: called with each line for the user.
+            watch: `hookview.watch`, where the plan is to watch.
         """
         self._plan = plan
         self._print = say
@@ -85,6 +90,8 @@ class TrainingRecorder:
         self._wrapped: list[weakref.ref[nn.Module]] = []
         self._probes: list[_Probe] = []
         self._profiler: Profile | None = None
+        self._make_watch = watch
+        self._watch: Any = None
 
     def begin(self) -> None:
         """Watch the optimizers and profilers that are created from now on."""
@@ -105,6 +112,9 @@ class TrainingRecorder:
         if not self._reports():
             return
         folder = shown(self._plan.logdir)
+        if self._watch is not None:
+            self._say(f"look at it with: hookview history {folder} (or: hookview serve {folder})")
+            return
         if self._profiler is not None and self._profiler.written:
             self._say(f"look at it with: hookview analyze {folder} (or: hookview serve {folder})")
         elif ended_early:
@@ -172,6 +182,7 @@ class TrainingRecorder:
         @functools.wraps(start)
         def started(profiler: Any, *args: Any, **kwargs: Any) -> Any:
             foreign = profiler is not self._profiler and getattr(profiler, "enabled", True)
+            foreign = foreign and not (self._watch is not None and isinstance(profiler, Profile))
             if foreign and not self._over and self._watches():
                 self._guarded(self._give_way)
             return start(profiler, *args, **kwargs)
@@ -199,6 +210,9 @@ class TrainingRecorder:
         if self._clock() is not optimizer:
             return
         self._steps += 1
+        if plan.watch and self._make_watch is not None:
+            self._watch_step(self._make_watch)
+            return
         if self._profiler is None:
             self._start(optimizer)
         if self._steps == plan.first - 1:
@@ -207,6 +221,27 @@ class TrainingRecorder:
             self._profiler.step()
         if self._steps == plan.cycle * plan.repeat:
             self._finish()
+
+    def _watch_step(self, watch: Callable[..., Any]) -> None:
+        """Begin to watch after the first step, which shows the model; end a step else."""
+        if self._watch is not None:
+            self._watch.step()
+            return
+        for probe in self._probes:
+            probe.remove()
+        plan, self._probes = self._plan, []
+        model = next((module for each in self._wrapped if (module := each()) is not None), None)
+        self._watch = watch(
+            plan.logdir,
+            model=model,
+            steps=plan.active,
+            ranks=plan.ranks,
+            with_stack=plan.with_stack,
+            record_shapes=plan.with_shapes,
+        )
+        self._watch.start()
+        if self._reports():
+            self._say(f"watching all steps; recordings of slow ones go into {shown(plan.logdir)}")
 
     def _start(self, optimizer: Optimizer) -> None:
         plan = self._plan
@@ -271,6 +306,8 @@ class TrainingRecorder:
             probe.remove()
         self._probes.clear()
         try:
+            if self._watch is not None:
+                self._watch.stop()
             if self._profiler is not None:
                 self._profiler.stop()
         finally:

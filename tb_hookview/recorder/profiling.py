@@ -144,6 +144,8 @@ class Profile(torch.profiler.profile):
         self._say = say
         self.written: list[Path | str] = []
         """The files written so far: paths, or addresses where `logdir` is one."""
+        self.about: dict[str, Any] = {}
+        """Members to add to the manifest."""
         self._logdir = logdir
         self._ranks = ranks
         self._chosen: bool | None = None
@@ -300,7 +302,7 @@ class Profile(torch.profiler.profile):
         return marks
 
     def _add_manifest(self) -> None:
-        text = session.current_manifest(steps=self._times.as_manifest())
+        text = session.current_manifest(steps=self._times.as_manifest(), **self.about)
         if text:
             self.add_metadata_json(manifest.KEY, text)
 

@@ -72,4 +72,6 @@ def _reach(module: nn.Module) -> Reach:
         return "none"
     # `module.compile()` puts the module's hooks into the compiled region.
     call = module.__dict__.get(SLOT)
-    return "hooks" if (call.call if isinstance(call, MarkedCall) else call) is None else "call"
+    while isinstance(call, MarkedCall):  # a watched block is called as it was before
+        call = call.call
+    return "hooks" if call is None else "call"

@@ -17,6 +17,7 @@ from tb_hookview.server import (
     cache,
     comparison,
     dry_run,
+    history,
     memory,
     modules,
     page,
@@ -66,6 +67,7 @@ def create_app(
     replayed.install(app, store, listed)
     of_runs = ranks.Runs(listed)
     ranks.install(app, of_runs, store)
+    history.install(app, listed)
 
     known = reports.Reports(loader, store)
     reports.install(app, known, listed)

@@ -38,6 +38,7 @@ from tb_hookview.schema.timeline import (
     WindowStatistics,
 )
 from tb_hookview.schema.units import Us
+from tb_hookview.schema.watched.history import History
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.comparison import OTHER
 from tb_hookview.server.memory import MOST_POINTS, POINTS
@@ -179,6 +180,7 @@ ROUTES = (
         (404, 422, 503, 406),
     ),
     _about_run("/api/ranks", "The ranks of a run, and who was late.", RunOverview),
+    _about_run("/api/history", "A watched training over all its steps.", History),
     _about_run(
         "/api/ranks/steps",
         "Quantities of steps by ranks, of as many steps as fit.",

@@ -131,3 +131,21 @@ def test_the_documented_code_runs(run_documented):
     run_documented("transformers", model=bert(), data=Sentences())
     trace = only_trace(Path("runs/transformers"))
     assert trace.paths("forward")["classifier"] == 3
+
+
+def test_a_training_is_watched_by_its_callback(tmp_path):
+    from tb_hookview.history.answer import read_history
+    from tb_hookview.integrations.transformers import HookviewWatchCallback
+
+    arguments = transformers.TrainingArguments(
+        str(tmp_path), max_steps=8, report_to=[], use_cpu=True, disable_tqdm=True
+    )
+    model = bert()
+    with HookviewWatchCallback(tmp_path / "run", first=None, scalars=False) as callback:
+        transformers.Trainer(
+            model, arguments, train_dataset=Sentences(), callbacks=[callback]
+        ).train()
+    (rank,) = read_history(str(tmp_path / "run")).ranks
+    assert (rank.steps, rank.blocks[0]) == (8, "bert.embeddings.word_embeddings")
+    assert None not in (rank.data_us, rank.forward_us, rank.backward_us, rank.optimizer_us)
+    assert hooks_below(model) == []

@@ -53,6 +53,7 @@ export const VIEWS = [
   "timeline",
   "memory",
   "ranks",
+  "history",
   "findings",
   "whatif",
   "query",

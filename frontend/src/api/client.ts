@@ -1,4 +1,5 @@
 import { createCompareApi, type CompareApi } from "./compare";
+import { createHistoryApi, type HistoryApi } from "./history";
 import { createMemoryApi, type MemoryApi } from "./memory";
 import { createModuleApi, type ModuleApi } from "./module";
 import { createRanksApi, type RanksApi } from "./ranks";
@@ -21,6 +22,7 @@ export interface Api {
   readonly whatIf: WhatIfApi;
   readonly memory: MemoryApi;
   readonly ranks: RanksApi;
+  readonly history: HistoryApi;
   readonly timeline: TimelineApi;
   readonly table: TableApi;
   readonly sql: SqlApi;
@@ -40,6 +42,7 @@ export function createApi(base: URL): Api {
     whatIf: createWhatIfApi(base),
     memory: createMemoryApi(base),
     ranks: createRanksApi(base),
+    history: createHistoryApi(base),
     timeline: createTimelineApi(base),
     table: createTableApi(base),
     sql: createSqlApi(base),

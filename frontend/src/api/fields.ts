@@ -102,6 +102,12 @@ export const CallsOverTime = {
   },
 } as const;
 
+export const Cause = {
+  part: { text: "data, forward, backward, optimizer, garbage collection or other." },
+  block: { text: "Block of the model, of forward and backward; null where no block did." },
+  excess_us: { unit: "us", text: "By how much, mean over the slow steps." },
+} as const;
+
 export const ChainLink = { id: { text: "Id of the event; null for what is on no lane." } } as const;
 
 export const Collective = {
@@ -482,6 +488,38 @@ export const Finding = {
 export const FindingChange = {
   cost_us: { unit: "us", text: "`cost_us_per_step` of the finding." },
   gain_us: { unit: "us", text: "`gain_us_per_step` of the finding." },
+} as const;
+
+export const History = {
+  world_size: { unit: "count" },
+  missing_ranks: { text: "Ranks without a file." },
+  earlier: {
+    unit: "count",
+    text: "Watches of the same ranks that began earlier, and are left out.",
+  },
+  step_us: { unit: "us", text: "Median of the ranks' medians; null without a measured step." },
+  gc_per_step: { unit: "count", text: "Garbage collections per step, mean over ranks." },
+  slow_steps: { text: "The most expensive first, 100 at most." },
+  slow_steps_total: { unit: "count", text: "Slow steps in all." },
+  slow_ranks: { text: "The worst first." },
+} as const;
+
+export const HistoryPoints = {
+  first: { text: "First step." },
+  last: { text: "Last step." },
+  min_us: {
+    unit: "us",
+    text: "Shortest step of any rank; null without a measured step, as what follows.",
+  },
+  median_us: { unit: "us" },
+  max_us: { unit: "us" },
+  ranks: { unit: "us", text: "Median step by rank, of at most 16 ranks: those that differ most." },
+  parts: {
+    unit: "us",
+    text: "Mean over ranks of the medians of data, forward, backward, after_backward, optimizer, garbage collection and other, which is the rest of the step.",
+  },
+  forward: { unit: "us", text: "By block, mean over ranks." },
+  backward: { unit: "us", text: "By block, mean over ranks." },
 } as const;
 
 export const Idle = {
@@ -1228,6 +1266,21 @@ export const Site = {
   frame: { text: "The innermost frame that is not torch's own, `file.py(line): function`." },
 } as const;
 
+export const SlowRank = {
+  part: { text: "As in `causes`." },
+  excess_us: { unit: "us", text: "By how much more than the median of the other ranks, per step." },
+  windows: { unit: "count", text: "Parts of the training in which it did." },
+  of_windows: { unit: "count", text: "Parts of the training that were compared." },
+} as const;
+
+export const SlowSteps = {
+  steps: { unit: "count", text: "Slow steps among them." },
+  step_us: { unit: "us", text: "Median duration." },
+  median_us: { unit: "us", text: "The median that they are compared with." },
+  excess_us: { unit: "us", text: "Time beyond that median, all of them together." },
+  causes: { text: "What took longer, the most expensive first." },
+} as const;
+
 export const SqlAnswer = {
   rows: { text: "One list of values for each row; a decimal number is a number here." },
   total: { unit: "count", text: "Rows of the query; null where it has more than were counted." },
@@ -1591,6 +1644,57 @@ export const Verdict = {
 
 export const WaitedFor = {
   duration_us: { unit: "us", text: "Duration of the device event." },
+} as const;
+
+export const WatchedRank = {
+  worker: { text: "First part of its files' names." },
+  steps: { unit: "count", text: "Rows of its files." },
+  measured_steps: {
+    unit: "count",
+    text: "Steps that medians are over: without recorded ones, their warm-up, the step after them, and the first five.",
+  },
+  lost_lines: { unit: "count", text: "Lines that are no rows: of a write that broke off." },
+  missing_steps: {
+    unit: "count",
+    text: "Numbers between its first and its last step without a row.",
+  },
+  blocks: { text: "Blocks of the model, in forward order." },
+  step_us: {
+    unit: "us",
+    text: "Duration of a step; null without a measured step, as what follows.",
+  },
+  data_us: {
+    unit: "us",
+    text: "Waiting for a `DataLoader`; null where none was used, as with what follows.",
+  },
+  forward_us: { unit: "us", text: "In the model's own call." },
+  backward_us: {
+    unit: "us",
+    text: "From the beginning of the backward pass to the last gradient of a block.",
+  },
+  after_backward_us: {
+    unit: "us",
+    text: "From there to the end of the pass: waiting for the gradients' reduction.",
+  },
+  optimizer_us: { unit: "us", text: "In optimizers' `step`." },
+  gc_us: { unit: "us", text: "In garbage collections, mean per step." },
+  memory_bytes: {
+    unit: "bytes",
+    text: "Most memory of its device, or of the process where it has none.",
+  },
+} as const;
+
+export const WatchedRecording = {
+  file: { text: "Name of the trace file." },
+  kept: { text: "Whether the file is still there." },
+  start: { text: "First step that is recorded." },
+  steps: { unit: "count" },
+  reason: { text: "What asked for it: start, slow, every, signal, file or call." },
+  asked_by: { text: "Rank that asked." },
+  ratio: {
+    unit: "times",
+    text: "How slow the steps were that asked, over the running median; 0 where another reason did.",
+  },
 } as const;
 
 export const WhatIf = {

@@ -138,6 +138,17 @@ export interface CallsOverTime {
   slowest: Record<string, CallRow>;
 }
 
+/** What took longer than in the median step. */
+export interface Cause {
+  rank: number;
+  /** data, forward, backward, optimizer, garbage collection or other. */
+  part: string;
+  /** Block of the model, of forward and backward; null where no block did. */
+  block: string | null;
+  /** By how much, mean over the slow steps. */
+  excess_us: number;
+}
+
 /** A row around an event. */
 export interface ChainLink {
   kind: "annotation" | "call" | "line" | "module" | "node" | "operator";
@@ -673,6 +684,52 @@ export interface FindingChange {
   cost_us: Pair;
   /** `gain_us_per_step` of the finding. */
   gain_us: Pair;
+}
+
+/** A watched training. */
+export interface History {
+  schema: number;
+  path: string;
+  world_size: number;
+  /** Ranks without a file. */
+  missing_ranks: number[];
+  /** Watches of the same ranks that began earlier, and are left out. */
+  earlier: number;
+  first_step: number;
+  last_step: number;
+  /** Median of the ranks' medians; null without a measured step. */
+  step_us: number | null;
+  /** Garbage collections per step, mean over ranks. */
+  gc_per_step: number | null;
+  ranks: WatchedRank[];
+  points: HistoryPoints;
+  recordings: WatchedRecording[];
+  /** The most expensive first, 100 at most. */
+  slow_steps: SlowSteps[];
+  /** Slow steps in all. */
+  slow_steps_total: number;
+  /** The worst first. */
+  slow_ranks: SlowRank[];
+}
+
+/** The training in as many parts as a picture has room for; a list has one value for each. */
+export interface HistoryPoints {
+  /** First step. */
+  first: number[];
+  /** Last step. */
+  last: number[];
+  /** Shortest step of any rank; null without a measured step, as what follows. */
+  min_us: (number | null)[];
+  median_us: (number | null)[];
+  max_us: (number | null)[];
+  /** Median step by rank, of at most 16 ranks: those that differ most. */
+  ranks: Record<string, (number | null)[]>;
+  /** Mean over ranks of the medians of data, forward, backward, after_backward, optimizer, garbage collection and other, which is the rest of the step. */
+  parts: Record<string, (number | null)[]>;
+  /** By block, mean over ranks. */
+  forward: Record<string, (number | null)[]>;
+  /** By block, mean over ranks. */
+  backward: Record<string, (number | null)[]>;
 }
 
 /** Idle time of the devices by cause. The parts sum to `device_idle_us`, to the nanosecond. A moment of idle time has the first of these causes that holds. */
@@ -1637,6 +1694,38 @@ export interface Site {
   frame: string | null;
 }
 
+/** A rank that needs longer than the others for something, over the whole training. */
+export interface SlowRank {
+  id: number;
+  rank: number;
+  /** As in `causes`. */
+  part: string;
+  block: string | null;
+  /** By how much more than the median of the other ranks, per step. */
+  excess_us: number;
+  /** Parts of the training in which it did. */
+  windows: number;
+  /** Parts of the training that were compared. */
+  of_windows: number;
+}
+
+/** Steps in a row that were slow: above 1.3 times the median of the 101 steps before them that were not, and beyond five times their spread (the median deviation times 1.48). Of several ranks the slowest counts. Up to five other steps may lie between. */
+export interface SlowSteps {
+  id: number;
+  first: number;
+  last: number;
+  /** Slow steps among them. */
+  steps: number;
+  /** Median duration. */
+  step_us: number;
+  /** The median that they are compared with. */
+  median_us: number;
+  /** Time beyond that median, all of them together. */
+  excess_us: number;
+  /** What took longer, the most expensive first. */
+  causes: Cause[];
+}
+
 /** The rows that answer a query. */
 export interface SqlAnswer {
   columns: SqlColumn[];
@@ -2073,6 +2162,60 @@ export interface WaitedFor {
   stream_id: number;
   /** Duration of the device event. */
   duration_us: number;
+}
+
+/** One rank of a watched training; durations are medians over its measured steps. */
+export interface WatchedRank {
+  id: number;
+  rank: number;
+  /** First part of its files' names. */
+  worker: string;
+  /** Rows of its files. */
+  steps: number;
+  /** Steps that medians are over: without recorded ones, their warm-up, the step after them, and the first five. */
+  measured_steps: number;
+  /** Lines that are no rows: of a write that broke off. */
+  lost_lines: number;
+  /** Numbers between its first and its last step without a row. */
+  missing_steps: number;
+  /** Blocks of the model, in forward order. */
+  blocks: string[];
+  /** Duration of a step; null without a measured step, as what follows. */
+  step_us: number | null;
+  /** Waiting for a `DataLoader`; null where none was used, as with what follows. */
+  data_us: number | null;
+  /** In the model's own call. */
+  forward_us: number | null;
+  /** From the beginning of the backward pass to the last gradient of a block. */
+  backward_us: number | null;
+  /** From there to the end of the pass: waiting for the gradients' reduction. */
+  after_backward_us: number | null;
+  /** In optimizers' `step`. */
+  optimizer_us: number | null;
+  /** In garbage collections, mean per step. */
+  gc_us: number | null;
+  /** Most memory of its device, or of the process where it has none. */
+  memory_bytes: number | null;
+}
+
+/** One recording of one rank. */
+export interface WatchedRecording {
+  id: number;
+  rank: number;
+  /** Name of the trace file. */
+  file: string;
+  worker: string;
+  /** Whether the file is still there. */
+  kept: boolean;
+  /** First step that is recorded. */
+  start: number;
+  steps: number;
+  /** What asked for it: start, slow, every, signal, file or call. */
+  reason: string;
+  /** Rank that asked. */
+  asked_by: number | null;
+  /** How slow the steps were that asked, over the running median; 0 where another reason did. */
+  ratio: number;
 }
 
 /** A replay with something changed. Figures are means over the steps that count. */

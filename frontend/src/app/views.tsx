@@ -11,6 +11,8 @@ import compare from "../views/compare/compare.css?inline";
 import { CompareView } from "../views/compare/CompareView";
 import findings from "../views/findings/findings.css?inline";
 import { FindingsView } from "../views/findings/FindingsView";
+import history from "../views/history/history.css?inline";
+import { HistoryView } from "../views/history/HistoryView";
 import kernels from "../views/kernels/kernels.css?inline";
 import { KernelsView } from "../views/kernels/KernelsView";
 import memory from "../views/memory/memory.css?inline";
@@ -80,6 +82,7 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
     style: `${ranks}${together}`,
     applies: (workers) => workers > 1,
   },
+  history: { title: () => "History", component: HistoryView, style: history },
   findings: {
     title: () => "Findings",
     component: FindingsView,

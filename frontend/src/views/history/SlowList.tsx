@@ -1,0 +1,116 @@
+import type { ReactElement } from "react";
+
+import type { WireCause, WireHistory, WireRuns, WireSlowSteps } from "../../api/types";
+import { useMore } from "../../components/more";
+import { Name } from "../../components/Name";
+import { Term } from "../../components/Tip";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { count, duration, NOTHING } from "../../text/formats";
+import { HISTORY_DEFINITIONS as H, PART_DEFINITIONS } from "./definitions";
+import { moduleOfBlock, placeOfRecording, recordingOf, stepsText } from "./model";
+
+interface SlowListProps {
+  history: WireHistory;
+  listed: WireRuns;
+  run: string;
+}
+
+/** Steps that were slow, what took longer in them, and the recording that shows it. */
+export function SlowList({ history, listed, run }: SlowListProps): ReactElement {
+  const [shown, more] = useMore(history.slow_steps, 12);
+  return (
+    <section className="facet" aria-label="Slow steps">
+      <h2>Slow steps</h2>
+      {shown.length === 0 ? (
+        <p className="muted">No step was slow.</p>
+      ) : (
+        <table className="small-table">
+          <thead>
+            <tr>
+              {[H.steps, H.slow, H.slowStep, H.median, H.excess, H.causes].map((each) => (
+                <th key={each.title + each.text} scope="col">
+                  <Term text={each.text}>{each.title}</Term>
+                </th>
+              ))}
+              <th scope="col">recording</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((slow) => (
+              <tr key={slow.id}>
+                <th scope="row">{stepsText(slow)}</th>
+                <td>{count(slow.steps)}</td>
+                <td>{duration(slow.step_us)}</td>
+                <td>{duration(slow.median_us)}</td>
+                <td>{duration(slow.excess_us)}</td>
+                <td className="history-causes">
+                  <Causes causes={slow.causes} several={history.ranks.length > 1} />
+                </td>
+                <td>
+                  <Recorded slow={slow} history={history} listed={listed} run={run} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {more}
+    </section>
+  );
+}
+
+function Causes({
+  causes,
+  several,
+}: {
+  causes: readonly WireCause[];
+  several: boolean;
+}): ReactElement {
+  if (causes.length === 0) return <span className="muted">unknown</span>;
+  return (
+    <ul>
+      {causes.slice(0, 2).map((cause) => (
+        <li key={`${cause.rank} ${cause.part} ${cause.block}`}>
+          {several && `rank ${cause.rank}: `}
+          <CauseName cause={cause} /> <span className="muted">+{duration(cause.excess_us)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A part of the step, and the block where that is known. */
+export function CauseName({
+  cause: { part, block },
+}: {
+  cause: Pick<WireCause, "part" | "block">;
+}): ReactElement {
+  const known = PART_DEFINITIONS[part as keyof typeof PART_DEFINITIONS] as
+    (typeof PART_DEFINITIONS)["data"] | undefined;
+  const title = known?.title ?? part;
+  if (block === null) return <>{title}</>;
+  return (
+    <>
+      {title} of <Name text={block === "" ? "(root)" : block} />
+    </>
+  );
+}
+
+function Recorded({
+  slow,
+  history,
+  listed,
+  run,
+}: SlowListProps & { slow: WireSlowSteps }): ReactElement {
+  const recording = recordingOf(slow, history.recordings);
+  const to = recording === null ? null : placeOfRecording(recording, listed, run);
+  if (recording === null || to === null) return <span className="muted">{NOTHING}</span>;
+  const block = slow.causes.find((cause) => cause.block !== null)?.block ?? null;
+  const module = block === null ? null : moduleOfBlock(block);
+  const last = recording.start + recording.steps - 1;
+  return (
+    <PlaceLink to={{ ...to, module }} title="Open the recording, at this module">
+      steps {stepsText({ first: recording.start, last })}
+    </PlaceLink>
+  );
+}

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+
+import type { WireSlowSteps, WireWatchedRecording } from "../../api/types";
+import {
+  areaPath,
+  layers,
+  linePath,
+  moduleOfBlock,
+  pointsOf,
+  recordingOf,
+  stepsText,
+} from "./model";
+
+const recording = (start: number, rank: number, kept = true): WireWatchedRecording => ({
+  id: start * 10 + rank,
+  rank,
+  file: `rank${rank}.${start}.pt.trace.json.gz`,
+  worker: `rank${rank}`,
+  kept,
+  start,
+  steps: 3,
+  reason: "slow",
+  asked_by: 0,
+  ratio: 2,
+});
+
+const slow: WireSlowSteps = {
+  id: 0,
+  first: 100,
+  last: 120,
+  steps: 21,
+  step_us: 200,
+  median_us: 100,
+  excess_us: 2100,
+  causes: [{ rank: 1, part: "backward", block: "layers.2", excess_us: 100 }],
+};
+
+test("a line is broken where a value is unknown", () => {
+  expect(linePath([0, 1, 2, 3], [1, null, 2, 3], (us) => us)).toBe("M0.0,1.0M2.0,2.0L3.0,3.0");
+});
+
+test("an area leaves out what is unknown", () => {
+  expect(areaPath([0, 1, 2], [0, null, 0], [1, 2, 3], (us) => us)).toBe(
+    "M0.0,1.0L2.0,3.0L2.0,0.0L0.0,0.0Z",
+  );
+  expect(areaPath([0], [null], [1], (us) => us)).toBe("");
+});
+
+test("layers lie one upon another", () => {
+  const [first, second] = layers({ a: [1, null], b: [2, 3] });
+  expect(first?.high).toEqual([1, 0]);
+  expect(second?.low).toEqual([1, 0]);
+  expect(second?.high).toEqual([3, 3]);
+});
+
+test("slow steps lead to a recording of them, on the rank that caused it", () => {
+  const all = [recording(50, 1), recording(104, 0), recording(104, 1), recording(300, 1)];
+  expect(recordingOf(slow, all)?.id).toBe(1041);
+  expect(recordingOf(slow, [recording(104, 1, false), recording(104, 0)])?.id).toBe(1040);
+  expect(recordingOf(slow, [recording(50, 1)])).toBeNull();
+});
+
+test("a recording is one point, whatever number of ranks made it", () => {
+  expect(pointsOf([recording(10, 0, false), recording(10, 1)]).map(({ id }) => id)).toEqual([101]);
+});
+
+test("a block of neighbours leads to the first of them", () => {
+  expect(moduleOfBlock("h.0..h.3")).toBe("h.0");
+  expect(stepsText({ first: 3, last: 3 })).toBe("3");
+  expect(stepsText({ first: 3, last: 5 })).toBe("3–5");
+});

@@ -1,0 +1,1 @@
+"""What a watched training wrote, over all its steps."""

@@ -1,0 +1,80 @@
+"""Cuts steps into parts that add up to them, and that waiting for other ranks is kept out of."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_hookview.history.rows import Floats, Ints, RankRows
+
+GC = "garbage collection"
+WAITING = "after_backward"
+"""The part in which a rank waits for the others."""
+
+
+class Part(NamedTuple):
+    """A part of a step."""
+
+    name: str
+    block: str | None = None
+
+
+class Parts(NamedTuple):
+    """Parts of the steps of one rank, microseconds; NaN for unknown."""
+
+    names: list[Part]
+    values: Floats
+    """Steps by parts."""
+
+
+def parts_of(rows: RankRows, *, by_block: bool) -> Parts:
+    """Return the parts of each step.
+
+    Garbage collections happen inside other parts: theirs is in addition to what adds up.
+    """
+    names: list[Part] = []
+    columns: list[Floats] = []
+    for phase, blocks in (("data", None), ("forward", rows.forward), ("backward", rows.backward)):
+        whole = rows.of(f"{phase}_us")
+        rest = whole
+        if by_block and blocks is not None:
+            names += [Part(phase, block) for block in rows.blocks]
+            columns += list(blocks.T)
+            rest = np.maximum(whole - np.nan_to_num(blocks).sum(1), 0.0)
+        names.append(Part(phase))
+        columns.append(rest)
+    for phase in (WAITING, "optimizer"):
+        names.append(Part(phase))
+        columns.append(rows.of(f"{phase}_us"))
+    known = [np.nan_to_num(column) for column in columns]
+    names.append(Part("other"))
+    columns.append(np.maximum(rows.of("duration_us") - np.sum(known, axis=0), 0.0))
+    names.append(Part(GC))
+    columns.append(rows.of("gc_us"))
+    return Parts(names, np.column_stack(columns))
+
+
+def median(values: Floats, axis: int | None = None) -> Floats:
+    """Return the median of what is known; NaN where nothing is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.asarray(np.nanmedian(values, axis=axis))
+
+
+def mean(values: Floats, axis: int | None = None) -> Floats:
+    """Return the mean of what is known; NaN where nothing is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.asarray(np.nanmean(values, axis=axis))
+
+
+def typical(parts: Parts, chosen: NDArray[np.bool_] | Ints) -> Floats:
+    """Return each part's median over some steps; garbage collections count by their mean."""
+    values = parts.values[chosen]
+    found = median(values, 0) if len(values) else np.full(len(parts.names), np.nan)
+    if len(values):
+        found[-1] = mean(values[:, -1])
+    return found

@@ -1,0 +1,273 @@
+"""Chooses the blocks of a model and times their calls and their last gradients."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+from torch import nn
+from torch.compiler import is_compiling
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch.nn.parameter import is_lazy
+
+from tb_hookview.recorder.hooks import SLOT, CallMarks, Hook, MarkedCall
+from tb_hookview.recorder.tree import Node, walk
+from tb_hookview.watching.clock import StepClock
+
+MOST = 16
+"""Blocks of a model at most."""
+
+_LEARNING = 3
+"""Backward passes in which the last gradient of each block is looked for."""
+
+
+class Block(NamedTuple):
+    """A part of the model that is timed: one module, or neighbours of one list."""
+
+    name: str
+    """Path of the module; `first..last` of neighbours."""
+    modules: tuple[nn.Module, ...]
+
+
+def choose_blocks(model: nn.Module, path: str, most: int) -> list[Block]:
+    """Cut a model into at most `most` blocks that hold all its parameters between them.
+
+    The largest module is opened again and again, with its like next to it, as long as the parts
+    fit. A list of more parts than fit becomes groups of neighbours. Modules without parameters are
+    in no block.
+    """
+    if isinstance(model, DataParallel):  # its replicas run in threads, several at a time
+        return []
+    nodes = {id(node.module): node for node in walk(within_parallel(model), path)}
+    root = next(iter(nodes.values()), None)
+    if root is None or most < 1 or root.reach == "call" or root.holder is not root.module:
+        return []
+    chosen = _parts(root, nodes)
+    closed: set[int] = set()
+    while True:
+        open_ = [n for n in chosen if id(n.module) not in closed and n.reach == "hooks"]
+        largest = max(open_, key=_size, default=None)
+        if largest is None:
+            break
+        alike = [n for n in open_ if _is_alike(n, largest)]
+        parts = {id(n.module): _parts(n, nodes) for n in alike}
+        more = sum(len(each) - 1 for each in parts.values())
+        if not all(parts.values()) or len(chosen) + more > most:
+            closed.update(parts)
+        else:
+            chosen = [part for n in chosen for part in parts.get(id(n.module), [n])]
+    return _as_blocks(chosen, nodes, most)
+
+
+def _as_blocks(chosen: list[Node], nodes: dict[int, Node], most: int) -> list[Block]:
+    lists = [n for n in chosen if _is_list(n.module)]
+    room = max(1, (most - (len(chosen) - len(lists))) // max(1, len(lists)))
+    blocks: list[Block] = []
+    for node in chosen:
+        parts = _parts(node, nodes) if node in lists else [node]
+        blocks += _groups(parts, room if node in lists else 1)
+    return blocks[:most]
+
+
+def _groups(nodes: list[Node], most: int) -> Iterable[Block]:
+    per_group = -(-len(nodes) // most) if nodes else 1
+    for start in range(0, len(nodes), per_group):
+        group = nodes[start : start + per_group]
+        name = group[0].path if len(group) == 1 else f"{group[0].path}..{group[-1].path}"
+        yield Block(name, tuple(node.module for node in group))
+
+
+def _parts(node: Node, nodes: dict[int, Node]) -> list[Node]:
+    """Return the parts of a module that hold parameters; none where it holds some itself."""
+    if any(p is not None for p in node.module._parameters.values()) and node.depth:
+        return []
+    found = [nodes.get(id(child)) for child in node.holder._modules.values()]
+    return [n for n in found if n is not None and n.depth == node.depth + 1 and _size(n)]
+
+
+def _is_alike(one: Node, other: Node) -> bool:
+    same_parent = one.path.rpartition(".")[0] == other.path.rpartition(".")[0]
+    return same_parent and type(one.holder) is type(other.holder)
+
+
+def _size(node: Node) -> int:
+    return sum(1 if is_lazy(p) else p.numel() for p in node.holder.parameters())
+
+
+def _is_list(module: nn.Module) -> bool:
+    return isinstance(module, nn.ModuleList | nn.ModuleDict)
+
+
+def within_parallel(module: nn.Module) -> nn.Module:
+    """Return the model inside data parallelism, whose paths the user knows."""
+    while isinstance(module, DistributedDataParallel | DataParallel):
+        module = module.module
+    return module
+
+
+class _Calls(CallMarks):
+    """Times the calls of one block."""
+
+    __slots__ = ("_block", "_clock")
+
+    is_timed = True
+
+    def __init__(self, clock: StepClock, block: int) -> None:
+        self._clock = clock
+        self._block = block
+
+    def begin(self) -> None:
+        """Begin a call; one below another of the same block is a part of it."""
+        self._clock.block_since = perf_counter_ns()
+
+    def end(self) -> None:
+        """End a call. A call in the backward pass repeats one: it counts there."""
+        clock = self._clock
+        since, clock.block_since = clock.block_since, 0
+        if since and not clock.in_backward:
+            spent = perf_counter_ns() - since
+            before = clock.forward[self._block]
+            clock.forward[self._block] = spent if before < 0 else before + spent
+
+
+class _RootCalls(_Calls):
+    """Times the calls of the model."""
+
+    __slots__ = ()
+
+    def begin(self) -> None:
+        clock = self._clock
+        clock.depth += 1
+        if clock.depth == 1:
+            clock.forward_since = perf_counter_ns()
+
+    def end(self) -> None:
+        clock = self._clock
+        clock.depth = max(0, clock.depth - 1)
+        if not clock.depth and not clock.in_backward:
+            spent = perf_counter_ns() - clock.forward_since
+            clock.forward_ns = spent if clock.forward_ns < 0 else clock.forward_ns + spent
+
+
+class _Enter(Hook):
+    """Forward pre-hook, for a module whose class calls it in a way of its own."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self, calls: _Calls) -> None:
+        self._calls = calls
+
+    def __call__(self, _module: nn.Module, _args: object) -> None:
+        if not is_compiling():
+            self._calls.begin()
+
+
+class _Leave(_Enter):
+    """Forward hook."""
+
+    __slots__ = ()
+
+    def __call__(self, *_: object) -> None:
+        if not is_compiling():
+            self._calls.end()
+
+
+class _LastGradient(Hook):
+    """Post-accumulate-grad hook on the parameter of a block whose gradient is the last."""
+
+    __slots__ = ("_block", "_clock")
+
+    def __init__(self, clock: StepClock, block: int) -> None:
+        self._clock = clock
+        self._block = block
+
+    def __call__(self, _parameter: nn.Parameter) -> None:
+        if not is_compiling():
+            self._clock.mark_gradient(self._block)
+
+
+class _Learner(Hook):
+    """Post-accumulate-grad hook that finds out which gradient of a block is the last."""
+
+    __slots__ = ("_block", "_last", "_parameter")
+
+    def __init__(self, block: int, parameter: nn.Parameter, last: dict[int, nn.Parameter]) -> None:
+        self._block, self._parameter, self._last = block, parameter, last
+
+    def __call__(self, _parameter: nn.Parameter) -> None:
+        self._last[self._block] = self._parameter
+
+
+class Attached:
+    """The marks on a model and its blocks; `remove` takes them all off."""
+
+    def __init__(self, model: nn.Module, blocks: list[Block], clock: StepClock) -> None:
+        self._clock = clock
+        self._remove: list[Callable[[], None]] = []
+        self._learning = _LEARNING
+        self._last: dict[int, nn.Parameter] = {}
+        self._learners: list[Any] = []
+        self._attach_calls(within_parallel(model), _RootCalls(clock, -1))
+        for number, block in enumerate(blocks):
+            for module in block.modules:
+                self._attach_calls(module, _Calls(clock, number))
+                self._learn(module, number)
+
+    def _attach_calls(self, module: nn.Module, calls: _Calls) -> None:
+        if type(module).__call__ is nn.Module.__call__:
+            marked = MarkedCall(module, calls, module.__dict__.get(SLOT))
+            module.__dict__[SLOT] = marked
+            reference = weakref.ref(module)  # no strong reference to a model of the user's
+            self._remove.append(lambda: _restore(reference(), marked))
+            return
+        enter = module.register_forward_pre_hook(_Enter(calls))
+        leave = module.register_forward_hook(_Leave(calls), always_call=True)
+        self._remove += [enter.remove, leave.remove]
+
+    def _learn(self, module: nn.Module, block: int) -> None:
+        for parameter in module.parameters():
+            if parameter.requires_grad and parameter.is_leaf and not is_lazy(parameter):
+                hook = _Learner(block, parameter, self._last)
+                handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
+                self._learners.append(handle)
+
+    def step(self) -> None:
+        """End a step; after some, keep hooks only on the parameters that come last."""
+        if not self._learning:
+            return
+        if self._last:
+            self._learning -= 1
+        if self._learning:
+            return
+        for handle in self._learners:
+            handle.remove()
+        self._learners.clear()
+        for block, parameter in self._last.items():
+            hook = _LastGradient(self._clock, block)
+            handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
+            self._remove.append(handle.remove)
+        self._last.clear()
+
+    def remove(self) -> None:
+        """Take off every mark."""
+        for handle in self._learners:
+            handle.remove()
+        self._learners.clear()
+        while self._remove:
+            self._remove.pop()()
+
+
+def _restore(module: nn.Module | None, marked: MarkedCall) -> None:
+    """Take our call out of a module's SLOT, also from below the mark of a recording."""
+    if module is None:
+        return
+    slot = module.__dict__.get(SLOT)
+    if slot is marked:
+        if marked.call is None:
+            module.__dict__.pop(SLOT, None)
+        else:
+            module.__dict__[SLOT] = marked.call
+    elif isinstance(slot, MarkedCall) and slot.call is marked:
+        slot.call = marked.call

@@ -1,0 +1,112 @@
+"""Times loading, the backward pass and optimizers where torch runs them, for the clocks in use."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+from torch.compiler import is_compiling
+from torch.optim.optimizer import (
+    Optimizer,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from tb_hookview.watching.clock import StepClock
+
+_clocks: list[StepClock] = []
+_undo: list[Callable[[], None]] = []
+
+
+def follow(clock: StepClock) -> None:
+    """Have a clock be given the phases of its thread, until `leave`."""
+    if not _clocks:
+        _install()
+    _clocks.append(clock)
+
+
+def leave(clock: StepClock) -> None:
+    """Give a clock nothing more."""
+    if clock in _clocks:
+        _clocks.remove(clock)
+    if not _clocks:
+        forget_in_child()
+
+
+def forget_in_child() -> None:
+    """Take everything back, also in a process that was forked."""
+    _clocks.clear()
+    while _undo:
+        _undo.pop()()
+
+
+def _install() -> None:
+    _replace(torch.autograd, "backward", _timed_backward)
+    _replace(_BaseDataLoaderIter, "__next__", _timed_loading)
+    before = register_optimizer_step_pre_hook(_before_step)
+    after = register_optimizer_step_post_hook(_after_step)
+    _undo.extend((before.remove, after.remove))
+
+
+def _replace(owner: Any, name: str, around: Callable[[Callable[..., Any]], Any]) -> None:
+    """Wrap a function of torch's; undone only where nobody has wrapped it again since."""
+    original = getattr(owner, name)
+    wrapped = around(original)
+    setattr(owner, name, wrapped)
+
+    def restore() -> None:
+        if getattr(owner, name) is wrapped:
+            setattr(owner, name, original)
+
+    _undo.append(restore)
+
+
+def _timed_backward(backward: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(backward)
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        clocks = [] if is_compiling() else [c for c in _clocks if not c.in_backward and c.is_mine()]
+        if not clocks:
+            return backward(*args, **kwargs)
+        since = perf_counter_ns()
+        for clock in clocks:
+            clock.begin_backward()
+        try:
+            return backward(*args, **kwargs)
+        finally:
+            for clock in clocks:
+                clock.end_backward(since)
+
+    return timed
+
+
+def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(load)
+    def timed(loader: Any) -> Any:
+        since = perf_counter_ns()
+        try:
+            return load(loader)
+        finally:
+            for clock in _clocks:
+                if clock.is_mine():
+                    clock.add_data(since)
+
+    return timed
+
+
+def _before_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+    if not is_compiling():
+        for clock in _clocks:
+            clock.optimizer_since = perf_counter_ns()
+
+
+def _after_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+    if not is_compiling():
+        for clock in _clocks:
+            if clock.optimizer_since:
+                spent = perf_counter_ns() - clock.optimizer_since
+                clock.optimizer_ns = max(clock.optimizer_ns, 0) + spent
+                clock.optimizer_since = 0

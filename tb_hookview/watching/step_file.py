@@ -1,0 +1,120 @@
+"""Writes rows of steps into files of a bounded size; a fault is one warning and a counter."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tb_hookview.recorder import faults
+from tb_hookview.step_log import DURATIONS, file_name
+from tb_hookview.watching.clock import Row
+
+_FILES = 8
+"""Files of one process; the oldest is removed when another one is begun, the first never."""
+
+STATES = ("", "warmup", "recorded", "after")
+"""What the recorder did in a step; the last is the step after a recording was written."""
+
+_HEAD = 2 + len(DURATIONS)
+"""Members of a `Row` before its blocks: number, durations, collections."""
+
+
+class StepFile:
+    """The files of one process. Used by one thread."""
+
+    def __init__(
+        self, folder: Path, worker: str, header: Callable[[], dict[str, Any]], most_bytes: int
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            folder: exists, or is made with the first row.
+            worker: first part of the files' names.
+            header: called for what the first line of each file says.
+            most_bytes: of all files together.
+        """
+        self.lost = 0
+        """Lines that could not be written."""
+        self._folder, self._worker, self._header = folder, worker, header
+        self._most = max(most_bytes // _FILES, 4096)
+        self._paths: list[Path] = []
+        self._file: int | None = None
+        self._size = 0
+
+    def write(self, lines: list[bytes]) -> None:
+        """Write lines, whole ones only."""
+        if not lines:
+            return
+        try:
+            self._write(b"".join(lines))
+        except OSError as fault:
+            self.lost += len(lines)
+            self.close()
+            faults.report(f"writing steps into {self._folder}", fault, "these steps are not kept")
+
+    def _write(self, content: bytes) -> None:
+        if self._file is not None and (self._size >= self._most or not self._paths[-1].exists()):
+            self.close()
+        if self._file is None:
+            self._open()
+        assert self._file is not None
+        while content:
+            written = os.write(self._file, content)
+            self._size += written
+            content = content[written:]
+
+    def _open(self) -> None:
+        path = self._folder / file_name(self._worker, time.time_ns())
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        file = os.open(path, flags, 0o644)
+        self._file, self._size = file, 0
+        self._paths.append(path)
+        if len(self._paths) > _FILES:
+            self._paths.pop(1).unlink(missing_ok=True)
+        self._write(to_line(self._header()))
+
+    def close(self) -> None:
+        """Close the file; the next row begins another one."""
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+
+def to_line(content: dict[str, Any]) -> bytes:
+    """Return a line of JSON."""
+    return _encode(content).encode() + b"\n"
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
+def row_line(row: Row, state: int, at: float, memory: int | None) -> bytes:
+    """Return the line of one step.
+
+    Args:
+        row: as `StepClock.row` gives it.
+        state: index into `STATES`.
+        at: end of the step, seconds since the epoch.
+        memory: bytes, the peak so far; None where it was not asked for.
+    """
+    values = [None if value < 0 else (value + 500) // 1000 for value in row]
+    line = _ROW % (row[0], at, *values[1 : _HEAD - 1], row[_HEAD - 1])
+    if memory is not None:
+        line += f',"memory_bytes":{memory}'
+    if state:
+        line += f',"recording":"{STATES[state]}"'
+    half = (len(row) - _HEAD) // 2
+    if half:
+        forward, backward = values[_HEAD : _HEAD + half], values[_HEAD + half :]
+        line += f',"forward":{forward},"backward":{backward}'
+    # Lists of numbers are JSON as Python writes them: a third of the time that json takes.
+    return f"{{{line.replace('None', 'null').replace(' ', '')}}}\n".encode()
+
+
+_ROW = ",".join(
+    ['"step":%d', '"time":%.3f', *(f'"{name}":%s' for name in DURATIONS), '"gc_count":%d']
+)

@@ -1,0 +1,318 @@
+"""Watches a training from its first step to its last: `watch`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any
+
+from torch import nn
+
+from tb_hookview.addresses.text import is_address
+from tb_hookview.errors import UsageError
+from tb_hookview.recorder import faults, roots
+from tb_hookview.recorder.profiling import _parse_ranks
+from tb_hookview.recorder.wrapping import unwrap, wrap
+from tb_hookview.watching import phases
+from tb_hookview.watching.agreement import RecordingPlan
+from tb_hookview.watching.blocks import MOST, Attached, choose_blocks, within_parallel
+from tb_hookview.watching.clock import StepClock
+from tb_hookview.watching.keeping import Keeper, Limits
+from tb_hookview.watching.recordings import Recorder
+from tb_hookview.watching.triggers import Decision, Triggers
+
+_BEFORE = 20
+"""Steps before a recording that its manifest holds."""
+
+
+def watch(
+    logdir: str | os.PathLike[str],
+    *,
+    model: nn.Module | None = None,
+    blocks: int = MOST,
+    steps: int = 3,
+    ranks: Iterable[int] | None = None,
+    every_steps: int | None = None,
+    every_minutes: float | None = None,
+    slow_factor: float | None = 1.5,
+    slow_steps: int = 3,
+    rest_minutes: float = 20.0,
+    first: int | None = 10,
+    on_signal: int | None = getattr(signal, "SIGUSR1", None),
+    keep: int = 10,
+    max_bytes: int = 2_000_000_000,
+    max_step_bytes: int = 200_000_000,
+    scalars: bool = True,
+    **profiler_options: Any,
+) -> Watch:
+    """Return a watch on a training: times of every step, and recordings when they are worth it.
+
+    Use it as a context manager and call its `step()` after each step. Each step becomes a row of a
+    file `<worker>.<time>.steps.jsonl`; recordings are `profile`'s, into the same folder, of the
+    same steps on all ranks.
+
+    Args:
+        logdir: folder for steps and recordings, made if missing.
+        model: times its forward pass and that of its blocks, and wraps it while it is watched.
+        blocks: the most blocks of the model that are timed, at most 16; 0 for none.
+        steps: the steps of one recording.
+        ranks: the ranks that record; all by default. All write their steps.
+        every_steps: record every so many steps.
+        every_minutes: record every so many minutes.
+        slow_factor: record when steps are slower than this multiple of the running median; None
+            for never.
+        slow_steps: slow steps in a row that ask for a recording.
+        rest_minutes: time from one recording of slow steps to the next.
+        first: step at which a first recording is made, to compare later ones with; None for none.
+        on_signal: signal that asks for a recording; None for none. A handler that is there
+            already is called as well.
+        keep: the newest recordings that are kept; the slowest one stays too.
+        max_bytes: the most that the recordings of this rank may have.
+        max_step_bytes: the most that the steps of this rank may have.
+        scalars: write a summary for TensorBoard's SCALARS too, where tensorboard is installed.
+        **profiler_options: keywords of `profile`, without `schedule`.
+
+    Raises:
+        UsageError: an option has a wrong value.
+    """
+    if is_address(logdir):
+        raise UsageError(f"watch needs a folder of this machine, not {logdir}; copy it afterwards")
+    _require_positive(steps=steps, keep=keep, slow_steps=slow_steps, max_bytes=max_bytes)
+    if not 0 <= blocks <= MOST:
+        raise UsageError(f"blocks is {blocks}; 0 to {MOST} are expected")
+    if slow_factor is not None and slow_factor <= 1:
+        raise UsageError(f"slow_factor is {slow_factor}; more than 1 is expected")
+    chosen = _parse_ranks(ranks, rank0_only=False)
+    limits = Limits(keep, max_bytes, max_step_bytes)
+    triggers = Triggers(every_steps, every_minutes, slow_factor, slow_steps, rest_minutes, first)
+    folder = Path(logdir)
+    keeper = Keeper(folder, limits, steps, chosen, scalars=scalars)
+    return Watch(model, blocks, keeper, triggers, Recorder(folder, profiler_options), on_signal)
+
+
+class Watch:
+    """Watches one training; `watch` makes it. Nothing of its own is ever raised into `step`."""
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        blocks: int,
+        keeper: Keeper,
+        triggers: Triggers,
+        recorder: Recorder,
+        on_signal: int | None,
+    ) -> None:
+        """Attach nothing yet."""
+        self._model = None if model is None else weakref.ref(model)
+        self._blocks = blocks
+        self._keeper = keeper
+        self._triggers = triggers
+        self._recorder = recorder
+        self._on_signal = on_signal
+        self._process = os.getpid()
+        self._step = 0
+        self._running = False
+        self._wrapped = False
+        self._after = False
+        self._asked: str | None = None
+        self._attached: Attached | None = None
+        self._earlier: Any = None
+        self._before: deque[tuple[int, ...]] = deque(maxlen=_BEFORE)
+        self._clock = StepClock(0)
+        self._decision = Decision(triggers, time.monotonic())
+
+    @property
+    def lost(self) -> int:
+        """Steps and recordings that could not be written."""
+        return self._keeper.lost
+
+    @property
+    def recordings(self) -> list[Path]:
+        """The recordings of this process that are kept."""
+        return self._keeper.paths
+
+    def __enter__(self) -> Watch:
+        """Begin with the first step."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write what is recorded, and leave the training as it was."""
+        self.stop()
+
+    def start(self) -> None:
+        """Begin with the first step."""
+        if self._running:
+            return
+        self._running = True
+        _watches.add(self)
+        _guarded("watching the training", self._attach)
+        self._clock.begin()
+
+    def _attach(self) -> None:
+        model = None if self._model is None else self._model()
+        blocks = []
+        if model is not None:
+            inner = within_parallel(model)
+            if roots.find(inner) is None and roots.find(model) is None:
+                wrap(inner)
+                self._wrapped = True
+            root = roots.find(inner) or roots.find(model)
+            blocks = choose_blocks(model, "" if root is None else root.path, self._blocks)
+        self._clock = StepClock(len(blocks))
+        if model is not None:
+            self._attached = Attached(model, blocks, self._clock)
+        self._keeper.start([block.name for block in blocks])
+        phases.follow(self._clock)
+        self._clock.watch_collections()
+        self._listen()
+
+    def step(self) -> None:
+        """End a step and begin the next one."""
+        if not self._running:
+            return
+        now = perf_counter_ns()
+        try:
+            self._end_step(now)
+        except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+            faults.report("watching a step", fault, "this step may be missing")
+        self._clock.begin()
+
+    def record(self, steps: int | None = None) -> None:
+        """Ask for a recording that begins as soon as all ranks know of it.
+
+        Args:
+            steps: of the recording; those of `watch` by default.
+        """
+        self._keeper.ask("call", self._step, steps=steps)
+
+    def stop(self) -> None:
+        """Write what is recorded, and leave the training as it was."""
+        if not self._running:
+            return
+        self._running = False
+        _watches.discard(self)
+        self._clock.forget_collections()
+        phases.leave(self._clock)
+        if os.getpid() != self._process:
+            return
+        _guarded("ending a recording", self._end_recording)
+        _guarded("removing the hooks of a watch", self._detach)
+        _guarded("ending a watch", self._keeper.end)
+
+    def abandon(self) -> None:
+        """Forget everything in a process that was forked: the training is its parent's."""
+        self._running = False
+        self._clock.forget_collections()
+
+    def _end_recording(self) -> None:
+        plan = self._recorder.plan
+        if plan is not None:
+            self._keeper.recorded(plan, self._recorder.end())
+
+    def _detach(self) -> None:
+        if self._attached is not None:
+            self._attached.remove()
+        model = None if self._model is None else self._model()
+        if self._wrapped and model is not None:
+            unwrap(within_parallel(model))
+        if self._earlier is not None and self._on_signal is not None:
+            signal.signal(self._on_signal, self._earlier)
+            self._earlier = None
+
+    def _end_step(self, now: int) -> None:
+        self._step += 1
+        step = self._step
+        row = self._clock.row(step, now)
+        recorded = self._recorder.plan
+        state = 3 if self._after else 0 if recorded is None else 1 + (step >= recorded.start)
+        self._after = False
+        self._keeper.add(row, state)
+        if self._attached is not None:
+            self._attached.step()
+        if state:
+            self._follow_recording(step)
+            return
+        self._before.append(row)
+        seconds = time.monotonic()
+        reason = self._decision.see(step, row[1], seconds)
+        asked, self._asked = self._asked, None
+        if asked or reason:
+            self._keeper.ask(asked or reason or "", step, ratio=self._decision.slowest_ratio)
+        self._follow_plan(step, seconds)
+
+    def _follow_plan(self, step: int, seconds: float) -> None:
+        plan = self._keeper.plan_after(step, self._decision.median.value)
+        if plan is None:
+            return
+        self._decision.recorded(plan.reason, step, seconds)
+        self._keeper.take(plan)
+        self._recorder.begin(plan, self._about(plan))
+
+    def _follow_recording(self, step: int) -> None:
+        try:
+            done = self._recorder.step(step)
+        except Exception:
+            self._recorder.end()
+            self._keeper.lose()
+            raise
+        if done is not None:
+            self._after = True
+            self._keeper.recorded(*done)
+
+    def _about(self, plan: RecordingPlan) -> dict[str, Any]:
+        names = self._keeper.describe_rows(self._before)
+        return {
+            "reason": plan.reason,
+            "asked_by": plan.asked_by,
+            "start": plan.start,
+            "steps": plan.steps,
+            "ratio": round(plan.ratio, 3),
+            "before": names,
+        }
+
+    def _listen(self) -> None:
+        if self._on_signal is None or threading.current_thread() is not threading.main_thread():
+            return
+        self._earlier = signal.getsignal(self._on_signal)
+        earlier = self._earlier if callable(self._earlier) else None
+
+        def asked(number: int, frame: FrameType | None) -> None:
+            self._asked = "signal"
+            if earlier is not None:
+                earlier(number, frame)
+
+        signal.signal(self._on_signal, asked)
+
+
+def _require_positive(**values: float) -> None:
+    for name, value in values.items():
+        if isinstance(value, bool) or value < 1:
+            raise UsageError(f"{name} is {value!r}; at least 1 is expected")
+
+
+def _guarded(doing: str, action: Any) -> None:
+    try:
+        action()
+    except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
+        faults.report(doing, fault, "the watch may be incomplete")
+
+
+def _abandon_in_child() -> None:
+    for running in list(_watches):
+        running.abandon()
+    _watches.clear()
+    phases.forget_in_child()
+
+
+_watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_in_child)

@@ -1,0 +1,238 @@
+"""`hookview history`: slow steps and slow ranks, from files of steps alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from tb_hookview.cli import main
+from tb_hookview.errors import TraceError
+from tb_hookview.history.answer import read_history
+from tb_hookview.history.rows import read_run
+from tb_hookview.history.tables import tables_of
+from tb_hookview.schema.watched.history import History
+
+USUAL = {"data_us": 50, "forward_us": 300, "backward_us": 500, "optimizer_us": 100, "gc_us": 0}
+BLOCKS = ["embed", "layers.0", "layers.1"]
+
+
+def row(step: int, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A step of a millisecond, with three blocks; `more` adds to a part and to the step."""
+    made: dict[str, Any] = {"step": step, "time": step * 0.001, "gc_count": 0, **USUAL}
+    made |= {"after_backward_us": 10, "duration_us": 1000}
+    made |= {"forward": [100, 100, 100], "backward": [100, 200, 200]}
+    for name, us in (more or {}).items():
+        part, _, block = name.partition(" ")
+        if block:
+            made[part][BLOCKS.index(block)] += us
+        made[f"{part}_us"] += us
+        made["duration_us"] += us
+    return made
+
+
+def write(
+    folder: Path,
+    steps: int,
+    slow: Callable[[int], dict[str, Any] | None] = lambda _: None,
+    *,
+    rank: int = 0,
+    world: int = 1,
+    extra: str = "",
+    began: float = 1.0,
+) -> Path:
+    folder.mkdir(exist_ok=True)
+    header = {"watch": 1, "rank": rank, "world_size": world, "began": began, "blocks": BLOCKS}
+    lines = [json.dumps(each) for each in [header, *(row(n, slow(n)) for n in range(1, steps + 1))]]
+    path = folder / f"rank{rank}_host_{int(began)}.1700000000000000{rank}00.steps.jsonl"
+    path.write_text("\n".join(lines) + "\n" + extra)
+    return folder
+
+
+def test_an_even_training_has_no_slow_step_and_names_nobody(tmp_path):
+    for rank in range(4):
+        write(tmp_path, 60, rank=rank, world=4)
+    said = read_history(str(tmp_path))
+    assert (said.slow_steps, said.slow_steps_total, said.slow_ranks) == ([], 0, [])
+    assert (said.step_us, said.first_step, said.last_step) == (1000.0, 1, 60)
+    assert [rank.measured_steps for rank in said.ranks] == [55] * 4
+    assert said.missing_ranks == []
+
+
+def test_steps_that_become_slow_are_one_row_with_the_block(tmp_path):
+    write(tmp_path, 200, lambda step: {"backward layers.1": 900} if step >= 120 else None)
+    (slow,) = read_history(str(tmp_path)).slow_steps
+    assert (slow.first, slow.last, slow.steps) == (120, 200, 81)
+    assert (slow.step_us, slow.median_us, slow.excess_us) == (1900.0, 1000.0, 81 * 900.0)
+    (cause,) = slow.causes
+    assert (cause.rank, cause.part, cause.block) == (0, "backward", "layers.1")
+    assert cause.excess_us == 900.0
+
+
+@pytest.mark.parametrize(
+    ("more", "part", "block"),
+    [
+        ({"data": 900}, "data", None),
+        ({"optimizer": 900}, "optimizer", None),
+        ({"forward": 900}, "forward", None),
+        ({"forward embed": 900}, "forward", "embed"),
+    ],
+)
+def test_what_took_longer_is_named(tmp_path, more, part, block):
+    write(tmp_path, 80, lambda step: more if step == 60 else None)
+    (slow,) = read_history(str(tmp_path)).slow_steps
+    assert [(cause.part, cause.block) for cause in slow.causes] == [(part, block)]
+
+
+def test_a_collection_is_the_cause_and_not_where_it_happened(tmp_path):
+    def slow(step: int) -> dict[str, Any] | None:
+        return {"forward embed": 900} if step == 60 else None
+
+    write(tmp_path, 80, slow)
+    path = next(tmp_path.iterdir())
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[60] |= {"gc_us": 880, "gc_count": 1}
+    path.write_text("\n".join(map(json.dumps, lines)))
+    (found,) = read_history(str(tmp_path)).slow_steps
+    assert [cause.part for cause in found.causes] == ["garbage collection"]
+
+
+def test_waiting_for_another_rank_names_that_rank(tmp_path):
+    write(tmp_path, 80, lambda n: {"after_backward": 900} if n == 60 else None, world=2)
+    write(tmp_path, 80, lambda n: {"data": 900} if n == 60 else None, rank=1, world=2)
+    (slow,) = read_history(str(tmp_path)).slow_steps
+    assert [(cause.rank, cause.part) for cause in slow.causes] == [(1, "data")]
+
+
+def test_ranks_that_need_longer_all_the_time_are_named_each_for_its_own(tmp_path):
+    ways: list[dict[str, Any] | None] = [{"backward layers.1": 300}, {"data": 300}, None, None]
+    for rank, more in enumerate(ways):
+        wait = {} if more else {"after_backward": 300}
+        write(tmp_path, 120, lambda _, m=more, w=wait: m or w, rank=rank, world=4)
+    found = read_history(str(tmp_path)).slow_ranks
+    assert sorted((row.rank, row.part, row.block) for row in found) == [
+        (0, "backward", "layers.1"),
+        (1, "data", None),
+    ]
+    assert {row.excess_us for row in found} == {300.0}
+
+
+def test_recorded_steps_and_the_first_count_for_nothing(tmp_path):
+    write(tmp_path, 80, lambda step: {"data": 90_000} if step < 6 or step == 50 else None)
+    path = next(tmp_path.iterdir())
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[50]["recording"] = "recorded"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    said = read_history(str(tmp_path))
+    assert (said.slow_steps_total, said.step_us) == (0, 1000.0)
+
+
+def test_what_is_not_whole_is_counted(tmp_path):
+    write(tmp_path, 30, extra='{"step": 31, "dura\n[1]\n{"step": 33, "duration_us": 1000}')
+    (rank,) = read_history(str(tmp_path)).ranks
+    assert (rank.steps, rank.lost_lines, rank.missing_steps) == (31, 2, 2)
+
+
+def test_the_newest_watch_of_a_rank_counts(tmp_path):
+    write(tmp_path, 90, began=1.0)
+    write(tmp_path, 20, began=2.0)
+    said = read_history(str(tmp_path))
+    assert (said.last_step, said.earlier) == (20, 1)
+
+
+def test_a_recording_is_listed_and_whether_its_file_is_there(tmp_path):
+    said = {"start": 12, "steps": 3, "reason": "slow", "asked_by": 0, "ratio": 1.8}
+    lines = [json.dumps({"recorded": name, **said}) for name in ("gone.gz", "there.gz")]
+    write(tmp_path, 30, extra="\n".join(lines))
+    (tmp_path / "there.gz").touch()
+    found = read_history(str(tmp_path)).recordings
+    assert [(each.file, each.kept, each.start) for each in found] == [
+        ("gone.gz", False, 12),
+        ("there.gz", True, 12),
+    ]
+
+
+def test_points_are_bounded_and_hold_all_steps(tmp_path):
+    write(tmp_path, 2000)
+    points = read_history(str(tmp_path)).points
+    assert len(points.first) == 300
+    assert (points.first[0], points.last[-1]) == (1, 2000)
+    assert all(a + 1 == b for a, b in zip(points.last, points.first[1:], strict=False))
+    parts = {name: values[-1] for name, values in points.parts.items()}
+    collections = parts.pop("garbage collection")
+    assert (sum(parts.values()), collections) == (1000.0, 0.0)
+    assert points.backward["layers.1"][-1] == 200.0
+
+
+def test_the_tables_have_every_step_and_block(tmp_path):
+    tables = tables_of(read_run(str(write(tmp_path, 12))))
+    assert len(tables["watched_steps"]) == 12
+    assert len(tables["watched_blocks"]) == 36
+    assert tables["watched_blocks"][-1].backward_us == 200.0
+
+
+@pytest.mark.parametrize("content", ["", "not json", '{"watch": 1}\n', '{"step": 1}\n'])
+def test_a_folder_without_a_whole_step_is_one_line(tmp_path, content):
+    (tmp_path / "host_1.1700000000000000000.steps.jsonl").write_text(content)
+    with pytest.raises(TraceError):
+        read_history(str(tmp_path))
+
+
+def test_a_link_is_not_followed(tmp_path):
+    write(tmp_path / "elsewhere", 12)
+    (target,) = (tmp_path / "elsewhere").iterdir()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / target.name).symlink_to(target)
+    with pytest.raises(TraceError, match="no steps of a watched training"):
+        read_history(str(tmp_path / "run"))
+
+
+def invoke(*arguments: object) -> Any:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def test_the_command_says_where_and_since_when(tmp_path):
+    write(tmp_path, 200, lambda step: {"backward layers.1": 900} if step >= 120 else None)
+    done = invoke("history", tmp_path)
+    assert done.exit_code == 0
+    assert "120-200" in done.output
+    assert "backward of layers.1 (+900 us per step)" in done.output
+    read = msgspec.json.decode(invoke("history", tmp_path, "--json").output, type=History)
+    assert read == read_history(str(tmp_path))
+
+
+def test_the_command_names_a_folder_without_steps(tmp_path):
+    done = invoke("history", tmp_path)
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert "no steps of a watched training" in done.output
+
+
+def test_limits_of_a_watched_training(tmp_path):
+    write(tmp_path, 105, lambda step: {"data": 900} if step > 85 else None)
+    done = invoke("check", tmp_path, "--max-slow-steps-percent", 10)
+    assert (done.exit_code, "slow steps: 20%, limit 10%" in done.output) == (1, True)
+    assert "steps 86 to 105, data" in done.output
+    assert invoke("check", tmp_path, "--max-slow-steps-percent", 20).exit_code == 0
+    assert invoke("check", tmp_path, "--max-slow-ranks", 0).exit_code == 2
+    write(tmp_path, 105, lambda step: {"data": 900} if step > 85 else None, rank=1, world=2)
+    assert invoke("check", tmp_path, "--max-slow-ranks", 0).exit_code == 0
+
+
+def test_a_query_on_the_steps(tmp_path):
+    pytest.importorskip("duckdb", reason="needs duckdb: pip install 'tb-hookview[sql]'")
+    write(tmp_path, 12)
+    query = "select count(*) as n, max(duration_us) as us from watched_steps"
+    done = invoke("sql", tmp_path, query, "--format", "json")
+    assert json.loads(done.output) == [{"n": 12, "us": 1000.0}]
+
+
+def test_record_leaves_the_file_that_a_watch_looks_for(tmp_path):
+    assert invoke("record", tmp_path).exit_code == 2
+    write(tmp_path, 12)
+    assert invoke("record", tmp_path, "--steps", 5, "--rank", 1).exit_code == 0
+    assert json.loads((tmp_path / "record").read_text()) == {"steps": 5, "ranks": [1]}

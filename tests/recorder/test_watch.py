@@ -1,0 +1,342 @@
+"""`watch`: rows of all steps, recordings of some, and a training that does not notice."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support.recording import Trace, hooks_on, traces
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import tb_hookview as hookview
+from tb_hookview.errors import UsageError
+from tb_hookview.recorder.hooks import SLOT
+from tb_hookview.watching import phases
+
+QUIET: dict[str, Any] = {"first": None, "slow_factor": None, "scalars": False}
+"""No recording, unless somebody asks for one."""
+PATIENCE_S = 60
+
+
+def net() -> nn.Sequential:
+    torch.manual_seed(0)
+    inner = nn.ModuleDict({"a": nn.Linear(4, 4)})
+    return nn.Sequential(nn.Linear(4, 4), nn.Sequential(inner["a"], nn.ReLU()), nn.Dropout(0.5))
+
+
+def train(model: nn.Module, steps: int, each: Callable[[], None] = lambda: None) -> list[float]:
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batches = DataLoader(TensorDataset(torch.ones(steps, 4)))
+    losses = []
+    for (batch,) in batches:
+        loss = model(batch).square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+        each()
+    return losses
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    """The lines of all files of steps, oldest first."""
+    files = sorted(folder.glob("*.steps.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [line for line in lines(folder) if "step" in line]
+
+
+def until(watch: Any, model: nn.Module, done: Callable[[], bool]) -> None:
+    """Train until something has happened in the watch's thread."""
+    end = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < end, "nothing happened"
+        train(model, 1, watch.step)
+
+
+def test_every_step_has_a_row_with_its_parts(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        train(model, 8, watch.step)
+    header, *_ = lines(tmp_path)
+    assert header["watch"] == 1
+    assert (header["rank"], header["world_size"]) == (0, 1)
+    assert header["blocks"] == ["0", "1.0"]
+    assert [row["step"] for row in rows(tmp_path)] == [1, 2, 3, 4, 5, 6, 7, 8]
+    for row in rows(tmp_path)[4:]:  # once the last gradients are known
+        parts = ("data_us", "forward_us", "backward_us", "after_backward_us", "optimizer_us")
+        assert all(row[part] >= 0 for part in parts)
+        assert sum(row[part] for part in parts) <= row["duration_us"] + len(parts)  # rounded
+        assert sum(row["forward"]) <= row["forward_us"] + 2
+        assert sum(row["backward"]) <= row["backward_us"] + 2
+    assert rows(tmp_path)[-1]["memory_bytes"] > 0
+
+
+def test_nothing_is_attached_to_other_modules_nor_left(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        train(model, 5, watch.step)
+        attached = {path for path, module in model.named_modules() if SLOT in vars(module)}
+        hooked = {path for path, module in model.named_modules() if hooks_on(module)}
+        hooks = [len(p._post_accumulate_grad_hooks or ()) for p in model.parameters()]
+    assert attached == {"", "0", "1.0"}
+    assert hooked <= attached
+    assert sum(hooks) == 2  # the last gradient of each block
+    assert all(SLOT not in vars(module) for module in model.modules())
+    assert all(not p._post_accumulate_grad_hooks for p in model.parameters())
+    assert torch.autograd.backward.__module__ == "torch.autograd"
+    assert not hasattr(torch.autograd.backward, "__wrapped__")
+    assert phases._clocks == []
+
+
+def test_gradients_are_equal_bit_for_bit(tmp_path):
+    plain, watched = net(), net()
+    torch.manual_seed(1)
+    expected = train(plain, 12)
+    torch.manual_seed(1)
+    with hookview.watch(tmp_path, model=watched, scalars=False, first=4) as watch:
+        assert train(watched, 12, watch.step) == expected
+    for one, other in zip(plain.parameters(), watched.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_without_a_model_there_are_times_without_blocks(tmp_path):
+    with hookview.watch(tmp_path, **QUIET) as watch:
+        train(net(), 3, watch.step)
+    row = rows(tmp_path)[-1]
+    assert row["duration_us"] > 0
+    assert row["backward_us"] > 0
+    assert row["forward_us"] is None
+    assert "forward" not in row
+
+
+def test_garbage_collections_are_counted(tmp_path):
+    def step() -> None:
+        gc.collect()
+        watch.step()
+
+    with hookview.watch(tmp_path, **QUIET) as watch:
+        train(net(), 2, step)
+    assert [row["gc_count"] >= 1 for row in rows(tmp_path)] == [True, True]
+    assert all(row["gc_us"] > 0 for row in rows(tmp_path))
+    assert watch._clock.on_collection not in gc.callbacks
+
+
+def test_the_first_recording_says_why_and_what_was_before(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, first=6, steps=2, scalars=False) as watch:
+        until(watch, model, lambda: len(watch.recordings) == 1)
+        train(model, 2, watch.step)
+    (path,) = traces(tmp_path)
+    manifest = Trace(path).manifest["watch"]
+    assert (manifest["reason"], manifest["steps"], manifest["asked_by"]) == ("start", 2, 0)
+    before = [row["step"] for row in manifest["before"]]
+    assert before == list(range(before[0], manifest["start"] - 1))
+    states = {row["step"]: row.get("recording") for row in rows(tmp_path)}
+    start = manifest["start"]
+    around = [states[step] for step in range(start - 2, start + 4)]
+    assert around == [None, "warmup", "recorded", "recorded", "after", None]
+    assert {f"ProfilerStep#{start}", f"ProfilerStep#{start + 1}"} <= {
+        span.name for span in Trace(path).spans
+    }
+    (said,) = [line for line in lines(tmp_path) if "recorded" in line]
+    assert (said["recorded"], said["start"], said["reason"]) == (path.name, start, "start")
+
+
+def test_a_recording_has_the_marks_of_all_modules(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        train(model, 5, watch.step)
+        watch.record(steps=1)
+        until(watch, model, lambda: bool(watch.recordings))
+    (path,) = traces(tmp_path)
+    marks = set(Trace(path).paths("forward"))
+    assert marks == {"", "0", "1", "1.0", "1.1", "2"}
+
+
+def test_a_signal_asks_for_a_recording_and_still_reaches_the_script(tmp_path, ctrl_c):
+    heard = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: heard.append(1))
+    model = net()
+    try:
+        with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+            train(model, 2, watch.step)
+            os.kill(os.getpid(), signal.SIGUSR1)
+            until(watch, model, lambda: bool(watch.recordings))
+        assert callable(signal.getsignal(signal.SIGUSR1))
+        os.kill(os.getpid(), signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert heard == [1, 1]
+    assert [line["reason"] for line in lines(tmp_path) if "recorded" in line] == ["signal"]
+
+
+def test_the_file_record_asks_for_so_many_steps(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        (tmp_path / "record").write_text('{"steps": 5}')
+        until(watch, model, lambda: bool(watch.recordings))
+    said = [line for line in lines(tmp_path) if "recorded" in line]
+    assert [(line["reason"], line["steps"]) for line in said] == [("file", 5)]
+    assert not (tmp_path / "record").exists()
+
+
+def test_a_recording_for_another_rank_is_none_here(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, ranks=[3], **QUIET) as watch:
+        watch.record()
+        until(watch, model, lambda: watch._keeper._number == 1)
+        train(model, 8, watch.step)
+    assert (watch.recordings, traces(tmp_path), watch.lost) == ([], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        ({"steps": 0}, "steps is 0"),
+        ({"blocks": 17}, "blocks is 17"),
+        ({"slow_factor": 1.0}, "slow_factor is 1.0"),
+        ({"keep": 0}, "keep is 0"),
+        ({"ranks": [-1]}, "ranks holds -1"),
+    ],
+)
+def test_a_wrong_option_is_one_line(tmp_path, option, named):
+    with pytest.raises(UsageError, match=named):
+        hookview.watch(tmp_path, **option)
+
+
+def test_an_address_is_refused():
+    with pytest.raises(UsageError, match="needs a folder of this machine"):
+        hookview.watch("s3://bucket/run")
+
+
+def test_two_watches_in_one_process_record_both_steps(tmp_path):
+    model = net()
+    with (
+        hookview.watch(tmp_path / "a", model=model, **QUIET) as one,
+        hookview.watch(tmp_path / "b", model=model, **QUIET) as other,
+    ):
+        train(model, 6, lambda: (one.step(), other.step()))
+    for folder in ("a", "b"):
+        assert len(rows(tmp_path / folder)) == 6
+        assert rows(tmp_path / folder)[-1]["forward"] != []
+    assert all(SLOT not in vars(module) for module in model.modules())
+
+
+def test_steps_of_a_forked_process_are_its_parents_alone(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        train(model, 2, watch.step)
+        child = os.fork()
+        if child == 0:
+            train(model, 2, watch.step)
+            os._exit(phases._clocks != [])
+        assert os.waitpid(child, 0)[1] == 0
+        train(model, 2, watch.step)
+    assert [row["step"] for row in rows(tmp_path)] == [1, 2, 3, 4]
+
+
+def test_loader_workers_are_not_watched(tmp_path):
+    model = net()
+    loader = DataLoader(TensorDataset(torch.ones(4, 4)), num_workers=1)
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        for (batch,) in loader:
+            model(batch).sum().backward()
+            watch.step()
+    assert len(rows(tmp_path)) == 4
+    assert len(list(tmp_path.glob("*.steps.jsonl"))) == 1
+
+
+def test_an_exception_of_the_script_passes_and_what_was_seen_is_written(tmp_path):
+    model = net()
+
+    def interrupted() -> None:
+        with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+            train(model, 3, watch.step)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(rows(tmp_path)) == 3
+    assert all(SLOT not in vars(module) for module in model.modules())
+
+
+def test_a_watch_can_be_stopped_twice_and_stepped_after(tmp_path):
+    watch = hookview.watch(tmp_path, **QUIET)
+    watch.step()
+    watch.start()
+    watch.step()
+    watch.stop()
+    watch.stop()
+    watch.step()
+    assert len(rows(tmp_path)) == 1
+
+
+def test_the_thread_ends_with_the_watch(tmp_path):
+    with hookview.watch(tmp_path, **QUIET):
+        assert "hookview-watch" in {thread.name for thread in threading.enumerate()}
+    assert "hookview-watch" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_scalars_are_torchs_own(tmp_path):
+    pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    model = net()
+    with hookview.watch(tmp_path, model=model, first=None, slow_factor=None) as watch:
+        train(model, 6, watch.step)
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert {"hookview/duration_ms", "hookview/backward_ms"} <= set(events.Tags()["scalars"])
+    assert [event.step for event in events.Scalars("hookview/duration_ms")] == [6]
+
+
+def test_checkpointed_calls_count_once(tmp_path):
+    from torch.utils.checkpoint import checkpoint
+
+    class Checkpointed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return checkpoint(self.inner, x, use_reentrant=False)
+
+    model = Checkpointed()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        train(model, 6, watch.step)
+    row = rows(tmp_path)[-1]
+    assert sum(row["forward"]) <= row["forward_us"] + 2
+    assert row["backward"][0] is not None
+
+
+@pytest.mark.parametrize("compiled", ["whole", "part"])
+def test_a_compiled_model_is_compiled_no_more_often_and_trained_the_same(tmp_path, compiled):
+    def build() -> nn.Module:
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        model = net()[:2]
+        if compiled == "whole":
+            return torch.compile(model, backend="aot_eager")
+        model[1] = torch.compile(model[1], backend="aot_eager")
+        return model
+
+    plain = build()
+    expected = train(plain, 16), torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    watched = build()
+    with hookview.watch(tmp_path, model=watched, first=4, slow_factor=None, scalars=False) as watch:
+        losses = train(watched, 16, watch.step)
+    assert (losses, torch._dynamo.utils.counters["stats"]["unique_graphs"]) == expected
+    assert expected[1] == 1
+    torch._dynamo.reset()

@@ -1,0 +1,153 @@
+"""`watch` where something goes wrong: training goes on, and what was written is whole."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from support.forked_python import run_python
+from torch import nn
+
+import tb_hookview as hookview
+from tb_hookview.history.answer import read_history
+from tb_hookview.watching.agreement import RecordingPlan, StoreBoard
+
+PROGRAM = """
+import os, resource, signal, sys, time
+import torch
+from torch import nn
+import tb_hookview as hookview
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+options = dict(first=None, slow_factor=None, scalars=False)
+
+def step():
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    watch.step()
+
+with hookview.watch("run", model=model, **options) as watch:
+"""
+
+KILLED = """
+    step()
+    while not list(__import__("pathlib").Path("run").glob("*.jsonl")):
+        step()
+    watch.record(steps=1000)
+    while watch._recorder.plan is None or watch._step < watch._recorder.plan.start + 3:
+        step()
+    seen = watch._step
+    while watch._keeper._rows and watch._keeper._rows[0][0][0] <= seen:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+FULL = """
+    for _ in range(20):
+        step()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    end = time.monotonic() + 60
+    while not watch.lost and time.monotonic() < end:
+        step()
+    print(watch.lost > 0)
+"""
+
+GONE = """
+    import shutil
+    step()
+    shutil.rmtree("run", ignore_errors=True)
+    open("run", "w").close()
+    watch.record()
+    end = time.monotonic() + 60
+    while not watch.lost and time.monotonic() < end:
+        step()
+    print(watch.lost > 0)
+"""
+
+
+def whole_lines(folder: Path) -> int:
+    """Number of whole lines; a write that broke off leaves at most its last one in pieces."""
+    count = 0
+    for path in folder.glob("*.steps.jsonl"):
+        lines = path.read_bytes().split(b"\n")
+        for line in lines[:-1]:
+            json.loads(line)
+            count += 1
+    return count
+
+
+def test_killed_while_recording_leaves_whole_rows_and_no_trace(tmp_path):
+    done = run_python("-c", PROGRAM + KILLED, cwd=tmp_path)
+    assert done.returncode == -9
+    assert whole_lines(tmp_path / "run") >= 4
+    assert list((tmp_path / "run").glob("*.pt.trace.json.gz")) == []
+    assert read_history(str(tmp_path / "run")).recordings == []
+
+
+def test_a_full_disk_is_one_warning_and_a_counter(tmp_path):
+    done = run_python("-c", PROGRAM + FULL, cwd=tmp_path)
+    assert (done.returncode, done.stdout.split()) == (0, ["True"]), done.stderr
+    assert done.stderr.count("RuntimeWarning: tb_hookview: writing steps") == 1
+    assert read_history(str(tmp_path / "run")).ranks[0].lost_lines <= 1
+
+
+def test_a_folder_that_is_gone_is_one_warning_and_a_counter(tmp_path):
+    done = run_python("-c", PROGRAM + GONE, cwd=tmp_path)
+    assert (done.returncode, done.stdout.split()) == (0, ["True"]), done.stderr
+    assert done.stderr.count("RuntimeWarning: tb_hookview:") == 1
+
+
+def test_a_clock_that_jumps_changes_no_duration(tmp_path, monkeypatch):
+    model, now = nn.Linear(2, 2), iter(range(10**9, 0, -(10**6)))
+    with hookview.watch(tmp_path, model=model, first=None, scalars=False) as watch:
+        for _ in range(12):
+            model(torch.ones(1, 2)).sum().backward()
+            with monkeypatch.context() as jumps:
+                jumps.setattr(time, "time", lambda: next(now))
+                watch.step()
+    said = read_history(str(tmp_path))
+    assert (said.ranks[0].steps, said.ranks[0].missing_steps) == (12, 0)
+    assert said.points.min_us[-1] is not None
+    assert said.points.min_us[-1] > 0
+
+
+def start_server() -> torch.distributed.TCPStore:
+    if not torch.distributed.is_available():
+        pytest.skip("this torch has no distributed package")
+    return torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+
+
+def test_ranks_agree_through_a_store():
+    server = start_server()
+    mine, yours = StoreBoard(server), StoreBoard(server)
+    one, two = RecordingPlan(10, 3, "slow", 0, None, 1.5), RecordingPlan(11, 1, "call", 1)
+    assert mine.look(0) is None
+    assert mine.post(0, one) == one
+    assert yours.post(0, two) == one == yours.look(0)
+    assert yours.look(1) is None
+
+
+def test_a_store_that_goes_away_stops_nothing(tmp_path, expected_fault):
+    server = start_server()
+    client = torch.distributed.TCPStore("127.0.0.1", server.port, wait_for_workers=False)
+    board = StoreBoard(client)
+    del server
+    model = nn.Linear(2, 2)
+
+    def train() -> None:
+        with hookview.watch(tmp_path, model=model, first=None, scalars=False) as watch:
+            watch._keeper._board = board
+            for _ in range(30):
+                model(torch.ones(1, 2)).sum().backward()
+                watch.step()
+
+    with pytest.warns(RuntimeWarning, match="watching the training failed"):
+        train()
+    assert read_history(str(tmp_path)).ranks[0].steps == 30

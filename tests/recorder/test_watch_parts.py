@@ -1,0 +1,203 @@
+"""The parts of `watch`, each alone: blocks, triggers, agreement, files, what is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from tb_hookview.watching.agreement import Alone, FolderBoard, RecordingPlan, parse_plan
+from tb_hookview.watching.background import take_request
+from tb_hookview.watching.blocks import choose_blocks
+from tb_hookview.watching.clock import UNKNOWN, StepClock
+from tb_hookview.watching.recordings import Kept, surplus
+from tb_hookview.watching.step_file import StepFile, row_line
+from tb_hookview.watching.triggers import Decision, RunningMedian, Triggers
+
+
+def names(model: nn.Module, most: int = 16) -> list[str]:
+    return [block.name for block in choose_blocks(model, "", most)]
+
+
+def layers(count: int) -> nn.Module:
+    model = nn.Module()
+    model.embed = nn.Linear(2, 2)
+    model.h = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(count))
+    model.head = nn.Linear(2, 2)
+    return model
+
+
+def test_blocks_hold_every_parameter_once():
+    model = layers(12)
+    held = [
+        id(p)
+        for block in choose_blocks(model, "", 16)
+        for module in block.modules
+        for p in module.parameters()
+    ]
+    assert sorted(held) == sorted(id(p) for p in model.parameters())
+
+
+def test_layers_of_one_kind_are_opened_together_or_not():
+    assert names(layers(12)) == ["embed", *(f"h.{n}.0" for n in range(12)), "head"]
+    transformer = nn.ModuleList(nn.TransformerEncoderLayer(8, 2, 8) for _ in range(4))
+    assert names(nn.Sequential(nn.Linear(2, 2), transformer)) == [
+        "0",
+        *(f"1.{n}" for n in range(4)),
+    ]
+
+
+def test_more_layers_than_fit_become_neighbours():
+    found = names(layers(48))
+    assert len(found) <= 16
+    assert found[1] == "h.0..h.3"
+    assert found[-2:] == ["h.44..h.47", "head"]
+
+
+def test_no_blocks_where_none_are_asked_for_nor_in_a_compiled_model():
+    assert names(layers(3), 0) == []
+    assert names(torch.compile(layers(3))) == []
+    assert names(nn.Linear(2, 2)) == []
+
+
+def test_the_running_median_is_that_of_the_latest():
+    median = RunningMedian()
+    for value in [1000] * 101 + [5] * 101:
+        median.add(value)
+    assert (median.value, len(median)) == (5, 101)
+
+
+def decide(durations: list[int], **options: object) -> list[tuple[int, str]]:
+    """Steps at which something is asked for; a second passes in each."""
+    decision = Decision(Triggers(**{"first": None, **options}), now=0.0)
+    asked = []
+    for step, duration in enumerate(durations, 1):
+        reason = decision.see(step, duration, float(step))
+        if reason is not None:
+            asked.append((step, reason))
+            decision.recorded(reason, step, float(step))
+    return asked
+
+
+def test_slow_steps_ask_once_and_then_there_is_a_rest():
+    usual, slow = [10] * 30, [20] * 3
+    assert decide(usual + slow) == [(33, "slow")]
+    assert decide(usual + slow[:2] + usual + slow[:2]) == []
+    hour = usual + slow + (usual + slow) * 100  # an hour and a bit
+    assert len(decide(hour)) == 3
+
+
+def test_slow_steps_that_last_are_recorded_in_a_rest_too_once():
+    usual, noise = [10] * 60, [20] * 3
+    once = usual + noise + usual + [20] * 40
+    assert decide(once) == [(63, "slow"), (153, "slow")]
+    assert decide(once + [10] * 200 + [30] * 45) == [(63, "slow"), (153, "slow")]
+
+
+def test_uneven_steps_are_not_slow():
+    assert decide([10, 30] * 40) == []
+
+
+def test_a_step_is_slow_only_after_a_median_is_known():
+    assert decide([10] * 5 + [1000] * 10) == []
+    assert decide([10] * 30 + [100] * 3, slow_factor=None) == []
+
+
+def test_every_so_many_steps_or_minutes():
+    assert decide([10] * 30, every_steps=10) == [(10, "every"), (20, "every"), (30, "every")]
+    assert decide([10] * 150, every_minutes=1) == [(60, "every"), (120, "every")]
+    assert decide([10] * 12, first=7) == [(7, "start")]
+
+
+def test_the_first_plan_of_a_number_counts(tmp_path):
+    mine, yours = FolderBoard(tmp_path / "b", "run"), FolderBoard(tmp_path / "b", "run")
+    one, two = RecordingPlan(10, 3, "slow", 0, (0, 2), 1.5), RecordingPlan(11, 1, "call", 1)
+    assert mine.look(0) is None
+    assert mine.post(0, one) == one
+    assert yours.post(0, two) == one == yours.look(0)
+    assert yours.look(1) is None
+    assert [path.name for path in (tmp_path / "b").iterdir()] == ["run.0.json"]
+
+
+def test_a_plan_of_an_earlier_run_is_over(tmp_path):
+    FolderBoard(tmp_path, "run").post(0, RecordingPlan(10, 3, "slow"))
+    os.utime(tmp_path / "run.0.json", (0, 0))
+    found = FolderBoard(tmp_path, "run").look(0)
+    assert found is not None
+    assert found.start == 0
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"start": "x", "steps": 1, "reason": ""}'])
+def test_what_is_no_plan_is_refused(text):
+    with pytest.raises(ValueError, match=r".*"):
+        parse_plan(text)
+
+
+def test_a_process_alone_needs_no_board():
+    board, plan = Alone(), RecordingPlan(5, 1, "call")
+    assert (board.look(0), board.post(0, plan), board.look(0)) == (None, plan, plan)
+
+
+def test_one_process_gets_a_request(tmp_path):
+    assert take_request(tmp_path) is None
+    (tmp_path / "record").touch()
+    assert take_request(tmp_path) == {}
+    assert take_request(tmp_path) is None
+    (tmp_path / "record").write_text("not json")
+    assert take_request(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def kept(size: int, ratio: float = 0.0) -> Kept:
+    return Kept(Path("x"), RecordingPlan(1, 1, "slow", ratio=ratio), size)
+
+
+def test_the_newest_stay_and_the_slowest():
+    every = [kept(1), kept(2, 3.0), kept(3), kept(4), kept(5)]
+    assert surplus(every, 2, 100) == [every[0], every[2]]
+    assert surplus(every, 2, 9) == [every[0], every[2], every[3]]
+    assert surplus(every, 2, 1) == every[:4]
+    assert surplus([], 2, 1) == []
+
+
+def write_steps(folder: Path, count: int, most_bytes: int) -> StepFile:
+    file = StepFile(folder, "host_1", lambda: {"watch": 1, "blocks": []}, most_bytes)
+    clock = StepClock(2)
+    for step in range(1, count + 1):
+        file.write([row_line(clock.row(step, clock.since + 1_000_000), 0, 0.0, None)])
+    file.close()
+    return file
+
+
+def test_files_of_steps_are_bounded_and_begin_with_a_header(tmp_path):
+    write_steps(tmp_path, 2000, 60_000)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 8
+    assert sum(file.stat().st_size for file in files) < 70_000
+    contents = [file.read_text().splitlines() for file in files]
+    assert all("watch" in json.loads(content[0]) for content in contents)
+    steps = [json.loads(line)["step"] for content in contents for line in content[1:]]
+    assert steps[0] == 1  # the first file stays
+    assert steps[-1] == 2000
+    assert steps == sorted(steps)
+
+
+def test_a_row_is_whole_microseconds_and_null_for_unknown():
+    clock = StepClock(1)
+    clock.forward_ns, clock.forward = 1_600, [1_499]
+    row = json.loads(row_line(clock.row(7, clock.since + 12_345_678), 2, 1.5, 99))
+    assert clock.data_ns == UNKNOWN
+    assert (row["step"], row["duration_us"], row["time"]) == (7, 12346, 1.5)
+    assert (row["forward_us"], row["data_us"], row["gc_us"]) == (2, None, 0)
+    assert (row["forward"], row["backward"], row["memory_bytes"]) == ([1], [None], 99)
+    assert row["recording"] == "recorded"
+
+
+def test_a_folder_that_is_gone_is_counted(tmp_path, expected_fault):
+    with pytest.warns(RuntimeWarning, match="these steps are not kept"):
+        file = write_steps(tmp_path / "never made", 3, 60_000)
+    assert file.lost == 3

@@ -1,0 +1,55 @@
+"""Four ranks that are watched: each slow one is named with rank and block, from its rows alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support import watched_ranks
+from support.ranks import run_forked_ranks
+
+from tb_hookview.history.answer import read_history
+from tb_hookview.schema.watched.history import History
+
+pytestmark = pytest.mark.slow
+
+EVEN_RUNS = 3
+
+
+def run(folder: Path, steps: int, how: str) -> History:
+    run_forked_ranks([Path(watched_ranks.__file__), folder, str(steps), how], folder, size=4)
+    return read_history(str(folder / "run"))
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> History:
+    return run(tmp_path_factory.mktemp("slow"), 200, "slow")
+
+
+def test_each_slow_rank_is_named_for_what_it_does_and_the_fourth_is_not(slow):
+    assert {(row.rank, row.part, row.block) for row in slow.slow_ranks} == {
+        (0, "backward", "layers.2.first"),
+        (1, "data", None),
+        (2, "garbage collection", None),
+    }
+
+
+def test_steps_that_collections_make_slow_name_their_rank(slow):
+    causes = [row.causes[0] for row in slow.slow_steps if row.causes and row.excess_us > 1e5]
+    assert causes
+    assert {(cause.rank, cause.part) for cause in causes} == {(2, "garbage collection")}
+
+
+def test_all_ranks_record_the_same_steps(slow):
+    by_rank: dict[int, list[tuple[int, int]]] = {}
+    for row in slow.recordings:
+        by_rank.setdefault(row.rank, []).append((row.start, row.steps))
+    assert sorted(by_rank) == [0, 1, 2, 3]
+    assert len({tuple(steps) for steps in by_rank.values()}) == 1
+
+
+@pytest.mark.parametrize("number", range(EVEN_RUNS))
+def test_nobody_is_named_where_nothing_is_slow(tmp_path, number):
+    said = run(tmp_path, 120, "even")
+    assert [rank.steps for rank in said.ranks] == [120] * 4
+    assert said.slow_ranks == []
