@@ -31,6 +31,7 @@ from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.compiled_regions import compiled_region_rows
 from tb_hookview.report.tables.compiled_summary import compiled_summary
+from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.memory import (
@@ -49,6 +50,7 @@ from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.report.tables.warnings import failure_rows, warning_rows
 from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
+from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.tables.events.keys import first_events
 
 Rows = TypeVar("Rows")
@@ -63,17 +65,26 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     selection = select(analysis, steps)
     rows = step_rows(selection)
     diagnosis = diagnose(selection, rows)
+    no_path: list[schema.PathWork] = []
+    path = diagnosis.failures.attempt(
+        "table critical_path_work", lambda: critical_path_work_rows(Simulator(selection)), no_path
+    )
     averaged = selection.averaged
     if averaged is selection:
-        return Report(_data(selection, rows, diagnosis), lambda: selection)
+        return Report(_data(selection, rows, diagnosis, path), lambda: selection)
 
     def counted() -> Report:
-        return Report(_data(averaged, step_rows(averaged), diagnosis), lambda: averaged)
+        return Report(_data(averaged, step_rows(averaged), diagnosis, path), lambda: averaged)
 
-    return Report(_data(selection, rows, diagnosis), lambda: selection, counted)
+    return Report(_data(selection, rows, diagnosis, path), lambda: selection, counted)
 
 
-def _data(selection: Selection, rows: list[schema.Step], diagnosis: Diagnosis) -> ReportData:
+def _data(
+    selection: Selection,
+    rows: list[schema.Step],
+    diagnosis: Diagnosis,
+    path: list[schema.PathWork],
+) -> ReportData:
     """All rows over a selection. A table that fails on this trace is empty."""
     failures = Failures(diagnosis.failures.found)
 
@@ -96,6 +107,7 @@ def _data(selection: Selection, rows: list[schema.Step], diagnosis: Diagnosis) -
         coverage=_coverage(selection),
         findings=diagnosis.findings,
         per_step=_means(selection, rows, totals),
+        critical_path_work=path,
         recorder=failures.attempt("recorder", partial(recorder_share, selection), None),
         kernels=kernels,
         kernels_omitted=omitted,

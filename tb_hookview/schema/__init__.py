@@ -79,7 +79,7 @@ from tb_hookview.schema.trace import (
     severe_warnings,
 )
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
-from tb_hookview.schema.whatif import PathKind, PathModule, PathTime, WhatIf
+from tb_hookview.schema.whatif import PathKind, PathModule, PathTime, PathWork, WhatIf
 
 __all__ = [
     "COUNTED",
@@ -132,6 +132,7 @@ __all__ = [
     "PathKind",
     "PathModule",
     "PathTime",
+    "PathWork",
     "PerStep",
     "Phase",
     "PlacedTime",
