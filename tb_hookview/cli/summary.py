@@ -59,7 +59,7 @@ def table(title: str, *columns: str, text_columns: int = 1, wrapped: int = 0) ->
 def _head(report: Report) -> Text:
     lines = [printable(line) for line in summary_lines(report.data)]
     text = Text("\n".join(lines) + "\n")
-    text.stylize("bold", 0, len(lines[0]))
+    text.stylize("bold", 0, len(lines[0]) + 1 + len(lines[1]))  # the path and what decides
     return text
 
 

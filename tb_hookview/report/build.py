@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.isolation import Failures
-from tb_hookview.report.per_step import per_step
+from tb_hookview.report.per_step import mean_idle, per_step
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
@@ -48,8 +48,10 @@ from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.report.tables.warnings import failure_rows, warning_rows
+from tb_hookview.report.verdict import FAILED, find_verdict, unknown_verdict
 from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
+from tb_hookview.simulation.alone import Alone
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.tables.events.keys import first_events
 
@@ -64,28 +66,41 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     """
     selection = select(analysis, steps)
     rows = step_rows(selection)
-    diagnosis = diagnose(selection, rows)
-    no_path: list[schema.PathWork] = []
-    path = diagnosis.failures.attempt(
-        "table critical_path_work", lambda: critical_path_work_rows(Simulator(selection)), no_path
-    )
     averaged = selection.averaged
+    means = rows if averaged is selection else [rows[step] for step in averaged.steps]
+    decided = _decided(selection, rows, mean_idle(means))
     if averaged is selection:
-        return Report(_data(selection, rows, diagnosis, path), lambda: selection)
+        return Report(_data(selection, rows, decided), lambda: selection)
 
     def counted() -> Report:
-        return Report(_data(averaged, step_rows(averaged), diagnosis, path), lambda: averaged)
+        return Report(_data(averaged, step_rows(averaged), decided), lambda: averaged)
 
-    return Report(_data(selection, rows, diagnosis, path), lambda: selection, counted)
+    return Report(_data(selection, rows, decided), lambda: selection, counted)
 
 
-def _data(
-    selection: Selection,
-    rows: list[schema.Step],
-    diagnosis: Diagnosis,
-    path: list[schema.PathWork],
-) -> ReportData:
+class _Decided(NamedTuple):
+    """What replays and rules say about the measured steps."""
+
+    diagnosis: Diagnosis
+    verdict: schema.Verdict
+    path: list[schema.PathWork]
+
+
+def _decided(selection: Selection, rows: list[schema.Step], idle: schema.Idle | None) -> _Decided:
+    alone, failures = Alone(Simulator(selection)), Failures()
+    verdict = failures.attempt(
+        "the verdict", partial(find_verdict, alone, idle), unknown_verdict(FAILED)
+    )
+    no_path: list[schema.PathWork] = []
+    path = failures.attempt(
+        "table critical_path_work", partial(critical_path_work_rows, alone.simulator), no_path
+    )
+    return _Decided(diagnose(selection, rows, alone, failures), verdict, path)
+
+
+def _data(selection: Selection, rows: list[schema.Step], decided: _Decided) -> ReportData:
     """All rows over a selection. A table that fails on this trace is empty."""
+    diagnosis = decided.diagnosis
     failures = Failures(diagnosis.failures.found)
 
     def table(name: str, make: Callable[[Selection], list[Rows]]) -> list[Rows]:
@@ -107,7 +122,8 @@ def _data(
         coverage=_coverage(selection),
         findings=diagnosis.findings,
         per_step=_means(selection, rows, totals),
-        critical_path_work=path,
+        verdict=decided.verdict,
+        critical_path_work=decided.path,
         recorder=failures.attempt("recorder", partial(recorder_share, selection), None),
         kernels=kernels,
         kernels_omitted=omitted,

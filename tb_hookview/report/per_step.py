@@ -44,7 +44,7 @@ def per_step(
         other_us=mean(lambda step: step.other_us),
         device_busy_us=mean(lambda step: step.device_busy_us),
         device_idle_us=mean(lambda step: step.device_idle_us),
-        idle=_mean_idle([row.idle for row in rows]),
+        idle=mean_idle(rows),
         device_us=share(_whole(totals.device_us_by_kind.values(), rows)),
         backward_device_us=share(totals.backward_device_us),
         forward_device_us=share(totals.forward_device_us),
@@ -64,9 +64,10 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
-def _mean_idle(parts: Sequence[schema.Idle | None]) -> schema.Idle | None:
-    known = [asdict(part) for part in parts if part is not None]
-    if not known or len(known) < len(parts):
+def mean_idle(rows: Sequence[schema.Step]) -> schema.Idle | None:
+    """Mean idle time of some steps by cause; None where one of them does not know."""
+    known = [asdict(row.idle) for row in rows if row.idle is not None]
+    if not known or len(known) < len(rows):
         return None
     return schema.Idle(**{cause: sum(p[cause] for p in known) / len(known) for cause in known[0]})
 

@@ -17,6 +17,7 @@ from tb_hookview.rules.gains import with_gains
 from tb_hookview.schema import PROFILER
 
 if TYPE_CHECKING:
+    from tb_hookview.simulation.alone import Alone
     from tb_hookview.simulation.changes import Change
 
 
@@ -30,10 +31,20 @@ class Diagnosis(NamedTuple):
     """Rules and replays that failed on this trace."""
 
 
-def diagnose(selection: Selection, step_rows: list[schema.Step]) -> Diagnosis:
-    """Ask every rule about the selected steps of a trace."""
-    context = Context(selection, step_rows, RULES)
-    return Diagnosis(causes_of(context), with_gains(context, findings(context)), context.failures)
+def diagnose(
+    selection: Selection, step_rows: list[schema.Step], alone: Alone, failures: Failures
+) -> Diagnosis:
+    """Ask every rule about the selected steps of a trace.
+
+    Args:
+        selection: these steps.
+        step_rows: their rows in the report.
+        alone: their replays.
+        failures: where it is noted what fails.
+    """
+    context = Context(selection, step_rows, RULES, failures)
+    found = with_gains(context, findings(context), alone)
+    return Diagnosis(causes_of(context), found, failures)
 
 
 def causes_of(context: Context) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -13,43 +13,48 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import Found, severity
 
 if TYPE_CHECKING:
-    from tb_hookview.simulation.simulator import Simulator
+    from tb_hookview.simulation.alone import Alone
+    from tb_hookview.simulation.changes import Change
+
+SMALL = 0.005
+"""Share of the step below which a finding costs or saves next to nothing."""
+_FAILED = "the replay failed on this trace"
+_FIRST = "It saves next to nothing now: the {} has to be quicker first."
 
 
-def with_gains(context: Context, found: Sequence[Found]) -> list[schema.Finding]:
-    """Findings with their gains, those that gain most first, those that cost nothing last."""
+def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[schema.Finding]:
+    """Findings with their gains: what saves most first, then what saves nothing now.
+
+    Args:
+        context: the steps.
+        found: the findings without gains.
+        alone: replays of the steps.
+    """
     if all(each.finding.gain_unknown is not None for each in found):
         rows = [each.finding for each in found]
     else:
-        rows = _with_gains(context, found)
+        rows = _with_gains(context, found, alone)
     return sorted(rows, key=lambda row: (weight(row), row.cost_us_per_step or 0.0), reverse=True)
 
 
-def _with_gains(context: Context, found: Sequence[Found]) -> list[schema.Finding]:
-    from tb_hookview.simulation.simulator import Simulator
-
-    def replays() -> tuple[Simulator, str | None]:
-        simulator = Simulator(context.selection)
-        return simulator, simulator.refused
-
-    made = context.failures.attempt("the replay", replays, None)
-    if made is None:
-        return [_not_replayed(each.finding) for each in found]
+def _with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[schema.Finding]:
+    failed: str | None = _FAILED
+    refused = context.failures.attempt("the replay", lambda: alone.simulator.refused, failed)
     return [
         context.failures.attempt(
             f"the saving of {each.finding.rule}",
-            partial(_replayed, each, made[0], context, made[1]),
-            _not_replayed(each.finding),
+            partial(_replayed, each, alone, context, refused),
+            _not_replayed(each.finding, _FAILED),
         )
         for each in found
     ]
 
 
-def _not_replayed(finding: schema.Finding) -> schema.Finding:
-    """The finding where its replay fails."""
+def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
+    """The finding without a replay."""
     if finding.gain_unknown is not None:
         return finding
-    return msgspec.structs.replace(finding, gain_unknown="the replay failed on this trace")
+    return msgspec.structs.replace(finding, gain_unknown=why)
 
 
 def weight(finding: schema.Finding) -> float:
@@ -58,19 +63,32 @@ def weight(finding: schema.Finding) -> float:
     return gain if gain is not None else cost or 0.0
 
 
-def _replayed(
-    found: Found, simulator: Simulator, context: Context, refused: str | None
-) -> schema.Finding:
+def _replayed(found: Found, alone: Alone, context: Context, refused: str | None) -> schema.Finding:
     finding = found.finding
-    if finding.gain_unknown is not None:
-        return finding
-    if refused:
-        return msgspec.structs.replace(finding, gain_unknown=f"not replayed: {refused}")
+    if finding.gain_unknown is not None or refused:
+        return _not_replayed(finding, refused if refused == _FAILED else f"not replayed: {refused}")
     from tb_hookview.rules.engine.removal import removed
 
     change = removed(context.analysis, found)
-    gain = simulator.gain(change) / 1000
+    gain = alone.simulator.gain(change) / 1000
     step = context.steps.duration_us
     # What costs something but gains nothing by itself is no mere remark.
     rank = severity(gain, step) if gain or not finding.cost_us_per_step else "low"
-    return msgspec.structs.replace(finding, gain_us_per_step=gain, severity=rank)
+    worth = SMALL * step <= (finding.cost_us_per_step or 0.0)
+    after = _saves_after(alone, change, gain) if worth and gain < SMALL * step else None
+    return msgspec.structs.replace(
+        finding,
+        gain_us_per_step=gain,
+        severity=rank,
+        saves_after=after,
+        caveats=[*finding.caveats, *([_FIRST.format(after)] if after else [])],
+    )
+
+
+def _saves_after(alone: Alone, change: Change, gain: float) -> Literal["host", "device"] | None:
+    """Which side has to be quicker first: without it the change saves more than it does now."""
+    if change.device and alone.saved("device", change) > 1000 * gain:
+        return "host"
+    if change.host and alone.saved("host", change) > 1000 * gain:
+        return "device"
+    return None

@@ -79,6 +79,7 @@ from tb_hookview.schema.trace import (
     severe_warnings,
 )
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
+from tb_hookview.schema.verdict import Bound, Verdict
 from tb_hookview.schema.whatif import PathKind, PathModule, PathTime, PathWork, WhatIf
 
 __all__ = [
@@ -94,6 +95,7 @@ __all__ = [
     "Advice",
     "Allocation",
     "Balance",
+    "Bound",
     "Breakdown",
     "BytesByClass",
     "Collective",
@@ -166,6 +168,7 @@ __all__ = [
     "TraceInfo",
     "TraceWarning",
     "UnreadableRank",
+    "Verdict",
     "WaitedFor",
     "WhatIf",
     "Work",

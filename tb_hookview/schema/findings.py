@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from tb_hookview.schema.units import Count, Us
@@ -56,6 +58,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     then, and that syncs hold the host back beyond their own time."""
     gain_unknown: str | None = None
     """Reason for which `gain_us_per_step` is null."""
+    saves_after: Literal["host", "device"] | None = None
+    """What has to be quicker first, where the finding saves nothing now: the host with data
+    loading, or the device with communication. Without that the step is shorter in a replay without
+    the cause. Null where the finding saves something, or nothing even then, or it is unknown."""
     evidence: str
     """The observation, with its figures."""
     fix: str

@@ -30,6 +30,7 @@ from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
 from tb_hookview.schema.memory import MemoryModule, MemoryOperator, MemoryPeak, OutOfMemory
 from tb_hookview.schema.steps import Breakdown, PerStep, Step, Totals
 from tb_hookview.schema.trace import Recorder, TraceInfo
+from tb_hookview.schema.verdict import Verdict
 from tb_hookview.schema.whatif import PathWork
 
 SCHEMA_VERSION = 1
@@ -55,6 +56,7 @@ class ReportData(Struct, frozen=True):
     coverage: Coverage
     findings: list[Finding]
     per_step: PerStep
+    verdict: Verdict
     critical_path_work: list[PathWork] = []
     """The critical path of the measured steps by what ran, the longest first; empty where the steps
     are not replayed. At most 30 rows by name; the others are summed up by part and phase."""

@@ -16,6 +16,8 @@ from tb_hookview.rules.engine.cost_accounting import findings
 from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.gains import with_gains
 from tb_hookview.schema import Finding
+from tb_hookview.simulation.alone import Alone
+from tb_hookview.simulation.simulator import Simulator
 
 PLACE = {rule.id: place for place, rule in enumerate(RULES)}
 
@@ -38,7 +40,8 @@ class Diagnosed:
 
     def __getitem__(self, rule: str) -> list[Finding]:
         context = self._context((*RULES[: PLACE[rule] + 1], *ADVICE))
-        return with_gains(context, [one for one in findings(context) if one.finding.rule == rule])
+        found = [one for one in findings(context) if one.finding.rule == rule]
+        return with_gains(context, found, Alone(Simulator(self._selection)))
 
     def __contains__(self, rule: str) -> bool:
         return bool(self[rule])

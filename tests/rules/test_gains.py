@@ -10,10 +10,13 @@ from rules.diagnosed import diagnosed
 from simulation import drawn
 
 from tb_hookview.analysis.selection import select
+from tb_hookview.isolation import Failures
 from tb_hookview.loading import load
 from tb_hookview.report.build import step_rows
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import Finding
+from tb_hookview.simulation.alone import Alone
+from tb_hookview.simulation.simulator import Simulator
 
 SYNC = """
     main notes [ProfilerStep#1                                                     ]
@@ -91,7 +94,8 @@ def test_what_gains_most_comes_first(tmp_path: Path) -> None:
     """Whatever the priority of its rule, which is asked for the cause of the sync first."""
     path = grid.write(tmp_path / "t.json", drawn.events(BOTH))
     selection = select(load(path), None)
-    found = diagnose(selection, step_rows(selection))
+    alone = Alone(Simulator(selection))
+    found = diagnose(selection, step_rows(selection), alone, Failures())
     assert found.causes == ["sync-scalar-item"]
     gains = {each.rule: each.gain_us_per_step for each in found.findings}
     assert list(gains)[:2] == ["loader-single-process", "sync-scalar-item"]

@@ -398,6 +398,9 @@ export const Finding = {
     text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time.",
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
+  saves_after: {
+    text: "What has to be quicker first, where the finding saves nothing now: the host with data loading, or the device with communication. Without that the step is shorter in a replay without the cause. Null where the finding saves something, or nothing even then, or it is unknown.",
+  },
   evidence: { text: "The observation, with its figures." },
   confidence: {
     text: 'Certainty that the events prove the cause, "high", "medium" or "low": the rule\'s, or less where an occurrence rests on weaker evidence.',
@@ -1480,6 +1483,39 @@ export const Unplaced = {
   forward_device_us: { unit: "us", text: "Part of `forward.device_us` of the module." },
   backward_host_us: { unit: "us", text: "Part of `backward.host_us` of the module." },
   backward_device_us: { unit: "us", text: "Part of `backward.device_us` of the module." },
+} as const;
+
+export const Verdict = {
+  bound: {
+    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder noted that the model is on the CPU), or pauses that nothing explains are longer than each side.",
+  },
+  sentence: { text: "The same in at most 25 words." },
+  step_us: {
+    unit: "us",
+    text: "A step as recorded, by the slower of host and device, as `step_us` of a what-if.",
+  },
+  host_us: {
+    unit: "us",
+    text: "A step with the host's own work alone: Python, operators, launches; syncs return at once.",
+  },
+  device_us: {
+    unit: "us",
+    text: "A step with the work of the devices alone but collectives; null without device events.",
+  },
+  communication_us: {
+    unit: "us",
+    text: "A step with collectives alone: their durations, which include waiting for other ranks, and the pauses before them. Null without device events or collectives of the host (gloo).",
+  },
+  data_us: { unit: "us", text: "A step with the data loader's time on the host alone." },
+  host_side_us: { unit: "us", text: "A step with the host's own work and data loading." },
+  device_side_us: {
+    unit: "us",
+    text: "A step with device and communication; null where both are.",
+  },
+  margin_us: {
+    unit: "us",
+    text: "Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed.",
+  },
 } as const;
 
 export const WaitedFor = {

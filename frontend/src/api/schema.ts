@@ -546,6 +546,8 @@ export interface Finding {
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
+  /** What has to be quicker first, where the finding saves nothing now: the host with data loading, or the device with communication. Without that the step is shorter in a replay without the cause. Null where the finding saves something, or nothing even then, or it is unknown. */
+  saves_after: "device" | "host" | null;
   /** The observation, with its figures. */
   evidence: string;
   fix: string;
@@ -1375,6 +1377,7 @@ export interface ReportData {
   coverage: Coverage;
   findings: Finding[];
   per_step: PerStep;
+  verdict: Verdict;
   /** The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase. */
   critical_path_work: PathWork[];
   /** Null where the trace holds no marks of our recorder. */
@@ -1954,6 +1957,30 @@ export interface Unplaced {
 export interface UnreadableRank {
   path: string;
   reason: string;
+}
+
+/** What decides the length of a step: replays in which one resource alone takes time. A trace that marks no steps is one step. All figures are null where the replay is refused. */
+export interface Verdict {
+  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder noted that the model is on the CPU), or pauses that nothing explains are longer than each side. */
+  bound: "communication" | "data" | "device" | "even" | "host" | "unknown";
+  /** The same in at most 25 words. */
+  sentence: string;
+  /** A step as recorded, by the slower of host and device, as `step_us` of a what-if. */
+  step_us: number | null;
+  /** A step with the host's own work alone: Python, operators, launches; syncs return at once. */
+  host_us: number | null;
+  /** A step with the work of the devices alone but collectives; null without device events. */
+  device_us: number | null;
+  /** A step with collectives alone: their durations, which include waiting for other ranks, and the pauses before them. Null without device events or collectives of the host (gloo). */
+  communication_us: number | null;
+  /** A step with the data loader's time on the host alone. */
+  data_us: number | null;
+  /** A step with the host's own work and data loading. */
+  host_side_us: number | null;
+  /** A step with device and communication; null where both are. */
+  device_side_us: number | null;
+  /** Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed. */
+  margin_us: number | null;
 }
 
 /** The device event that took the longer part of a sync. */

@@ -29,6 +29,7 @@ def summary_lines(report: ReportData) -> list[str]:
     """Say in a few lines what a report is about, and what its mean step consists of."""
     lines = [
         report.trace.path,
+        report.verdict.sentence,
         *(f"warning: {warning.message}" for warning in severe_warnings(report.trace)),
         _origin(report),
         f"{format_count(report.trace.events, 'event')} over "

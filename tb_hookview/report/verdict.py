@@ -1,0 +1,155 @@
+"""What decides the length of a step, in figures and one sentence of at most 25 words."""
+
+from __future__ import annotations
+
+from msgspec.structs import asdict, replace
+
+from tb_hookview import schema
+from tb_hookview.formats import format_us
+from tb_hookview.simulation.alone import Alone
+
+_APART = 0.1
+"""Share of the step, longer than each side by that, from which on the sentence gives the reason."""
+_NO_STEPS = "Unknown: no whole step was recorded in which the host launched work."
+_NO_LAUNCHES = (
+    "Unknown: the steps cannot be replayed, as the trace lacks the launches of device events."
+)
+FAILED = "Unknown: the replay failed on this trace."
+_REMEDIES = {
+    "data": "Load in more workers.",
+    "device": "Only less device work shortens it.",
+    "communication": "Overlap it, send less, or balance ranks.",
+    "even": "One alone saves little: shorten both.",
+}
+_HOST_REMEDIES = {
+    "launch": "Launch less: compile, or use CUDA graphs.",
+    "kernel_loading": "Loading kernels takes most: warm up first.",
+    "allocator": "Allocating takes most: use the caching allocator.",
+    "copy": "Copies take most: pin memory, copy asynchronously.",
+}
+"""By the longest of these causes of idle time."""
+_OVERLAP = "They wait for each other: overlap them."
+_PAUSES = "Pauses that nothing explains come on top."
+
+
+def unknown_verdict(sentence: str) -> schema.Verdict:
+    """The verdict on steps that are not replayed."""
+    return schema.Verdict(
+        bound="unknown",
+        sentence=sentence,
+        step_us=None,
+        host_us=None,
+        device_us=None,
+        communication_us=None,
+        data_us=None,
+        host_side_us=None,
+        device_side_us=None,
+        margin_us=None,
+    )
+
+
+def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
+    """Say what decides the length of a step.
+
+    Args:
+        alone: replays of the steps.
+        idle: mean idle time of their devices by cause.
+    """
+    simulator = alone.simulator
+    if simulator.refused:
+        return unknown_verdict(_NO_LAUNCHES if simulator.window.steps else _NO_STEPS)
+    each, collectives = alone.each, alone.communication_known
+    found = schema.Verdict(
+        bound=alone.bound,
+        sentence="",
+        step_us=simulator.recorded.step / 1000,
+        host_us=each["host"] / 1000,
+        device_us=each["device"] / 1000 if alone.has_events else None,
+        communication_us=each["communication"] / 1000 if collectives else None,
+        data_us=each["data"] / 1000,
+        host_side_us=alone.host_side / 1000,
+        device_side_us=alone.device_side / 1000 if collectives else None,
+        margin_us=alone.margin / 1000,
+    )
+    marked = simulator.analysis.steps.marked
+    words = _Sentence(found, "per step" if marked else "in this trace")
+    return replace(found, sentence=words.text(idle, alone.unexplained / 1000))
+
+
+class _Sentence:
+    """Words for one verdict."""
+
+    def __init__(self, found: schema.Verdict, when: str) -> None:
+        self._found, self._when = found, when
+        self._host, self._device = format_us(found.host_side_us), format_us(found.device_side_us)
+        self._loads = self._counts(found.data_us)
+        self._communicates = self._counts(found.communication_us)
+
+    def _counts(self, us: float | None) -> bool:
+        return bool(us) and (us or 0.0) > (self._found.margin_us or 0.0)
+
+    def text(self, idle: schema.Idle | None, unexplained_us: float) -> str:
+        """The sentence, by the idle time of devices and the pauses that nothing explains."""
+        found, when = self._found, self._when
+        if found.bound == "unknown":
+            return self._unknown()
+        if found.bound == "even":
+            what = f"Host and device are even: {self._host} and {self._device} {when}."
+        else:
+            what = f"{self._decides()} {when}{self._other()}."
+        return f"{what} {self._remedy(idle, unexplained_us)}".rstrip()
+
+    def _decides(self) -> str:
+        """What decides, and how long its side takes."""
+        host, device = self._host, self._device
+        if self._found.bound == "host":
+            needs = "it and data loading need" if self._loads else "it needs"
+            return f"The host decides: {needs} {host}"
+        if self._found.bound == "data":
+            return f"Data loading decides: with the host's own work it needs {host}"
+        if self._found.bound == "device":
+            needs = "with communication it needs" if self._communicates else "it needs"
+            return f"The device decides: {needs} {device}"
+        needs = "with the device it needs" if self._found.device_us else "it needs"
+        return f"Communication decides: {needs} {device}"
+
+    def _other(self) -> str:
+        """How long the other side takes."""
+        if self._found.bound in ("device", "communication"):
+            return f", {'host and loading' if self._loads else 'the host'} {self._host}"
+        if not self._found.device_side_us:
+            return ""
+        name = "device and communication" if self._communicates else "the device"
+        return f", {name} {self._device}"
+
+    def _remedy(self, idle: schema.Idle | None, unexplained_us: float) -> str:
+        """What would have to change."""
+        found = self._found
+        step, longer = found.step_us or 0.0, max(found.host_side_us or 0, found.device_side_us or 0)
+        if found.bound in ("data", "communication"):
+            return _REMEDIES[found.bound]
+        if unexplained_us > _APART * step:
+            return _PAUSES
+        if step - longer > _APART * step:
+            return _OVERLAP
+        if found.bound == "host":
+            return _host_remedy(idle) if found.device_us is not None else ""
+        return _REMEDIES[found.bound]
+
+    def _unknown(self) -> str:
+        found, when = self._found, self._when
+        if found.device_us is not None:
+            return (
+                "Unknown: pauses that nothing in the trace explains exceed the device's "
+                f"{self._device} and the host's {self._host} {when}."
+            )
+        needs = [f"the host needs {format_us(found.host_us)} {when}"]
+        needs += [f"communication {self._device}"] if found.communication_us else []
+        needs += [f"data loading {format_us(found.data_us)}"] if self._loads else []
+        return f"Unknown, as the trace has no device events: {', '.join(needs)}."
+
+
+def _host_remedy(idle: schema.Idle | None) -> str:
+    """What would shorten the host's work, by what the devices wait for."""
+    times = {} if idle is None else asdict(idle)
+    return _HOST_REMEDIES[max(_HOST_REMEDIES, key=lambda cause: times.get(cause, 0.0))]
