@@ -7,21 +7,25 @@ import { ShareBar } from "../../components/charts";
 import { LoadsKernels } from "../../parts/LoadsKernels";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { measureOf, meanStep, type Measure } from "../../report/measures";
-import { isHighlighted, lostIn } from "../../report/syncs";
+import { avoidable, isHighlighted, lostIn } from "../../report/syncs";
 import {
   countOrNothing,
   duration,
   durationScale,
+  NOTHING,
   percent,
   scaledDuration,
 } from "../../text/formats";
-import { classUnlessSame, pathText } from "../../text/names";
-import { over, ratio } from "../../text/numbers";
+import { pathText } from "../../text/names";
+import { over, ratio, sumOf } from "../../text/numbers";
 import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
 
-const MOST = 5;
+const MOST = 7;
 
-/** Which module to open: those whose own backward is most expensive. */
+/** What an annotation has for a class: each stands for itself. */
+const ANNOTATION = "annotation";
+
+/** Which modules to look at: the classes whose self time is longest. */
 export function TopModules({ report }: { report: WireReport }): ReactElement {
   const top = useMemo(() => topModules(report, MOST), [report]);
   const length = meanStep(report);
@@ -31,15 +35,14 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
     <section className="facet top-modules" aria-label="Top modules">
       <header>
         <h2>
-          Which module to open{" "}
+          Top modules by self time{" "}
           {top.rows.length > 0 && (
             <span className="muted">
-              by own {top.pass}, {top.measure}
-              {top.communication > 0 && ", without communication"}
+              {top.pass}, {top.measure} time per step
             </span>
           )}
         </h2>
-        <PlaceLink to={{ view: "modules", module: null, zoom: null, search: "", sort: null }}>
+        <PlaceLink to={{ view: "modules", module: null, zoom: null, group: "class", ...FRESH }}>
           All modules
         </PlaceLink>
       </header>
@@ -49,7 +52,8 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
         <table className="small-table">
           <thead>
             <tr>
-              <th scope="col">module</th>
+              <th scope="col">class</th>
+              <th scope="col">each</th>
               <th scope="col">
                 <Term text={D.self.text}>{D.self.title}</Term>
               </th>
@@ -66,9 +70,9 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
           <tbody className={top.pass}>
             {top.rows.map((row) => (
               <Row
-                key={row.module.id}
+                key={row.name}
                 row={row}
-                own={scaledDuration(row.self, scale)}
+                total={scaledDuration(row.self, scale)}
                 syncs={syncs}
                 look={isHighlighted(lostIn(row.blocked, row.idle), length)}
               />
@@ -78,7 +82,7 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
       )}
       {top.communication > 0 && (
         <p className="muted">
-          {duration(top.communication)} a step of communication ran in modules and is not counted.
+          {duration(top.communication)} per step of communication ran in modules and is not counted.
         </p>
       )}
       <Rest top={top} />
@@ -86,27 +90,40 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
   );
 }
 
+const FRESH = { search: "", sort: null } as const;
+
 interface RowProps {
-  row: TopModuleRow;
-  own: string;
+  row: TopClass;
+  total: string;
   /** Whether any of the rows has a sync. */
   syncs: boolean;
   look: boolean;
 }
 
-function Row({ row, own, syncs, look }: RowProps): ReactElement {
-  const { module, share, blocked, loading } = row;
+function Row({ row, total, syncs, look }: RowProps): ReactElement {
+  const { name, modules, share, self, blocked, loading } = row;
+  const [only] = modules;
+  const one = modules.length === 1 && only !== undefined;
+  const to = one
+    ? ({ view: "modules", module: only.path, group: "instance", zoom: null, ...FRESH } as const)
+    : ({ view: "modules", module: null, group: "class", zoom: null, ...FRESH } as const);
   return (
     <tr>
       <th scope="row">
-        <PlaceLink
-          to={{ view: "modules", module: module.path, zoom: null, search: "", sort: null }}
-        >
-          <Name text={pathText(module.path)} className="code" />
+        <PlaceLink to={to}>
+          <Name text={name} className="code" />
         </PlaceLink>{" "}
-        <Name text={classUnlessSame(module)} className="muted" /> <LoadsKernels us={loading} />
+        <span className="muted">
+          {one ? (
+            <Name text={only.path === name ? "" : pathText(only.path)} className="code" />
+          ) : (
+            `× ${modules.length}`
+          )}
+        </span>{" "}
+        <LoadsKernels us={loading} />
       </th>
-      <td>{own}</td>
+      <td>{one ? NOTHING : duration(self / modules.length)}</td>
+      <td>{total}</td>
       <td>{percent(share)}</td>
       <td className="bar-cell">
         <ShareBar share={share} />
@@ -124,7 +141,7 @@ function Rest({ top }: { top: TopModuleRows }): ReactElement | null {
   if (top.rest === null || top.rest <= 0) return null;
   return (
     <p className="muted">
-      {duration(top.rest)} a step of the {top.pass} belongs to no known module.
+      {duration(top.rest)} per step of the {top.pass} is in no known module.
     </p>
   );
 }
@@ -133,12 +150,13 @@ function nothingText(report: WireReport): string {
   if (report.modules.length === 0) {
     return `The trace names no modules; the view Modules says how to record them.`;
   }
-  return "No module did any work of its own in these steps.";
+  return "No module has self time in these steps.";
 }
 
-/** One of the most expensive modules, microseconds a step. */
-interface TopModuleRow {
-  readonly module: WireModule;
+/** All modules of one class that have self time, microseconds per step. */
+interface TopClass {
+  readonly name: string;
+  readonly modules: readonly WireModule[];
   readonly self: number;
   /** Of the whole pass, 0 to 1. */
   readonly share: number | null;
@@ -151,14 +169,14 @@ interface TopModuleRow {
 interface TopModuleRows {
   readonly pass: "backward" | "forward";
   readonly measure: Measure;
-  readonly rows: readonly TopModuleRow[];
+  readonly rows: readonly TopClass[];
   /** Communication in modules that is left out, microseconds a step. */
   readonly communication: number;
   /** What belongs to no module, microseconds a step; null where unknown. */
   readonly rest: number | null;
 }
 
-/** The modules whose own backward is most expensive; of a trace without backward, whose own forward is. */
+/** The classes with the longest self time in the backward; without a backward, in the forward. */
 export function topModules(report: WireReport, most: number): TopModuleRows {
   const pass = report.steps.some((step) => (step.backward_us ?? 0) > 0) ? "backward" : "forward";
   const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
@@ -177,20 +195,44 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
         ? coverage.unattributed_us
         : coverage.unattributed_host_us;
   const whole = report.modules.reduce((sum, module) => sum + selfOf(module), 0) + (rest ?? 0);
-  const rows = report.modules
-    .filter((module) => selfOf(module) > 0)
-    .sort((a, b) => selfOf(b) - selfOf(a))
-    .slice(0, most)
-    .map((module) => ({
-      module,
-      self: selfOf(module) / by,
-      share: ratio(selfOf(module), whole),
-      blocked: module.sync.blocked_us / by,
-      idle: over(module.sync.device_idle_us, by),
-      loading: over(module.kernel_loading_us, by),
-    }));
+  const classes = new Map<string, WireModule[]>();
+  for (const module of report.modules.filter((module) => selfOf(module) > 0)) {
+    const name = module.class === ANNOTATION ? module.path : module.class;
+    classes.set(name, [...(classes.get(name) ?? []), module]);
+  }
+  const rows = [...classes]
+    .map(([name, modules]) => classOf(report, name, modules, { selfOf, whole, by }))
+    .sort((a, b) => b.self - a.self)
+    .slice(0, most);
   const communication = [...(communicating?.values() ?? [])].reduce((sum, us) => sum + us, 0) / by;
   return { pass, measure, rows, communication, rest: rest === null ? null : rest / by };
+}
+
+interface Sums {
+  selfOf: (module: WireModule) => number;
+  /** Of the whole pass, microseconds of all steps. */
+  whole: number;
+  by: number;
+}
+
+function classOf(
+  report: WireReport,
+  name: string,
+  modules: readonly WireModule[],
+  { selfOf, whole, by }: Sums,
+): TopClass {
+  const ids = new Set<number | null>(modules.map(({ id }) => id));
+  const syncs = avoidable(report.syncs).filter((sync) => ids.has(sync.module_id));
+  const self = modules.reduce((sum, module) => sum + selfOf(module), 0);
+  return {
+    name,
+    modules,
+    self: self / by,
+    share: ratio(self, whole),
+    blocked: syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by,
+    idle: over(sumOf(syncs.map((sync) => sync.device_idle_us)), by),
+    loading: over(sumOf(modules.map((module) => module.kernel_loading_us)), by),
+  };
 }
 
 /** Device time of collectives in each module and none below it, by its id. */
