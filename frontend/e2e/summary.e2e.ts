@@ -27,7 +27,6 @@ visiting("#/?run=device", () => verdict().waitFor());
 
 const verdict = (): ReturnType<Page["getByRole"]> => page.getByRole("region", { name: "Verdict" });
 const openDetails = (): Promise<void> => page.getByText(/^Details:/).click();
-const steps = (): ReturnType<Page["getByRole"]> => page.getByRole("region", { name: "Steps" });
 const figure = (name: RegExp): ReturnType<Page["getByRole"]> =>
   page.getByRole("list", { name: "Figures" }).getByRole("link", { name });
 
@@ -64,6 +63,7 @@ test("host blocked is one figure on every view, without the profiler's own sync"
 test("the verdict says what decides and what that consists of, and leads to What-if", async () => {
   const path = page.getByRole("group", { name: /^Critical path per step: .*\d%/ });
   expect(await path.getByRole("link").count()).toBeGreaterThan(1);
+  await page.goto(`${url}#/summary?run=stopped`);
   await verdict().getByRole("link", { name: "What if" }).click();
   await expect.poll(() => page.url()).toContain("#/whatif");
 });

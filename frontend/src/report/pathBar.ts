@@ -42,7 +42,7 @@ function segment(key: string, rows: readonly WirePathWork[], whole: number): Pat
 }
 
 function labelOf(part: PathPart, rows: readonly WirePathWork[]): string {
-  const [{ phase = null, name = null } = {}] = rows;
+  const { phase, name } = rows[0] ?? { phase: null, name: null };
   const several = rows.length > 1;
   if (part === "host") {
     if (phase !== null) return phase;

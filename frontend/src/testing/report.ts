@@ -118,6 +118,19 @@ const TRACE: WireReport["trace"] = {
   recording: null,
 };
 
+const VERDICT: WireReport["verdict"] = {
+  bound: "device",
+  sentence: "The device decides: it needs 80 us per step, the host 50 us.",
+  step_us: 100,
+  host_us: 50,
+  device_us: 80,
+  communication_us: 0,
+  data_us: 0,
+  host_side_us: 50,
+  device_side_us: 80,
+  margin_us: 4,
+};
+
 function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
   return withIds({
     schema: 1,
@@ -165,18 +178,7 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
       unattributed_by_reason: { graph_launch: 1 },
     },
     findings: [],
-    verdict: {
-      bound: "device",
-      sentence: "The device decides: it needs 80 us per step, the host 50 us.",
-      step_us: 100,
-      host_us: 50,
-      device_us: 80,
-      communication_us: 0,
-      data_us: 0,
-      host_side_us: 50,
-      device_side_us: 80,
-      margin_us: 4,
-    },
+    verdict: VERDICT,
     critical_path_work: [],
     recorder: null,
     kernels: [],

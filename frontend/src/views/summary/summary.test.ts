@@ -13,7 +13,7 @@ import { random } from "../../testing/random";
 import { module, report, step, sync, work } from "../../testing/report";
 import { classUnlessSame, stepLabel } from "../../text/names";
 import { busyShare, summaryFigures } from "./SummaryFigures";
-import { topModules } from "./TopModules";
+import { topModules } from "./moduleClasses";
 
 const NO_IDLE: WireIdle = {
   sync: 0,
