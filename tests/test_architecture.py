@@ -190,7 +190,6 @@ LAZY = {
     # A trace without a gain to state is not replayed.
     "rules/gains.py": {
         "tb_hookview.rules.engine.removal",
-        "tb_hookview.simulation.simulator",
     },
     "rules/diagnosis.py": {
         "tb_hookview.rules.engine.removal",

@@ -81,6 +81,11 @@ class Report:
         """
         return self if self._counted is None else self._counted()
 
+    @property
+    def verdict(self) -> schema.Verdict:
+        """What decides the length of a step, by replays with one resource alone."""
+        return self.data.verdict
+
     def tables(self) -> dict[str, Table[Any]]:
         """All tables by name; event-level tables are computed on first use."""
         selection = cache(self._selection)

@@ -79,8 +79,15 @@ from tb_hookview.schema.trace import (
     severe_warnings,
 )
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
-from tb_hookview.schema.verdict import Bound, Verdict
-from tb_hookview.schema.whatif import PathKind, PathModule, PathTime, PathWork, WhatIf
+from tb_hookview.schema.whatif import (
+    Bound,
+    PathKind,
+    PathModule,
+    PathTime,
+    PathWork,
+    Verdict,
+    WhatIf,
+)
 
 __all__ = [
     "COUNTED",

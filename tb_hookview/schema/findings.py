@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import Struct
 
 from tb_hookview.schema.units import Count, Us
@@ -58,10 +56,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     then, and that syncs hold the host back beyond their own time."""
     gain_unknown: str | None = None
     """Reason for which `gain_us_per_step` is null."""
-    saves_after: Literal["host", "device"] | None = None
-    """What has to be quicker first, where the finding saves nothing now: the host with data
-    loading, or the device with communication. Without that the step is shorter in a replay without
-    the cause. Null where the finding saves something, or nothing even then, or it is unknown."""
+    saves_after: str | None = None
+    """What has to be quicker first, where the finding saves next to nothing now: `host`, with data
+    loading, or `device`, with communication. Without that it saves more in a replay. Null where
+    the finding saves 0.5% of the step, costs less, saves no more even then, or it is unknown."""
     evidence: str
     """The observation, with its figures."""
     fix: str

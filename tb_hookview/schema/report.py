@@ -30,8 +30,7 @@ from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
 from tb_hookview.schema.memory import MemoryModule, MemoryOperator, MemoryPeak, OutOfMemory
 from tb_hookview.schema.steps import Breakdown, PerStep, Step, Totals
 from tb_hookview.schema.trace import Recorder, TraceInfo
-from tb_hookview.schema.verdict import Verdict
-from tb_hookview.schema.whatif import PathWork
+from tb_hookview.schema.whatif import PathWork, Verdict
 
 SCHEMA_VERSION = 1
 OPERATORS = 1000

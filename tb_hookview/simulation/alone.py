@@ -42,6 +42,8 @@ _EQUAL = 0.9
 
 _WORKS = (EdgeKind.HOST, EdgeKind.HANDOVER)
 _RUNS = (EdgeKind.STREAM, EdgeKind.CROSS_STREAM)
+_CHAINED = (EdgeKind.HOST, EdgeKind.STREAM)
+"""A host thread and a stream have one next node each."""
 
 
 class _Edges(NamedTuple):
@@ -53,12 +55,12 @@ class _Edges(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, kinds: tuple[EdgeKind, ...]) -> _Edges:
-        """The edges of some kinds; no two of the first one leave the same node."""
+        """The edges of some kinds."""
         edges = graph.edges
         chosen = np.flatnonzero(edges.of(*kinds))
         columns = ("source", "target", "lag", "from_end", "kind", "evidence")
         some = {name: getattr(edges, name)[chosen] for name in columns}
-        return cls(chosen, Replayer(replace(graph, edges=replace(edges, **some)), kinds[0]))
+        return cls(chosen, Replayer(replace(graph, edges=replace(edges, **some)), _CHAINED))
 
 
 class Alone(Struct, frozen=True, dict=True):
@@ -120,7 +122,9 @@ class Alone(Struct, frozen=True, dict=True):
     def _device_edges(self) -> _Edges:
         """Edges of the device's side; where host threads run collectives they are in between."""
         waits = self._edges["communication"].any()
-        return _Edges.of(self.simulator.graph, tuple(EdgeKind) if waits else _RUNS)
+        return _Edges.of(
+            self.simulator.graph, (*_WORKS, *_RUNS, EdgeKind.COLLECTIVE) if waits else _RUNS
+        )
 
     @cached_property
     def _unexplained_syncs(self) -> Bool:

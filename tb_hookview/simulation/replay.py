@@ -65,17 +65,17 @@ class Replayer:
     the first of such a chain. The loop goes over the other nodes only.
     """
 
-    def __init__(self, graph: Graph, chained: EdgeKind = EdgeKind.HOST) -> None:
+    def __init__(self, graph: Graph, chained: tuple[EdgeKind, ...] = (EdgeKind.HOST,)) -> None:
         """Find the chains.
 
         Args:
             graph: what is replayed.
-            chained: edges that chains are made of: no two of this kind leave the same node.
+            chained: edges that chains are made of: no two of these kinds leave the same node.
         """
         edges = graph.edges
         self.graph = graph
         count = np.bincount(edges.target, minlength=len(graph.nodes.time))
-        single = (count == 1)[edges.target] & (edges.kind == chained) & (edges.source > 0)
+        single = (count == 1)[edges.target] & edges.of(*chained) & (edges.source > 0)
         self.chains = Chains(len(count), edges.source[single], edges.target[single])
         self._single, self.edge = np.flatnonzero(single), np.flatnonzero(~single)
         self._source = edges.source[self.edge]

@@ -27,6 +27,7 @@ def test_the_summary_holds_the_numbers_of_the_report(annotated: Path) -> None:
     lines = done.stdout.splitlines()
     report = tb_hookview.analyze(annotated).data
     assert lines[0].strip() == str(annotated)
+    assert lines[1].strip() == report.verdict.sentence
     assert "Tesla V100-SXM2-16GB" in lines[2]
     assert "rank 1 of 2" in lines[2]
     devices = lines.index(next(line for line in lines if line.startswith("Devices (")))

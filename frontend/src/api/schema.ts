@@ -546,8 +546,8 @@ export interface Finding {
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
-  /** What has to be quicker first, where the finding saves nothing now: the host with data loading, or the device with communication. Without that the step is shorter in a replay without the cause. Null where the finding saves something, or nothing even then, or it is unknown. */
-  saves_after: "device" | "host" | null;
+  /** What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves more in a replay. Null where the finding saves 0.5% of the step, costs less, saves no more even then, or it is unknown. */
+  saves_after: string | null;
   /** The observation, with its figures. */
   evidence: string;
   fix: string;

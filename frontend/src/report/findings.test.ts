@@ -19,6 +19,13 @@ test("a price says what is known, whose time it is, and no more", () => {
   expect(price(null, 2)).toContain("Estimated saving: 2.0 µs (2.0%) per step");
 });
 
+test("what saves nothing now says what has to be quicker first", () => {
+  const row = finding({ gain_us_per_step: 0, saves_after: "host" });
+  expect(priceText(row, BASIS)).toBe(
+    "Costs 10.0 µs (10.0%) of device time per step. Next to no saving now: the host has to be quicker first.",
+  );
+});
+
 test("a gain above the cost has its reason", () => {
   const price = (cost: number, gain: number): string =>
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);

@@ -57,6 +57,10 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
   if (gain === null) {
     return cost === null || cost === 0 ? costs : `${costs} Saving not estimated.`;
   }
+  const first = finding.saves_after;
+  if (first !== null) {
+    return `${costs} Next to no saving now: the ${first} has to be quicker first.`;
+  }
   if (gain <= 0) return cost === 0 ? costs : `${costs} No saving: off the critical path.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
   return `${costs} Estimated saving: ${of(gain)} per step${why}.`;
@@ -65,7 +69,7 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
 /** What a fix saves, in the least words. */
 export function savingText(finding: WireFinding, { stepUs }: PriceBasis): string {
   const { gain_us_per_step: gain, saves_after: after } = finding;
-  if (after !== null) return `saves nothing until the ${after} is quicker`;
+  if (after !== null) return `next to no saving until the ${after} is quicker`;
   if (gain === null) return "saving not estimated";
   if (gain <= 0) return "no saving: off the critical path";
   const share = ratio(gain, stepUs);

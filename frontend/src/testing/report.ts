@@ -119,16 +119,16 @@ const TRACE: WireReport["trace"] = {
 };
 
 const VERDICT: WireReport["verdict"] = {
-  bound: "device",
-  sentence: "The device decides: it needs 80 us per step, the host 50 us.",
+  bound: "host",
+  sentence: "The host decides: it needs 95 us per step, the device 80 us.",
   step_us: 100,
-  host_us: 50,
+  host_us: 95,
   device_us: 80,
   communication_us: 0,
   data_us: 0,
-  host_side_us: 50,
+  host_side_us: 95,
   device_side_us: 80,
-  margin_us: 4,
+  margin_us: 5,
 };
 
 function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {

@@ -51,6 +51,8 @@ class HostEvents(Struct, frozen=True):
     """Outermost rows of data loaders."""
     step_end: Nanoseconds
     """End of each replayed step on the host."""
+    ended_by: int
+    """Thread that is there then."""
     bursts: Bursts
     collectives: CollectiveWaits
 
@@ -122,6 +124,7 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
         sync=sync,
         loader=_loaders(analysis, window, np.append(threads, main)),
         step_end=_step_ends(analysis, window),
+        ended_by=_last_thread(analysis, window, main, others),
         bursts=find_bursts(analysis, main, others, window.start, window.host_end),
         collectives=find_collective_waits(analysis, main, window.start, window.host_end),
     )
@@ -139,7 +142,7 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(tree.thread[launch], tree.start[launch], LAUNCHES),
         _Wanted(waiting, syncs.start[events.sync], BEGINS),
         _Wanted(waiting, syncs.end[events.sync], ENDS),
-        _Wanted(np.full(len(events.step_end), bursts.main), events.step_end, ENDS),
+        _Wanted(np.full(len(events.step_end), events.ended_by), events.step_end, ENDS),
         _Wanted(main, bursts.main_stops, ENDS),
         _Wanted(bursts.thread, bursts.start, BEGINS),
         _Wanted(bursts.thread, bursts.end, ENDS),
@@ -195,6 +198,15 @@ def _step_ends(analysis: Analysis, window: Window) -> Nanoseconds:
     tree = analysis.call_tree
     host = tree.end[~analysis.host.device_threads[tree.thread]]
     return np.asarray(np.minimum(ends, host.max(initial=window.start)))
+
+
+def _last_thread(analysis: Analysis, window: Window, main: int, others: ThreadIndex) -> int:
+    """Main; where no step is marked, the one of the threads whose last row ends last."""
+    if analysis.steps.thread[window.steps[-1]] >= 0 or not len(others):
+        return main
+    tree, threads = analysis.call_tree, np.append(others, main)
+    ends = [tree.end[tree.thread == thread].max(initial=0) for thread in threads]
+    return int(threads[np.argmax(ends)])
 
 
 def _within(window: Window, time: Nanoseconds) -> Bool:

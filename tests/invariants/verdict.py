@@ -1,0 +1,88 @@
+"""What decides the length of a step: its figures, its sentence, and what-ifs agree."""
+
+from __future__ import annotations
+
+import re
+
+from invariants.case import Case
+from invariants.registry import Of, invariant
+
+from tb_hookview.formats import format_us
+from tb_hookview.schema import Verdict
+from tb_hookview.simulation.questions import scaled
+
+WORDS = 25
+ROUNDING_US = 0.01
+_TIMES = re.compile(r"\d[\d.,]* (?:us|ms|s)\b")
+
+
+@invariant()
+def the_sentence_is_short_and_has_the_figures(case: Case) -> None:
+    verdict = case.report.verdict
+    assert len(verdict.sentence.split()) <= WORDS, verdict.sentence
+    figures = [verdict[name] for name in Verdict.__struct_fields__]
+    known = {format_us(figure) for figure in figures if isinstance(figure, float)}
+    assert set(_TIMES.findall(verdict.sentence)) <= known, verdict
+
+
+@invariant()
+def a_verdict_is_on_the_step_that_is_replayed(case: Case) -> None:
+    verdict, simulator = case.report.verdict, case.simulator
+    if simulator.refused:
+        assert (verdict.bound, verdict.step_us) == ("unknown", None)
+    else:
+        assert verdict.step_us == simulator.recorded.step / 1000
+    assert (verdict.device_us is None) == (
+        bool(simulator.refused) or not len(simulator.window.events)
+    )
+
+
+@invariant()
+def the_longer_side_decides(case: Case) -> None:
+    verdict = case.report.verdict
+    if verdict.host_side_us is None or verdict.margin_us is None or verdict.bound == "unknown":
+        return
+    device = verdict.device_side_us or 0.0
+    if abs(verdict.host_side_us - device) <= verdict.margin_us:
+        assert verdict.bound == "even"
+    else:
+        longer = ("host", "data") if verdict.host_side_us > device else ("device", "communication")
+        assert verdict.bound in longer
+
+
+@invariant(Of.RECORDINGS)
+def nothing_takes_longer_alone(case: Case) -> None:
+    """Than its side, and that than the step, but for the error of the replay."""
+    verdict, simulator = case.report.verdict, case.simulator
+    if simulator.refused:
+        return
+    most = (verdict.step_us or 0.0) + simulator.error / 1000 + ROUNDING_US
+    for side, parts in (
+        (verdict.host_side_us, (verdict.host_us, verdict.data_us)),
+        (verdict.device_side_us, (verdict.device_us, verdict.communication_us)),
+    ):
+        assert (side or 0.0) <= most, verdict
+        assert all((part or 0.0) <= (side or 0.0) + ROUNDING_US for part in parts), verdict
+
+
+@invariant(Of.RECORDINGS)
+def what_is_left_of_a_step_is_no_shorter_than_it_takes_alone(case: Case) -> None:
+    verdict, simulator = case.report.verdict, case.simulator
+    if simulator.refused or simulator.graph.nodes.history.any():
+        return  # work from before overlaps with that of the steps
+    for what, least in (("kernels", verdict.host_side_us), ("host", verdict.device_side_us)):
+        left = simulator.step(scaled(simulator.analysis, {what: 0.0})) / 1000
+        assert left >= (least or 0.0) - ROUNDING_US, what
+
+
+@invariant()
+def what_saves_nothing_comes_last(case: Case) -> None:
+    """And below half a percent of the step no finding comes first, unless all are."""
+    found = case.data.findings
+    weights = [
+        each.cost_us_per_step or 0.0 if each.gain_us_per_step is None else each.gain_us_per_step
+        for each in found
+    ]
+    assert weights == sorted(weights, reverse=True)
+    for each in found:
+        assert each.saves_after is None or any("quicker first" in text for text in each.caveats)

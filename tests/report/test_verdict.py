@@ -1,0 +1,201 @@
+"""What decides the length of a step, by hand. One character is 100 us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import grid
+import msgspec
+import pytest
+from simulation import drawn
+
+from tb_hookview.loading import load
+from tb_hookview.markers import MANIFEST_KEY
+from tb_hookview.report.build import build_report
+from tb_hookview.report.markdown.summary import markdown_summary
+from tb_hookview.report.result import Report
+
+HOST = """
+    main notes [ProfilerStep#1                         ]
+    main calls           [launch corr=1]  [launch corr=2]
+    gpu kernel            [k corr=1]       [k corr=2]
+"""
+DEVICE = """
+    main notes [ProfilerStep#1                            ]
+    main calls [launch corr=1][wait                       ]
+    gpu kernel  [k corr=1                                ]
+"""
+DATA = """
+    main notes [ProfilerStep#1                                    ]
+    main notes [loader                   ]
+    main calls                            [launch corr=1][wait    ]
+    gpu kernel                             [k corr=1             ]
+"""
+LOADED_HOST = """
+    main notes [ProfilerStep#1                                    ]
+    main notes [loader         ]
+    main calls                  [launch corr=1]    [launch corr=2 ]
+    gpu kernel                   [k corr=1             ][k corr=2]
+"""
+COMMUNICATION = """
+    main notes [ProfilerStep#1                                             ]
+    main calls [launch corr=1][launch corr=2][wait                         ]
+    gpu kernel  [k corr=1]
+    gpu kernel                 [nccl corr=2 stream=9                      ]
+"""
+EXPOSED = """
+    main notes [ProfilerStep#1                                             ]
+    main calls [launch corr=1]  [launch corr=2]    [wait                   ]
+    gpu kernel  [k corr=1                     ]
+    gpu kernel                                 [nccl corr=2 stream=9      ]
+"""
+EVEN = """
+    main notes [ProfilerStep#1                    ]
+    main calls [launch corr=1][wait                ]
+    gpu kernel  [k corr=1                          ]
+    main calls                                       [launch corr=2]
+"""
+TURNS = """
+    main notes [ProfilerStep#1                            ]
+    main calls              [launch corr=1][wait          ]
+    gpu kernel               [k corr=1                   ]
+"""
+PAUSES = """
+    main notes [ProfilerStep#1                                    ]
+    main calls [launch corr=1][wait                               ]
+    gpu kernel                                          [k corr=1]
+"""
+NO_DEVICE = """
+    main notes [ProfilerStep#1      ]
+    main notes [loader  ]
+    main ops             [aten::mm  ]
+"""
+
+
+def report(folder: Path, picture: str, *more: dict[str, Any]) -> Report:
+    path = grid.write(folder / "t.json", [*drawn.events(picture), *more])
+    return build_report(load(path))
+
+
+CASES = {
+    HOST: (
+        "host",
+        [4100, 0, 2000, 0],
+        "The host decides: it needs 4.10 ms per step, the device 2.00 ms. Launch less: compile, or "
+        "use CUDA graphs.",
+    ),
+    LOADED_HOST: (
+        "host",
+        [3500, 1700, 3300, 0],
+        "The host decides: it and data loading need 5.20 ms per step, the device 3.30 ms. Launch "
+        "less: compile, or use CUDA graphs.",
+    ),
+    DATA: (
+        "data",
+        [1500, 2700, 2300, 0],
+        "Data loading decides: with the host's own work it needs 4.20 ms per step, the device 2.30 "
+        "ms. Load in more workers.",
+    ),
+    DEVICE: (
+        "device",
+        [1500, 0, 4200, 0],
+        "The device decides: it needs 4.20 ms per step, the host 1.50 ms. Only less device work "
+        "shortens it.",
+    ),
+    COMMUNICATION: (
+        "communication",
+        [3000, 0, 1000, 4400],
+        "Communication decides: with the device it needs 4.40 ms per step, the host 3.00 ms. "
+        "Overlap it, send less, or balance ranks.",
+    ),
+    EXPOSED: (
+        "communication",
+        [3600, 0, 3100, 2800],
+        "Communication decides: with the device it needs 5.90 ms per step, the host 3.60 ms. "
+        "Overlap it, send less, or balance ranks.",
+    ),
+    EVEN: (
+        "even",
+        [3600, 0, 3600, 0],
+        "Host and device are even: 3.60 ms and 3.60 ms per step. One alone saves little: shorten "
+        "both.",
+    ),
+    TURNS: (
+        "even",
+        [2800, 0, 2900, 0],
+        "Host and device are even: 2.80 ms and 2.90 ms per step. They wait for each other: overlap "
+        "them.",
+    ),
+    PAUSES: (
+        "unknown",
+        [1500, 0, 1000, 0],
+        "Unknown: pauses that nothing in the trace explains exceed the device's 1.00 ms and the "
+        "host's 1.50 ms per step.",
+    ),
+    NO_DEVICE: (
+        "unknown",
+        [1200, 1000, None, None],
+        "Unknown, as the trace has no device events: the host needs 1.20 ms per step, data loading "
+        "1.00 ms.",
+    ),
+}
+
+
+@pytest.mark.parametrize("picture", CASES)
+def test_what_decides_is_the_longer_side(picture: str, tmp_path: Path) -> None:
+    bound, times, sentence = CASES[picture]
+    found = report(tmp_path, picture).verdict
+    figures = [found.host_us, found.data_us, found.device_us, found.communication_us]
+    assert (found.bound, figures, found.sentence) == (bound, times, sentence)
+
+
+def test_without_most_launches_nothing_is_known(tmp_path: Path) -> None:
+    found = report(tmp_path, DEVICE.replace("k corr=1", "k corr=9")).verdict
+    assert (found.bound, found.step_us, found.host_us) == ("unknown", None, None)
+    assert found.sentence.endswith("the trace lacks the launches of device events.")
+
+
+def test_a_model_on_the_cpu_is_not_unknown(tmp_path: Path) -> None:
+    """The recorder noted where the parameters are."""
+    on_host = {MANIFEST_KEY: {"version": 1, "device": {"parameters": ["cpu"]}}}
+    path = grid.write(tmp_path / "t.json", drawn.events(NO_DEVICE), **on_host)
+    found = build_report(load(path)).verdict
+    assert found.bound == "host"
+    assert found.sentence == "The host decides: it and data loading need 2.20 ms per step."
+
+
+def test_a_trace_without_steps_is_one_step(tmp_path: Path) -> None:
+    picture = "\n".join(line for line in HOST.splitlines() if "notes" not in line)
+    found = report(tmp_path, picture).verdict
+    assert " in this trace, " in found.sentence
+
+
+@pytest.mark.parametrize("picture", CASES)
+def test_what_ifs_agree(picture: str, tmp_path: Path) -> None:
+    """Without its work the device's side takes nothing, and what is left has to be done."""
+    made = report(tmp_path, picture)
+    whole, found = made.whatif(), made.verdict
+    assert found.step_us == whole.step_us
+    for what, least in (("kernels", found.host_side_us), ("host", found.device_side_us)):
+        left = made.whatif(scale={what: 0}).predicted_us
+        assert left is not None
+        assert left >= (least or 0.0)
+
+
+def test_it_comes_first_wherever_a_report_is_shown(tmp_path: Path) -> None:
+    made = report(tmp_path, HOST)
+    sentence = made.verdict.sentence
+    assert str(made).splitlines()[1] == sentence
+    assert sentence in markdown_summary(made.data, made.counted.data, 3).splitlines()[3]
+    assert sentence in made._repr_html_()
+    assert msgspec.json.decode(made.to_json())["verdict"]["sentence"] == sentence
+
+
+def test_what_saves_nothing_now_says_what_has_to_be_quicker_first(tmp_path: Path) -> None:
+    """A float64 product on a device that waits for the host."""
+    found = report(tmp_path, HOST.replace("[k corr=1]", "[dgemm corr=1]"))
+    (row,) = [each for each in found.data.findings if each.rule == "fp64-kernels"]
+    assert (row.gain_us_per_step, row.saves_after) == (0, "host")
+    assert row.caveats[-1] == "It saves next to nothing now: the host has to be quicker first."
+    assert found.data.findings[-1] == row
