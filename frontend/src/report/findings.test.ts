@@ -31,7 +31,7 @@ test("a gain above the cost has its reason", () => {
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);
   expect(price(0, 2)).toContain("2.0 µs (2.0%) per step, as other work waits for it.");
   expect(price(5, 9)).toContain("9.0 µs (9.0%) per step, as other work waits for it.");
-  expect(price(5, 2)).toMatch(/2\.0 µs \(2\.0%\) shorter\.$/);
+  expect(price(5, 2)).toMatch(/2\.0 µs \(2\.0%\) per step\.$/);
 });
 
 test("without a step there are no shares, and without a device it is the host's time", () => {
