@@ -67,7 +67,7 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
   summary: { title: () => "Summary", component: SummaryView, style: summary },
   modules: {
     title: () => "Modules",
-    note: "backward and forward",
+    note: "backward, forward",
     component: ModulesView,
     style: modules,
     badge: modulesBadge,

@@ -28,7 +28,7 @@ test("what is long has a name of its own, the rest is summed up with its like", 
   expect(segments.map(({ label, us }) => [label, us])).toEqual([
     ["preprocess in video.py(129)", 60],
     ["matrix", 30],
-    ["more kinds", 5],
+    ["copy, reduction", 5],
     ["communication", 5],
   ]);
   expect(segments.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);

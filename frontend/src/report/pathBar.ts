@@ -48,8 +48,14 @@ function labelOf(part: PathPart, rows: readonly WirePathWork[]): string {
     if (phase !== null) return phase;
     return several ? "short host work" : (name ?? "not named in the trace");
   }
-  if (part === "device") return several ? "more kinds" : (name ?? "kernels");
+  if (part === "device") return kindsOf(rows);
   return PATH_DEFINITIONS[part].title;
+}
+
+/** The kinds of device events that take longest, by name. */
+function kindsOf(rows: readonly WirePathWork[]): string {
+  const names = rows.toSorted((a, b) => b.us - a.us).map(({ name }) => name ?? "kernels");
+  return names.length > 2 ? `${names.slice(0, 2).join(", ")}, …` : names.join(", ");
 }
 
 const ORDER: readonly (Phase | null)[] = [
