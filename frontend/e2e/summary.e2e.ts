@@ -60,11 +60,11 @@ test("host blocked is one figure on every view, without the profiler's own sync"
   expect(await page.getByText("20.00 ms").count()).toBe(0);
 });
 
-test("the verdict says what decides and what that consists of, and leads to What-if", async () => {
+test("the critical path is named, and what a finding saves leads to What-if", async () => {
   const path = page.getByRole("group", { name: /^Critical path per step: .*\d%/ });
   expect(await path.getByRole("link").count()).toBeGreaterThan(1);
-  await page.goto(`${url}#/summary?run=stopped`);
-  await verdict().getByRole("link", { name: "What if" }).click();
+  const findings = page.getByRole("region", { name: "Top findings" });
+  await findings.getByRole("link", { name: /sav/ }).first().click();
   await expect.poll(() => page.url()).toContain("#/whatif");
 });
 
