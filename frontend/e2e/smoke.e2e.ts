@@ -7,7 +7,7 @@ import { page, settled, test, url, visitingOnce } from "./scene";
 
 /** Of each view, a place where it has something to show, and its main figure. */
 const MAIN: Readonly<Record<View, [query: string, figure: string]>> = {
-  summary: ["run=device", ".step-row .stacked-bar"],
+  summary: ["run=device", ".path-segment"],
   modules: ["run=device", ".icicle .block"],
   syncs: ["run=device", ".strip-bin"],
   operators: ["run=device", ".table[aria-label=Operators] [role=gridcell]"],
@@ -23,7 +23,7 @@ const MAIN: Readonly<Record<View, [query: string, figure: string]>> = {
 };
 
 describe("a walk through the views", () => {
-  visitingOnce("#/", () => figure(".step-rows").waitFor(), { reducedMotion: "no-preference" });
+  visitingOnce("#/", () => figure(".band").waitFor(), { reducedMotion: "no-preference" });
 
   const figure = (selector: string): Locator => page.locator(selector).first();
 

@@ -23,27 +23,31 @@ adding((logdir) => {
   logdir.addFile("odd clocks/a.1.pt.trace.json", JSON.stringify({ traceEvents }));
 });
 
-visiting("#/?run=device", () => steps().waitFor());
+visiting("#/?run=device", () => verdict().waitFor());
 
-const steps = (): ReturnType<Page["getByRole"]> => page.getByRole("region", { name: "Steps" });
+const verdict = (): ReturnType<Page["getByRole"]> => page.getByRole("region", { name: "Verdict" });
+const openDetails = (): Promise<void> => page.getByText(/^Details:/).click();
 const figure = (name: RegExp): ReturnType<Page["getByRole"]> =>
   page.getByRole("list", { name: "Figures" }).getByRole("link", { name });
 
 test("the page begins here, and its figures lead to where they come from", async () => {
+  await openDetails();
   expect(await figure(/^host blocked/).innerText()).toContain("800.0 µs/step");
   await figure(/^host blocked/).click();
   await expect.poll(() => page.url()).toContain("#/syncs");
   await page.goBack();
-  await steps().waitFor();
-  await figure(/^backward attributed/).click();
+  await openDetails();
+  await figure(/^backward/).click();
   await expect.poll(() => page.url()).toContain("#/modules");
   await page.goBack();
+  await openDetails();
   await figure(/^step/).click();
   await expect.poll(() => page.url()).toContain("#/timeline");
 });
 
 test("host blocked is one figure on every view, without the profiler's own sync", async () => {
   await page.goto(`${url}#/summary?run=stopped`);
+  await openDetails();
   await expect.poll(() => figure(/^host blocked/).innerText()).toContain("500.0 µs/step");
   await page.goto(`${url}#/syncs?run=stopped`);
   const syncs = page.locator(".figures").getByText("500.0 µs");
@@ -56,10 +60,18 @@ test("host blocked is one figure on every view, without the profiler's own sync"
   expect(await page.getByText("20.00 ms").count()).toBe(0);
 });
 
+test("the critical path is named, and what a finding saves leads to What-if", async () => {
+  const path = page.getByRole("group", { name: /^Critical path per step: .*\d%/ });
+  expect(await path.getByRole("link").count()).toBeGreaterThan(1);
+  const findings = page.getByRole("region", { name: "Top findings" });
+  await findings.getByRole("link", { name: /sav/ }).first().click();
+  await expect.poll(() => page.url()).toContain("#/whatif");
+});
+
 test("what it says fits above the fold of a small screen", async () => {
   const heading = page.getByRole("region", { name: "Top findings" });
   const modules = page.getByRole("region", { name: "Top modules" });
-  for (const part of [steps(), heading, modules]) {
+  for (const part of [verdict(), heading, modules]) {
     const box = await part.boundingBox();
     expect((box?.y ?? 0) + 120).toBeLessThan(720);
   }
@@ -68,7 +80,10 @@ test("what it says fits above the fold of a small screen", async () => {
 });
 
 test("a module and a finding can be opened from here", async () => {
-  await page.getByRole("region", { name: "Top modules" }).getByText("head").first().click();
+  await page
+    .getByRole("region", { name: "Top modules" })
+    .getByRole("link", { name: "Linear" })
+    .click();
   await page.getByRole("complementary", { name: "Module" }).waitFor();
   await page.goBack();
   const findings = page.getByRole("region", { name: "Top findings" });
@@ -79,6 +94,7 @@ test("a module and a finding can be opened from here", async () => {
 
 test("a step can be chosen and left again, by mouse and by keyboard", async () => {
   await page.goto(`${url}#/summary?run=tiny`);
+  await openDetails();
   const row = page.getByRole("button", { name: /^Step 3,/ });
   await row.click();
   await expect.poll(() => page.url()).toContain("step=ProfilerStep%233");
@@ -90,6 +106,7 @@ test("a step can be chosen and left again, by mouse and by keyboard", async () =
 
 test("a trace without a device says so and shows no device", async () => {
   await page.goto(`${url}#/summary?run=tiny`);
+  await openDetails();
   await page.getByText("This trace holds no device events, so there is no busy").waitFor();
   expect(await figure(/^device busy/).count()).toBe(0);
   expect(await figure(/^forward/).innerText()).toContain("% of step");
@@ -101,19 +118,21 @@ test("a trace without a device says so and shows no device", async () => {
 const severe = (): ReturnType<Page["getByRole"]> =>
   page.getByRole("list", { name: "What speaks against this trace" });
 
-test("what makes its figures wrong comes first, and nothing where nothing does", async () => {
+test("what makes its figures wrong comes after the verdict, and nothing where nothing does", async () => {
   expect(await severe().count()).toBe(0);
   await page.goto(`${url}#/summary?run=${encodeURIComponent("odd clocks")}`);
   expect(await severe().innerText()).toContain("by up to 40.0 us");
   const box = await severe().boundingBox();
-  const figures = await page.getByRole("list", { name: "Figures" }).boundingBox();
-  expect(box?.y).toBeLessThan(figures?.y ?? 0);
+  const findings = await page.getByRole("region", { name: "Top findings" }).boundingBox();
+  expect(box?.y).toBeLessThan(findings?.y ?? 0);
+  await openDetails();
   await page.getByText("not in this trace").first().waitFor();
   expect(await seriousFaults(page)).toEqual([]);
 });
 
 test.each([600, 1024])("in a window of %d pixels nothing is cut or overlaps", async (width) => {
   await page.setViewportSize({ width, height: 720 });
+  await openDetails();
   const wide = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth);
   expect(await wide()).toBe(width);
   const legends = await boxes(".steps-heads .legend-entry");

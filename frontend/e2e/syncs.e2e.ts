@@ -126,7 +126,7 @@ test("the strip leads to a sync", async () => {
 test("a sync has its fix, with price and reference, and leads to the timeline", async () => {
   await syncs().first().click();
   const fix = panel().getByRole("region", { name: "Fix" });
-  await fix.getByText(/^Loses .* of device time a step/).waitFor();
+  await fix.getByText(/^Costs .* of device time per step/).waitFor();
   await fix.getByText(/^Reference: /).waitFor();
   await panel().getByRole("link", { name: "Show in timeline" }).click();
   await expect.poll(() => page.url()).toContain("#/timeline");

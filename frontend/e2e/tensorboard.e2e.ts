@@ -18,7 +18,7 @@ const syncs = (): Promise<void> =>
 
 test("inside TensorBoard the address brings the place back, by reload and the way back", async () => {
   const tab = await visit("#hookview");
-  await frame().getByRole("region", { name: "Steps" }).waitFor();
+  await frame().getByRole("region", { name: "Verdict" }).waitFor();
   expect(page.url()).toContain(`#hookview&p.hookview.place=${encodeURIComponent("/summary")}`);
   const copied = await link("Syncs").evaluate((one: HTMLAnchorElement) => one.href);
   await link("Syncs").click();

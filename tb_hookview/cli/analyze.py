@@ -41,10 +41,17 @@ step_option = click.option(
     default=12,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Rows of a table.",
+    help="Rows of a table, with --verbose or as markdown.",
 )
+@click.option("--verbose", is_flag=True, help="Every table, instead of what comes first.")
 def analyze(
-    path: str, as_json: bool, form: str, worker: str | None, steps: tuple[str, ...], top: int
+    path: str,
+    as_json: bool,
+    form: str,
+    worker: str | None,
+    steps: tuple[str, ...],
+    top: int,
+    verbose: bool,
 ) -> None:
     """Summarize the trace PATH, or the newest one in the folder PATH."""
     as_json = as_json or form == "json"
@@ -59,9 +66,9 @@ def analyze(
 
         click.echo(markdown_summary(report.data, report.counted.data, top))
         return
-    from tb_hookview.cli.summary import summarize
+    from tb_hookview.cli.summary import summarize, summarize_briefly
 
-    output().print(summarize(report, rows=top))
+    output().print(summarize(report, rows=top) if verbose else summarize_briefly(report))
 
 
 def _say_which(path: str, worker: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_hookview.formats import MISSING, format_number, printable
+from tb_hookview.report.summary.brief import brief_lines, brief_notes, brief_tables
 from tb_hookview.report.summary.lines import summary_lines
 from tb_hookview.report.summary.tables import summary_tables
 from tb_hookview.schema import module_label, severe_warnings
@@ -22,11 +24,19 @@ _STYLES = {"high": "bold red", "medium": "yellow"}
 
 
 def summarize(report: Report, *, rows: int) -> RenderableType:
-    """Return the summary of a report, with at most `rows` rows a table."""
+    """Return the whole summary of a report, with at most `rows` rows a table."""
     tables = summary_tables(report.data, report.counted.data, rows)
     severe = severe_warnings(report.data.trace)  # at the head
     warnings = [_warning(row) for row in report.data.trace.warnings if row not in severe]
-    return Group(_head(report), *map(_rendered, tables), *warnings)
+    return Group(_head(summary_lines(report.data)), *map(_rendered, tables), *warnings)
+
+
+def summarize_briefly(report: Report) -> RenderableType:
+    """Return what decides a step, the first findings and the top classes of modules."""
+    data = report.data
+    tables = brief_tables(data, report.counted.data)
+    notes = Text("\n".join(map(printable, brief_notes(data))), style="dim")
+    return Group(_head(brief_lines(data)), *map(_rendered, tables), notes)
 
 
 def module_name(path: str | None) -> str:
@@ -56,10 +66,11 @@ def table(title: str, *columns: str, text_columns: int = 1, wrapped: int = 0) ->
     return made
 
 
-def _head(report: Report) -> Text:
-    lines = [printable(line) for line in summary_lines(report.data)]
-    text = Text("\n".join(lines) + "\n")
-    text.stylize("bold", 0, len(lines[0]) + 1 + len(lines[1]))  # the path and what decides
+def _head(lines: Sequence[str]) -> Text:
+    shown = [printable(line) for line in lines]
+    text = Text("\n".join(shown) + "\n")
+    verdict = len(shown[0]) + 1
+    text.stylize("bold", verdict, verdict + len(shown[1]))
     return text
 
 
@@ -81,7 +92,7 @@ def _cell(cell: Cell) -> Text:
     text = Text(first, style="bold")
     for line in rest:
         text.append(f"\n{line}", style="not bold")
-    text.append(f"\n{last}\n", style="not bold cyan")
+    text.append(f"\n{last}", style="not bold cyan")
     return text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
 from tb_hookview.report.tables.compiled_regions import compiled_region_rows
 from tb_hookview.report.tables.compiled_summary import compiled_summary
+from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
 from tb_hookview.report.tables.devices import device_rows
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.memory import (
@@ -66,29 +67,41 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     """
     selection = select(analysis, steps)
     rows = step_rows(selection)
-    averaged, failures = selection.averaged, Failures()
-    alone = Alone(Simulator(selection))
-    idle = mean_idle(rows if averaged is selection else [rows[step] for step in averaged.steps])
+    averaged = selection.averaged
+    means = rows if averaged is selection else [rows[step] for step in averaged.steps]
+    decided = _decided(selection, rows, mean_idle(means))
+    if averaged is selection:
+        return Report(_data(selection, rows, decided), lambda: selection)
+
+    def counted() -> Report:
+        return Report(_data(averaged, step_rows(averaged), decided), lambda: averaged)
+
+    return Report(_data(selection, rows, decided), lambda: selection, counted)
+
+
+class _Decided(NamedTuple):
+    """What replays and rules say about the measured steps."""
+
+    diagnosis: Diagnosis
+    verdict: schema.Verdict
+    path: list[schema.PathWork]
+
+
+def _decided(selection: Selection, rows: list[schema.Step], idle: schema.Idle | None) -> _Decided:
+    alone, failures = Alone(Simulator(selection)), Failures()
     verdict = failures.attempt(
         "the verdict", partial(find_verdict, alone, idle), unknown_verdict(FAILED)
     )
-    diagnosis = diagnose(selection, rows, alone, failures)
-    if averaged is selection:
-        return Report(_data(selection, rows, diagnosis, verdict), lambda: selection)
-
-    def counted() -> Report:
-        return Report(_data(averaged, step_rows(averaged), diagnosis, verdict), lambda: averaged)
-
-    return Report(_data(selection, rows, diagnosis, verdict), lambda: selection, counted)
+    no_path: list[schema.PathWork] = []
+    path = failures.attempt(
+        "table critical_path_work", partial(critical_path_work_rows, alone.simulator), no_path
+    )
+    return _Decided(diagnose(selection, rows, alone, failures), verdict, path)
 
 
-def _data(
-    selection: Selection,
-    rows: list[schema.Step],
-    diagnosis: Diagnosis,
-    verdict: schema.Verdict,
-) -> ReportData:
+def _data(selection: Selection, rows: list[schema.Step], decided: _Decided) -> ReportData:
     """All rows over a selection. A table that fails on this trace is empty."""
+    diagnosis = decided.diagnosis
     failures = Failures(diagnosis.failures.found)
 
     def table(name: str, make: Callable[[Selection], list[Rows]]) -> list[Rows]:
@@ -110,7 +123,8 @@ def _data(
         coverage=_coverage(selection),
         findings=diagnosis.findings,
         per_step=_means(selection, rows, totals),
-        verdict=verdict,
+        verdict=decided.verdict,
+        critical_path_work=decided.path,
         recorder=failures.attempt("recorder", partial(recorder_share, selection), None),
         kernels=kernels,
         kernels_omitted=omitted,

@@ -79,7 +79,15 @@ from tb_hookview.schema.trace import (
     severe_warnings,
 )
 from tb_hookview.schema.units import TimeByKind, TimeByPhase
-from tb_hookview.schema.whatif import Bound, PathKind, PathModule, PathTime, Verdict, WhatIf
+from tb_hookview.schema.whatif import (
+    Bound,
+    PathKind,
+    PathModule,
+    PathTime,
+    PathWork,
+    Verdict,
+    WhatIf,
+)
 
 __all__ = [
     "COUNTED",
@@ -133,6 +141,7 @@ __all__ = [
     "PathKind",
     "PathModule",
     "PathTime",
+    "PathWork",
     "PerStep",
     "Phase",
     "PlacedTime",

@@ -11,6 +11,7 @@ about, the same row has the same id.
 - What sums events of one name up has the least id of these events: kernels, nodes, operators,
   allocations.
 - Devices have their name in the trace ("0"), findings `rule:where`, warnings their code.
+- Rows of the critical path have `part:phase:name`.
 - Rows of memory have `device`, `device:step_id`, `device:module_id`, or `device:` with the least id
   of the events of the operator's name.
 
@@ -29,7 +30,7 @@ from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
 from tb_hookview.schema.memory import MemoryModule, MemoryOperator, MemoryPeak, OutOfMemory
 from tb_hookview.schema.steps import Breakdown, PerStep, Step, Totals
 from tb_hookview.schema.trace import Recorder, TraceInfo
-from tb_hookview.schema.whatif import Verdict
+from tb_hookview.schema.whatif import PathWork, Verdict
 
 SCHEMA_VERSION = 1
 OPERATORS = 1000
@@ -55,6 +56,9 @@ class ReportData(Struct, frozen=True):
     findings: list[Finding]
     per_step: PerStep
     verdict: Verdict
+    critical_path_work: list[PathWork] = []
+    """The critical path of the measured steps by what ran, the longest first; empty where the steps
+    are not replayed. At most 30 rows by name; the others are summed up by part and phase."""
     recorder: Recorder | None = None
     """Null where the trace holds no marks of our recorder."""
     kernels: list[Kernel] = []

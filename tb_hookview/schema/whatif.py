@@ -35,6 +35,22 @@ class PathTime(Struct, frozen=True):
     """Pauses that no dependency in the trace explains; they are kept as recorded."""
 
 
+class PathWork(Struct, frozen=True):
+    """Time of the critical path of a step by what ran, with nothing changed."""
+
+    id: str
+    part: str
+    """What passed the time, as the fields of `PathTime`."""
+    phase: str | None
+    """Phase of the host, or of the launch of a device event; null in none."""
+    name: str | None
+    """Kind of the device events; of the host outside of phases the innermost operator, annotation,
+    module or Python function that holds four fifths of the time. Null where nothing has a name, and
+    for what is too short to be listed."""
+    us: Us
+    """Mean over the measured steps; all rows add up to the step."""
+
+
 class PathModule(Struct, frozen=True):
     """A module on the critical path of a step, and off it.
 

@@ -13,7 +13,7 @@ from tb_hookview.analysis.dependencies.graph import Graph
 from tb_hookview.analysis.dependencies.window import Window, find_window
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.types import Int
-from tb_hookview.simulation.changes import Change, Changer
+from tb_hookview.simulation.changes import Change, Changer, HostEdges
 from tb_hookview.simulation.critical_path import CriticalPath, binding_chain, critical_path
 from tb_hookview.simulation.host_spans import HostSpans, split_by_module
 from tb_hookview.simulation.measure import Measure, Pace
@@ -150,7 +150,12 @@ class Simulator(Struct, frozen=True, dict=True):
     @cached_property
     def host_spans(self) -> HostSpans:
         """Time of the host's edges by module."""
-        return split_by_module(self.analysis, self._changer.host_edges)
+        return split_by_module(self.analysis, self.host_edges)
+
+    @property
+    def host_edges(self) -> HostEdges:
+        """Edges that are the host's work."""
+        return self._changer.host_edges
 
     def _keeps_step(self, lengths: Lengths) -> bool:
         """Whether no length is longer than recorded, and those of the critical path are as long."""

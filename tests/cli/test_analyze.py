@@ -22,7 +22,7 @@ def test_json_is_the_report_and_nothing_else(training: Path) -> None:
 
 
 def test_the_summary_holds_the_numbers_of_the_report(annotated: Path) -> None:
-    done = call("analyze", annotated)
+    done = call("analyze", "--verbose", annotated)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     report = tb_hookview.analyze(annotated).data
@@ -51,12 +51,22 @@ def test_the_summary_holds_the_numbers_of_the_report(annotated: Path) -> None:
     assert all(reason in done.stdout for reason in report.coverage.unattributed_by_reason)
 
 
+def test_the_short_summary_begins_with_the_verdict_and_fits_a_screen(annotated: Path) -> None:
+    done = call("analyze", annotated)
+    report = tb_hookview.analyze(annotated)
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 25
+    assert lines[0].strip() == str(annotated)
+    assert done.stdout.replace("\n", " ").count(report.data.verdict.sentence) == 1
+    assert "--verbose" in lines[-1]
+
+
 def test_what_is_piped_is_plain(annotated: Path) -> None:
     assert "\x1b" not in call("analyze", annotated).stdout
 
 
 def test_long_tables_say_what_they_leave_out(annotated: Path) -> None:
-    done = call("analyze", annotated, "--top", "2")
+    done = call("analyze", "--verbose", annotated, "--top", "2")
     assert "... and 5 rows more" in done.stdout
     assert "ProfilerStep#1011" not in done.stdout
 
@@ -73,13 +83,13 @@ def test_modules_that_loaded_kernels_are_named(tmp_path: Path) -> None:
         """,
         {**names, "launch": "cudaLaunchKernel"},
     )
-    done = call("analyze", grid.write(tmp_path / "t.json", traced))
+    done = call("analyze", "--verbose", grid.write(tmp_path / "t.json", traced))
     line = next(line for line in done.stdout.splitlines() if "loading of kernels" in line)
     assert line.endswith("on their first use: Net_0 30.0 us, Linear_0 16.0 us")
 
 
 def test_steps_narrow_the_summary(annotated: Path) -> None:
-    done = call("analyze", annotated, "--step", "ProfilerStep#1010")
+    done = call("analyze", "--verbose", annotated, "--step", "ProfilerStep#1010")
     assert "ProfilerStep#1010" in done.stdout
     assert "ProfilerStep#1011" not in done.stdout
 
@@ -102,7 +112,7 @@ def test_names_from_a_trace_reach_the_terminal_as_text(training: Path, tmp_path:
     assert "AMD Radeon Graphics" in text
     hostile = "\\u001b[31m[bold]Radeon[/bold]\\u0007\\n"
     path.write_text(text.replace("AMD Radeon Graphics", hostile))
-    done = call("analyze", path)
+    done = call("analyze", "--verbose", path)
     assert done.returncode == 0
     assert r"\x1b[31m[bold]Radeon[/bold]\x07\n" in done.stdout
     assert "\x1b" not in done.stdout
@@ -111,7 +121,7 @@ def test_names_from_a_trace_reach_the_terminal_as_text(training: Path, tmp_path:
 def test_a_trace_without_a_device_is_summarized_by_host_time(tmp_path: Path) -> None:
     path = tmp_path / "host.json"
     write_host_trace(path)
-    done = call("analyze", path)
+    done = call("analyze", "--verbose", path)
     assert done.returncode == 0, done.stderr
     assert "no device" in done.stdout
     assert "host, per step: backward 60.0 us" in done.stdout

@@ -67,7 +67,7 @@ def test_bad_input_is_one_line_and_exit_2(
     tmp_path: Path, make: Callable[[Path], Path], says: str
 ) -> None:
     path = make(tmp_path)
-    done = call("analyze", path)
+    done = call("analyze", "--verbose", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("hookview: ")
     assert done.stderr.count("\n") == 1

@@ -29,7 +29,7 @@ PICTURES = {
 @pytest.mark.parametrize("message", PICTURES)
 def test_a_severe_one_is_before_all_tables(tmp_path: Path, message: str) -> None:
     path = grid.write(tmp_path / "t.json", grid.events(PICTURES[message], NAMES))
-    shown = call("analyze", path).stdout.replace("\n", " ")
+    shown = call("analyze", "--verbose", path).stdout.replace("\n", " ")
     assert shown.index(f"warning: {message}") < shown.index("Steps")
     html = tb_hookview.analyze(path)._repr_html_()
     assert html.index(message) < html.index("<table")
@@ -40,8 +40,8 @@ def test_one_of_little_weight_is_at_the_end_and_a_sound_trace_begins_with_none(
 ) -> None:
     sound = grid.events(PICTURES[LATE].replace("[k corr=1  ]", " " * 18 + "[k corr=1  ]"), NAMES)
     path = grid.write(tmp_path / "t.json", sound)
-    shown = call("analyze", path).stdout
+    shown = call("analyze", "--verbose", path).stdout
     assert "warning" not in shown[: shown.index("Steps")]
     odd = {"ph": "X", "cat": "cat of mine", "name": "x", "pid": 1, "tid": 1, "ts": 1004, "dur": 1}
-    shown = call("analyze", grid.write(path, [*sound, odd])).stdout
+    shown = call("analyze", "--verbose", grid.write(path, [*sound, odd])).stdout
     assert shown.index("warning: events of an unknown category") > shown.index("Steps")

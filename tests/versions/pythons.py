@@ -110,7 +110,7 @@ def check(interpreter: str, wheel: Path, scratch: Path) -> Checked:
         logdir = Path(folder) / "logs"
         (logdir / "run").mkdir(parents=True)
         shutil.copy(TRACE, logdir / "run" / f"host.1700000000123{''.join(TRACE.suffixes[-4:])}")
-        summary = run(python.with_name("hookview"), "analyze", logdir)
+        summary = run(python.with_name("hookview"), "analyze", "--verbose", logdir)
         assert re.search(r"backward [\d.]+ [mu]?s", summary), summary
         counted = run(python.with_name("hookview"), "sql", logdir, COUNT, "--format", "csv")
         assert int(counted.splitlines()[-1]) > 1, counted

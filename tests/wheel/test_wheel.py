@@ -151,7 +151,7 @@ def test_tensorboard_serves_the_page_its_script_and_an_answer(
 
 def test_the_command_works(python: Path, logdir: Path) -> None:
     hookview = python.parent / "hookview"
-    assert "backward 60.0 us" in run(hookview, "analyze", logdir)
+    assert "backward 60.0 us" in run(hookview, "analyze", "--verbose", logdir)
     done = subprocess.run([hookview, "demo"], capture_output=True, text=True, cwd=logdir)
     assert done.returncode == 2
     assert done.stderr.startswith("hookview: the demo records with PyTorch")

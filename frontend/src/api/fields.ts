@@ -973,6 +973,15 @@ export const PathTime = {
   },
 } as const;
 
+export const PathWork = {
+  part: { text: "What passed the time, as the fields of `PathTime`." },
+  phase: { text: "Phase of the host, or of the launch of a device event; null in none." },
+  name: {
+    text: "Kind of the device events; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time. Null where nothing has a name, and for what is too short to be listed.",
+  },
+  us: { unit: "us", text: "Mean over the measured steps; all rows add up to the step." },
+} as const;
+
 export const PerStep = {
   steps: { unit: "count", text: "Steps that the means are over." },
   of: { unit: "count", text: "Steps of the trace." },
@@ -1144,6 +1153,9 @@ export const ReportData = {
   schema: { text: "Version of the report's form; one version only gains fields." },
   modules: { text: "Parents before children, each root's tree in `named_modules()` order." },
   allocations: { text: "By name, most expensive first." },
+  critical_path_work: {
+    text: "The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase.",
+  },
   recorder: { text: "Null where the trace holds no marks of our recorder." },
   kernels: {
     text: "Device work by name and kind, most expensive first; copies and sets are rows too. At most 500 rows.",

@@ -1302,6 +1302,19 @@ export interface PathTime {
   unexplained: number;
 }
 
+/** Time of the critical path of a step by what ran, with nothing changed. */
+export interface PathWork {
+  id: string;
+  /** What passed the time, as the fields of `PathTime`. */
+  part: string;
+  /** Phase of the host, or of the launch of a device event; null in none. */
+  phase: string | null;
+  /** Kind of the device events; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time. Null where nothing has a name, and for what is too short to be listed. */
+  name: string | null;
+  /** Mean over the measured steps; all rows add up to the step. */
+  us: number;
+}
+
 /** Means over the steps that count: those that summaries, pages and comparisons show. They count the selected steps. Of a whole trace they count all but the first, which warms up, and those in which nothing was launched; all, where that leaves none. Device events are in the step that launched them; those launched before the trace began are in none. Work between steps is left out. */
 export interface PerStep {
   /** Steps that the means are over. */
@@ -1505,6 +1518,8 @@ export interface ReportData {
   findings: Finding[];
   per_step: PerStep;
   verdict: Verdict;
+  /** The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase. */
+  critical_path_work: PathWork[];
   /** Null where the trace holds no marks of our recorder. */
   recorder: Recorder | null;
   /** Device work by name and kind, most expensive first; copies and sets are rows too. At most 500 rows. */

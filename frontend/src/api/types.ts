@@ -15,6 +15,7 @@ export type {
   TraceWarning as WireWarning,
   Step as WireStep,
   PerStep as WirePerStep,
+  PathWork as WirePathWork,
   Work as WireWork,
   CompiledLump as WireLump,
   Module as WireModule,

@@ -74,12 +74,16 @@ export function Help(): ReactElement {
       >
         {open && <KeyList title="Keys" keys={EVERYWHERE} />}
         {open && view === "timeline" && <KeyList title="In the timeline" keys={TIMELINE_KEYS} />}
-        {open && (
-          <Words title={`Words of the view ${VIEW_ENTRIES[view].title(null)}`} view={view} />
-        )}
+        {open && <Words title={`Words of the view ${named(view)}`} view={view} />}
       </div>
     </>
   );
+}
+
+/** A view by its title and what it is about. */
+function named(view: View): string {
+  const { title, note } = VIEW_ENTRIES[view];
+  return note === undefined ? title(null) : `${title(null)} (${note})`;
 }
 
 function KeyList({ title, keys }: { title: string; keys: Keys }): ReactElement {

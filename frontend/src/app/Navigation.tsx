@@ -36,7 +36,7 @@ function ViewLink({
 }: Omit<NavigationProps, "workers"> & { view: View }): ReactElement {
   const [place, go] = usePlace();
   const { places } = useServices();
-  const { title, badge } = VIEW_ENTRIES[view];
+  const { title, note, badge } = VIEW_ENTRIES[view];
   const { text, title: meaning, look } = badgeOf(badge, report, whole);
   return (
     <a
@@ -53,6 +53,7 @@ function ViewLink({
       <span className={look === true ? "badge look" : "badge"} title={meaning}>
         {text}
       </span>
+      {note !== undefined && <span className="navigation-note">{note}</span>}
     </a>
   );
 }

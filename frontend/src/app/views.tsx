@@ -56,6 +56,8 @@ interface ViewEntry {
   /** Given the report of all steps, null until it is there. */
   title: (whole: WireReport | null) => string;
   component: (props: ViewProps) => ReactElement;
+  /** What people look for that its title does not say. */
+  note?: string;
   style: string;
   /** Whether a run of some workers has it; without, every run has. */
   applies?: (workers: number) => boolean;
@@ -67,6 +69,7 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
   summary: { title: () => "Summary", component: SummaryView, style: summary },
   modules: {
     title: () => "Modules",
+    note: "backward, forward",
     component: ModulesView,
     style: modules,
     badge: modulesBadge,

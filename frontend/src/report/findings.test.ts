@@ -9,16 +9,14 @@ const BASIS = { stepUs: 100, of: "device" } as const;
 test("a price says what is known, whose time it is, and no more", () => {
   const price = (cost: number | null, gain: number | null): string =>
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);
-  expect(price(null, null)).toBe("The time lost is unknown in this trace.");
-  expect(price(0, 0)).toBe("No device time is lost to it in this trace.");
-  expect(price(5, null)).toBe(
-    "Loses 5.0 µs (5.0%) of device time a step. What the fix gains is unknown.",
-  );
+  expect(price(null, null)).toBe("Its cost is unknown in this trace.");
+  expect(price(0, 0)).toBe("It costs no device time in this trace.");
+  expect(price(5, null)).toBe("Costs 5.0 µs (5.0%) of device time per step. Saving not estimated.");
   expect(price(5, 5)).toBe(
-    "Loses 5.0 µs (5.0%) of device time a step. Replayed without it, a step is 5.0 µs (5.0%) shorter.",
+    "Costs 5.0 µs (5.0%) of device time per step. Estimated saving: 5.0 µs (5.0%) per step.",
   );
-  expect(price(5, 0)).toContain("Replayed without it, a step is no shorter.");
-  expect(price(null, 2)).toContain("a step is 2.0 µs (2.0%) shorter");
+  expect(price(5, 0)).toContain("No saving: off the critical path.");
+  expect(price(null, 2)).toContain("Estimated saving: 2.0 µs (2.0%) per step");
 });
 
 test("what happens once is no time of a step", () => {
@@ -29,16 +27,16 @@ test("what happens once is no time of a step", () => {
 test("what saves nothing now says what has to be quicker first", () => {
   const row = finding({ gain_us_per_step: 0, saves_after: "host" });
   expect(priceText(row, BASIS)).toBe(
-    "Loses 10.0 µs (10.0%) of device time a step. Next to no saving now: the host has to be quicker first.",
+    "Costs 10.0 µs (10.0%) of device time per step. Next to no saving now: the host has to be quicker first.",
   );
 });
 
 test("a gain above the cost has its reason", () => {
   const price = (cost: number, gain: number): string =>
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);
-  expect(price(0, 2)).toContain("2.0 µs (2.0%) shorter, as other work waits for it.");
-  expect(price(5, 9)).toContain("9.0 µs (9.0%) shorter, as other work waits for it.");
-  expect(price(5, 2)).toMatch(/2\.0 µs \(2\.0%\) shorter\.$/);
+  expect(price(0, 2)).toContain("2.0 µs (2.0%) per step, as other work waits for it.");
+  expect(price(5, 9)).toContain("9.0 µs (9.0%) per step, as other work waits for it.");
+  expect(price(5, 2)).toMatch(/2\.0 µs \(2\.0%\) per step\.$/);
 });
 
 test("without a step there are no shares, and without a device it is the host's time", () => {
@@ -46,5 +44,5 @@ test("without a step there are no shares, and without a device it is the host's 
   expect(priceBasis(bare).of).toBe("host");
   expect(priceBasis(report()).of).toBe("device");
   const text = priceText(finding({ cost_us_per_step: 5 }), { stepUs: null, of: "host" });
-  expect(text).toContain("Loses 5.0 µs of host time a step.");
+  expect(text).toContain("Costs 5.0 µs of host time per step.");
 });

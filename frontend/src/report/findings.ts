@@ -53,17 +53,28 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
   };
   const costs =
     cost === null
-      ? "The time lost is unknown in this trace."
+      ? "Its cost is unknown in this trace."
       : cost === 0
-        ? `No ${basis.of} time is lost to it in this trace.`
-        : `Loses ${of(cost)} of ${basis.of} time a step.`;
+        ? `It costs no ${basis.of} time in this trace.`
+        : `Costs ${of(cost)} of ${basis.of} time per step.`;
   if (gain === null) {
-    return cost === null || cost === 0 ? costs : `${costs} What the fix gains is unknown.`;
+    return cost === null || cost === 0 ? costs : `${costs} Saving not estimated.`;
   }
   const first = finding.saves_after;
-  if (first !== null)
+  if (first !== null) {
     return `${costs} Next to no saving now: the ${first} has to be quicker first.`;
-  if (gain <= 0) return cost === 0 ? costs : `${costs} Replayed without it, a step is no shorter.`;
+  }
+  if (gain <= 0) return cost === 0 ? costs : `${costs} No saving: off the critical path.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
-  return `${costs} Replayed without it, a step is ${of(gain)} shorter${why}.`;
+  return `${costs} Estimated saving: ${of(gain)} per step${why}.`;
+}
+
+/** What a fix saves, in the least words. */
+export function savingText(finding: WireFinding, { stepUs }: PriceBasis): string {
+  const { gain_us_per_step: gain, saves_after: after } = finding;
+  if (after !== null) return `next to no saving until the ${after} is quicker`;
+  if (gain === null) return "saving not estimated";
+  if (gain <= 0) return "no saving: off the critical path";
+  const share = ratio(gain, stepUs);
+  return `saves ${duration(gain)}${share === null ? "" : ` (${percent(share)})`} per step`;
 }

@@ -184,6 +184,7 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
     },
     findings: [],
     verdict: VERDICT,
+    critical_path_work: [],
     recorder: null,
     kernels: [],
     kernels_omitted: null,

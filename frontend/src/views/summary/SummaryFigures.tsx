@@ -4,7 +4,6 @@ import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
 import { Unit } from "../../components/Figure";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { attributedShare } from "../../report/headline";
 import { meansNote } from "../../report/measures";
 import { isHighlighted, knownBlocked, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
@@ -12,7 +11,7 @@ import { durationParts, NOTHING, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { SUMMARY_DEFINITIONS as D } from "./definitions";
 
-/** Whether there is a problem, in five numbers; each leads to where it comes from. */
+/** Whether there is a problem, in a few numbers; each leads to where it comes from. */
 export function SummaryFigures({ report }: { report: WireReport }): ReactElement {
   const figures = summaryFigures(report);
   const [step, stepUnit] = durationParts(figures.step);
@@ -53,14 +52,6 @@ export function SummaryFigures({ report }: { report: WireReport }): ReactElement
         />
       ) : (
         <ShareOfStep definition={D.optimizer} of={figures.optimizer} />
-      )}
-      {figures.attributed !== null && (
-        <LinkedFigure
-          definition={D.attributed}
-          number={share(figures.attributed)}
-          unit="%"
-          to={{ view: "modules", quantity: null, ...fresh }}
-        />
       )}
     </ul>
   );
@@ -133,8 +124,6 @@ export interface SummaryNumbers {
   /** Host blocked by syncs, microseconds a step; null where nothing can be waited for. */
   readonly blocked: number | null;
   readonly blockedLooks: boolean;
-  /** Share of the backward that belongs to a module, 0 to 1. */
-  readonly attributed: number | null;
 }
 
 export function summaryFigures(report: WireReport): SummaryNumbers {
@@ -151,7 +140,6 @@ export function summaryFigures(report: WireReport): SummaryNumbers {
     backward: shareOf(backward),
     blocked: knownBlocked(report, blocked),
     blockedLooks: isHighlighted(lostIn(blocked, idle?.sync ?? null), step ?? 0),
-    attributed: attributedShare(report),
   };
 }
 

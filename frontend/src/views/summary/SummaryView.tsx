@@ -11,6 +11,7 @@ import { StepsChart } from "./StepsChart";
 import { SummaryFigures } from "./SummaryFigures";
 import { TopFindings } from "./TopFindings";
 import { TopModules } from "./TopModules";
+import { Verdict } from "./Verdict";
 
 interface SummaryViewProps {
   report: WireReport;
@@ -18,33 +19,36 @@ interface SummaryViewProps {
   whole: WireReport;
 }
 
-/** Which module to open and what to change, in a minute. */
+/** What decides the length of a step, what to change and which module to open; all else is folded. */
 export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
   return (
     <div className="view">
       <div className="view-main summary">
+        <Verdict report={report} />
         <SevereWarnings report={report} />
-        <div className="summary-head">
-          <p className="verdict">{report.verdict.sentence}</p>
-          <SummaryFigures report={report} />
-          <p className="muted">{meansText(report, whole)}</p>
-        </div>
-        <StepsChart whole={whole} />
         <div className="summary-first">
           <TopFindings report={report} />
-          <div className="facets">
-            <TopModules report={report} />
-            <Devices report={report} />
+          <TopModules report={report} />
+        </div>
+        <details className="summary-details">
+          <summary>
+            Details: steps, kernels by kind, step time breakdown, devices, data quality
+          </summary>
+          <div className="summary-head">
+            <SummaryFigures report={report} />
+            <p className="muted">{meansText(report, whole)}</p>
           </div>
-        </div>
-        <div className="summary-more">
-          <Kinds report={report} />
-          <HostOperators report={report} />
-          <BreakdownBlock report={report} />
-          <Coverage report={report} />
-          <DataQuality report={report} />
-          <TraceBlock report={report} />
-        </div>
+          <StepsChart whole={whole} />
+          <div className="summary-more">
+            <Devices report={report} />
+            <Kinds report={report} />
+            <HostOperators report={report} />
+            <BreakdownBlock report={report} />
+            <Coverage report={report} />
+            <DataQuality report={report} />
+            <TraceBlock report={report} />
+          </div>
+        </details>
       </div>
     </div>
   );
@@ -52,7 +56,7 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
 
 /** Of which steps the figures are, and what of the device's work is in none of them. */
 export function meansText(report: WireReport, whole: WireReport): string {
-  const text = `All times a step: ${report.per_step.text}.`;
+  const text = `All times per step: ${report.per_step.text}.`;
   const held = whole.steps.filter((step) => (step.launched_before_us ?? 0) > 0);
   if (held.length === 0) return text;
   const parts = held.map(

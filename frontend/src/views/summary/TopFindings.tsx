@@ -3,12 +3,14 @@ import type { ReactElement } from "react";
 import { withoutFinding } from "../../address/links";
 import type { WireFinding, WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
+import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { priceBasis, priceText, type PriceBasis } from "../../report/findings";
+import { priceBasis, priceText, savingText, type PriceBasis } from "../../report/findings";
+import { ratio } from "../../text/numbers";
 
 const MOST = 3;
 
-/** What to change first: the most expensive findings, each with its price and its fix. */
+/** What to change first: the most expensive findings, each with what it saves and its fix. */
 export function TopFindings({ report }: { report: WireReport }): ReactElement {
   const { findings } = report;
   const basis = priceBasis(report);
@@ -21,9 +23,7 @@ export function TopFindings({ report }: { report: WireReport }): ReactElement {
         </PlaceLink>
       </header>
       {findings.length === 0 && (
-        <p className="muted">
-          Nothing was found in these steps that costs time and could be changed.
-        </p>
+        <p className="muted">None of the rules found anything to change in these steps.</p>
       )}
       <ol>
         {findings.slice(0, MOST).map((finding) => (
@@ -36,6 +36,7 @@ export function TopFindings({ report }: { report: WireReport }): ReactElement {
 
 function TopFinding(props: { finding: WireFinding; basis: PriceBasis }): ReactElement {
   const { finding, basis } = props;
+  const saved = finding.gain_us_per_step ?? 0;
   return (
     <li>
       <PlaceLink
@@ -49,12 +50,12 @@ function TopFinding(props: { finding: WireFinding; basis: PriceBasis }): ReactEl
         <Name text={finding.where} className="code" />
         <span className="muted">confidence {finding.confidence}</span>
       </p>
-      <p className="top-price">
-        <span>{priceText(finding, basis)}</span>
-        <PlaceLink to={withoutFinding(finding.id)} title="What a step would take without it">
-          What if
+      <div className="top-saving">
+        <ShareBar share={ratio(saved, basis.stepUs)} />
+        <PlaceLink to={withoutFinding(finding.id)} title={priceText(finding, basis)}>
+          {savingText(finding, basis)}
         </PlaceLink>
-      </p>
+      </div>
       <p className="top-fix" title={finding.fix}>
         {finding.fix}
       </p>

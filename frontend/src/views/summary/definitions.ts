@@ -29,11 +29,6 @@ export const SUMMARY_DEFINITIONS = {
     "How long the host was in syncs: mean over the steps that count, without the profiler's own.",
     "us",
   ),
-  attributed: define(
-    "backward attributed",
-    "Share of the backward time that is known to belong to a module; an annotation is none.",
-    "fraction",
-  ),
 } as const;
 
 /** Columns of the most expensive operators of a trace without a device. */
@@ -84,11 +79,15 @@ export const DEVICE_DEFINITIONS = {
 
 /** What the summary says about modules, kernels and the trace. */
 export const SUMMARY_TABLE_DEFINITIONS = {
-  self: define("own time", "The module's own time, excluding children and communication.", "us"),
-  selfShare: define("share", "The own time as a share of the whole pass.", "fraction"),
+  self: define(
+    "self time",
+    "Sum over the modules of the class, without their children and without communication.",
+    "us",
+  ),
+  selfShare: define("share", "The self time as a share of the whole pass.", "fraction"),
   blocked: define(
     "host blocked",
-    "How long the host was in syncs in the module, without the profiler's own.",
+    "How long the host was in syncs in these modules, without their children and the profiler's own.",
     "us",
   ),
   kind: define("kind of work", "What the kernels compute, from their names."),

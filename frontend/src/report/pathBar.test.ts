@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+
+import type { WirePathWork } from "../api/types";
+import { report } from "../testing/report";
+import { pathHeads, pathSegments, pathText } from "./pathBar";
+
+const work = (part: string, us: number, rest: Partial<WirePathWork> = {}): WirePathWork => ({
+  id: `${part}:${rest.phase ?? ""}:${rest.name ?? ""}`,
+  part,
+  phase: null,
+  name: null,
+  us,
+  ...rest,
+});
+
+test("what is long has a name of its own, the rest is summed up with its like", () => {
+  const segments = pathSegments(
+    report({
+      critical_path_work: [
+        work("host", 60, { name: "preprocess in video.py(129)" }),
+        work("device", 30, { phase: "backward", name: "matrix" }),
+        work("device", 3, { phase: "backward", name: "copy" }),
+        work("device", 2, { phase: "backward", name: "reduction" }),
+        work("communication", 5),
+      ],
+    }),
+  );
+  expect(segments.map(({ label, us }) => [label, us])).toEqual([
+    ["preprocess in video.py(129)", 60],
+    ["matrix", 30],
+    ["copy, reduction", 5],
+    ["communication", 5],
+  ]);
+  expect(segments.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
+  expect(pathHeads(segments).map(({ text }) => text)).toEqual(["host", "device, backward", ""]);
+  expect(pathText(segments)).toContain("host, preprocess in video.py(129) 60.0%");
+});
+
+test("host time without a name is said to have none in the trace", () => {
+  const [unnamed] = pathSegments(report({ critical_path_work: [work("host", 10)] }));
+  expect(unnamed?.label).toBe("not named in the trace");
+  expect(pathSegments(report())).toEqual([]);
+});

@@ -1,0 +1,107 @@
+import type { WirePathWork, WireReport } from "../api/types";
+import { percent } from "../text/formats";
+import type { Phase } from "./stepBars";
+import { PATH_DEFINITIONS, PATH_PARTS, type PathPart } from "./criticalPath";
+
+/** One labelled piece of the bar of the critical path. */
+export interface PathSegment {
+  readonly key: string;
+  readonly part: PathPart;
+  readonly phase: Phase | null;
+  readonly label: string;
+  /** Microseconds per step. */
+  readonly us: number;
+  /** Of the step, 0 to 1. */
+  readonly share: number;
+}
+
+/** What is shorter than this is summed up with what is like it. */
+const WORTH_A_LABEL = 0.04;
+
+/** The critical path of a step by what ran, in the order in which it is drawn; the shares are of all of it. */
+export function pathSegments(report: WireReport): PathSegment[] {
+  const whole = report.critical_path_work.reduce((sum, { us }) => sum + us, 0);
+  const groups = new Map<string, WirePathWork[]>();
+  for (const row of report.critical_path_work) {
+    const large = row.us >= WORTH_A_LABEL * whole;
+    const key = large ? row.id : `${row.part}:${row.phase ?? ""}:`;
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  return [...groups]
+    .flatMap(([key, rows]) => segment(key, rows, whole))
+    .sort((a, b) => rank(a) - rank(b) || b.us - a.us);
+}
+
+function segment(key: string, rows: readonly WirePathWork[], whole: number): PathSegment[] {
+  const [first] = rows;
+  const part = PATH_PARTS.find((name) => name === first?.part);
+  if (first === undefined || part === undefined) return [];
+  const us = rows.reduce((sum, row) => sum + row.us, 0);
+  const phase = first.phase as Phase | null;
+  return [{ key, part, phase, label: labelOf(part, rows), us, share: us / whole }];
+}
+
+function labelOf(part: PathPart, rows: readonly WirePathWork[]): string {
+  const { phase, name } = rows[0] ?? { phase: null, name: null };
+  const several = rows.length > 1;
+  if (part === "host") {
+    if (phase !== null) return phase;
+    return several ? "short host work" : (name ?? "not named in the trace");
+  }
+  if (part === "device") return kindsOf(rows);
+  return PATH_DEFINITIONS[part].title;
+}
+
+/** The kinds of device events that take longest, by name. */
+function kindsOf(rows: readonly WirePathWork[]): string {
+  const names = rows.toSorted((a, b) => b.us - a.us).map(({ name }) => name ?? "kernels");
+  return names.length > 2 ? `${names.slice(0, 2).join(", ")}, …` : names.join(", ");
+}
+
+const ORDER: readonly (Phase | null)[] = [
+  "forward",
+  "backward",
+  "optimizer",
+  "data",
+  "other",
+  null,
+];
+
+function rank({ part, phase }: PathSegment): number {
+  return PATH_PARTS.indexOf(part) * ORDER.length + ORDER.indexOf(phase);
+}
+
+/** What stands above segments next to each other; nothing where they say it themselves. */
+interface PathHead {
+  readonly key: string;
+  readonly text: string;
+  readonly share: number;
+}
+
+/** The host, and the phases of the device, above the segments in their order. */
+export function pathHeads(segments: readonly PathSegment[]): PathHead[] {
+  const heads = new Map<string, PathHead>();
+  for (const { part, phase, share } of segments) {
+    const text =
+      part === "host"
+        ? "host"
+        : part === "device"
+          ? `device${phase === null ? "" : `, ${phase}`}`
+          : "";
+    const key = text === "" ? part : text;
+    heads.set(key, { key, text, share: share + (heads.get(key)?.share ?? 0) });
+  }
+  return [...heads.values()];
+}
+
+/** A segment in words. */
+export function segmentText({ part, phase, label }: PathSegment): string {
+  if (part === "host") return `host, ${label}`;
+  if (part === "device") return `device, ${phase === null ? "" : `${phase}, `}${label}`;
+  return label;
+}
+
+/** The bar in words. */
+export function pathText(segments: readonly PathSegment[]): string {
+  return segments.map((one) => `${segmentText(one)} ${percent(one.share)}`).join("; ");
+}

@@ -1,0 +1,109 @@
+import type { WireModule, WireReport } from "../../api/types";
+import { measureOf, type Measure } from "../../report/measures";
+import { avoidable } from "../../report/syncs";
+import { over, ratio, sumOf } from "../../text/numbers";
+
+/** What an annotation has for a class: each stands for itself. */
+const ANNOTATION = "annotation";
+
+/** All modules of one class that have self time, microseconds per step. */
+export interface TopClass {
+  readonly name: string;
+  readonly modules: readonly WireModule[];
+  readonly self: number;
+  /** Of the whole pass, 0 to 1. */
+  readonly share: number | null;
+  readonly blocked: number;
+  /** Device idle time of its syncs; null where unknown. */
+  readonly idle: number | null;
+  readonly loading: number | null;
+}
+
+export interface TopModuleRows {
+  readonly pass: "backward" | "forward";
+  readonly measure: Measure;
+  readonly rows: readonly TopClass[];
+  /** Communication in modules that is left out, microseconds a step. */
+  readonly communication: number;
+  /** What belongs to no module, microseconds a step; null where unknown. */
+  readonly rest: number | null;
+}
+
+/** The classes with the longest self time in the backward; without a backward, in the forward. */
+export function topModules(report: WireReport, most: number): TopModuleRows {
+  const pass = report.steps.some((step) => (step.backward_us ?? 0) > 0) ? "backward" : "forward";
+  const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
+  const by = Math.max(1, report.steps.length);
+  const communicating = measure === "device" ? ownCommunication(report.modules, pass) : null;
+  // A bucket's all-reduce runs in the hook of whichever module came last: it is not its work.
+  const selfOf = (module: WireModule): number =>
+    measure === "device"
+      ? Math.max(0, (module[pass].self_device_us ?? 0) - (communicating?.get(module.id) ?? 0))
+      : (module[pass].self_host_us ?? 0);
+  const { coverage } = report;
+  const rest =
+    pass === "forward"
+      ? null
+      : measure === "device"
+        ? coverage.unattributed_us
+        : coverage.unattributed_host_us;
+  const whole = report.modules.reduce((sum, module) => sum + selfOf(module), 0) + (rest ?? 0);
+  const classes = new Map<string, WireModule[]>();
+  for (const module of report.modules.filter((module) => selfOf(module) > 0)) {
+    const name = module.class === ANNOTATION ? module.path : module.class;
+    classes.set(name, [...(classes.get(name) ?? []), module]);
+  }
+  const rows = [...classes]
+    .map(([name, modules]) => classOf(report, name, modules, { selfOf, whole, by }))
+    .sort((a, b) => b.self - a.self)
+    .slice(0, most);
+  const communication = [...(communicating?.values() ?? [])].reduce((sum, us) => sum + us, 0) / by;
+  return { pass, measure, rows, communication, rest: rest === null ? null : rest / by };
+}
+
+interface Sums {
+  selfOf: (module: WireModule) => number;
+  /** Of the whole pass, microseconds of all steps. */
+  whole: number;
+  by: number;
+}
+
+function classOf(
+  report: WireReport,
+  name: string,
+  modules: readonly WireModule[],
+  { selfOf, whole, by }: Sums,
+): TopClass {
+  const ids = new Set<number | null>(modules.map(({ id }) => id));
+  const syncs = avoidable(report.syncs).filter((sync) => ids.has(sync.module_id));
+  const self = modules.reduce((sum, module) => sum + selfOf(module), 0);
+  return {
+    name,
+    modules,
+    self: self / by,
+    share: ratio(self, whole),
+    blocked: syncs.reduce((sum, sync) => sum + sync.duration_us, 0) / by,
+    idle: over(sumOf(syncs.map((sync) => sync.device_idle_us)), by),
+    loading: over(sumOf(modules.map((module) => module.kernel_loading_us)), by),
+  };
+}
+
+/** Device time of collectives in each module and none below it, by its id. */
+function ownCommunication(
+  modules: readonly WireModule[],
+  pass: "backward" | "forward",
+): ReadonlyMap<number, number> {
+  const own = new Map(modules.map((module) => [module.id, communicationIn(module[pass])]));
+  for (const module of modules) {
+    const parent = module.parent_id;
+    if (parent === null) continue;
+    own.set(parent, (own.get(parent) ?? 0) - communicationIn(module[pass]));
+  }
+  return own;
+}
+
+const communicationIn = (work: WireModule["backward"]): number => work.by_kind?.communication ?? 0;
+
+function forwardMeasure(report: WireReport): Measure {
+  return report.modules.some((module) => (module.forward.device_us ?? 0) > 0) ? "device" : "host";
+}

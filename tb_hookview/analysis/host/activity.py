@@ -1,0 +1,84 @@
+"""What a host thread was doing at a time, by the names that the trace has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from tb_hookview.analysis.host.roles import MODULE_ROLES, Role, module_name, node_name
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.analysis.host.stacks import around_any, is_frame, rows_holding
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, EventRow, Intervals, Nanoseconds, ThreadIndex, TimeSet
+from tb_hookview.schema.terms import module_label
+from tb_hookview.trace import EventCategory
+
+_HELD = 0.8
+"""Share of a time that an event has to hold to name it."""
+_NAMING = (Role.NONE, Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER, *MODULE_ROLES)
+_FRAME = re.compile(r"(?:.*/)?(?P<file>[^/]+): (?P<function>.+)")
+
+
+def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list[str]:
+    """Name of what a thread was in for most of each time; "" where nothing says so.
+
+    It is the innermost operator, annotation, module or Python frame that holds four fifths of it.
+
+    Args:
+        host: the host rows.
+        thread: of each time, shape (s,).
+        span: start and end of each, nanoseconds, shape (s, 2).
+    """
+    trace = host.trace
+    moments = span.sum(axis=1) // 2
+    events = _naming(host, lambda start, duration: around_any(start, duration, moments))
+    row = rows_holding(trace, events, thread, span, _HELD)
+    string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
+    names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
+    return [names[i] for i in place.tolist()]
+
+
+def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -> TimeSet:
+    """Cut times of a thread where events begin or end that take a share of all of them."""
+    if not len(spans):
+        return spans
+    least = share * intervals.length(spans)
+    trace = host.trace.events
+    events = _naming(host, lambda _, duration: duration >= least)
+    events = events[trace.thread[events] == thread]
+    start = trace.start[events]
+    moments = unique(np.concatenate([start, start + trace.duration[events]]))
+    place = np.searchsorted(spans[:, 0], moments, side="right") - 1
+    inside = moments[(place >= 0) & (spans[place, 0] < moments) & (moments < spans[place, 1])]
+    return np.stack([np.sort(np.append(times, inside)) for times in spans.T], axis=1)
+
+
+def _naming(host: HostRows, wanted: Callable[[Nanoseconds, Nanoseconds], Bool]) -> EventRow:
+    """Host events whose names say what the host does (no steps, marks, calls), by a test."""
+    events = host.trace.events
+
+    def chosen(rows: EventRow) -> EventRow:
+        return rows[wanted(events.start[rows], events.duration[rows])]
+
+    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
+    named &= isin(host.role, [int(role) for role in _NAMING])
+    named |= host.role == Role.MODULE_LABEL
+    python = chosen(np.flatnonzero(events.kind == EventCategory.PYTHON))
+    texts, strings = host.trace.strings, unique(events.name[python])
+    frames = [string for string in strings.tolist() if is_frame(texts[string])]
+    python = python[isin(events.name[python], frames)]
+    return unique(np.concatenate([chosen(host.call_tree.event[named]), python]))
+
+
+def _name(text: str) -> str:
+    """Name of an event as a person reads it: `function in file.py(line)` for a frame."""
+    if is_frame(text) and (frame := _FRAME.fullmatch(text)):
+        return f"{frame['function']} in {frame['file']}"
+    for role in MODULE_ROLES:
+        if (module := module_name(text, role)).path != text:
+            return module_label(module.path)
+    return node_name(text)

@@ -1,0 +1,122 @@
+"""The short summary: what decides a step, what to change, which modules take the time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from textwrap import shorten
+
+from tb_hookview.formats import MISSING, format_count, format_share, format_us
+from tb_hookview.report.summary.tables import SummaryTable
+from tb_hookview.schema import Finding, PathWork, ReportData, Work, severe_warnings
+
+FINDINGS, CLASSES, PARTS = 3, 3, 3
+"""Findings, classes of modules, and parts of the critical path that are named."""
+_WIDEST = 80
+"""Characters of a fix; all of it is in the findings."""
+_ANNOTATION = "annotation"
+
+
+def brief_lines(data: ReportData) -> list[str]:
+    """What decides a step, what that consists of, how long it is."""
+    means = data.per_step
+    lines = [data.trace.path, data.verdict.sentence]
+    if data.critical_path_work:
+        lines.append(f"critical path: {_path(data.critical_path_work)}")
+    busy, idle = means.device_busy_us, means.device_idle_us
+    step = f"step {format_us(means.duration_us)} on the host ({means.text})"
+    if busy is not None and idle is not None:
+        step += f"; device busy {format_share(busy, busy + idle)}"
+    return [*lines, step]
+
+
+def _path(work: list[PathWork]) -> str:
+    whole = sum(row.us for row in work)
+    named = [f"{_what(row)} {format_share(row.us, whole)}" for row in work[:PARTS]]
+    rest = sum(row.us for row in work[PARTS:])
+    return ", ".join([*named, *([f"rest {format_share(rest, whole)}"] if rest else [])])
+
+
+def _what(row: PathWork) -> str:
+    if row.part == "wait":
+        return "latencies"
+    if row.part not in ("host", "device"):
+        return "data loading" if row.part == "data" else row.part
+    what = " ".join(filter(None, (row.phase, row.name)))
+    return f"{row.part} {what or 'not named in the trace'}"
+
+
+def brief_tables(data: ReportData, counted: ReportData) -> list[SummaryTable]:
+    """The first findings, and the classes of modules with the longest self time."""
+    tables = [_findings(data), _classes(counted)]
+    return [table for table in tables if table.rows]
+
+
+def brief_notes(data: ReportData) -> list[str]:
+    """What makes figures wrong; how many other notes there are, and where all else is."""
+    severe = severe_warnings(data.trace)
+    others = len(data.trace.warnings) - len(severe)
+    count = f"{format_count(others, 'note')} on data quality; " if others else ""
+    lines = [f"warning: {warning.message}" for warning in severe]
+    return [*lines, f"{count}--verbose shows everything"]
+
+
+def _findings(data: ReportData) -> SummaryTable:
+    rows = [(_saving(finding), _finding(finding)) for finding in data.findings[:FINDINGS]]
+    return SummaryTable("Findings", ("saves/step", "what to change"), list(rows), names=2)
+
+
+def _saving(finding: Finding) -> str:
+    gain = finding.gain_us_per_step
+    return MISSING if not gain else format_us(gain)
+
+
+def _finding(finding: Finding) -> tuple[str, ...]:
+    return finding.title, finding.where, shorten(finding.fix, _WIDEST, placeholder=" ...")
+
+
+def _classes(data: ReportData) -> SummaryTable:
+    """Classes by self time of the backward, without communication; without one, of the forward."""
+    backward = any(step.backward_us for step in data.steps)
+    device = data.coverage.measure == "device" if backward else _on_device(data)
+    times: defaultdict[str, list[float]] = defaultdict(list)
+    for module, time in zip(data.modules, _self_times(data, backward, device), strict=True):
+        if time > 0:
+            name = module.module_class
+            times[module.path if name == _ANNOTATION else name].append(time)
+    coverage, steps = data.coverage, max(data.per_step.steps, 1)
+    rest = coverage.unattributed_us if device else coverage.unattributed_host_us
+    whole = sum(map(sum, times.values())) + ((rest or 0.0) if backward else 0.0)
+    ranked = sorted(times.items(), key=lambda item: -sum(item[1]))[:CLASSES]
+    rows = [
+        (
+            f"{name} x {len(each)}" if len(each) > 1 else name,
+            format_us(sum(each) / len(each) / steps),
+            format_us(sum(each) / steps),
+            format_share(sum(each), whole),
+        )
+        for name, each in ranked
+    ]
+    timed = f"{'backward' if backward else 'forward'}, {'device' if device else 'host'}"
+    columns = ("class", "each", timed, "share")
+    return SummaryTable("Modules by self time", columns, list(rows))
+
+
+def _on_device(data: ReportData) -> bool:
+    return any(module.forward.device_us for module in data.modules)
+
+
+def _self_times(data: ReportData, backward: bool, device: bool) -> list[float]:
+    """Self time of each module; of the device without collectives, which are no module's work."""
+    works = [module.backward if backward else module.forward for module in data.modules]
+    if not device:
+        return [work.self_host_us or 0.0 for work in works]
+    times = [(work.self_device_us or 0.0) - _communication(work) for work in works]
+    place = {module.id: at for at, module in enumerate(data.modules)}
+    for module, work in zip(data.modules, works, strict=True):
+        if module.parent_id is not None:
+            times[place[module.parent_id]] += _communication(work)
+    return times
+
+
+def _communication(work: Work) -> float:
+    return (work.by_kind or {}).get("communication", 0.0)

@@ -1,0 +1,122 @@
+"""The critical path of the measured steps by what ran: device events, phases, named host work."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import reduce
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.activity import cut_by_activity, named_activity
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import TimeSet
+from tb_hookview.schema.terms import KINDS, Phase
+from tb_hookview.simulation.path_pieces import PARTS, path_parts
+from tb_hookview.simulation.simulator import Simulator
+
+MOST = 30
+"""Rows of an answer; the others are summed up by part and phase."""
+_LONG = 0.02
+"""Share of the unnamed host time from which on an event divides it."""
+_HOST = PARTS.index("host")
+_PHASES = tuple(Phase)[: Phase.OTHER]
+
+Work = tuple[str, str | None, str | None]
+"""Part of the path, phase, and name of what ran."""
+
+
+def critical_path_work_rows(simulator: Simulator) -> list[schema.PathWork]:
+    """What passed the time of the critical path of a step, the longest first."""
+    if simulator.refused:
+        return []
+    path, steps = simulator.unchanged.path, len(simulator.window.steps)
+    part, length = path_parts(simulator.unchanged), path.end - path.start
+    time: defaultdict[Work, float] = defaultdict(float)
+    _add_device(simulator, time)
+    _add_host(simulator, float(length[part == _HOST].sum()), time)
+    for number, name in enumerate(PARTS):
+        if name not in ("host", "device"):
+            time[name, None, None] += float(length[part == number].sum())
+    ranked = sorted(((us, work) for work, us in time.items() if us > 0), key=lambda row: -row[0])
+    return [_row(work, us / 1000 / steps) for us, work in _cut(ranked)]
+
+
+def _row(work: Work, us: float) -> schema.PathWork:
+    return schema.PathWork(":".join(text or "" for text in work), *work, us)
+
+
+def _cut(ranked: list[tuple[float, Work]]) -> list[tuple[float, Work]]:
+    """The longest by name, longest first; the names of the others are left out."""
+    kept = defaultdict(float, {work: time for time, work in ranked[:MOST]})
+    for time, (part, phase, _) in ranked[MOST:]:
+        kept[part, phase, None] += time
+    return [(time, work) for work, time in kept.items()]
+
+
+def _add_device(simulator: Simulator, time: defaultdict[Work, float]) -> None:
+    """Add device events that are no collectives, by phase of the launch and kind."""
+    analysis, path = simulator.analysis, simulator.unchanged.path
+    rows = np.flatnonzero(path_parts(simulator.unchanged) == PARTS.index("device"))
+    event = path.event[rows]
+    phase = lookup(analysis.phases.row, lookup(analysis.device_events.launch, event))
+    kind, length = lookup(analysis.kinds.kind, event), (path.end - path.start)[rows]
+    for row in range(len(rows)):
+        time["device", _phase(int(phase[row])), _kind(int(kind[row]))] += float(length[row])
+
+
+def _phase(phase: int) -> str | None:
+    return None if phase in (-1, Phase.OTHER) else Phase(phase).name.lower()
+
+
+def _kind(kind: int) -> str | None:
+    return None if kind < 0 else KINDS[kind]
+
+
+def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]) -> None:
+    """Add the host's time by phase; outside of phases by what the thread was in.
+
+    Times are as recorded. They are scaled to the replay, which is off by its error.
+    """
+    found: defaultdict[Work, float] = defaultdict(float)
+    for thread, worked in _host_times(simulator):
+        phases = simulator.analysis.phases.time
+        for phase in _PHASES:
+            inside = intervals.length(intervals.intersect(worked, phases[phase]))
+            found["host", phase.name.lower(), None] += inside
+        outside = reduce(intervals.subtract, phases[: Phase.OTHER], worked)
+        for name, length in _named(simulator.analysis, thread, outside):
+            found["host", None, name or None] += length
+    total = sum(found.values())
+    for work, length in found.items():
+        time[work] += length * whole / total
+
+
+def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:
+    """Time of the path in which each thread worked, without data loaders, as recorded."""
+    on_path = path_parts(simulator.unchanged) == _HOST
+    edges = simulator.host_edges
+    mine = np.isin(edges.edge, simulator.unchanged.path.edge[on_path])
+    thread, times = edges.thread[mine], edges.time[mine]
+    return [(each, intervals.normal(times[thread == each])) for each in unique(thread).tolist()]
+
+
+def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
+    """Name and length of each time; what has no name as a whole is cut by what is long in it."""
+    names = _names(analysis, thread, spans)
+    unnamed = spans[[name == "" for name in names]]
+    pieces = cut_by_activity(analysis.host, thread, unnamed, _LONG)
+    parts = [(names, spans), (_names(analysis, thread, pieces), pieces)]
+    return [
+        (name, float(end - start))
+        for names, times in parts
+        for name, (start, end) in zip(names, times.tolist(), strict=True)
+        if name or times is pieces
+    ]
+
+
+def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:
+    return named_activity(analysis.host, np.full(len(spans), thread), spans)

@@ -1,0 +1,57 @@
+"""The critical path by what ran: its rows add up to the step, and host work has names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grid
+
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading import load
+from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
+from tb_hookview.simulation.simulator import Simulator
+
+NAMES = {"launch": "cudaLaunchKernel", "prepare": "prepare", "k": "gemm"}
+
+
+def works(folder: Path, picture: str) -> dict[str, float]:
+    """Time of each row by its id; the rows must add up to the replayed step."""
+    analysis = load(grid.write(folder / "t.json", grid.events(picture, NAMES)))
+    simulator = Simulator(select(analysis, None))
+    rows = critical_path_work_rows(simulator)
+    assert abs(sum(row.us for row in rows) - simulator.unchanged.step / 1000) < 1e-6
+    assert [row.us for row in rows] == sorted((row.us for row in rows), reverse=True)
+    return {row.id: row.us for row in rows}
+
+
+def test_host_time_outside_of_phases_has_the_name_of_what_ran(tmp_path: Path) -> None:
+    found = works(
+        tmp_path,
+        """
+        main notes  [ProfilerStep#1                                        ]
+        main notes    [prepare               ]
+        main ops                               [mm          ]
+        main calls                               [launch corr=1]
+        gpu  kernel                                     [k corr=1     ]
+        """,
+    )
+    assert max(found, key=lambda name: found[name]) == "host::prepare"
+    assert found["host::prepare"] >= 20
+
+
+def test_device_time_has_the_kind_of_its_events(tmp_path: Path) -> None:
+    found = works(
+        tmp_path,
+        """
+        main notes  [ProfilerStep#1         ]
+        main ops     [mm          ]
+        main calls    [launch corr=1]
+        gpu  kernel             [k corr=1                      ]
+        """,
+    )
+    assert max(found, key=lambda name: found[name]) == "device::matrix"
+
+
+def test_steps_that_are_not_replayed_have_no_rows(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events("gpu kernel [k corr=1]", NAMES))
+    assert critical_path_work_rows(Simulator(select(load(path), None))) == []
