@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import signal
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.forked_python import run_python
 from support.recording import Trace, hooks_on, traces
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -236,15 +238,29 @@ def test_two_watches_in_one_process_record_both_steps(tmp_path):
 
 
 def test_steps_of_a_forked_process_are_its_parents_alone(tmp_path):
-    model = net()
-    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
-        train(model, 2, watch.step)
-        child = os.fork()
-        if child == 0:
-            train(model, 2, watch.step)
-            os._exit(phases._clocks != [])
-        assert os.waitpid(child, 0)[1] == 0
-        train(model, 2, watch.step)
+    script = """
+        import os, sys, torch, tb_hookview as hookview
+        from tb_hookview.watching import phases
+        torch.set_num_threads(1)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4))
+
+        def train(steps):
+            for _ in range(steps):
+                model(torch.ones(1, 4)).sum().backward()
+                watch.step()
+
+        quiet = {"first": None, "slow_factor": None, "scalars": False}
+        with hookview.watch(sys.argv[1], model=model, **quiet) as watch:
+            train(2)
+            child = os.fork()
+            if child == 0:
+                train(2)
+                os._exit(phases._clocks != [])
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            train(2)
+    """
+    done = run_python("-c", textwrap.dedent(script), tmp_path)
+    assert done.stdout.split() == ["0"], done.stderr
     assert [row["step"] for row in rows(tmp_path)] == [1, 2, 3, 4]
 
 

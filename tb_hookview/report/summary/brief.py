@@ -6,7 +6,7 @@ from collections import defaultdict
 from textwrap import shorten
 
 from tb_hookview.formats import MISSING, format_count, format_share, format_us
-from tb_hookview.report.summary.tables import SummaryTable
+from tb_hookview.report.summary.table import SummaryTable
 from tb_hookview.schema import Finding, PathWork, ReportData, Work, severe_warnings
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
