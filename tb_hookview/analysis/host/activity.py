@@ -57,6 +57,21 @@ def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -
     return np.stack([np.sort(np.append(times, inside)) for times in spans.T], axis=1)
 
 
+def operators_within(host: HostRows, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
+    """Time of the outermost operators that a thread ran within some times, by name."""
+    events, tree = host.trace.events, host.call_tree
+    rows = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (tree.thread == thread))
+    place = np.searchsorted(spans[:, 0], tree.start[rows], side="right") - 1
+    rows = rows[(place >= 0) & (tree.end[rows] <= lookup(spans[:, 1], place))]
+    order = rows[np.lexsort((-tree.end[rows], tree.start[rows]))]
+    before = np.maximum.accumulate(np.append(0, tree.end[order]))[:-1]
+    outermost = order[tree.start[order] >= before]
+    string, place = unique_inverse(events.name[tree.event[outermost]])
+    length = np.bincount(place, tree.duration[outermost], len(string))
+    names = [_name(host.trace.strings[each]) for each in string.tolist()]
+    return list(zip(names, length.tolist(), strict=True))
+
+
 def _naming(host: HostRows, wanted: Callable[[Nanoseconds, Nanoseconds], Bool]) -> EventRow:
     """Host events whose names say what the host does (no steps, marks, calls), by a test."""
     events = host.trace.events

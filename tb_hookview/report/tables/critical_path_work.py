@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.activity import cut_by_activity, named_activity
+from tb_hookview.analysis.host.activity import cut_by_activity, named_activity, operators_within
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
@@ -105,17 +105,21 @@ def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:
 
 
 def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
-    """Name and length of each time; what has no name as a whole is cut by what is long in it."""
+    """Name and length of each time.
+
+    What has no name as a whole is cut by what is long in it, and what then has none is divided
+    among the operators that ran in it.
+    """
     names = _names(analysis, thread, spans)
     unnamed = spans[[name == "" for name in names]]
     pieces = cut_by_activity(analysis.host, thread, unnamed, _LONG)
-    parts = [(names, spans), (_names(analysis, thread, pieces), pieces)]
-    return [
-        (name, float(end - start))
-        for names, times in parts
-        for name, (start, end) in zip(names, times.tolist(), strict=True)
-        if name or times is pieces
-    ]
+    inner = _names(analysis, thread, pieces)
+    many = pieces[[name == "" for name in inner]]
+    both = zip([*names, *inner], [*spans.tolist(), *pieces.tolist()], strict=True)
+    found = [(name, float(end - start)) for name, (start, end) in both if name]
+    operators = operators_within(analysis.host, thread, many)
+    rest = intervals.length(many) - sum(length for _, length in operators)
+    return [*found, *operators, ("", float(rest))]
 
 
 def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+import pytest
 
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
@@ -50,6 +51,13 @@ def test_device_time_has_the_kind_of_its_events(tmp_path: Path) -> None:
         """,
     )
     assert max(found, key=lambda name: found[name]) == "device::matrix"
+
+
+def test_many_short_operators_share_what_none_of_them_names(tmp_path: Path) -> None:
+    text = "".join("[relu]" if number % 2 else " [add ] " for number in range(120))
+    found = works(tmp_path, f"main ops {text}")
+    assert found["host::relu"] == pytest.approx(60 * 6, abs=1)
+    assert found["host::add"] == pytest.approx(60 * 6, abs=1)
 
 
 def test_steps_that_are_not_replayed_have_no_rows(tmp_path: Path) -> None:
