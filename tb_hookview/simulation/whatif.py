@@ -40,12 +40,14 @@ def what_if(simulator: Simulator, change: Change, *, modules: bool = True) -> sc
             refused=refused,
         )
     unchanged, prediction = simulator.unchanged, simulator.predict(change)
-    replayed_path = path_time(unchanged)
+    replayed_path, base = path_time(unchanged), simulator.unrecorded
     by_module = path_modules(prediction) if modules else None
     return schema.WhatIf(
         step_us=simulator.recorded.step / 1000,
         replayed_us=unchanged.step / 1000,
         predicted_us=prediction.step / 1000,
+        unrecorded_us=base.pace.step / 1000 if base else None,
+        unrecorded_predicted_us=simulator.step(change, base) / 1000 if base else None,
         low_us=prediction.low / 1000,
         high_us=prediction.high / 1000,
         unexplained_us=replayed_path.unexplained,

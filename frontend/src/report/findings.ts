@@ -63,6 +63,10 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
   const first = finding.saves_after;
   if (first !== null)
     return `${costs} Next to no saving now: the ${first} has to be quicker first.`;
+  const unrecorded = finding.unrecorded_gain_us_per_step ?? 0;
+  if (gain <= 0 && unrecorded > 0) {
+    return `${costs} Without the cost of recording, a step is about ${of(unrecorded)} shorter without it.`;
+  }
   if (gain <= 0) return cost === 0 ? costs : `${costs} Replayed without it, a step is no shorter.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
   return `${costs} Replayed without it, a step is ${of(gain)} shorter${why}.`;

@@ -26,6 +26,9 @@ export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
         <SevereWarnings report={report} />
         <div className="summary-head">
           <p className="verdict">{report.verdict.sentence}</p>
+          {report.verdict.unrecorded_sentence !== null && (
+            <p>{report.verdict.unrecorded_sentence}</p>
+          )}
           <SummaryFigures report={report} />
           <p className="muted">{meansText(report, whole)}</p>
         </div>
