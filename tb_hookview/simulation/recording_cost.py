@@ -1,9 +1,10 @@
 """What recording a trace cost its host: an estimate, by its rows.
 
 The constants are fitted to programs that were timed unrecorded, and recorded with each option, by
-torch 2.13 on a CPU; `benchmarks/recording_cost.py` compares estimates with timed steps. Rows of stacks show how quick another machine
-is at it: a trace whose shortest Python calls take half as long was recorded at half the cost. What
-CUPTI and its like add to calls of the runtime is unknown, and is left in.
+torch 2.13 on a CPU; `benchmarks/recording_cost.py` compares estimates with steps. Rows of stacks
+show how quick another machine is at it: a trace whose shortest Python calls take half as long was
+recorded at half the cost. What CUPTI and its like add to calls of the runtime is unknown, and is
+left in.
 """
 
 from __future__ import annotations
