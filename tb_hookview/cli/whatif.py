@@ -79,6 +79,11 @@ def _render(answer: WhatIf, *, changed: bool) -> RenderableType:
             f"with the change {format_us(answer.predicted_us)} ({change}), between "
             f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: bounds, not promises"
         )
+    if answer.unrecorded_us is not None:
+        then = f", {format_us(answer.unrecorded_predicted_us)} with the change" if changed else ""
+        lines.append(
+            f"without the cost of recording, by estimate: {format_us(answer.unrecorded_us)}{then}"
+        )
     tables = [_paths(answer), Text(), _modules(answer), Text(), _kinds(answer)]
     return Group(Text("\n".join(lines) + "\n"), *tables)
 

@@ -28,6 +28,16 @@ _HOST_REMEDIES = {
     "copy": "Copies take most: pin memory, copy asynchronously.",
 }
 """By the longest of these causes of idle time."""
+_SHORTER = 0.05
+"""Part by which a step has to be shorter without recording to be worth a sentence."""
+_DECIDES: dict[schema.Bound, str] = {
+    "host": "the host decides",
+    "data": "data loading decides",
+    "device": "the device decides",
+    "communication": "communication decides",
+    "even": "host and device are even",
+    "unknown": "what decides is unknown",
+}
 _OVERLAP = "They wait for each other: overlap them."
 _PAUSES = "Pauses that nothing explains come on top."
 
@@ -73,7 +83,27 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     )
     marked = simulator.analysis.steps.marked
     words = _Sentence(found, "per step" if marked else "in this trace")
-    return replace(found, sentence=words.text(idle, alone.unexplained / 1000))
+    found = replace(found, sentence=words.text(idle, alone.unexplained / 1000))
+    return _with_unrecorded(found, alone, marked=marked)
+
+
+def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> schema.Verdict:
+    """The verdict with that on steps which are not recorded."""
+    base, other = alone.simulator.unrecorded, alone.unrecorded
+    if base is None or other is None:
+        return found
+    step, recorded = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
+    sentence = None
+    if other.bound != found.bound or step < (1 - _SHORTER) * recorded:
+        then = f"; then {_DECIDES[other.bound]}" if other.bound != found.bound else ""
+        when = "per step" if marked else "in this trace"
+        sentence = f"Unrecorded, by estimate: {format_us(step)} {when}{then}."
+    return replace(
+        found,
+        unrecorded_step_us=step,
+        unrecorded_bound=other.bound,
+        unrecorded_sentence=sentence,
+    )
 
 
 class _Sentence:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from tb_hookview import schema
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import Found, severity
 
 if TYPE_CHECKING:
     from tb_hookview.simulation.alone import Alone
     from tb_hookview.simulation.changes import Change
+    from tb_hookview.simulation.simulator import Simulator
 
 SMALL = 0.005
 """Share of the step below which a finding costs or saves next to nothing."""
+_APART = 0.1
+"""Part of the gain from which on it counts that recording changes it."""
+_RECORDED = "It gains {} by estimate where the host is not slowed by recording, {} as recorded."
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves next to nothing now: the {} has to be quicker first."
 
@@ -58,13 +63,16 @@ def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
 
 
 def weight(finding: schema.Finding) -> float:
-    """What a finding is ranked by, microseconds per step: its gain, where unknown its cost.
+    """What a finding is ranked by, microseconds per step: its gain without the cost of
+    recording, else as recorded, where unknown its cost.
 
     What happens once comes after all that recurs.
     """
     if finding.once_us is not None:
         return 0.0
-    gain, cost = finding.gain_us_per_step, finding.cost_us_per_step
+    gain, cost = finding.unrecorded_gain_us_per_step, finding.cost_us_per_step
+    if gain is None:
+        gain = finding.gain_us_per_step
     return gain if gain is not None else cost or 0.0
 
 
@@ -85,15 +93,33 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
     step = context.steps.measured_us
     # What costs something but gains nothing by itself is no mere remark.
     rank = severity(gain, step) if gain or not finding.cost_us_per_step else "low"
+    unrecorded = _unrecorded(alone.simulator, change)
     worth = SMALL * step <= (finding.cost_us_per_step or 0.0)
     after = _saves_after(alone, change, gain) if worth and gain < SMALL * step else None
     return msgspec.structs.replace(
         finding,
         gain_us_per_step=gain,
+        unrecorded_gain_us_per_step=unrecorded,
         severity=rank,
         saves_after=after,
-        caveats=[*finding.caveats, *([_FIRST.format(after)] if after else [])],
+        caveats=[
+            *finding.caveats,
+            *([_FIRST.format(after)] if after else []),
+            *_differing(gain, unrecorded, SMALL * step),
+        ],
     )
+
+
+def _unrecorded(simulator: Simulator, change: Change) -> float | None:
+    """The gain without the cost of recording; None where that is unknown."""
+    base = simulator.unrecorded
+    return None if base is None else simulator.gain(change, base) / 1000
+
+
+def _differing(gain: float, unrecorded: float | None, small: float) -> Iterator[str]:
+    """Yield a caveat where the cost of recording changes the gain."""
+    if unrecorded is not None and abs(unrecorded - gain) > max(small, _APART * gain):
+        yield _RECORDED.format(format_us(unrecorded), format_us(gain))
 
 
 def _saves_after(alone: Alone, change: Change, gain: float) -> Literal["host", "device"] | None:

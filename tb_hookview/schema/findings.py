@@ -56,6 +56,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     avoidable device events are gone or shorter. Gains of several findings do not add up; a replay
     without all of them (`whatif`) says what they gain together. Null where there is no replay;
     `gain_unknown` then says why."""
+    unrecorded_gain_us_per_step: Us | None = None
+    """The same in replays without what recording cost the host, an estimate by the rows of the
+    trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of
+    recording is unknown, as that field, or `gain_us_per_step` is null."""
     gain_bound_us_per_step: Us | None = None
     """Bound of the gain without a replay: the charged idle time, no more than the devices idled in
     a step, plus the part of the avoidable work that goes. It overlooks what would limit the step

@@ -93,6 +93,11 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     """The same in a replay with nothing changed; its distance from `step_us` is the error."""
     predicted_us: Us | None
     """The same with the change."""
+    unrecorded_us: Us | None = None
+    """`replayed_us` without what recording cost the host, an estimate; null where that is
+    unknown, as `unrecorded_step_us` of a verdict, and the next."""
+    unrecorded_predicted_us: Us | None = None
+    """`predicted_us` without that cost."""
     low_us: Us | None
     """Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of
     the replay."""
@@ -157,6 +162,16 @@ class Verdict(Struct, frozen=True, kw_only=True):
     margin_us: Us | None
     """Difference of the two sides up to which they are even: 5% of the longer, at least the error
     of the replay with nothing changed."""
+    unrecorded_step_us: Us | None = None
+    """A step in a replay without what recording cost the host: an estimate by the number of
+    operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls
+    (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the
+    trace. Null where that is unknown: without operators of torch, or with times in whole
+    microseconds, as earlier profilers wrote them."""
+    unrecorded_bound: Bound | None = None
+    """`bound` without that cost; null where the step is."""
+    unrecorded_sentence: str | None = None
+    """What is different without that cost, where `bound` is or the step is 5% shorter."""
 
     def __getitem__(self, name: str) -> str | float | None:
         """A field by its name, as in the JSON."""

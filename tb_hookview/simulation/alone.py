@@ -45,6 +45,9 @@ _RUNS = (EdgeKind.STREAM, EdgeKind.CROSS_STREAM)
 _CHAINED = (EdgeKind.HOST, EdgeKind.STREAM)
 """A host thread and a stream have one next node each."""
 
+_OF_GRAPH = ("_edges", "_host_edges", "_device_edges", "_unexplained_syncs", "unexplained")
+"""Properties of `Alone` that do not depend on lengths."""
+
 
 class _Edges(NamedTuple):
     """Some edges of a graph."""
@@ -68,6 +71,8 @@ class Alone(Struct, frozen=True, dict=True):
 
     simulator: Simulator
     """It replays the steps (`Simulator.refused` is None)."""
+    before: Lengths | None = None
+    """What they are replays of; None for the trace as recorded."""
 
     def step(self, *resources: Bound, change: Change | None = None) -> float:
         """Length of a step with some resources of one side alone, nanoseconds.
@@ -77,7 +82,9 @@ class Alone(Struct, frozen=True, dict=True):
             change: what else is changed.
         """
         simulator, graph = self.simulator, self.simulator.graph
-        lengths = recorded(graph) if change is None else simulator.lengths(change)
+        lengths = self.before or recorded(graph)
+        if change is not None:
+            lengths = simulator.lengths(change, lengths)
         edges, replayer = self._host_edges if resources[0] in HOST_SIDE else self._device_edges
         left = self._left(lengths, frozenset(resources))
         replay = replayer(Lengths(left.duration, left.lag[edges], left.pause))
@@ -156,6 +163,16 @@ class Alone(Struct, frozen=True, dict=True):
     def device_side(self) -> float:
         """Length of a step with device and communication alone, nanoseconds."""
         return self.step(*DEVICE_SIDE) if self.each["communication"] else self.each["device"]
+
+    @cached_property
+    def unrecorded(self) -> Alone | None:
+        """The same without the cost of recording; None where that is unknown."""
+        base = self.simulator.unrecorded
+        if base is None:
+            return None
+        other = Alone(self.simulator, base.replay.lengths)
+        other.__dict__.update({name: getattr(self, name) for name in _OF_GRAPH})
+        return other
 
     def saved(self, side: Literal["host", "device"], change: Change) -> float:
         """By how much a change shortens a step with one side alone, nanoseconds."""

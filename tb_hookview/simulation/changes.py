@@ -23,7 +23,7 @@ from tb_hookview.arrays.types import (
     ThreadIndex,
     TimeSet,
 )
-from tb_hookview.simulation.replay import NEVER, Lengths
+from tb_hookview.simulation.replay import NEVER, Lengths, recorded
 
 
 class DeviceChange(Struct, frozen=True):
@@ -44,6 +44,16 @@ class HostChange(Struct, frozen=True):
     factor: float = 0.0
 
 
+class HostCost(NamedTuple):
+    """Time that is taken off one host thread: an amount at each of some moments."""
+
+    thread: int
+    moment: Nanoseconds
+    """On the trace's clock, ascending, shape (k,)."""
+    total: Float
+    """Sum of the amounts before each moment, and of all, nanoseconds; shape (k + 1,)."""
+
+
 class Change(Struct, frozen=True):
     """Anything that can be changed, together."""
 
@@ -53,6 +63,8 @@ class Change(Struct, frozen=True):
     """Syncs that are not there: they neither wait nor take time by themselves."""
     pauses: DeviceEventIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Device events before which there is no unexplained pause."""
+    less: tuple[HostCost, ...] = ()
+    """Host time that is taken off first; factors apply to what is left."""
 
 
 def together(changes: Iterable[Change]) -> Change:
@@ -64,6 +76,7 @@ def together(changes: Iterable[Change]) -> Change:
         host=tuple(each for change in listed for each in change.host),
         syncs=unique(np.concatenate([none, *(change.syncs for change in listed)])),
         pauses=unique(np.concatenate([none, *(change.pauses for change in listed)])),
+        less=tuple(each for change in listed for each in change.less),
     )
 
 
@@ -74,18 +87,24 @@ class Changer(Struct, frozen=True, dict=True):
     start: int
     """Start of the window on the trace's clock."""
 
-    def apply(self, change: Change) -> Lengths:
-        """Lengths of nodes and edges with a change."""
-        graph = self.graph
-        duration = self._durations(change.device) if change.device else graph.nodes.duration
-        lag = self._host(change.host) if change.host else graph.edges.lag
+    def apply(self, change: Change, before: Lengths | None = None) -> Lengths:
+        """Lengths of nodes and edges with a change.
+
+        Args:
+            change: what is changed.
+            before: what it is changed in, with durations as recorded; None for the trace.
+        """
+        graph, before = self.graph, before or recorded(self.graph)
+        duration = self._durations(change.device) if change.device else before.duration
+        lag = self._less(before.lag, change.less) if change.less else before.lag
+        lag = self._host(lag, change.host) if change.host else lag
         if len(change.syncs):
             free = np.zeros(len(graph.nodes.time), bool)
             free[graph.sync_end[isin(graph.sync, change.syncs)]] = True
             of_sync = free[graph.edges.target]
             lag = np.where(of_sync & graph.edges.of(EdgeKind.SYNC), NEVER, lag)
             lag = np.where(of_sync & graph.edges.of(EdgeKind.HOST), 0, lag)
-        pause = graph.pause
+        pause = before.pause
         if len(change.pauses):
             pause = np.where(
                 (graph.nodes.event >= 0) & isin(graph.nodes.event, change.pauses), 0, pause
@@ -114,9 +133,20 @@ class Changer(Struct, frozen=True, dict=True):
         changed[mine] = left[graph.nodes.event[mine]].astype(np.int64)
         return changed
 
-    def _host(self, changes: Iterable[HostChange]) -> Nanoseconds:
+    def _less(self, before: Nanoseconds, costs: Iterable[HostCost]) -> Nanoseconds:
+        """Lags without some costs, none below 0."""
+        lag, edges = before.copy(), self.host_edges
+        for cost in costs:
+            mine = np.flatnonzero(edges.thread == cost.thread)
+            begin, end = (cost.total[cost.moment.searchsorted(t)] for t in edges.time[mine].T)
+            row = edges.edge[mine]
+            off = np.rint(end - begin).astype(np.int64)
+            lag[row] = np.where(lag[row] > 0, np.maximum(lag[row] - off, 0), lag[row])
+        return lag
+
+    def _host(self, before: Nanoseconds, changes: Iterable[HostChange]) -> Nanoseconds:
         """Lags of the host's edges."""
-        lag, edges = self.graph.edges.lag.copy(), self.host_edges
+        lag, edges = before.copy(), self.host_edges
         kept = kept_share(changes, edges.thread, edges.time)
         less = np.flatnonzero(kept != 1)
         lag[edges.edge[less]] = np.rint(lag[edges.edge[less]] * kept[less]).astype(np.int64)

@@ -17,6 +17,7 @@ from tb_hookview.simulation.changes import Change, Changer, HostEdges
 from tb_hookview.simulation.critical_path import CriticalPath, binding_chain, critical_path
 from tb_hookview.simulation.host_spans import HostSpans, split_by_module
 from tb_hookview.simulation.measure import Measure, Pace
+from tb_hookview.simulation.recording_cost import without_recording
 from tb_hookview.simulation.replay import Lengths, Replay, Replayer, recorded
 from tb_hookview.simulation.slack import Slack, find_slack
 
@@ -61,6 +62,18 @@ class Prediction(Struct, frozen=True, dict=True):
         return self.simulator.slack(self)
 
 
+class Baseline(Struct, frozen=True, dict=True):
+    """A replay that changes are compared with."""
+
+    replay: Replay
+    pace: Pace
+
+    @cached_property
+    def chain(self) -> Int:
+        """Edges of its critical path."""
+        return binding_chain(self.replay, self.pace.last)
+
+
 class Simulator(Struct, frozen=True, dict=True):
     """Replays the steps of one selection."""
 
@@ -99,15 +112,21 @@ class Simulator(Struct, frozen=True, dict=True):
     @cached_property
     def unchanged(self) -> Prediction:
         """The replay with nothing changed."""
-        return Prediction(self, Change(), *self._unchanged)
+        return Prediction(self, Change(), self._unchanged.replay, self._unchanged.pace)
 
     @cached_property
-    def _unchanged(self) -> tuple[Replay, Pace]:
+    def _unchanged(self) -> Baseline:
         """What `unchanged` is made of: it refers to the simulator, and so is made when asked for.
 
         A circle of references stays in memory until the garbage collector looks at old objects.
         """
-        return self._replayed(recorded(self.graph))
+        return Baseline(*self._replayed(recorded(self.graph)))
+
+    @cached_property
+    def unrecorded(self) -> Baseline | None:
+        """The replay without the cost of recording; None where that is unknown."""
+        change = without_recording(self.analysis, self.window.start)
+        return None if change is None else Baseline(*self._replayed(self.lengths(change)))
 
     @cached_property
     def error(self) -> float:
@@ -122,26 +141,30 @@ class Simulator(Struct, frozen=True, dict=True):
         replay = self._replayer(lengths)
         return replay, self.measure.pace(replay)
 
-    def step(self, change: Change) -> float:
+    def step(self, change: Change, base: Baseline | None = None) -> float:
         """Length of a step with something changed, nanoseconds.
 
         What shortens nothing on the critical path, and lengthens nothing, is not replayed.
-        """
-        lengths, (_, pace) = self.lengths(change), self._unchanged
-        return pace.step if self._keeps_step(lengths) else self.step_of(lengths)
 
-    def gain(self, change: Change) -> float:
+        Args:
+            change: what is changed.
+            base: what it is changed in; None for the trace as recorded.
+        """
+        base = base or self._unchanged
+        lengths = self.lengths(change, base.replay.lengths)
+        return base.pace.step if _keeps_step(lengths, base) else self.step_of(lengths)
+
+    def gain(self, change: Change, base: Baseline | None = None) -> float:
         """By how much something changed makes a step shorter, nanoseconds; never below 0."""
-        _, pace = self._unchanged
-        return max(pace.step - self.step(change), 0.0)
+        return max((base or self._unchanged).pace.step - self.step(change, base), 0.0)
 
     def step_of(self, lengths: Lengths) -> float:
         """Length of a step with some lengths, nanoseconds."""
         return self._replayed(lengths)[1].step
 
-    def lengths(self, change: Change) -> Lengths:
-        """Lengths of nodes and edges with a change."""
-        return self._changer.apply(change)
+    def lengths(self, change: Change, before: Lengths | None = None) -> Lengths:
+        """Lengths of nodes and edges with a change, as `Changer.apply`."""
+        return self._changer.apply(change, before)
 
     def slack(self, prediction: Prediction) -> Slack:
         """Slack of all parts of a prediction."""
@@ -157,25 +180,6 @@ class Simulator(Struct, frozen=True, dict=True):
         """Edges that are the host's work."""
         return self._changer.host_edges
 
-    def _keeps_step(self, lengths: Lengths) -> bool:
-        """Whether no length is longer than recorded, and those of the critical path are as long."""
-        before, edges, (_, pace) = recorded(self.graph), self.graph.edges, self._unchanged
-        chain, nodes = self._chain, np.append(edges.source[self._chain], pace.last)
-        return bool(
-            (lengths.duration[nodes] == before.duration[nodes]).all()
-            and (lengths.lag[chain] == before.lag[chain]).all()
-            and (lengths.pause[edges.target[chain]] == before.pause[edges.target[chain]]).all()
-            and (lengths.duration <= before.duration).all()
-            and (lengths.lag <= before.lag).all()
-            and (lengths.pause <= before.pause).all()
-        )
-
-    @cached_property
-    def _chain(self) -> Int:
-        """Edges of the critical path of the replay with nothing changed."""
-        replay, pace = self._unchanged
-        return binding_chain(replay, pace.last)
-
     @cached_property
     def _replayer(self) -> Replayer:
         return Replayer(self.graph)
@@ -183,3 +187,18 @@ class Simulator(Struct, frozen=True, dict=True):
     @cached_property
     def _changer(self) -> Changer:
         return Changer(self.graph, self.window.start)
+
+
+def _keeps_step(lengths: Lengths, base: Baseline) -> bool:
+    """Whether no length is longer than in a replay, and those of its critical path are as long."""
+    before, edges = base.replay.lengths, base.replay.graph.edges
+    chain = base.chain
+    nodes = np.append(edges.source[chain], base.pace.last)
+    return bool(
+        (lengths.duration[nodes] == before.duration[nodes]).all()
+        and (lengths.lag[chain] == before.lag[chain]).all()
+        and (lengths.pause[edges.target[chain]] == before.pause[edges.target[chain]]).all()
+        and (lengths.duration <= before.duration).all()
+        and (lengths.lag <= before.lag).all()
+        and (lengths.pause <= before.pause).all()
+    )

@@ -17,10 +17,8 @@ def what_if(simulator: Simulator, change: Change, *, modules: bool = True) -> sc
     Args:
         simulator: replays the steps.
         change: what is changed.
-        modules: whether to find the critical path by module, and slack, which takes as long as the
-            rest.
+        modules: whether to find the critical path by module, and slack (as long as the rest).
     """
-    window = simulator.window
     if refused := simulator.refused:
         return schema.WhatIf(
             step_us=None,
@@ -29,34 +27,36 @@ def what_if(simulator: Simulator, change: Change, *, modules: bool = True) -> sc
             low_us=None,
             high_us=None,
             unexplained_us=None,
-            launches_known=window.launches_known,
+            launches_known=simulator.window.launches_known,
             critical_path=None,
             replayed_path=None,
             path_modules=None,
             path_modules_left_out=None,
             path_modules_rest=None,
             path_kinds=None,
-            steps=len(window.steps),
+            steps=len(simulator.window.steps),
             refused=refused,
         )
     unchanged, prediction = simulator.unchanged, simulator.predict(change)
-    replayed_path = path_time(unchanged)
+    replayed_path, base = path_time(unchanged), simulator.unrecorded
     by_module = path_modules(prediction) if modules else None
     return schema.WhatIf(
         step_us=simulator.recorded.step / 1000,
         replayed_us=unchanged.step / 1000,
         predicted_us=prediction.step / 1000,
+        unrecorded_us=base.pace.step / 1000 if base else None,
+        unrecorded_predicted_us=simulator.step(change, base) / 1000 if base else None,
         low_us=prediction.low / 1000,
         high_us=prediction.high / 1000,
         unexplained_us=replayed_path.unexplained,
-        launches_known=window.launches_known,
+        launches_known=simulator.window.launches_known,
         critical_path=path_time(prediction),
         replayed_path=replayed_path,
         path_modules=by_module and by_module.listed,
         path_modules_left_out=by_module and by_module.left_out,
         path_modules_rest=by_module and by_module.rest,
         path_kinds=path_kinds(prediction) if modules else None,
-        steps=len(window.steps),
+        steps=len(simulator.window.steps),
         refused=None,
     )
 

@@ -81,6 +81,20 @@ def less_of_anything_is_never_longer(case: Case) -> None:
     assert simulator.step(scaled(simulator.analysis, {"syncs": 0})) <= unchanged
 
 
+@invariant()
+def a_step_is_no_longer_without_the_cost_of_recording(case: Case) -> None:
+    simulator, verdict = case.simulator, case.report.verdict
+    if simulator.refused or simulator.unrecorded is None:
+        assert verdict.unrecorded_step_us is None
+        return
+    lag, before = simulator.unrecorded.replay.lengths.lag, simulator.graph.edges.lag
+    assert ((lag >= 0) | (lag == before)).all()
+    step = simulator.unrecorded.pace.step
+    assert 0 <= step <= simulator.unchanged.step
+    gains = [row.unrecorded_gain_us_per_step for row in case.report.findings]
+    assert all(0 <= gain <= step / 1000 for gain in gains if gain is not None)
+
+
 @invariant(Of.RECORDINGS)
 def what_a_step_is_bound_by_decides_what_it_gains(case: Case) -> None:
     """Half of it gains half of the step, and half of the other nothing."""

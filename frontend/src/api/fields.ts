@@ -456,6 +456,10 @@ export const Finding = {
     unit: "us",
     text: "How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why.",
   },
+  unrecorded_gain_us_per_step: {
+    unit: "us",
+    text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
+  },
   gain_bound_us_per_step: {
     unit: "us",
     text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time.",
@@ -1652,6 +1656,14 @@ export const Verdict = {
     unit: "us",
     text: "Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed.",
   },
+  unrecorded_step_us: {
+    unit: "us",
+    text: "A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them.",
+  },
+  unrecorded_bound: { text: "`bound` without that cost; null where the step is." },
+  unrecorded_sentence: {
+    text: "What is different without that cost, where `bound` is or the step is 5% shorter.",
+  },
 } as const;
 
 export const WaitedFor = {
@@ -1719,6 +1731,11 @@ export const WhatIf = {
     text: "The same in a replay with nothing changed; its distance from `step_us` is the error.",
   },
   predicted_us: { unit: "us", text: "The same with the change." },
+  unrecorded_us: {
+    unit: "us",
+    text: "`replayed_us` without what recording cost the host, an estimate; null where that is unknown, as `unrecorded_step_us` of a verdict, and the next.",
+  },
+  unrecorded_predicted_us: { unit: "us", text: "`predicted_us` without that cost." },
   low_us: {
     unit: "us",
     text: "Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of the replay.",

@@ -636,6 +636,8 @@ export interface Finding {
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
+  /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
+  unrecorded_gain_us_per_step: number | null;
   /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
@@ -2165,6 +2167,12 @@ export interface Verdict {
   device_side_us: number | null;
   /** Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed. */
   margin_us: number | null;
+  /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
+  unrecorded_step_us: number | null;
+  /** `bound` without that cost; null where the step is. */
+  unrecorded_bound: "communication" | "data" | "device" | "even" | "host" | "unknown" | null;
+  /** What is different without that cost, where `bound` is or the step is 5% shorter. */
+  unrecorded_sentence: string | null;
 }
 
 /** The device event that took the longer part of a sync. */
@@ -2241,6 +2249,10 @@ export interface WhatIf {
   replayed_us: number | null;
   /** The same with the change. */
   predicted_us: number | null;
+  /** `replayed_us` without what recording cost the host, an estimate; null where that is unknown, as `unrecorded_step_us` of a verdict, and the next. */
+  unrecorded_us: number | null;
+  /** `predicted_us` without that cost. */
+  unrecorded_predicted_us: number | null;
   /** Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of the replay. */
   low_us: number | null;
   /** Upper bound: with the pauses as recorded, plus that error. */

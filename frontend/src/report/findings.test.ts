@@ -31,6 +31,13 @@ test("what saves nothing now says what has to be quicker first", () => {
   );
 });
 
+test("what recording hides is shown as an estimate", () => {
+  const row = finding({ gain_us_per_step: 0, unrecorded_gain_us_per_step: 4 });
+  expect(priceText(row, BASIS)).toBe(
+    "Costs 10.0 µs (10.0%) of device time per step. Estimated saving without the cost of recording: 4.0 µs (4.0%) per step.",
+  );
+});
+
 test("a gain above the cost has its reason", () => {
   const price = (cost: number, gain: number): string =>
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);

@@ -64,6 +64,10 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
   if (first !== null) {
     return `${costs} Next to no saving now: the ${first} has to be quicker first.`;
   }
+  const unrecorded = finding.unrecorded_gain_us_per_step ?? 0;
+  if (gain <= 0 && unrecorded > 0) {
+    return `${costs} Estimated saving without the cost of recording: ${of(unrecorded)} per step.`;
+  }
   if (gain <= 0) return cost === 0 ? costs : `${costs} No saving: off the critical path.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
   return `${costs} Estimated saving: ${of(gain)} per step${why}.`;

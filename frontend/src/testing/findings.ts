@@ -12,6 +12,7 @@ export function finding(rest: Partial<WireFinding> = {}): WireFinding {
     cost_us_per_step: 10,
     once_us: null,
     gain_us_per_step: 5,
+    unrecorded_gain_us_per_step: null,
     gain_bound_us_per_step: 5,
     saves_after: null,
     gain_unknown: null,

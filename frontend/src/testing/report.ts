@@ -132,6 +132,9 @@ const VERDICT: WireReport["verdict"] = {
   host_side_us: 95,
   device_side_us: 80,
   margin_us: 5,
+  unrecorded_step_us: null,
+  unrecorded_bound: null,
+  unrecorded_sentence: null,
 };
 
 function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {

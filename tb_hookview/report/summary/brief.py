@@ -19,7 +19,8 @@ _ANNOTATION = "annotation"
 def brief_lines(data: ReportData) -> list[str]:
     """What decides a step, what that consists of, how long it is."""
     means = data.per_step
-    lines = [data.trace.path, data.verdict.sentence]
+    verdict = data.verdict
+    lines = [data.trace.path, verdict.sentence, *filter(None, [verdict.unrecorded_sentence])]
     if data.critical_path_work:
         lines.append(f"critical path: {_path(data.critical_path_work)}")
     busy, idle = means.device_busy_us, means.device_idle_us

@@ -30,6 +30,7 @@ def summary_lines(report: ReportData) -> list[str]:
     lines = [
         report.trace.path,
         report.verdict.sentence,
+        *([report.verdict.unrecorded_sentence] if report.verdict.unrecorded_sentence else []),
         *(f"warning: {warning.message}" for warning in severe_warnings(report.trace)),
         _origin(report),
         f"{format_count(report.trace.events, 'event')} over "

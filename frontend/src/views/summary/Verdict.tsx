@@ -23,6 +23,9 @@ export function Verdict({ report }: { report: WireReport }): ReactElement {
       <p className="verdict">{decides}</p>
       <Saving report={report} />
       <p className="verdict-remedy">{remedy.join(" ")}</p>
+      {report.verdict.unrecorded_sentence !== null && (
+        <p className="muted">{unbroken(report.verdict.unrecorded_sentence)}</p>
+      )}
       {segments.length > 0 && <PathBar segments={segments} />}
     </section>
   );

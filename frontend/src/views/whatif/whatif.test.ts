@@ -155,6 +155,8 @@ const ANSWER: WireWhatIf = {
   step_us: 101,
   replayed_us: 100,
   predicted_us: 60,
+  unrecorded_us: null,
+  unrecorded_predicted_us: null,
   low_us: 55,
   high_us: 61,
   unexplained_us: 5,

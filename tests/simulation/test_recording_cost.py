@@ -1,0 +1,129 @@
+"""What recording cost the host is taken off, by hand. One character is 100 us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import grid
+import numpy as np
+import pytest
+from simulation import drawn
+
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.loading import load
+from tb_hookview.report.build import build_report
+from tb_hookview.simulation import recording_cost
+from tb_hookview.simulation.changes import Change, HostChange, HostCost
+from tb_hookview.simulation.questions import scaled
+from tb_hookview.simulation.simulator import Simulator
+
+STEP = """
+    main notes [ProfilerStep#1                               ]
+    main ops   [mm  ]     [mm  ]
+    main calls [launch corr=1 ]                [launch corr=2]
+    gpu kernel          [k corr=1][k corr=2 ]
+"""
+HOST = """
+    main notes [ProfilerStep#1                                        ]
+    main ops   [mm                                     ]
+    main calls                                          [launch corr=1]
+    gpu kernel                                                         [k corr=1]
+"""
+"""4,100 us of the host, then a launch of 1,500; the kernel takes 1,000."""
+
+
+def cost(simulator: Simulator, *amounts: tuple[int, float]) -> Change:
+    """Nanoseconds off the first thread at some microseconds after the first event."""
+    moment = np.array([simulator.window.start + at * 1000 for at, _ in amounts])
+    total = np.append(0.0, np.cumsum([ns for _, ns in amounts]))
+    return Change(less=(HostCost(0, moment, total),))
+
+
+def nanoseconds(picture: str, **args: Any) -> list[dict[str, Any]]:
+    """Events of a picture, of which operators end between two microseconds."""
+    listed = drawn.events(picture)
+    for event in listed:
+        if event["cat"] == "cpu_op":
+            event["dur"] -= 0.5
+            event["args"] |= args
+    return listed
+
+
+def recorded(folder: Path, picture: str, **args: Any) -> Simulator:
+    path = grid.write(folder / "t.json", nanoseconds(picture, **args))
+    return Simulator(Selection(load(path), None))
+
+
+def step_us(simulator: Simulator, change: Change) -> float:
+    return simulator.step(change) / 1000
+
+
+def test_host_time_is_shorter_by_the_costs_that_begin_in_it(tmp_path: Path) -> None:
+    simulator = drawn.simulator(tmp_path, HOST)
+    whole = step_us(simulator, Change())
+    assert step_us(simulator, cost(simulator, (100, 70_000), (200, 30_000))) == pytest.approx(
+        whole - 100
+    )
+    before_the_trace = cost(simulator, (-5_000, 70_000))
+    assert step_us(simulator, before_the_trace) == whole
+
+
+def test_no_host_time_is_negative(tmp_path: Path) -> None:
+    simulator = drawn.simulator(tmp_path, HOST)
+    lengths = simulator.lengths(cost(simulator, (100, 1e12)))
+    assert lengths.lag[simulator.graph.edges.lag >= 0].min() == 0
+    assert step_us(simulator, cost(simulator, (100, 1e12))) > 1000  # launch and kernel are left
+
+
+def test_a_factor_applies_to_what_is_left(tmp_path: Path) -> None:
+    simulator = drawn.simulator(tmp_path, HOST)
+    off = cost(simulator, (100, 1_000_000)).less
+    halved = Change(less=off, host=(HostChange(-1, None, 0.5),))
+    alone = step_us(simulator, Change(host=(HostChange(-1, None, 0.5),)))
+    assert step_us(simulator, halved) == pytest.approx(alone - 500)
+
+
+def test_each_operator_and_each_input_has_its_cost(tmp_path: Path) -> None:
+    plain = recorded(tmp_path, HOST)
+    shaped = recorded(tmp_path, HOST, **{"Input Dims": [[1], []], "Input type": ["float", "int"]})
+    mark = recording_cost.OPERATOR  # the annotation of the step is one as well
+    for simulator, ns in ((plain, 0.0), (shaped, 2 * recording_cost.INPUT)):
+        assert simulator.unrecorded is not None
+        off = simulator.unchanged.step - simulator.unrecorded.pace.step
+        assert off == pytest.approx(2 * mark + ns, abs=2)
+
+
+def test_python_calls_cost_by_how_short_the_shortest_are(tmp_path: Path) -> None:
+    taken = []
+    for shortest in (0.06, 0.03):
+        calls = [
+            {**drawn.events(HOST)[0], "cat": "python_function", "name": f"f{i}", "dur": shortest}
+            | {"ts": drawn.events(HOST)[0]["ts"] + 50 + i}
+            for i in range(200)
+        ]
+        path = grid.write(tmp_path / "t.json", nanoseconds(HOST) + calls)
+        simulator = Simulator(Selection(load(path), None))
+        assert simulator.unrecorded is not None
+        taken.append(simulator.unchanged.step - simulator.unrecorded.pace.step)
+    whole = 200 * recording_cost.PYTHON + 2 * recording_cost.OPERATOR
+    assert taken == pytest.approx([whole, whole / 2], abs=5)
+
+
+@pytest.mark.parametrize("picture", [HOST, HOST.replace("main ops   [mm ", "main notes [mm ")])
+def test_the_cost_is_unknown_without_operators_or_in_whole_microseconds(
+    tmp_path: Path, picture: str
+) -> None:
+    simulator = drawn.simulator(tmp_path, picture)
+    assert simulator.unrecorded is None
+    verdict = build_report(simulator.analysis).verdict
+    assert (verdict.unrecorded_step_us, verdict.unrecorded_sentence) == (None, None)
+
+
+def test_less_work_of_a_device_gains_more_where_the_host_was_slowed(tmp_path: Path) -> None:
+    simulator = recorded(tmp_path, STEP)
+    base = simulator.unrecorded
+    assert base is not None
+    halved = scaled(simulator.analysis, {"kernels": 0.5})
+    assert simulator.gain(halved) <= simulator.gain(halved, base) + 1000
+    assert base.pace.step < simulator.unchanged.step
