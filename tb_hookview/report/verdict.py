@@ -93,11 +93,15 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
     if base is None or other is None:
         return found
     step, recorded = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
+    shorter = step < (1 - _SHORTER) * recorded
+    decides = _DECIDES[other.bound] if other.bound != found.bound else ""
     sentence = None
-    if other.bound != found.bound or step < (1 - _SHORTER) * recorded:
-        then = f"; then {_DECIDES[other.bound]}" if other.bound != found.bound else ""
+    if shorter:
         when = "per step" if marked else "in this trace"
-        sentence = f"Unrecorded, by estimate: {format_us(step)} {when}{then}."
+        figures = f"{format_us(step)} {when} instead of {format_us(recorded)}"
+        sentence = f"Unrecorded, by estimate: {figures}{decides and f'; then {decides}'}."
+    elif decides:
+        sentence = f"Unrecorded, by estimate, {decides}."
     return replace(
         found,
         unrecorded_step_us=step,
