@@ -104,7 +104,9 @@ def main(folder: Path, steps: int, how: str) -> None:
             if number == 20:
                 watch.record()
     del litter
-    dist.destroy_process_group()
+    dist.barrier()
+    # Deleting a group of gloo may hang: it joins, with the GIL held, a thread that waits for it.
+    os._exit(0)
 
 
 if __name__ == "__main__":
