@@ -121,7 +121,7 @@ const severe = (): ReturnType<Page["getByRole"]> =>
 test("what makes its figures wrong comes after the verdict, and nothing where nothing does", async () => {
   expect(await severe().count()).toBe(0);
   await page.goto(`${url}#/summary?run=${encodeURIComponent("odd clocks")}`);
-  expect(await severe().innerText()).toContain("by up to 40.0 us");
+  expect(await severe().innerText()).toContain("up to 40.0 us before the call");
   const box = await severe().boundingBox();
   const findings = await page.getByRole("region", { name: "Top findings" }).boundingBox();
   expect(box?.y).toBeLessThan(findings?.y ?? 0);
