@@ -17,7 +17,7 @@ _NO_LAUNCHES = (
 FAILED = "Unknown: the replay failed on this trace."
 _REMEDIES = {
     "data": "Load in more workers.",
-    "device": "Only less device work shortens it.",
+    "device": "Less device work shortens it most.",
     "communication": "Overlap it, send less, or balance ranks.",
     "even": "One alone saves little: shorten both.",
 }
