@@ -31,10 +31,11 @@ except ImportError:  # before torch 2.6
     from torch.distributed._composable.fsdp import fully_shard
 
 import tb_hookview as hookview
+from tb_hookview.recorder import roots
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.attribution import Truth, Verdict, compare
-from support.recording import Trace, hooks_on
+from support.recording import Trace
 
 
 def net() -> nn.Module:
@@ -114,7 +115,7 @@ def train(model: nn.Module) -> list[torch.Tensor]:
 
 def judge(model: nn.Module) -> Verdict:
     """Train a wrapped model once more and hold the report against the truth."""
-    truth = Truth(next(module for module in model.modules() if hooks_on(module)))
+    truth = Truth(next(module for module in model.modules() if roots.find(module)))
     try:
         return compare(lambda: train(model), truth, {})
     finally:
