@@ -37,7 +37,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     where: str
     """Module and node or operator, as a person reads it."""
     module: str | None
-    """Path of the module; null outside every module."""
+    """Path of the module; null outside every module, and for several modules."""
     module_id: int | None = None
     cost_us_per_step: Us | None
     """Device idle time charged to the finding, plus device time spent on work that could be

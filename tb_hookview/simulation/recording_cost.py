@@ -31,8 +31,6 @@ PYTHON = 520.0
 _SHORTEST, _QUANTILE, _ENOUGH = 60.0, 0.01, 100
 """Nanoseconds of the shortest Python calls where the constants were measured; which are the
 shortest; and how many calls there have to be."""
-_SAMPLE = 10_000
-"""About how many calls are looked at."""
 _SPEEDS = 0.5, 2.0
 """Least and largest cost relative to the constants."""
 _COST = np.zeros(max(EventCategory) + 1)
@@ -89,5 +87,4 @@ def _speed(trace: Trace) -> float:
     calls = trace.events.duration[trace.events.kind == EventCategory.PYTHON]
     if len(calls) < _ENOUGH:
         return 1.0
-    some = calls[:: len(calls) // _SAMPLE + 1]
-    return float(np.clip(np.quantile(some, _QUANTILE) / _SHORTEST, *_SPEEDS))
+    return float(np.clip(np.quantile(calls, _QUANTILE) / _SHORTEST, *_SPEEDS))

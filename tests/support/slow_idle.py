@@ -230,14 +230,19 @@ def _held(call: Piece, copy: Piece) -> bool:
 
 
 def waits(timeline: Timeline) -> list[Piece]:
-    """Calls in which the host waited, by start."""
-    found = [
-        call
-        for call in timeline.calls
-        if call.name.endswith("Synchronize")
-        or any(_held(call, copy) for copy in _copies_unpinned(timeline, call))
-    ]
-    return sorted(found, key=lambda call: call.start)
+    """Syncs: calls in which the host waited, a copy with a synchronize right after; by start."""
+    found: list[Piece] = []
+    for thread in {call.thread for call in timeline.calls}:
+        calls = [call for call in timeline.calls if call.thread == thread]
+        before: Piece | None = None
+        for call in sorted(calls, key=lambda call: call.start):
+            copies = any(_held(call, copy) for copy in _copies_unpinned(timeline, call))
+            if before and call.name.endswith("Synchronize"):
+                found[-1] = Piece(before.name, before.start, call.end, thread)
+            elif copies or call.name.endswith("Synchronize"):
+                found.append(call)
+            before = call if copies else None
+    return sorted(found, key=lambda sync: sync.start)
 
 
 def _sync_bills(

@@ -443,7 +443,7 @@ export const Finding = {
     text: "By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated, the host does other things, or for unknown reasons.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
-  module: { text: "Path of the module; null outside every module." },
+  module: { text: "Path of the module; null outside every module, and for several modules." },
   cost_us_per_step: {
     unit: "us",
     text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did.",

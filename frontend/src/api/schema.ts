@@ -627,7 +627,7 @@ export interface Finding {
   title: string;
   /** Module and node or operator, as a person reads it. */
   where: string;
-  /** Path of the module; null outside every module. */
+  /** Path of the module; null outside every module, and for several modules. */
   module: string | null;
   module_id: number | null;
   /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did. */

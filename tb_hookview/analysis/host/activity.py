@@ -39,7 +39,7 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
     row = rows_holding(trace, events, thread, span, _HELD)
     string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
     names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
-    return [names[i] for i in place.tolist()]
+    return list(np.array(names, object)[place])
 
 
 def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -> TimeSet:

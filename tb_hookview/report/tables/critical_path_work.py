@@ -41,20 +41,25 @@ def critical_path_work_rows(simulator: Simulator) -> list[schema.PathWork]:
     for number, name in enumerate(PARTS):
         if name not in ("host", "device"):
             time[name, None, None] += float(length[part == number].sum())
-    ranked = sorted(((us, work) for work, us in time.items() if us > 0), key=lambda row: -row[0])
-    return [_row(work, us / 1000 / steps) for us, work in _cut(ranked)]
+    rows = [_row(work, ns / 1000 / steps) for work, ns in _cut(time).items() if ns > 0]
+    return sorted(rows, key=lambda row: (-row.us, row.id))
 
 
 def _row(work: Work, us: float) -> schema.PathWork:
-    return schema.PathWork(":".join(text or "" for text in work), *work, us)
+    return schema.PathWork(_id(work), *work, us)
 
 
-def _cut(ranked: list[tuple[float, Work]]) -> list[tuple[float, Work]]:
-    """The longest by name, longest first; the names of the others are left out."""
-    kept = defaultdict(float, {work: time for time, work in ranked[:MOST]})
-    for time, (part, phase, _) in ranked[MOST:]:
-        kept[part, phase, None] += time
-    return [(time, work) for work, time in kept.items()]
+def _id(work: Work) -> str:
+    return ":".join(text or "" for text in work)
+
+
+def _cut(time: dict[Work, float]) -> dict[Work, float]:
+    """The longest by name; the names of the others are left out."""
+    ranked = sorted(time, key=lambda work: (-time[work], _id(work)))
+    kept = defaultdict(float, {work: time[work] for work in ranked[:MOST]})
+    for part, phase, name in ranked[MOST:]:
+        kept[part, phase, None] += time[part, phase, name]
+    return kept
 
 
 def _add_device(simulator: Simulator, time: defaultdict[Work, float]) -> None:
@@ -64,16 +69,18 @@ def _add_device(simulator: Simulator, time: defaultdict[Work, float]) -> None:
     event = path.event[rows]
     phase = lookup(analysis.phases.row, lookup(analysis.device_events.launch, event))
     kind, length = lookup(analysis.kinds.kind, event), (path.end - path.start)[rows]
-    for row in range(len(rows)):
-        time["device", _phase(int(phase[row])), _kind(int(kind[row]))] += float(length[row])
+    sums = np.zeros((len(Phase) + 1, len(KINDS) + 1))
+    np.add.at(sums, (phase, kind), length)  # -1, of none, is the last
+    for row, column in np.argwhere(sums).tolist():
+        time["device", _phase(row), _kind(column)] += float(sums[row, column])
 
 
 def _phase(phase: int) -> str | None:
-    return None if phase in (-1, Phase.OTHER) else Phase(phase).name.lower()
+    return Phase(phase).name.lower() if phase < Phase.OTHER else None
 
 
 def _kind(kind: int) -> str | None:
-    return None if kind < 0 else KINDS[kind]
+    return KINDS[kind] if kind < len(KINDS) else None
 
 
 def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]) -> None:
