@@ -100,8 +100,8 @@ CASES = {
     DEVICE: (
         "device",
         [1500, 0, 4200, 0],
-        "The device decides: it needs 4.20 ms per step, the host 1.50 ms. Only less device work "
-        "shortens it.",
+        "The device decides: it needs 4.20 ms per step, the host 1.50 ms. Less device work "
+        "shortens it most.",
     ),
     COMMUNICATION: (
         "communication",
