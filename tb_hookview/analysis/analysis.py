@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -26,7 +26,7 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, d
 from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.analysis.flops.calls import CallWork, DeviceWork, call_work, device_work
 from tb_hookview.analysis.flops.peaks import flops_per_ns
-from tb_hookview.analysis.host.equal_extent import rank_equals
+from tb_hookview.analysis.host.equal_extent import call_tree_of
 from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
 from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
@@ -56,7 +56,7 @@ from tb_hookview.analysis.steps import (
     step_times,
 )
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
-from tb_hookview.arrays import intervals, nesting
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
@@ -320,7 +320,7 @@ class Analysis(Struct, frozen=True, dict=True):
 def analyze_trace(trace: Trace) -> Analysis:
     """Attribute a trace that has been read."""
     event_role = roles(trace).astype(np.int64)
-    call_tree, bounds = _call_tree(trace, _nested_rows(trace, event_role)), _bounds(trace)
+    call_tree, bounds = call_tree_of(trace, _nested_rows(trace, event_role)), _bounds(trace)
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
     modules, module_calls = find_modules(host, nodes.forward_op)
@@ -382,12 +382,6 @@ def _activity(call_tree: CallTree, device_events: DeviceEvents, *, known: bool) 
     if known:
         return call_tree.start[device_events.launch[device_events.launch >= 0]]
     return call_tree.start if len(call_tree) else device_events.start
-
-
-def _call_tree(trace: Trace, rows: EventRow) -> CallTree:
-    events = trace.events
-    extent = events.thread[rows], events.start[rows], events.duration[rows]
-    return nesting.build(rows, *extent, rank=partial(rank_equals, trace))
 
 
 def _nested_rows(trace: Trace, role: Int) -> EventRow:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from tb_hookview.arrays.joins import dense_rank, unique_inverse
+from tb_hookview.arrays.nesting import CallTree, build
 from tb_hookview.arrays.types import EventRow, Int
 from tb_hookview.trace import EventCategory, Trace
 
 
-def rank_equals(trace: Trace, rows: EventRow) -> Int:
+def call_tree_of(trace: Trace, rows: EventRow) -> CallTree:
+    """Nest events of the host, whatever their order in the file."""
+    events = trace.events
+    extent = events.thread[rows], events.start[rows], events.duration[rows]
+    return build(rows, *extent, rank=partial(_rank_equals, trace))
+
+
+def _rank_equals(trace: Trace, rows: EventRow) -> Int:
     """A number for each row: lower for one that is around another of its extent.
 
     Modules of Python stacks come first, then operators and annotations by `External id`, which

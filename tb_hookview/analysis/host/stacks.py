@@ -7,6 +7,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.host.equal_extent import call_tree_of
 from tb_hookview.arrays.joins import isin, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import build, innermost_at, lookup
 from tb_hookview.arrays.types import (
@@ -117,7 +118,7 @@ def rows_holding(
     start, end = span.T
     middle, events = (start + end) // 2, trace.events
     rows = rows[around_any(events.start[rows], events.duration[rows], middle)]
-    tree = build(rows, events.thread[rows], events.start[rows], events.duration[rows])
+    tree = call_tree_of(trace, rows)
     found = innermost_at(tree, thread, middle)
     active = np.flatnonzero(found >= 0)
     while len(active):
