@@ -25,6 +25,7 @@ VIEWS = (
     "timeline",
     "memory",
     "ranks",
+    "history",
     "findings",
     "whatif",
     "query",

@@ -95,7 +95,9 @@ def test_a_full_disk_is_one_warning_and_a_counter(tmp_path):
     done = run_python("-c", PROGRAM + FULL, cwd=tmp_path)
     assert (done.returncode, done.stdout.split()) == (0, ["True"]), done.stderr
     assert done.stderr.count("RuntimeWarning: tb_hookview: writing steps") == 1
-    assert read_history(str(tmp_path / "run")).ranks[0].lost_lines <= 1
+    assert (
+        read_history(str(tmp_path / "run")).ranks[0].lost_lines <= 2
+    )  # also what the end still tries
 
 
 def test_a_folder_that_is_gone_is_one_warning_and_a_counter(tmp_path):

@@ -126,7 +126,7 @@ def questions(client: FlaskClient, named: dict[str, str]) -> Iterator[tuple[str,
     yield from (("/api/whatif", {}), ("/api/whatif/lanes", {}), ("/api/whatif/window", whole))
     yield from (("/api/memory", {"points": 5000}), ("/api/timeline/window", whole))
     yield from (("/api/timeline/event", {"id": 1}), ("/api/timeline/search", {"q": "a", **whole}))
-    yield from (("/api/timeline/statistics", whole), ("/api/dry_run", {}))
+    yield from (("/api/timeline/statistics", whole), ("/api/dry_run", {}), ("/api/history", {}))
 
 
 @pytest.mark.usefixtures("ranks_on_threads")

@@ -495,7 +495,7 @@ export const FindingChange = {
 } as const;
 
 export const History = {
-  world_size: { unit: "count" },
+  world_size: { unit: "count", text: "Ranks of the training, by its process group." },
   missing_ranks: { text: "Ranks without a file." },
   earlier: {
     unit: "count",
@@ -515,8 +515,8 @@ export const HistoryPoints = {
     unit: "us",
     text: "Shortest step of any rank; null without a measured step, as what follows.",
   },
-  median_us: { unit: "us" },
-  max_us: { unit: "us" },
+  median_us: { unit: "us", text: "Median step of all ranks." },
+  max_us: { unit: "us", text: "Longest step of any rank." },
   ranks: { unit: "us", text: "Median step by rank, of at most 16 ranks: those that differ most." },
   parts: {
     unit: "us",
@@ -1712,7 +1712,7 @@ export const WatchedRecording = {
   file: { text: "Name of the trace file." },
   kept: { text: "Whether the file is still there." },
   start: { text: "First step that is recorded." },
-  steps: { unit: "count" },
+  steps: { unit: "count", text: "Steps that are recorded." },
   reason: { text: "What asked for it: start, slow, every, signal, file or call." },
   asked_by: { text: "Rank that asked." },
   ratio: {

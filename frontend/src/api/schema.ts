@@ -692,6 +692,7 @@ export interface FindingChange {
 export interface History {
   schema: number;
   path: string;
+  /** Ranks of the training, by its process group. */
   world_size: number;
   /** Ranks without a file. */
   missing_ranks: number[];
@@ -722,7 +723,9 @@ export interface HistoryPoints {
   last: number[];
   /** Shortest step of any rank; null without a measured step, as what follows. */
   min_us: (number | null)[];
+  /** Median step of all ranks. */
   median_us: (number | null)[];
+  /** Longest step of any rank. */
   max_us: (number | null)[];
   /** Median step by rank, of at most 16 ranks: those that differ most. */
   ranks: Record<string, (number | null)[]>;
@@ -2232,6 +2235,7 @@ export interface WatchedRecording {
   kept: boolean;
   /** First step that is recorded. */
   start: number;
+  /** Steps that are recorded. */
   steps: number;
   /** What asked for it: start, slow, every, signal, file or call. */
   reason: string;

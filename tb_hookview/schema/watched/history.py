@@ -94,6 +94,7 @@ class WatchedRecording(Struct, frozen=True, kw_only=True):
     start: int
     """First step that is recorded."""
     steps: Count
+    """Steps that are recorded."""
     reason: str
     """What asked for it: start, slow, every, signal, file or call."""
     asked_by: int | None
@@ -160,7 +161,9 @@ class HistoryPoints(Struct, frozen=True, kw_only=True):
     min_us: list[Us | None]
     """Shortest step of any rank; null without a measured step, as what follows."""
     median_us: list[Us | None]
+    """Median step of all ranks."""
     max_us: list[Us | None]
+    """Longest step of any rank."""
     ranks: dict[str, list[Us | None]]
     """Median step by rank, of at most 16 ranks: those that differ most."""
     parts: dict[str, list[Us | None]]
@@ -178,6 +181,7 @@ class History(Struct, frozen=True, kw_only=True):
     schema: int = 1
     path: str
     world_size: Count
+    """Ranks of the training, by its process group."""
     missing_ranks: list[int]
     """Ranks without a file."""
     earlier: Count
