@@ -57,7 +57,8 @@ class Folder:
 def said(done: Done) -> list[str]:
     """The lines of ours, without the figures that differ from run to run."""
     lines = [line for line in done.stderr.splitlines() if line.startswith("hookview: ")]
-    return [re.sub(r"[^/ ]+\.pt\.trace", "*.pt.trace", line[10:]) for line in lines]
+    plain = [re.sub(r" \(\d+ [kM]B, [\d.]+ s\)$", "", line[10:]) for line in lines]
+    return [re.sub(r"[^/ ]+\.pt\.trace", "*.pt.trace", line) for line in plain]
 
 
 def others(done: Done) -> list[str]:
