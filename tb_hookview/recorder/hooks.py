@@ -117,6 +117,11 @@ class CallMarks:
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("opening a range", fault)
 
+    def close_interrupted(self) -> None:
+        """Close what calls left open on the calling thread that an interrupt ended."""
+        thread = self.open
+        (close_all if thread.by_profile else abandon)(thread.stack)
+
     def end(self) -> None:
         """Close the range that the same thread opened for a call, if it did."""
         try:
@@ -177,10 +182,9 @@ class EnterForward(Hook):
     def __call__(self, module: nn.Module, _args: object) -> None:
         """Open the range on the calling thread."""
         if not is_compiling():
-            thread = self._marks.open
-            stack = thread.stack
+            stack = self._marks.open.stack
             if stack and stack[0][0] is self._marks and _calls_under_way(module) == 1:
-                (close_all if thread.by_profile else abandon)(stack)
+                self._marks.close_interrupted()
             self._marks.begin()
 
 
@@ -211,6 +215,17 @@ def _calls_under_way(module: nn.Module) -> int:
             count += 1
         frame = frame.f_back
     return count
+
+
+def _is_outermost(marks: CallMarks) -> bool:
+    """Return whether one call alone that leaves these marks is on this thread's Python stack."""
+    count = 0
+    frame: FrameType | None = _frame(1)
+    while frame is not None:
+        if frame.f_code is _MARKED and frame.f_locals["self"]._marks is marks:
+            count += 1
+        frame = frame.f_back
+    return count == 1
 
 
 _CALL = nn.Module._call_impl.__code__
@@ -289,6 +304,9 @@ class MarkedCall(Hook):
             return call(*args, **kwargs)
         # The range is opened in here too: an interrupt may come before the call has begun.
         try:
+            stack = marks.open.stack
+            if stack and stack[0][0] is marks and _is_outermost(marks):
+                marks.close_interrupted()
             if marks.is_timed:
                 marks.begin()
             else:
@@ -296,7 +314,7 @@ class MarkedCall(Hook):
                     mark = new_range(marks.name)
                     mark.__enter__()
                     start = 0 if marks.backward is None else next_sequence_number()
-                    marks.open.stack.append((marks, mark, start))
+                    stack.append((marks, mark, start))
                 except Exception as fault:  # noqa: BLE001 - nothing of ours may reach training
                     faults.report("opening a range", fault)
             return call(*args, **kwargs)
@@ -314,6 +332,9 @@ class MarkedCall(Hook):
         if marked is None:
             raise ReferenceError("the module is gone")
         return marked
+
+
+_MARKED = MarkedCall.__call__.__code__
 
 
 class Instant(Hook):
@@ -361,6 +382,7 @@ class Timed(Hook):
 hide(
     CallMarks.begin,
     CallMarks.end,
+    CallMarks.close_interrupted,
     TimedCallMarks.begin,
     TimedCallMarks.end,
     EnterForward.__call__,
@@ -373,4 +395,5 @@ hide(
     close_above,
     close_all,
     _calls_under_way,
+    _is_outermost,
 )

@@ -183,14 +183,15 @@ class Profile(torch.profiler.profile):
     def stop(self) -> None:
         """Stop as torch does; warn if nothing was recorded."""
         try:
-            super().stop()
-        except BaseException:
-            self._ends_as_meant()  # a finalizer would swallow a further exception of the script's
-            raise
-        finally:
-            _started.discard(self)
-            if not _started:
-                termination.unwatch()
+            try:
+                super().stop()
+            except BaseException:
+                self._ends_as_meant()  # a finalizer would swallow a further exception of the script
+                raise
+            finally:
+                _forget(self)
+        finally:  # also where an interrupt came in between
+            _forget(self)
         if self._unrecorded is not None:
             self._unrecorded()
 
@@ -408,6 +409,13 @@ _under_way: weakref.WeakSet[Profile] = weakref.WeakSet()
 
 _started: weakref.WeakSet[Profile] = weakref.WeakSet()
 """Profilers that were started and not stopped."""
+
+
+def _forget(profiler: Profile) -> None:
+    """Leave SIGTERM alone, unless another profiler records."""
+    _started.discard(profiler)
+    if not _started:
+        termination.unwatch()
 
 
 def _end_at_exit() -> None:
