@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import tempfile
 from collections import Counter
@@ -203,7 +204,19 @@ def case(seed: int) -> Case:
 
 
 def run(each: Case, *, ours: bool) -> dict[str, Any]:
-    """Compile, call, record and call again; return what Dynamo made and what came out."""
+    """Compile, call, record and call again; return what Dynamo made and what came out.
+
+    Without garbage collections: callbacks of theirs (hypothesis has one) are frames to Dynamo.
+    """
+    gc.collect()
+    gc.disable()
+    try:
+        return _run(each, ours=ours)
+    finally:
+        gc.enable()
+
+
+def _run(each: Case, *, ours: bool) -> dict[str, Any]:
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     RemovableHandle.next_id = 0  # the numbers of hooks are in guards

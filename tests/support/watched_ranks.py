@@ -104,8 +104,9 @@ def main(folder: Path, steps: int, how: str) -> None:
             if number == 20:
                 watch.record()
     del litter
-    dist.barrier()
-    # Deleting a group of gloo may hang: it joins, with the GIL held, a thread that waits for it.
+    dist.destroy_process_group()
+    # Deleting the model may hang: its group of gloo joins, with the GIL held, a thread that
+    # waits for it.
     os._exit(0)
 
 
