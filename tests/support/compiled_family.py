@@ -203,6 +203,17 @@ def case(seed: int) -> Case:
     )
 
 
+def check(seed: int) -> None:
+    """Raise AssertionError where a case makes something else with us than without."""
+    each = case(seed)
+    without, with_us = (run(each, ours=ours) for ours in (False, True))
+    expected, results = without.pop("results"), with_us.pop("results")
+    for name, value in without.items():
+        assert with_us[name] == value, f"{name} of {each}: {with_us[name]} with us, {value} without"
+    assert len(results) == len(expected)
+    assert all(map(torch.equal, results, expected))
+
+
 def run(each: Case, *, ours: bool) -> dict[str, Any]:
     """Compile, call, record and call again; return what Dynamo made and what came out.
 
