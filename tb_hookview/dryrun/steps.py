@@ -20,7 +20,7 @@ def counted(run: DryRun, most: int) -> Iterator[None]:
     """Count steps while the block runs, and end it after some of them.
 
     Args:
-        run: the dry run, which is told of each step.
+        run: the dry run, which counts each step.
         most: number of steps after which EnoughError is raised in the optimizer's step.
     """
     handle: Any = register_optimizer_step_post_hook(_hook(run, most))

@@ -65,8 +65,8 @@ def watch(
         blocks: the most blocks of the model that are timed, at most 16; 0 for none.
         steps: the steps of one recording.
         ranks: the ranks that record; all by default. All write their steps.
-        every_steps: record every so many steps.
-        every_minutes: record every so many minutes.
+        every_steps: record every this many steps.
+        every_minutes: record every this many minutes.
         slow_factor: record when steps are slower than this multiple of the running median; None
             for never.
         slow_steps: slow steps in a row that ask for a recording.

@@ -63,7 +63,7 @@ def gains_are_within_the_step_and_their_bound(case: Case) -> None:
 
 @invariant()
 def what_waits_gains_no_more_than_what_it_waits_for(case: Case) -> None:
-    """Without syncs a step is no shorter than without the device's work and the calls' own time."""
+    """Without syncs a step saves at most the device's work and the self time of these calls."""
     if (simulator := case.simulator).refused or case.clock_jumps:
         return
     analysis, unchanged = case.analysis, simulator.unchanged.step

@@ -35,7 +35,7 @@ def modules(counted: ReportData, contains: str, page: Page) -> str:
     """Modules by their own forward and backward together, most expensive first.
 
     Args:
-        counted: the report on the steps that count.
+        counted: the report on the measured steps.
         contains: text that path or class has, in any case.
         page: which rows.
     """

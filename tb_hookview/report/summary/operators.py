@@ -17,7 +17,7 @@ def operator_table(data: ReportData, rows: int) -> SummaryTable:
     """Operators of a trace without device events by self time, per step.
 
     Args:
-        data: the report on the steps that count.
+        data: the report on the measured steps.
         rows: rows of the table.
     """
     found = [] if data.totals.device_busy_us else data.operators

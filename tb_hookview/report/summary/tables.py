@@ -108,7 +108,7 @@ def module_table(data: ReportData, rows: int) -> SummaryTable:
     """The modules with a backward of their own, per step, most expensive first.
 
     Args:
-        data: the report on the steps that count.
+        data: the report on the measured steps.
         rows: rows of the table.
     """
     coverage, means = data.coverage, data.per_step
