@@ -7,6 +7,7 @@ pytest's form: how many passed, failed and were skipped, and how long it took.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -65,6 +66,7 @@ class Check:
             start_new_session=True,
         )
         assert self._process.stdout is not None
+        threading.Thread(target=self._end_with, args=(self._process,), daemon=True).start()
         for line in self._process.stdout:
             self.lines.append(_COLOURS.sub("", line.rstrip("\n")))
             if found := _SHARE.findall(line):
@@ -76,6 +78,13 @@ class Check:
         """End the command and what it started."""
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
+
+    @staticmethod
+    def _end_with(process: subprocess.Popen[str]) -> None:
+        """End what the command left running: it would keep the pipe open."""
+        process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
     def counts(self) -> Counter[str]:
         """Tests by how they ended; a check without tests counts as one."""
@@ -186,6 +195,8 @@ def run(part: str) -> int:
     except KeyboardInterrupt:
         for check in progress.checks:
             check.stop()
+            if check.status is None:
+                print(f"\n--- {check.name} was stopped after:", *check.lines[-40:], sep="\n")
         return 130
     progress.show()
     progress.keep()
@@ -218,4 +229,5 @@ def report(checks: list[Check], seconds: float) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=("lint", "quick", "rest", "all"))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(parser.parse_args().part))
