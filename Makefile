@@ -22,6 +22,9 @@ FUZZ_MINUTES ?= 60
 TORCHES ?= 2.10.0 2.11.0 2.12.0 2.13.0 2.14.0 2.15.0
 FUZZ_FOUND ?= tests/fuzz/found
 
+# What else the gallery of the dry run trains; only `make gallery` wants it.
+GALLERY := diffusers==0.36.0
+
 # Only `make audit` wants it; its dependencies stay out of what it checks.
 PIP_AUDIT := pip-audit==2.10.1
 AUDIT := $(VENV)/audit
@@ -50,7 +53,7 @@ MUTMUT := mutmut==3.8.1
 MODULE ?=
 MUTANTS ?= --sample 150
 
-.PHONY: help setup demo test test-rest test-all lint audit schema frontend addresses fuzz versions pythons mutants clean
+.PHONY: help setup demo test test-rest test-all lint audit schema frontend addresses fuzz versions pythons mutants gallery clean
 
 help: ## list what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -112,6 +115,10 @@ mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the t
 
 syncs-of-torch: $(INSTALLED) ## rows of the dry run against TORCHES, CUDA builds that are downloaded (1 GB each)
 	@nice $(BIN)/python -m benchmarks.syncs_of_torch $(TORCHES) --write
+
+gallery: $(INSTALLED) ## syncs of public models, into docs/dry_run_gallery.md (most of an hour)
+	@$(PIP) install --no-deps $(GALLERY)
+	@nice $(BIN)/python -m benchmarks.dry_run.gallery --write docs/dry_run_gallery.md
 
 .PHONY: docs
 docs: $(DOCS)/installed.stamp ## the pages of docs/ as a site in build/site/, links checked

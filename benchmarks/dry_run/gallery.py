@@ -1,10 +1,11 @@
 """Dry-runs a training step of each of many public models, and writes what syncs and where.
 
-    python -m benchmarks.dry_run.gallery [--only TEXT] [--write docs/dry_run_gallery.md]
+    python -m benchmarks.dry_run.gallery [--only TEXT] [--resume] [--write docs/dry_run_gallery.md]
 
 Each model trains three steps with AdamW, clipping and pinned batches, in a process of its own;
 what is listed is of the second and third step. Results are kept in
-benchmarks/results/dry_run_gallery.json, so that --only runs some of them again.
+benchmarks/results/dry_run_gallery.json, so that --only runs some of them again, and --resume those
+that an earlier run has not come to. `make gallery` installs the libraries and runs all.
 """
 
 from __future__ import annotations
@@ -52,25 +53,32 @@ def main() -> int:
     """Run the command; return 1 where a model failed."""
     parser = argparse.ArgumentParser("benchmarks.dry_run.gallery", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="models with this in the name")
+    parser.add_argument("--resume", action="store_true", help="models that are not in the store")
     parser.add_argument("--write", type=Path, metavar="FILE")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for library in LIBRARIES[1:]:
         load(library)  # once, for all processes
-    known = json.loads(STORE.read_text()) if options.only and STORE.exists() else {}
-    found: dict[str, dict[str, Any]] = {}
+    known = json.loads(STORE.read_text()) if STORE.exists() else {}
+    found = known if options.only or options.resume else {}
     for each in models():
         key = f"{each.library} {each.name}"
-        if options.only not in key:
-            found |= {key: known[key]} if key in known else {}
-        else:
-            found[key] = result = _in_process(each)
-            count = result.get("per_step", result.get("failed"))
-            print(f"{each.library} {each.name}: {count} ({result['seconds']:.1f} s)", flush=True)
+        if options.only not in key or (options.resume and key in found):
+            continue
+        found[key] = result = _in_process(each)
+        count = result.get("per_step", result.get("failed"))
+        print(f"{key}: {count} ({result['seconds']:.1f} s)", flush=True)
+        if options.write:
+            _store(found)
     if options.write:
-        STORE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        options.write.write_text(page(found), encoding="utf-8")
+        options.write.write_text(page(json.loads(STORE.read_text())), encoding="utf-8")
     return int(any("failed" in result for result in found.values()))
+
+
+def _store(found: dict[str, dict[str, Any]]) -> None:
+    order = [f"{each.library} {each.name}" for each in models()]
+    kept = {key: found[key] for key in order if key in found}
+    STORE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def _in_process(model: Trained) -> dict[str, Any]:

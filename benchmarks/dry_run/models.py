@@ -12,6 +12,8 @@ from torch import nn
 
 from sample_traces.libraries import load
 
+from . import detection
+
 Loss = Callable[[nn.Module, int], torch.Tensor]
 CLASSES, BATCH, VOCABULARY, LENGTH = 10, 2, 128, 16
 
@@ -94,6 +96,7 @@ def _segment(model: nn.Module, _step: int) -> torch.Tensor:
 
 def _detector(name: str) -> nn.Module:
     make = getattr(_vision().detection, name)
+    detection.operators()
     sizes = {} if name.startswith("ssd") else {"min_size": 128, "max_size": 128}
     return make(weights=None, weights_backbone=None, num_classes=2, **sizes)  # type: ignore[no-any-return]
 

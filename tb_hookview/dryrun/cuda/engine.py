@@ -65,7 +65,20 @@ def install(patches: Patches) -> None:
     patches.set(torch, "compile", _eager)
     patches.set(torch.nn.Module, "compile", _compile_in_place)
     patches.set(torch.nn.DataParallel, "forward", _one_device)
+    _install_attention(patches)
     _install_triton(patches)
+
+
+def _install_attention(patches: Patches) -> None:
+    """Jagged tensors take a fused kernel of attention, as they do with a GPU."""
+    jagged: Any = importlib.import_module("torch.nested._internal.sdpa")
+    choose, fused = jagged._select_sdp_backend, torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION
+
+    def chosen(query: Any, *args: Any, **kwargs: Any) -> Any:
+        allowed = _C._get_mem_efficient_sdp_enabled() or _C._get_flash_sdp_enabled()
+        return fused if query.is_cuda and allowed else choose(query, *args, **kwargs)
+
+    patches.set(jagged, "_select_sdp_backend", chosen)
 
 
 def _install_triton(patches: Patches) -> None:

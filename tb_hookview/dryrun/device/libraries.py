@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from tb_hookview.dryrun.device import overrides
-from tb_hookview.dryrun.device.kernels import kernel
-from tb_hookview.dryrun.device.plans import Op
+from tb_hookview.dryrun.device.kernels import kernel, note
+from tb_hookview.dryrun.device.plans import PLANS, Op
 
 _C: Any = torch._C
 _Library: Any = torch.library.Library
@@ -66,6 +66,8 @@ def _install(libraries: list[Any]) -> None:
     aten = _Library("aten", "IMPL")
     libraries.append(aten)
     done = _install_aten(aten)
+    for key in ("NestedTensorCUDA", "AutogradNestedTensor"):
+        aten.impl("scaled_dot_product_attention", _nested_attention, key)
     if _C._has_cuda:
         _replace(aten, libraries, done)
     if torch.distributed.is_available():
@@ -143,6 +145,12 @@ def _attention(
     return torch.ops.aten._scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
     )[0]
+
+
+def _nested_attention(*args: Any, **kwargs: Any) -> Any:
+    if args[0].is_cuda:
+        note(PLANS.of(torch.ops.aten.scaled_dot_product_attention.default), args, kwargs)
+    return _attention(*args, **kwargs)
 
 
 def _operators(space: str) -> Iterator[tuple[str, Op]]:

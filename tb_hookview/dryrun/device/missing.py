@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from tb_hookview.dryrun.device import attention
+
 Tensor = torch.Tensor
 aten = torch.ops.aten
 _HALVES = (torch.float16, torch.bfloat16)
@@ -267,6 +269,8 @@ KERNELS: dict[str, Any] = {
         "batch_norm_backward_reduce": batch_norm_reduce,
         "batch_norm_backward_elemt": batch_norm_backward_elemt,
         # The math form of attention, whose composite code syncs as little as the fused kernels.
+        "_efficient_attention_forward": attention.forward,
+        "_efficient_attention_backward": attention.backward,
         "_fused_sdp_choice": _math,
         "_use_cudnn_ctc_loss": _no,
         "_use_miopen_ctc_loss": _no,

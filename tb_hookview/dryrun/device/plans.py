@@ -26,7 +26,7 @@ CUDA tensor itself, so that views share their storage."""
 SHARED = frozenset(
     f"aten::{name}"
     for name in (
-        *("index_fill_.int_Tensor", "linalg_matrix_exp", "_to_sparse", "_to_sparse.sparse_dim"),
+        *("index_fill_.int_Tensor", "_to_sparse", "_to_sparse.sparse_dim"),
         *("_nested_tensor_from_mask", "_nested_tensor_from_mask_left_aligned"),
         *("_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"),
     )

@@ -52,6 +52,11 @@ def on_device(value: object) -> bool:
     return isinstance(value, torch.Tensor) and value.is_cuda
 
 
+def filled(value: object) -> bool:
+    """Whether a value is a tensor of the device that has elements."""
+    return isinstance(value, torch.Tensor) and value.is_cuda and value.numel() > 0
+
+
 def on_host(value: object) -> bool:
     """Whether a value is a tensor of the host."""
     return isinstance(value, torch.Tensor) and value.device.type == "cpu"

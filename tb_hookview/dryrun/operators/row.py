@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tb_hookview.dryrun.operators.arguments import Arguments
-from tb_hookview.dryrun.operators.reason import Kind, Reason
+from tb_hookview.dryrun.operators.reason import Reason
 
 Reasons = Callable[[Arguments], Iterable[Reason]]
 Version = tuple[int, int]
@@ -40,9 +40,8 @@ class Row:
         return self.first <= version and (self.last is None or version <= self.last)
 
 
-def always(kind: Kind, text: str, times: int = 1, *, also_empty: bool = False) -> Reasons:
+def always(*reasons: Reason, also_empty: bool = False) -> Reasons:
     """Return reasons that hold in each call, but for an empty first tensor."""
-    reasons = (Reason(kind, text),) * times
 
     def of_call(arguments: Arguments) -> tuple[Reason, ...]:
         return () if arguments.is_empty and not also_empty else reasons
@@ -50,9 +49,8 @@ def always(kind: Kind, text: str, times: int = 1, *, also_empty: bool = False) -
     return of_call
 
 
-def when(condition: Callable[[Arguments], bool], kind: Kind, text: str, times: int = 1) -> Reasons:
+def when(condition: Callable[[Arguments], bool], *reasons: Reason) -> Reasons:
     """Return reasons that hold in calls that meet a condition."""
-    reasons = (Reason(kind, text),) * times
 
     def of_call(arguments: Arguments) -> tuple[Reason, ...]:
         return reasons if condition(arguments) else ()

@@ -1,10 +1,8 @@
-"""Rows of kernels that read values: scalars, results of comparisons, error checks."""
+"""Rows of kernels that read values: scalars, results of comparisons, checks of arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from tb_hookview.dryrun.operators.arguments import Arguments, on_device
+from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device
 from tb_hookview.dryrun.operators.reason import Reason
 from tb_hookview.dryrun.operators.row import Row, always, when
 
@@ -15,19 +13,6 @@ def _equal(a: Arguments) -> bool:
     return bool(x.size() == y.size() and x.numel() > 0 and not same)
 
 
-def _histc(a: Arguments) -> bool:
-    return bool(a["min"] == a["max"] and a["self"].numel() > 0)
-
-
-def _sorter(a: Arguments) -> bool:
-    sorter = a["sorter"]
-    return on_device(sorter) and sorter.numel() > 0
-
-
-def _std(a: Arguments) -> bool:
-    return on_device(a["std"]) and a["std"].numel() > 0
-
-
 def _integer_zero_point(a: Arguments) -> bool:
     return on_device(a["zero_point"]) and not a["zero_point"].dtype.is_floating_point
 
@@ -36,34 +21,29 @@ def _segment_lengths(a: Arguments) -> bool:
     return not a["unsafe"] and a["lengths"] is not None and a["offsets"] is None
 
 
-def _svd(a: Arguments) -> Iterator[Reason]:
-    if a["A"].numel() == 0:
-        return
-    yield Reason("check", "errors are read back")
-    if a["driver"] is None:
-        yield Reason("to_host", "whether gesvdj converged is copied to the host")
-
-
-_ERRORS = "errors are read back"
-_BATCH = "linalg/BatchLinearAlgebra.cpp, BatchLinearAlgebra.cpp"
+_STD = Reason("check", "whether a standard deviation is negative is read")
+_ZERO_POINTS = Reason("check", "the range of the zero points is read")
+_RANGE = Reason("read", "min and max of the data are read, as none are given")
+_SORTER = Reason("check", "the smallest and the largest index of the sorter are read")
+_LENGTHS = Reason("check", "the lengths are checked")
+_FAKE_QUANTIZE = Reason("read", "whether to fake-quantize is read")
+_SCALE = Reason("read", "the scale is read")
+_ZERO_POINT = Reason("read", "the zero point is read")
 
 ROWS = (
     Row(
         ("_local_scalar_dense",),
         "always: item(), int(), float(), bool(), a tensor where a number is expected",
         "cuda/CUDAScalar.cu",
-        always("read", "a value is read", also_empty=True),
+        always(Reason("read", "a value is read"), also_empty=True),
         evidence="recording, binary",
-        symbols=(
-            "_local_scalar_dense_cuda",
-            "_local_scalar_dense_cuda_impl",
-        ),
+        symbols=("_local_scalar_dense_cuda", "_local_scalar_dense_cuda_impl"),
     ),
     Row(
         ("equal",),
         "sizes agree, not empty, not the same memory",
         "cuda/Equal.cpp",
-        when(_equal, "read", "the result of the comparison is read"),
+        when(_equal, Reason("read", "the result of the comparison is read")),
         evidence="binary",
         symbols=("cuda_equal",),
     ),
@@ -71,7 +51,7 @@ ROWS = (
         ("masked_fill_.Tensor", "masked_fill.Tensor"),
         "the value is a tensor on the device",
         "cuda/Indexing.cu",
-        when(lambda a: on_device(a["value"]), "read", "the value to fill with is read"),
+        when(lambda a: on_device(a["value"]), Reason("read", "the value to fill with is read")),
         evidence="binary",
         symbols=("masked_fill__cuda",),
     ),
@@ -79,7 +59,7 @@ ROWS = (
         ("histc",),
         "min equals max, which is the default: twice",
         "cuda/SummaryOps.cu",
-        when(_histc, "read", "min and max of the data are read, as none are given", 2),
+        when(lambda a: a["min"] == a["max"] and filled(a["self"]), _RANGE, _RANGE),
         evidence="binary",
         symbols=("_histc_cuda_template",),
     ),
@@ -87,7 +67,7 @@ ROWS = (
         ("searchsorted.Tensor", "searchsorted.Scalar"),
         "with a sorter: its smallest and its largest index",
         "BucketizationUtils.h",
-        when(_sorter, "check", "the smallest and the largest index of the sorter are read", 2),
+        when(lambda a: filled(a["sorter"]), _SORTER, _SORTER),
         evidence="binary",
         symbols=("searchsorted_pre_check",),
     ),
@@ -95,7 +75,7 @@ ROWS = (
         ("normal.float_Tensor", "normal.Tensor_Tensor"),
         "std on the device: checked by the call, and again by the form with out= that it ends in",
         "DistributionTemplates.h",
-        when(_std, "check", "whether a standard deviation is negative is read", 2),
+        when(lambda a: filled(a["std"]), _STD, _STD),
         evidence="binary",
         symbols=("normal_impl",),
     ),
@@ -103,7 +83,7 @@ ROWS = (
         ("normal.float_Tensor_out", "normal.Tensor_Tensor_out"),
         "std on the device",
         "DistributionTemplates.h",
-        when(_std, "check", "whether a standard deviation is negative is read"),
+        when(lambda a: filled(a["std"]), _STD),
         evidence="binary",
         symbols=("normal_out_impl",),
     ),
@@ -111,14 +91,34 @@ ROWS = (
         ("fake_quantize_per_channel_affine_cachemask",),
         "integer zero points: the smallest and the largest",
         "quantized/FakeQuantPerChannelAffine.cpp",
-        when(_integer_zero_point, "check", "the range of the zero points is read", 2),
+        when(_integer_zero_point, _ZERO_POINTS, _ZERO_POINTS),
         symbols=("fake_quantize_per_channel_affine_cachemask",),
+    ),
+    Row(
+        (
+            "_fake_quantize_learnable_per_channel_affine",
+            "_fake_quantize_learnable_per_channel_affine_backward",
+        ),
+        "not empty: the smallest and the largest zero point",
+        "quantized/FakeQuantPerChannelAffine.cpp",
+        always(_ZERO_POINTS, _ZERO_POINTS),
+        symbols=("_fake_quantize_learnable_per_channel_affine_backward",),
+    ),
+    Row(
+        (
+            "_fake_quantize_learnable_per_tensor_affine",
+            "_fake_quantize_learnable_per_tensor_affine_backward",
+        ),
+        "always: scale and zero point",
+        "quantized/FakeQuantPerTensorAffine.cpp",
+        always(_SCALE, _ZERO_POINT, also_empty=True),
+        symbols=("_fake_quantize_learnable_per_tensor_affine",),
     ),
     Row(
         ("_fused_moving_avg_obs_fq_helper",),
         "always: whether to fake-quantize",
         "quantized/cuda/FusedObsFakeQuant.cu",
-        when(lambda a: on_device(a["fake_quant_on"]), "read", "whether to fake-quantize is read"),
+        when(lambda a: on_device(a["fake_quant_on"]), _FAKE_QUANTIZE),
         evidence="binary",
         symbols=("fused_moving_avg_obs_fake_quant_cuda",),
     ),
@@ -126,30 +126,7 @@ ROWS = (
         ("segment_reduce",),
         "lengths with unsafe=False: their minimum, and whether they sum to the size",
         "SegmentReduce.cpp",
-        when(_segment_lengths, "check", "the lengths are checked", 2),
+        when(_segment_lengths, _LENGTHS, _LENGTHS),
         symbols=("segment_reduce_kernel",),
-    ),
-    Row(
-        ("_linalg_svd",),
-        "always; twice without driver=, for gesvdj's convergence",
-        "BatchLinearAlgebra.cpp, cuda/linalg/BatchLinearAlgebraLib.cpp",
-        _svd,
-        evidence="binary",
-        symbols=("structured__linalg_svd_out",),
-    ),
-    Row(
-        (
-            "_linalg_eigh",
-            "cholesky",
-            "linalg_lstsq",
-            "linalg_eig",
-            "_linalg_eigvals",
-            "linalg_eigvals",
-        ),
-        "always; eig also copies there and back where it runs on the host (CUDA before 12.8)",
-        _BATCH,
-        always("check", _ERRORS),
-        evidence="binary",
-        symbols=("structured__linalg_eigh_out",),
     ),
 )

@@ -49,6 +49,11 @@ def prepared() -> dict[str, Case]:
     repeated = torch.sparse_coo_tensor(ints(0, 0)[None], cuda(1, 2), (3,), check_invariants=False)
     padded, jagged = torch.randn(2, 3, 4, device="cuda"), [ints(0, 2, 5)]
     compressed = x.to_sparse_csr()
+    learned = [x, cuda(1.0), cuda(0.0)]
+    by_channel = [x, torch.ones(3, device="cuda"), torch.zeros(3, device="cuda")]
+    linalg, fake = torch.linalg, torch.ops.aten
+    nested = torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(3, 4)], device="cuda")
+    heads = torch.nested.as_nested_tensor([x.reshape(2, 3, 2), x.reshape(2, 3, 2)])
     observed = [torch.ones(1, device="cuda") for _ in range(8)]
     return {
         "_local_scalar_dense": Case(lambda: v[0].item(), 1, lambda: host.item()),
@@ -82,6 +87,36 @@ def prepared() -> dict[str, Case]:
         ),
         "_linalg_eigh": Case(
             lambda: torch.linalg.eigh(positive), 1, lambda: torch.linalg.qr(positive)
+        ),
+        "linalg_eig": Case(lambda: linalg.eig(square), 2, lambda: linalg.eig(square[:0, :0])),
+        "linalg_inv_ex": Case(
+            lambda: linalg.inv_ex(square, check_errors=True), 1, lambda: linalg.inv_ex(square)
+        ),
+        "linalg_matrix_exp": Case(
+            lambda: linalg.matrix_exp(square), 2, lambda: linalg.matrix_exp(square[:1, :1])
+        ),
+        "_fake_quantize_learnable_per_tensor_affine": Case(
+            lambda: fake._fake_quantize_learnable_per_tensor_affine(*learned, 0, 255),
+            2,
+            lambda: torch.fake_quantize_per_tensor_affine(x, 1.0, 0, 0, 255),
+        ),
+        "_fake_quantize_learnable_per_channel_affine": Case(
+            lambda: fake._fake_quantize_learnable_per_channel_affine(*by_channel, 0, 0, 255),
+            2,
+            None,
+        ),
+        "to_padded_tensor": Case(
+            lambda: nested.to_padded_tensor(0.0), 1, lambda: nested.bfloat16().to_padded_tensor(0.0)
+        ),
+        "_nested_from_padded": Case(
+            lambda: torch._nested_from_padded(padded, torch.tensor([[2, 4], [3, 4]])),
+            0,  # the driver decides
+            None,
+        ),
+        "scaled_dot_product_attention": Case(
+            lambda: F.scaled_dot_product_attention(heads, heads, heads),
+            2,
+            lambda: F.scaled_dot_product_attention(padded, padded, padded),
         ),
         "nonzero": Case(lambda: v.nonzero(), 1, lambda: torch.nonzero_static(v, size=3)),
         "masked_select": Case(lambda: v.masked_select(mask), 1, lambda: torch.where(mask, v, 0.0)),
@@ -179,6 +214,11 @@ def test_a_row_holds_from_its_first_version_to_its_last() -> None:
     assert [row.holds_for(version) for version in versions] == [False, True, True, False]
     assert set(by_operator([row], (2, 12))) == {"aten::a", "aten::b.c"}
     assert by_operator([row], (2, 15)) == {}
+
+
+def test_sizes_of_a_nested_tensor_may_wait_for_the_driver(counted: Counted) -> None:
+    padded, sizes = torch.randn(2, 3, 4, device="cuda"), torch.tensor([[2, 4], [3, 4]])
+    assert counted(lambda: torch._nested_from_padded(padded, sizes)) == (0, 1)
 
 
 def test_every_row_says_where_it_is_from() -> None:

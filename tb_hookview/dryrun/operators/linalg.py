@@ -1,0 +1,76 @@
+"""Rows of linear algebra: checks of errors, and how a result was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_hookview.dryrun.operators.arguments import Arguments, filled
+from tb_hookview.dryrun.operators.reason import Reason
+from tb_hookview.dryrun.operators.row import Row, always, when
+
+_ERRORS = Reason("check", "errors are read back")
+_FINITE = Reason("check", "whether all values are finite is read")
+_BATCH = "linalg/BatchLinearAlgebra.cpp, BatchLinearAlgebra.cpp"
+
+
+def _svd(a: Arguments) -> Iterator[Reason]:
+    if filled(a["A"]):
+        yield _ERRORS
+        if a["driver"] is None:
+            yield Reason("to_host", "whether gesvdj converged is copied to the host")
+
+
+def _exponent(a: Arguments) -> Iterator[Reason]:
+    if filled(a["self"]) and a["self"].size(-1) > 1:
+        yield Reason("to_host", "norms are copied to the host")
+        yield Reason("to_device", "which matrices have a norm of that size is copied to the device")
+
+
+ROWS = (
+    Row(
+        ("_linalg_svd",),
+        "always; twice without driver=, for gesvdj's convergence",
+        "BatchLinearAlgebra.cpp, cuda/linalg/BatchLinearAlgebraLib.cpp",
+        _svd,
+        evidence="binary",
+        symbols=("structured__linalg_svd_out",),
+    ),
+    Row(
+        (
+            *("_linalg_eigh", "cholesky", "cholesky_inverse", "linalg_lstsq"),
+            *("_linalg_eigvals", "linalg_eigvals"),
+        ),
+        "always",
+        _BATCH,
+        always(_ERRORS),
+        evidence="binary",
+        symbols=("structured__linalg_eigh_out", "cholesky_inverse_out"),
+    ),
+    Row(
+        ("linalg_eig",),
+        "always: errors, and whether the matrix is finite; it also copies there and back where it "
+        "runs on the host (CUDA before 12.8)",
+        _BATCH,
+        always(_FINITE, _ERRORS),
+        evidence="binary",
+        symbols=("linalg_eig_out",),
+    ),
+    Row(
+        (
+            *("linalg_inv_ex", "linalg_cholesky_ex", "_linalg_solve_ex", "linalg_lu_factor_ex"),
+            "linalg_ldl_factor_ex",
+        ),
+        "check_errors=True",
+        _BATCH,
+        when(lambda a: a["check_errors"] and not a.is_empty, _ERRORS),
+        evidence="binary",
+        symbols=("structured_linalg_inv_ex_out",),
+    ),
+    Row(
+        ("linalg_matrix_exp",),
+        "matrices of more than one element: at least norms to the host, and indices back",
+        "LinearAlgebra.cpp",
+        _exponent,
+        symbols=("linalg_matrix_exp",),
+    ),
+)
