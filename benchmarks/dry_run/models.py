@@ -150,7 +150,7 @@ _TIMM_PLAIN = (
     *("convnextv2_atto", "efficientnetv2_rw_t", "tinynet_e", "ghostnet_100"),
     *("mobilenetv4_conv_small", "mobileone_s0", "repvgg_a0", "edgenext_xx_small", "fastvit_t8"),
     *("poolformer_s12", "nfnet_l0", "rexnet_100", "lcnet_050", "inception_next_tiny"),
-    *("pvt_v2_b0"),
+    "pvt_v2_b0",
 )
 
 

@@ -9,10 +9,13 @@ machine does not change it much. The start is that of the block, after torch was
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import torch
@@ -79,6 +82,11 @@ def start() -> tuple[float, float]:
     return seconds[0], min(seconds[1:])
 
 
+def _setting() -> str:
+    kind = f"{os.cpu_count()} cores, {platform.machine().replace('_', '-')} virtual machine"
+    return f"On {date.today()}, torch {torch.__version__.partition('+')[0]}, {kind}:"
+
+
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser("benchmarks.dry_run.speed", description=__doc__)
@@ -100,7 +108,9 @@ def main() -> int:
         page = options.write.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)
         after = rest.partition(END)[2]
-        options.write.write_text(f"{before}{BEGIN}\n{text}\n\n{END}{after}", encoding="utf-8")
+        options.write.write_text(
+            f"{before}{BEGIN}\n{_setting()}\n\n{text}\n\n{END}{after}", encoding="utf-8"
+        )
     return 0
 
 

@@ -14,7 +14,6 @@ KNOWN = tuple(
         (r"foreach_tensor_(mul|div)_tensor_kernel_cuda", f"{_ON_HOST}: the factor"),
         (r"get_dropout_state", f"{_ON_HOST}: a seed, once for each device"),
         (r"_cslt_sparse_mm_impl|_to_sparse_semi_structured", _REFUSED),
-        (r"check_zero_points_cuda", "quantized tensors: a dry run raises an error"),
         (r"unique_dim_cuda_template", "`_unique` has the row; Thrust waits in addition"),
     )
 )

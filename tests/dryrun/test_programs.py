@@ -209,6 +209,50 @@ def test_nested_tensors(run: DryRun, layout: torch.layout) -> None:
     assert padded.shape == (2, 3, 2)
 
 
+def test_attention_of_jagged_tensors(run: DryRun) -> None:
+    """As with a GPU a fused kernel runs, which reads no lengths; results are those of each part."""
+    parts, mix = [torch.randn(2, 8), torch.randn(3, 8)], nn.Linear(8, 24)
+    host, device = copy.deepcopy(mix), mix.to("cuda")
+    for part in parts:
+        q, k, v = host(part).view(-1, 3, 2, 4).permute(1, 2, 0, 3)
+        F.scaled_dot_product_attention(q, k, v, is_causal=True).square().sum().backward()
+    jagged = torch.nested.nested_tensor(parts, layout=torch.jagged, device="cuda")
+    run.step()
+    heads = (each.unflatten(-1, (2, 4)).transpose(1, 2) for each in device(jagged).chunk(3, -1))
+    out = F.scaled_dot_product_attention(*heads, is_causal=True)
+    out.transpose(1, 2).values().square().sum().backward()
+    assert [sync for sync in run.syncs if sync.step == 1 and sync.node] == []
+    assert device.weight.grad is not None
+    torch.testing.assert_close(device.weight.grad.cpu(), host.weight.grad)
+
+
+def test_quantized_tensors(run: DryRun) -> None:
+    x = torch.randn(3, 4)
+    there = torch.quantize_per_tensor(x.to("cuda"), 0.1, 3, torch.qint8)
+    assert there.is_cuda
+    assert (there.q_scale(), there.int_repr().dtype) == (0.1, torch.int8)
+    host = torch.quantize_per_tensor(x, 0.1, 3, torch.qint8).dequantize()
+    for each in (there, there.clone(), there.cpu().to("cuda"), there.t().t()):
+        assert torch.equal(each.dequantize().cpu(), host)
+    scales, zeros = torch.full((3,), 0.1, device="cuda"), torch.zeros(3, device="cuda").long()
+    by_row = torch.quantize_per_channel(x.to("cuda"), scales, zeros, 0, torch.qint8)
+    assert by_row.q_per_channel_scales().is_cuda
+    assert by_row.cpu().q_per_channel_scales().tolist() == pytest.approx([0.1] * 3)
+    there.fill_(1.0)
+    assert there[0, 0].item() == pytest.approx(1.0)
+    assert run.syncs[-1].operator == "aten::_local_scalar_dense"
+
+
+def test_quantization_aware_training(run: DryRun) -> None:
+    config = torch.ao.quantization.get_default_qat_qconfig()
+    layer = torch.ao.nn.qat.Linear(4, 3, qconfig=config).to("cuda")
+    run.step()
+    layer(torch.ones(2, 4, device="cuda")).sum().backward()
+    assert layer.weight.grad is not None
+    found = {(sync.operator, sync.count) for sync in run.syncs if sync.step == 1}
+    assert ("aten::_fused_moving_avg_obs_fq_helper", 1) in found
+
+
 def test_functional_transforms(run: DryRun) -> None:
     x = torch.randn(3, device="cuda")
     hessian = torch.func.hessian(lambda a: (a**3).sum())(x)

@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from tb_hookview.dryrun.device.quantized import Allocator
+
 _C: Any = torch._C
 _FOLDER = Path(torch.__file__).parent
 _HEADERS = ("AcceleratorHooksInterface.h", "CUDAHooksInterface.h")
@@ -104,9 +106,12 @@ def install_hooks() -> Callable[[], None]:
     try:
         get = _library("libtorch_cpu.so")._ZN2at6detail12getCUDAHooksEv
         # Pinned memory that torch's own code allocates is memory of the host.
-        allocator = _address(_library("libc10.so")._ZN3c1015GetCPUAllocatorEv)
+        allocator = _library("libc10.so")._ZN3c1015GetCPUAllocatorEv
+        allocator.restype = ctypes.c_void_p
+        of_device = Allocator(allocator())
         answers = {"hasPrimaryContext": no, "init": no, "isPinnedPtr": no}
-        answers |= {"getPinnedMemoryAllocator": allocator}
+        answers |= {"getPinnedMemoryAllocator": _address(allocator)}
+        answers |= {"getCUDADeviceAllocator": of_device.getter}
         answers |= {} if _C._has_cuda else {"isBuilt": yes, "hasCUDA": yes}
         replaced = {slots[name]: answer for name, answer in answers.items()}
     except (AttributeError, KeyError) as error:
@@ -121,7 +126,7 @@ def install_hooks() -> Callable[[], None]:
     for place, answer in replaced.items():
         table[_BEFORE_TABLE + place] = answer
 
-    def undo(_kept: object = table) -> None:
+    def undo(_kept: object = (table, of_device)) -> None:
         hooks.value = before
 
     hooks.value = ctypes.addressof(table) + _BEFORE_TABLE * _WORD

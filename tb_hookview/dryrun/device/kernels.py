@@ -18,6 +18,7 @@ from tb_hookview.dryrun.device.labels import (
     label,
 )
 from tb_hookview.dryrun.device.plans import NESTED_METADATA, PLANS, SPARSE_METADATA, Op, Plan
+from tb_hookview.dryrun.device.quantized import QUANTIZED_CPU_KEYS
 from tb_hookview.dryrun.operators.arguments import Arguments
 from tb_hookview.dryrun.recording.recorder import WATCH
 
@@ -133,7 +134,9 @@ def kernel(op: Op, *args: Any, **kwargs: Any) -> Any:
     with _NoTorchFunction():
         note(plan, args, kwargs)
         if plan.is_metadata or plan.is_shared:
-            return op.redispatch(CPU_KEYS, *args, **kwargs)
+            own = _own_keys(args)
+            if own is not None:
+                return op.redispatch(own, *args, **kwargs)
         if plan.is_no_op:
             return None
         special = _of_layout(plan, args)
@@ -153,6 +156,19 @@ def note(plan: Plan, args: Any, kwargs: Any) -> None:
         for row in plan.rows:
             for reason in row.reasons(arguments):
                 recorder.sync(plan.base, reason)
+
+
+def _own_keys(args: Any) -> Any:
+    """Keys of the CPU's code for a tensor as it is; None where it has kernels inside."""
+    first = args[0] if args else None
+    if isinstance(first, _Tensor):
+        if first.is_quantized:
+            return QUANTIZED_CPU_KEYS
+        if first.layout is torch.sparse_coo:
+            return SPARSE_CPU_KEYS
+        if first.layout is not torch.strided:
+            return None
+    return CPU_KEYS
 
 
 def _of_layout(plan: Plan, args: Any) -> Any:
@@ -225,7 +241,8 @@ def _attempt(call: _Call, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 def _with_copies(call: _Call, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Run with results of their own memory, which can be resized."""
-    copies = {id(alias): alias.clone() for _, alias in call.pairs}
+    # Of the originals: the attempt before may have resized an alias that had no elements.
+    copies = {id(alias): host(original).clone() for original, alias in call.pairs}
     call.pairs = [(original, copies[id(alias)]) for original, alias in call.pairs]
 
     def again(value: Any) -> Any:

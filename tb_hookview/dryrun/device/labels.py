@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from tb_hookview.dryrun.device import quantized
+
 _C: Any = torch._C
 aten = torch.ops.aten
 CPU = torch.device("cpu")
@@ -89,11 +91,25 @@ def _relabel(tensor: torch.Tensor, kind: int, index: int) -> Any:
 
 def _relabel_as_integers(tensor: torch.Tensor, kind: int, index: int) -> Any:
     """Relabel a type that DLPack has no name for, by one of the same size."""
+    if tensor.is_quantized:
+        return _quantized(tensor, torch.device("cuda", index) if kind == _KDL_CUDA else CPU)
     integer = _INTEGERS.get(tensor.element_size())
-    if integer is None or tensor.dtype is integer or tensor.is_quantized:
+    if integer is None or tensor.dtype is integer:
         raise UnsupportedError(f"tensors of {tensor.dtype} cannot be shown as CUDA tensors")
     plain = aten.view.dtype(tensor, integer)
     return aten.view.dtype(_relabel(plain, kind, index), tensor.dtype)
+
+
+def _quantized(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A quantized tensor of the device is a copy; its alias on the host has the same memory."""
+    if device.type == "cuda":
+        made = quantized.empty(tensor, device, label)
+        host(quantized.integers(made)).copy_(quantized.integers(tensor.contiguous()))
+    else:
+        made = quantized.empty(tensor, device, host)
+        memory = host(quantized.integers(tensor)).untyped_storage()
+        made.set_(memory, tensor.storage_offset(), tensor.size(), tensor.stride())
+    return made
 
 
 def _label_sparse(tensor: torch.Tensor, index: int) -> torch.Tensor:

@@ -20,6 +20,7 @@ _CPU_OF = {
     "SparseCUDA": "SparseCPU",
     "SparseCsrCUDA": "SparseCsrCPU",
     "NestedTensorCUDA": "NestedTensorCPU",
+    "QuantizedCUDA": "QuantizedCPU",
 }
 _NAMED = (
     *("index.Tensor", "_unsafe_index.Tensor", "_linalg_check_errors", "masked_scatter_backward"),
@@ -84,6 +85,8 @@ def _install_aten(aten: Any) -> set[tuple[str, str]]:
     for name, op in _operators("aten"):
         if name in _OVERRIDES:
             aten.impl(name, _OVERRIDES[name], "CUDA")
+            aten.impl(name, _OVERRIDES[name], "QuantizedCUDA")
+            done.add((name, "QuantizedCUDA"))
         elif name in _NAMED:
             aten.impl(name, overrides.named(op), "CUDA")
         elif name in _OWN or (name.startswith("_foreach") and not name.endswith("out")):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device
 from tb_hookview.dryrun.operators.reason import Reason
 from tb_hookview.dryrun.operators.row import Row, always, when
@@ -21,6 +23,12 @@ def _segment_lengths(a: Arguments) -> bool:
     return not a["unsafe"] and a["lengths"] is not None and a["offsets"] is None
 
 
+def _parameters(a: Arguments) -> Iterator[Reason]:
+    for name, reason in (("scale", _SCALE), ("zero_point", _ZERO_POINT)):
+        if on_device(a[name]):
+            yield reason
+
+
 _STD = Reason("check", "whether a standard deviation is negative is read")
 _ZERO_POINTS = Reason("check", "the range of the zero points is read")
 _RANGE = Reason("read", "min and max of the data are read, as none are given")
@@ -29,6 +37,7 @@ _LENGTHS = Reason("check", "the lengths are checked")
 _FAKE_QUANTIZE = Reason("read", "whether to fake-quantize is read")
 _SCALE = Reason("read", "the scale is read")
 _ZERO_POINT = Reason("read", "the zero point is read")
+_RANGE_OF_QUANTIZER = Reason("read", "the range of the data or of the zero points is read")
 
 ROWS = (
     Row(
@@ -113,6 +122,21 @@ ROWS = (
         "quantized/FakeQuantPerTensorAffine.cpp",
         always(_SCALE, _ZERO_POINT, also_empty=True),
         symbols=("_fake_quantize_learnable_per_tensor_affine",),
+    ),
+    Row(
+        ("quantize_per_tensor.tensor_qparams",),
+        "scale and zero point, where they are on the device",
+        "quantized/QTensor.cpp",
+        _parameters,
+        symbols=("quantize_per_tensor_tensor_qparams",),
+    ),
+    Row(
+        ("quantize_per_tensor_dynamic", "quantize_per_channel"),
+        "not empty: the range of the data, or of the zero points",
+        "quantized/QTensor.cpp, quantized/cuda/AffineQuantizer.cu",
+        always(_RANGE_OF_QUANTIZER, _RANGE_OF_QUANTIZER),
+        evidence="binary",
+        symbols=("quantize_per_tensor_dynamic", "check_zero_points_cuda"),
     ),
     Row(
         ("_fused_moving_avg_obs_fq_helper",),

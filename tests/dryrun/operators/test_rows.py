@@ -105,6 +105,16 @@ def prepared() -> dict[str, Case]:
             2,
             None,
         ),
+        "quantize_per_tensor.tensor_qparams": Case(
+            lambda: torch.quantize_per_tensor(x, scalar, i[0], torch.qint8),
+            2,
+            lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
+        ),
+        "quantize_per_tensor_dynamic": Case(
+            lambda: torch.quantize_per_tensor_dynamic(x, torch.qint8, False),
+            2,
+            lambda: torch.quantize_per_tensor(x, host, torch.tensor(0), torch.qint8),
+        ),
         "to_padded_tensor": Case(
             lambda: nested.to_padded_tensor(0.0), 1, lambda: nested.bfloat16().to_padded_tensor(0.0)
         ),
