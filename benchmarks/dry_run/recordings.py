@@ -176,6 +176,39 @@ PROGRAMS = (
 )
 
 
+NOT_RUN: dict[str, tuple[str, ...]] = {
+    "no sync inside of an operator was recorded": (
+        *("deepseek_h800_dualpipe_training", "hta_a100_event_sync_multi_stream"),
+        *("hta_a100_nccl_training", "hta_a100_triton", "hta_backward_thread_tiny"),
+        *("hta_compare_base", "hta_compare_test", "hta_rank_without_gpu"),
+        *("hta_v100_df_index_resolver", "llama_4layers_4090", "particle_transformer_gpu"),
+        *("shift_equivariant_vit", "tracelens_b200_eager", "tracelens_mi300_compile_triton"),
+        *("tracelens_mi300_normalization", "tracelens_mi300_resnet_checkpointing_ddp"),
+        *("tracelens_mi300_vllm_graph_capture", "tracelens_mi300_vllm_graph_execution"),
+        "tracelens_mi300_vllm_piecewise",
+    ),
+    "neither the program nor its Python stacks are public: what is copied and read is not known": (
+        *("hta_a100_cuda_graphs_rank0", "hta_a100_dlrm_trace_diff_control"),
+        *("hta_a100_event_sync", "hta_v100_training"),
+    ),
+    "rows were removed at random, so its syncs cannot be counted": (
+        *("hta_sampled_rank-0", "hta_sampled_rank-1"),
+    ),
+    "it is cut within a step: 61 copies in 30 steps of two": ("param_rtx2080ti_resnet",),
+    "inference of models of billions of parameters, or with operators of CUDA alone": (
+        *("tracelens_h100_owlv2", "tracelens_mi300_owlv2", "tracelens_mi300_flux_sage"),
+        *("tracelens_mi300_sd35_with_stacks", "tracelens_mi300_sglang_decode"),
+        "tracelens_mi300_timesformer",
+    ),
+    "not of a CUDA or ROCm device, or no operators, or no trace": (
+        *("hta_cpu_only", "hta_cpu_only_rank34", "hta_execution_trace_not_chrome"),
+        *("hta_mtia_inference", "hta_mtia_training", "tracelens_execution_details_not_a_trace"),
+        "tracelens_mi210_gpu_only",
+    ),
+}
+"""Recordings that are not compared, by the reason."""
+
+
 class Recorded(NamedTuple):
     """Syncs of a recording, per step."""
 
@@ -239,6 +272,21 @@ def rows(folder: Path) -> list[list[str]]:
     return found
 
 
+def left_out(folder: Path) -> str:
+    """Return the recordings that are not compared, as a table.
+
+    Raises:
+        LookupError: one is neither compared nor listed.
+    """
+    known = {name.partition(".")[0] for program in PROGRAMS for name in program.traces}
+    known |= {name for names in NOT_RUN.values() for name in names}
+    there = {path.name.partition(".")[0] for path in folder.iterdir() if path.suffix != ".md"}
+    if there - known:
+        raise LookupError(f"neither compared nor left out: {', '.join(sorted(there - known))}")
+    rows = ([", ".join(names), reason] for reason, names in NOT_RUN.items())
+    return table(["not run again", "because"], rows, left=2)
+
+
 def _counts(counts: dict[str, float]) -> str:
     parts = (f"{name.removeprefix('aten::')} {count:.3g}" for name, count in sorted(counts.items()))
     return ", ".join(parts) or "none"
@@ -255,6 +303,7 @@ def main() -> int:
     body = rows(options.folder)
     head = ["program", "recording", "recorded, per step", "dry run, per step", "same"]
     text = table([*head, "in cuDNN", "outside of operators"], body, left=5)
+    text = f"{text}\n\n{left_out(options.folder)}"
     print(text)
     if options.write:
         page = options.write.read_text(encoding="utf-8")
