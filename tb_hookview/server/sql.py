@@ -134,7 +134,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_WORKER = TableColumn(WORKER, "str", None, "The trace that the row is of.")
+_WORKER = TableColumn(WORKER, "text", None, "The trace that the row is of.")
 
 
 def _tables(tables: list[SqlTable]) -> SqlTables:

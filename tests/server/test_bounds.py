@@ -65,6 +65,12 @@ def test_rows_that_fit_are_counted_in_bytes() -> None:
     assert fitting(["é" * 10] * 5, 50) == 2  # two bytes each, quotes, a comma
 
 
+def test_rows_past_the_limit_are_not_written() -> None:
+    rows = iter(["x" * 10] * 100)
+    assert fitting(rows, 50) == 3
+    assert len(list(rows)) == 96, "one more was looked at"
+
+
 def event(category: str, name: str, thread: int, start: int, length: int, **args: int) -> Any:
     place = {"pid": 0 if "device" in args else 1, "tid": thread, "ts": start, "dur": length}
     return {"ph": "X", "cat": category, "name": name, **place, "args": args}

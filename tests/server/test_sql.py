@@ -202,5 +202,7 @@ def test_what_there_is_to_ask_of_a_run(of_run: FlaskClient) -> None:
     assert list(named) == ["ranks", "rank_steps", "collectives", "stragglers", *CATALOGUE]
     for name, columns in named.items():
         assert ("worker" in columns[:1]) == (name in CATALOGUE)
+    types = {column["type"] for table in answer["tables"] for column in table["columns"]}
+    assert types <= {"text", "integer", "number", "boolean", "json"}
     for name in ("ranks", "modules", "device_events"):
         assert [row[0] for row in ask_run(of_run, f"from (describe {name})")] == named[name]
