@@ -66,4 +66,4 @@ class WhatIfs(Struct, frozen=True, dict=True):
 
     @cached_property
     def _found(self) -> list[Found]:
-        return find_all(self.selection, step_rows(self.selection))
+        return find_all(self.selection, self.selection.derived(step_rows))

@@ -198,7 +198,8 @@ def test_a_page_of_a_table_says_what_it_leaves_out(
 
 @pytest.mark.parametrize("table", ["", "trace", "schema", "nothing", "__class__"])
 def test_rows_of_what_is_no_table_are_refused(logdir: Path, table: str) -> None:
+    says = "not a list of rows" if table else "needs table=NAME"
     query = {"run": "rank2", "worker": "host_1", "table": table}
     answer = create_app(logdir).test_client().get("/api/report/rows", query_string=query)
     assert answer.status_code == 400
-    assert "not a list of rows" in answer.json["error"]["message"]
+    assert says in answer.json["error"]["message"]

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from ranks.traces import Spell, write_run
 
-from tb_hookview.server import create_app
+from tb_hookview.server import create_app, served
 from tb_hookview.server import sql as routes
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.table import Table
@@ -88,9 +88,10 @@ def test_rows_that_a_query_has_read_are_not_made_again(
 
 
 def test_rows_that_take_too_much_are_made_for_each_query(
-    client: FlaskClient, made: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes, "CACHED_BYTES", 1)
+    monkeypatch.setattr(served, "BYTES", 1)
+    client = create_app(grid.write(tmp_path / "t.json", grid.events(PICTURE))).test_client()
     assert ask(client, "from host_rows") == ask(client, "from host_rows")
     assert made == ["host_rows", "host_rows"]
 
