@@ -20,7 +20,6 @@ from tb_hookview.schema import COUNTED, ReportData
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
     from tb_hookview.analysis.selection import Selection
-    from tb_hookview.report.build import Decided
     from tb_hookview.report.whatif import WhatIfs
     from tb_hookview.simulation.simulator import Simulator
     from tb_hookview.tables.model.values import Arrays
@@ -89,7 +88,7 @@ class OpenTrace(Opened["Analysis"]):
         analysis = self.analysis  # first: what it starts takes as long as the import
         from tb_hookview.analysis.selection import select
 
-        if names and list(names) == [COUNTED]:
+        if _is_counted(names):
             return self.steps().averaged
         found = select(analysis, names)
         size = analysis.trace.nbytes if names else 0
@@ -111,7 +110,7 @@ class OpenTrace(Opened["Analysis"]):
         from tb_hookview.timeline import Timeline
 
         simulator = self.simulator()
-        return self.made_of_value("timeline", lambda analysis: Timeline(analysis, simulator))
+        return self.derived("timeline", lambda: Timeline(simulator.analysis, simulator))
 
     def report(self, names: Names = None) -> Report:
         """The report on some steps; built only where it is not stored.
@@ -128,25 +127,21 @@ class OpenTrace(Opened["Analysis"]):
         stored = None if self._reports is None or key in self else self._reports.load(names)
         if stored is not None:
             return self.derived(key, lambda: stored, rows_bytes)
-        if key not in self:
-            self.steps(names)  # whoever waits for the reading blocks nobody who wants the report
-        return self.derived(key, lambda: self._build(names), rows_bytes)
+        # First: whoever waits for the reading blocks nobody else who wants the report.
+        chosen = None if key in self else self.steps(None if _is_counted(names) else names)
+        return self.derived(key, lambda: self._build(names, chosen), rows_bytes)
 
-    def _build(self, names: Names) -> ReportData:
-        from tb_hookview.report.build import build_data
+    def _build(self, names: Names, chosen: Selection | None) -> ReportData:
+        from tb_hookview.report.build import build_data, decide
 
-        data = build_data(self.steps(names), self._decided(names))
+        about = chosen or self.steps(None if _is_counted(names) else names)
+        decided = self.derived(("decided", about.chosen), lambda: decide(about))
+        data = build_data(about.averaged if _is_counted(names) else about, decided)
         if self._reports is not None:
             self._reports.store(names, lambda: data)
             if not names and data.per_step.marked:
                 self._reports.store([COUNTED], lambda: self.data([COUNTED]))
         return data
-
-    def _decided(self, names: Names) -> Decided:
-        from tb_hookview.report.build import decide
-
-        about = None if names and list(names) == [COUNTED] else names
-        return self.derived(_key("decided", about), lambda: decide(self.steps(about)))
 
     def table(self, name: str, names: Names = None) -> Table[Any]:
         """A table by its name; one at event level is computed when its rows are first needed.
@@ -202,6 +197,11 @@ class OpenTrace(Opened["Analysis"]):
             lambda: replayed_lanes(timeline, what_ifs.simulator, what_ifs.change(without, scale)),
             self.analysis.trace.nbytes,
         )
+
+
+def _is_counted(names: Names) -> bool:
+    """Whether the measured steps are meant, which what is decided about all of the trace is of."""
+    return names is not None and list(names) == [COUNTED]
 
 
 def _key(what: str, names: Names) -> tuple[str, ...]:

@@ -99,11 +99,14 @@ class Opened(Generic[Value]):
 
     def keep(self, key: Hashable, made: object, size: int) -> None:
         """Keep what somebody derived, as `derived` does."""
-        if size <= self.budget.most // 4:
-            with self._lock:
-                self.bytes += size - self._derived.get(key, (None, 0))[1]
-                self._derived[key] = made, size
-            self.budget.grown(self)
+        if size > self.budget.most // 4:
+            return
+        with self._lock:
+            if not size and self._value is None:
+                return  # forgotten meanwhile, and nothing would count it
+            self.bytes += size - self._derived.get(key, (None, 0))[1]
+            self._derived[key] = made, size
+        self.budget.grown(self)
 
     def made_of_value(self, key: Hashable, make: Callable[[Value], Derived]) -> Derived:
         """As `derived`, of what the source holds: whoever waits for that blocks nobody else."""
