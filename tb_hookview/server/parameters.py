@@ -83,6 +83,8 @@ class Parameter(NamedTuple):
 
     def _missing(self) -> UsageError:
         hint = _HINTS.get(self.schema.get("type", ""), "NAME")
+        if "maxLength" in self.schema:
+            hint = f"TEXT of at most {self.schema['maxLength']:,} characters"
         return UsageError(f"the query needs {self.name}={hint}, {self.means}")
 
     def _wrong(self, text: str, what: str) -> UsageError:
