@@ -7,6 +7,7 @@ written with torch's own operators; a build that has them is left alone.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import torch
@@ -65,6 +66,8 @@ def _align(
     corners = rois[:, 1:] * scale - (0.5 if aligned else 0.0)
     sizes = corners[:, 2:] - corners[:, :2]
     sizes = sizes if aligned else sizes.clamp(min=1.0)
+    if ratio <= 0:  # torchvision's own: by region; here that of the largest
+        ratio = max(1, math.ceil(float(sizes.max()) / min(height, width))) if len(rois) else 1
     bins = (width * ratio, height * ratio)
     across, down = (
         corners[:, each, None] + sizes[:, each, None] * (torch.arange(n) + 0.5) / n
