@@ -642,7 +642,7 @@ export interface Finding {
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
-  /** What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves more in a replay. Null where the finding saves 0.5% of the step, costs less, saves no more even then, or it is unknown. */
+  /** What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown. */
   saves_after: string | null;
   /** The observation, with its figures. */
   evidence: string;
@@ -2150,7 +2150,7 @@ export interface UnreadableRank {
 
 /** What decides the length of a step: replays in which one resource alone takes time. A trace that marks no steps is one step. All figures are null where the replay is refused. */
 export interface Verdict {
-  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder noted that the model is on the CPU), or pauses that nothing explains are longer than each side. */
+  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or pauses that nothing explains are longer than each side. */
   bound: "communication" | "data" | "device" | "even" | "host" | "unknown";
   /** The same in at most 25 words. */
   sentence: string;
