@@ -86,7 +86,7 @@ def blocking(context: Context) -> Bool:
     syncs, analysis = context.syncs, context.analysis
     launch = lookup(analysis.device_events.launch, syncs.copy)
     synchronized = syncs.end > lookup(context.call_tree.end, launch)
-    blocks = (launch >= 0) & (synchronized | (lookup(_holds_host(context), syncs.copy) == 1))
+    blocks = (launch >= 0) & (synchronized | syncs_for(context, _holds_host(context)))
     return np.asarray((launch >= 0) & isin(syncs.copy, unique(syncs.copy[blocks])))
 
 
