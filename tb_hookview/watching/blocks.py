@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from threading import get_ident
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -118,11 +119,12 @@ def within_parallel(module: nn.Module) -> nn.Module:
 class _TimedCall(MarkedCall):
     """Times a module's calls; replaces the call in its SLOT."""
 
-    __slots__ = ("_note", "_number", "_stamp")
+    __slots__ = ("_note", "_number", "_stamp", "_thread")
 
     def __init__(self, module: nn.Module, number: int, clock: StepClock) -> None:
         super().__init__(module, _NO_MARKS, module.__dict__.get(SLOT))
         self._note, self._number, self._stamp = clock.note, number, clock.stamp
+        self._thread = clock.thread
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module as it would have been called."""
@@ -130,9 +132,10 @@ class _TimedCall(MarkedCall):
         try:
             call = self.call
             if call is None:
-                called, module = _frame(1).f_locals.get("self"), self._module()
-                if called is not module or module is None:
-                    module = self._called(called, module)
+                module = self._module()
+                # In other threads it may be a replica of DataParallel's that is called.
+                if module is None or get_ident() != self._thread:
+                    module = self._called(_frame(1).f_locals.get("self"), module)
                 call = module._call_impl
             return call(*args, **kwargs)
         finally:

@@ -270,7 +270,7 @@ def test_marks_of_a_device_are_read_once_it_has_passed_them(monkeypatch):
     assert step(4) == []  # to ask now could end the capture
     capturing.clear()
     assert [said[0] for said in step(5)] == [2, 3, 4, 5]
-    assert [said[0] for said in map(lambda each: row_of(each, 1), device.rest())] == []
+    assert list(device.rest()) == []
     capturing.append(True)
     step(6)
     (last,) = (row_of(each, 1) for each in device.rest())
