@@ -136,7 +136,7 @@ class _TimedCall(MarkedCall):
                 # In other threads it may be a replica of DataParallel's that is called.
                 if module is None or get_ident() != self._thread:
                     module = self._called(_frame(1).f_locals.get("self"), module)
-                call = module._call_impl
+                call = module._call_impl  # type: ignore[no-untyped-call]
             return call(*args, **kwargs)
         finally:
             self._note((self._number, since, self._stamp()))

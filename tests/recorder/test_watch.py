@@ -391,22 +391,21 @@ def test_memory_is_flat_over_a_hundred_thousand_steps(tmp_path):
     model = nn.Sequential(nn.Flatten(), nn.Linear(1, 1), nn.Linear(1, 1))
     batch = torch.ones(1, 1)
 
-    def traced() -> int:
-        until(watch, model, lambda: watch._keeper._written >= seen)
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0]
+    def run(until: int) -> int:
+        """Memory held after that step has been written."""
+        while watch._step < until:
+            model(batch)
+            watch.step()
+        while watch._keeper._written < until:
+            time.sleep(0.01)
+        with watch._keeper._working:
+            gc.collect()
+            return tracemalloc.get_traced_memory()[0]
 
     with hookview.watch(tmp_path, model=model, **QUIET) as watch, torch.no_grad():
-        sizes = []
-        for _ in range(5):
-            for _ in range(20_000):
-                model(batch)
-                watch.step()
-            seen = watch._step
-            with torch.enable_grad():
-                if not sizes:
-                    tracemalloc.start()
-                sizes.append(traced())
-    tracemalloc.stop()
+        run(20_000)
+        tracemalloc.start()
+        sizes = [run(until) for until in (40_000, 60_000, 80_000, 100_000)]
+        tracemalloc.stop()
     assert watch.lost == 0
-    assert max(sizes[1:]) - sizes[1] < 200_000
+    assert max(sizes) - sizes[0] < 200_000
