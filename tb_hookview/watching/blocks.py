@@ -130,13 +130,13 @@ class _TimedCall(MarkedCall):
         """Call the module as it would have been called."""
         since = self._stamp()
         try:
-            call = self.call
+            call: Any = self.call
             if call is None:
                 module = self._module()
                 # In other threads it may be a replica of DataParallel's that is called.
                 if module is None or get_ident() != self._thread:
                     module = self._called(_frame(1).f_locals.get("self"), module)
-                call = module._call_impl  # type: ignore[no-untyped-call]
+                call = module._call_impl
             return call(*args, **kwargs)
         finally:
             self._note((self._number, since, self._stamp()))
