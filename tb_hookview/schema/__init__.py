@@ -57,6 +57,7 @@ from tb_hookview.schema.ranks import (
     RankStep,
     Run,
     Straggler,
+    StragglerReason,
     UnreadableRank,
 )
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
@@ -165,6 +166,7 @@ __all__ = [
     "Step",
     "StepMatrix",
     "Straggler",
+    "StragglerReason",
     "Stream",
     "Sync",
     "SyncChange",
