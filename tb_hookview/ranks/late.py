@@ -6,8 +6,9 @@
 
 From the last collective that all of them had left to this one, each rank's time goes to modules,
 loader, optimizer, waits for its device, and the rest. A part by which the late rank exceeds the
-lower median of the others is a reason: half of them at least take no longer. The time is counted from start to start: there each rank is at the
-same place of the program, which it need not be where the collective ends.
+lower median of the others is a reason: half of them at least take no longer. The time is counted
+from start to start: there each rank is at the same place of the program, which it need not be where
+the collective ends.
 """
 
 from __future__ import annotations

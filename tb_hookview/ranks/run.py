@@ -30,7 +30,6 @@ from tb_hookview.schema.ranks import StragglerReason
 from tb_hookview.schema.rules import Family
 from tb_hookview.trace import TraceFile
 
-
 _FAMILIES: Mapping[str, Family] = {
     "data": "data-loading",
     "optimizer": "optimizer",

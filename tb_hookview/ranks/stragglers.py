@@ -1,8 +1,8 @@
 """Every straggler in order, each found with those before it fixed.
 
-    as recorded      rank 0 waits 120, rank 1 waits 0, rank 2 waits 40     rank 1 is late
-    rank 1 fixed     rank 0 waits  80, rank 1 waits 80, rank 2 waits 0     rank 2 is next
-    rank 2 fixed     nobody waits
+as recorded      rank 0 waits 120, rank 1 waits 0, rank 2 waits 40     rank 1 is late
+rank 1 fixed     rank 0 waits  80, rank 1 waits 80, rank 2 waits 0     rank 2 is next
+rank 2 fixed     nobody waits
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every straggler in order, each with those before it fixed; and none where chance alone decides."""
+"""Every straggler in order, each with those before it fixed; none where chance alone decides."""
 
 from __future__ import annotations
 
