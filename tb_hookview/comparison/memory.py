@@ -29,8 +29,7 @@ def _change(
     device: str, left: dict[str, list[MemoryPeak]], right: dict[str, list[MemoryPeak]]
 ) -> MemoryChange:
     sides = before, after = left.get(device), right.get(device)
-    allocated = pair(*(side and float(max(row.allocated_bytes for row in side)) for side in sides))
-    reserved = pair(*(side and _reserved(side) for side in sides))
+    allocated, reserved = (pair(*map(of, sides)) for of in (_allocated, _reserved))
     return MemoryChange(
         id=device,
         status=status_of(before, after, moved=False, pairs=(allocated, reserved)),
@@ -39,6 +38,10 @@ def _change(
     )
 
 
-def _reserved(rows: list[MemoryPeak]) -> float | None:
-    known = [row.reserved_bytes for row in rows if row.reserved_bytes is not None]
+def _allocated(rows: list[MemoryPeak] | None) -> float | None:
+    return float(max(row.allocated_bytes for row in rows)) if rows else None
+
+
+def _reserved(rows: list[MemoryPeak] | None) -> float | None:
+    known = [row.reserved_bytes for row in rows or [] if row.reserved_bytes is not None]
     return float(max(known)) if known else None

@@ -17,6 +17,7 @@ from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.pipelines import find_pipelines
 from tb_hookview.ranks.remarks import remarks
 from tb_hookview.ranks.stragglers import Straggling, find_stragglers
 from tb_hookview.ranks.waits import Waits, find_waits
@@ -52,15 +53,14 @@ def answer(
     fixes = Fixes(ranks, times, matched, waits)
     step_rows = _step_rows(ranks, fixes.recorded.waits)
     stragglers = find_stragglers(ranks, members, fixes)
+    rank_rows = [
+        _rank_row(place, number, rank, rows, clocks)
+        for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
+    ]
     return schema.Run(
         path=path,
         world_size=_world_size(ranks),
-        ranks=[
-            _rank_row(place, number, rank, rows, clocks)
-            for place, (number, rank, rows) in enumerate(
-                zip(numbers, ranks, step_rows, strict=True)
-            )
-        ],
+        ranks=rank_rows,
         steps=list(chain.from_iterable(step_rows)),
         collectives=_collective_rows(ranks, matched, waits, episodes),
         stragglers=[
@@ -68,6 +68,7 @@ def answer(
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
+        pipelines=find_pipelines(ranks, numbers, rank_rows),
         missing_ranks=_missing(ranks, numbers),
         unreadable=[
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()

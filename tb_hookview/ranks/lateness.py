@@ -146,4 +146,4 @@ def _is_rare(late: Float, rank: int) -> bool:
     steps = late[:, ~np.isnan(late[rank])]
     worst = int((np.nan_to_num(steps, nan=-np.inf).argmax(axis=0) == rank).sum())
     ranks, count = late.shape[0], steps.shape[1]
-    return worst >= MOST * count and ranks * comb(count, worst) / ranks**worst <= _CHANCE
+    return worst >= MOST * count and ranks * comb(count, worst) <= _CHANCE * float(ranks) ** worst

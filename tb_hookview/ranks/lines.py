@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tb_hookview.formats import format_count, format_share, format_us
-from tb_hookview.schema import Run, Straggler, StragglerReason, module_label
+from tb_hookview.schema import Pipeline, Run, Straggler, StragglerReason, module_label
 
 _EXPLAINED = 0.5
 """Share of the wait below which it is said that the reasons explain less."""
@@ -27,7 +27,18 @@ def summary_lines(run: Run) -> list[str]:
     matched = format_count(len(run.collectives), "collective")
     lines = [f"{run.path}: {len(run.ranks)}{of} ranks, {matched} matched, {run.unmatched} not"]
     lines += straggler_lines(run.stragglers)
-    return lines if run.stragglers else [*lines, "no stragglers"]
+    lines += [] if run.stragglers else ["no stragglers"]
+    return [*lines, *map(_pipeline, run.pipelines)]
+
+
+def _pipeline(row: Pipeline) -> str:
+    """A pipeline's bubble, and that of even stages."""
+    of = "" if row.microbatches is None else f", {row.microbatches:g} microbatches per step"
+    text = f"pipeline of {len(row.ranks)} ranks{of}: {format_share(row.bubble, 1)} bubble"
+    if row.ideal_bubble is None:
+        return text
+    ideal = format_share(row.ideal_bubble, 1)
+    return f"{text}, {ideal} by (p - 1) / (m + p - 1) with even stages"
 
 
 def straggler_lines(stragglers: Sequence[Straggler]) -> list[str]:

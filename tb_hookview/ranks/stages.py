@@ -37,7 +37,8 @@ def unpaired(rank: RankSummary) -> list[int]:
 
 def message_waits(ranks: Sequence[RankSummary]) -> list[Nanoseconds | None]:
     """Time that each rank is held in such messages beyond the least of all ranks, by step."""
-    spent = [_held_in_messages(rank) for rank in ranks]
+    unnamed = [unpaired(rank) for rank in ranks]
+    spent = [held_in(rank, of) if of else None for rank, of in zip(ranks, unnamed, strict=True)]
     least: dict[str, int] = {}
     for rank, times in zip(ranks, spent, strict=True):
         if times is not None:
@@ -49,13 +50,10 @@ def message_waits(ranks: Sequence[RankSummary]) -> list[Nanoseconds | None]:
     ]
 
 
-def _held_in_messages(rank: RankSummary) -> Nanoseconds | None:
-    """Time in each step in which a rank waits in such a message; None for a rank without any."""
-    indices = unpaired(rank)
-    if not indices:
-        return None
+def held_in(rank: RankSummary, indices: Sequence[int]) -> Nanoseconds:
+    """Time in each step in which a rank does nothing but wait in some of its collectives."""
     calls, steps, edges = rank.collectives, rank.steps, rank.edges
-    under_way = intervals.of(calls.start[indices], calls.end[indices])
+    under_way = intervals.of(calls.start[list(indices)], calls.end[list(indices)])
     windows = np.stack([edges[:-1], edges[1:]], axis=1)
     held = np.where(intervals.lengths_within(under_way, windows) > 0, rank.held, 0)
     until = np.concatenate([[0], np.cumsum(held)])

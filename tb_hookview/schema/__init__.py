@@ -55,6 +55,7 @@ from tb_hookview.schema.rank_view import (
 )
 from tb_hookview.schema.ranks import (
     Collective,
+    Pipeline,
     Rank,
     RankGroup,
     RankStep,
@@ -149,6 +150,7 @@ __all__ = [
     "PathWork",
     "PerStep",
     "Phase",
+    "Pipeline",
     "PlacedTime",
     "Rank",
     "RankActivity",

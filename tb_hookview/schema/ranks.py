@@ -157,6 +157,28 @@ class RankGroup(Struct, frozen=True, kw_only=True):
     """Its ranks in this run, ascending."""
 
 
+class Pipeline(Struct, frozen=True, kw_only=True):
+    """Ranks that pass microbatches on as messages: the stages of one pipeline."""
+
+    id: int
+    ranks: list[int]
+    """Ascending; one stage each, or several where stages are interleaved."""
+    microbatches: float | None
+    """Forwards of a rank per step, by the ranges of its schedule (`Forward 3`, `PP:0F3`,
+    `forward-compute`), else by its messages in a chain of ranks: a message each way for each
+    microbatch. With v stages per rank v for each microbatch. Null for unknown."""
+    bubble: Share
+    """Time per step in which a rank does nothing but wait in messages, over the step; mean of the
+    ranks."""
+    ideal_bubble: Share | None
+    """(p - 1) / (m + p - 1) of p ranks and m `microbatches`: what even stages leave idle in GPipe's
+    schedule and 1F1B, in a step of nothing else. Null where m is unknown."""
+    bubbles: list[Share]
+    """`bubble` of each rank."""
+    compute_us: list[Us | None]
+    """As in `ranks`, of each rank: stages are even where these are."""
+
+
 class UnreadableRank(Struct, frozen=True, kw_only=True):
     """A trace of the run that could not be read."""
 
@@ -179,6 +201,8 @@ class Run(Struct, frozen=True, kw_only=True):
     most steps."""
     groups: list[RankGroup]
     """Those with collectives in the traces; empty where no description names a dimension."""
+    pipelines: list[Pipeline]
+    """Empty where no rank has messages from point to point."""
     missing_ranks: list[int]
     """Ranks below the world size that have no trace here."""
     unreadable: list[UnreadableRank]

@@ -45,9 +45,7 @@ def test_within_noise_each_median_lies_in_the_range_of_the_other(
 
 
 def test_the_spread_is_of_the_measured_steps(tmp_path: Path) -> None:
-    comparison = compare(
-        recorded(tmp_path, "a", 20, 24, 22), recorded(tmp_path, "b", 21, 25, 23)
-    )
+    comparison = compare(recorded(tmp_path, "a", 20, 24, 22), recorded(tmp_path, "b", 21, 25, 23))
     found = comparison.spread["duration_us"]
     assert (found.base, found.other) == (Spread(22, 20, 24), Spread(23, 21, 25))
     assert found.within_noise
