@@ -34,7 +34,7 @@ _MICROBATCHES = re.compile(r"forward-compute|Forward \d+|PP:\d+F\d*")
 def microbatch_starts(host: HostRows) -> Nanoseconds:
     """Start of each range that is the forward of one microbatch."""
     rows = host.named(lambda name: _MICROBATCHES.fullmatch(name) is not None)
-    return host.call_tree.start[rows[host.role[rows] == Role.LABEL]]
+    return np.asarray(host.call_tree.start[rows[host.role[rows] == Role.LABEL]])
 
 
 def pipeline_ranges(host: HostRows) -> tuple[Bool, Bool]:

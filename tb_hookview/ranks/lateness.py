@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from math import comb, sqrt
+from statistics import median
 
 import numpy as np
 
@@ -135,15 +136,16 @@ def is_consistent(late: Float, scatter: float = 0.0) -> bool:
 
 
 def _pooled(late: Float) -> float:
-    """Standard deviation of the ranks' lateness from step to step."""
+    """Standard deviation of a rank's lateness from step to step, their median."""
     of_ranks = [row[~np.isnan(row)] for row in late]
-    variances = [float(row.var(ddof=1)) for row in of_ranks if len(row) > 1]
-    return sqrt(sum(variances) / len(variances)) if variances else 0.0
+    deviations = [float(row.std(ddof=1)) for row in of_ranks if len(row) > 1]
+    return median(deviations) if deviations else 0.0
 
 
 def _is_rare(late: Float, rank: int) -> bool:
     """Whether it is the latest in more steps than chance makes any of the ranks."""
     steps = late[:, ~np.isnan(late[rank])]
-    worst = int((np.nan_to_num(steps, nan=-np.inf).argmax(axis=0) == rank).sum())
+    worst: int = (np.nan_to_num(steps, nan=-np.inf).argmax(axis=0) == rank).sum().item()
     ranks, count = late.shape[0], steps.shape[1]
-    return worst >= MOST * count and ranks * comb(count, worst) <= _CHANCE * float(ranks) ** worst
+    chance: float = ranks * comb(count, worst) / float(ranks) ** worst
+    return worst >= MOST * count and chance <= _CHANCE

@@ -37,8 +37,11 @@ class Spread(msgspec.Struct, frozen=True):
     """A number of the compared steps of one side, one value for each step."""
 
     median_us: Us
+    """Median over the steps."""
     min_us: Us
+    """The least of a step."""
     max_us: Us
+    """The most of a step."""
 
 
 class SpreadPair(msgspec.Struct, frozen=True):
