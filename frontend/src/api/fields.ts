@@ -1330,9 +1330,9 @@ export const SlowSteps = {
 } as const;
 
 export const Spread = {
-  median_us: { unit: "us" },
-  min_us: { unit: "us" },
-  max_us: { unit: "us" },
+  median_us: { unit: "us", text: "Median over the steps." },
+  min_us: { unit: "us", text: "The least of a step." },
+  max_us: { unit: "us", text: "The most of a step." },
 } as const;
 
 export const SpreadPair = {

@@ -1784,8 +1784,11 @@ export interface SlowSteps {
 
 /** A number of the compared steps of one side, one value for each step. */
 export interface Spread {
+  /** Median over the steps. */
   median_us: number;
+  /** The least of a step. */
   min_us: number;
+  /** The most of a step. */
   max_us: number;
 }
 
