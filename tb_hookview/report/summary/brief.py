@@ -66,6 +66,8 @@ def brief_notes(data: ReportData) -> list[str]:
     others = len(data.trace.warnings) - len(severe)
     count = f"{format_count(others, 'note')} on data quality; " if others else ""
     lines = [f"warning: {warning.message}" for warning in severe]
+    if (data.trace.world_size or 1) > 1:
+        lines.append(f"1 of {data.trace.world_size} ranks; `hookview ranks` reads all of a folder")
     return [*lines, f"{count}--verbose shows everything"]
 
 
