@@ -138,8 +138,12 @@ class Simulator(Struct, frozen=True, dict=True):
         return Prediction(self, change, *self._replayed(self.lengths(change)))
 
     def _replayed(self, lengths: Lengths) -> tuple[Replay, Pace]:
-        replay = self._replayer(lengths)
+        replay = self.replay(lengths)
         return replay, self.measure.pace(replay)
+
+    def replay(self, lengths: Lengths) -> Replay:
+        """Times that some lengths lead to."""
+        return self._replayer(lengths)
 
     def step(self, change: Change, base: Baseline | None = None) -> float:
         """Length of a step with something changed, nanoseconds.
