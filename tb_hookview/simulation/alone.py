@@ -89,9 +89,10 @@ class Alone(Struct, frozen=True, dict=True):
         device, communication = (name in resources for name in DEVICE_SIDE)
         runs = np.where(graph.peers, communication, device) & ~graph.nodes.history
         pauses = graph.peers & communication
+        follows = there | graph.edges.of(EdgeKind.HOST)
         return Lengths(
             np.where(runs, lengths.duration, 0),
-            np.where(passes, lengths.lag, np.where(there, 0, NEVER)),
+            np.where(passes, lengths.lag, np.where(follows, 0, NEVER)),
             np.where(pauses, lengths.pause, 0),
         )
 
@@ -109,13 +110,15 @@ class Alone(Struct, frozen=True, dict=True):
 
     @cached_property
     def _host_edges(self) -> Bool:
-        """Edges of the host's side; events of a device come one after the other at once."""
-        return self.simulator.graph.edges.of(*_WORKS, EdgeKind.STREAM)
+        """Edges of the host's side."""
+        return self.simulator.graph.edges.of(*_WORKS)
 
     @cached_property
     def _device_edges(self) -> Bool:
         """Edges of the device's side; where host threads run collectives they are in between."""
-        return self.simulator.graph.edges.of(*_WORKS, *_RUNS, EdgeKind.COLLECTIVE)
+        waits = self._edges["communication"].any()
+        between = (*_WORKS, EdgeKind.COLLECTIVE) if waits else ()
+        return self.simulator.graph.edges.of(*_RUNS, *between)
 
     @cached_property
     def _unexplained_syncs(self) -> Bool:

@@ -82,13 +82,9 @@ class Replayer:
         self._first, self._origin = number[first], number[runs.origin]
         looped = self.between[~runs.inner[edges.target[self.between]]]
         again = looped[runs.inner[edges.source[looped]]]
-        self._edge = np.concatenate([looped, again])
+        self._edge, self._again = np.concatenate([looped, again]), len(again)
         source = [self._first[edges.source[looped]], self._origin[edges.source[again]]]
-        self._again, self._order = len(again), np.argsort(edges.target[self._edge], kind="stable")
-        self._pairs = (
-            np.concatenate(source)[self._order].tolist(),
-            number[edges.target[self._edge]][self._order].tolist(),
-        )
+        self._pairs = _Pairs(np.concatenate(source), number[edges.target[self._edge]])
 
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
@@ -102,17 +98,37 @@ class Replayer:
         source = edges.source[self._edge]
         after, again = offset[source], len(source) - self._again
         after[again:] = of_launch[source[again:]]
-        after += passed[self._edge]
-        few = self._loop(after[self._order].tolist())
+        few = self._pairs.times(after + passed[self._edge], self._few)
         time, inner = few[self._first] + offset, runs.inner
         time[inner] = np.maximum(time, few[self._origin] + of_launch)[inner]
         return Replay(graph, lengths, time)
 
-    def _loop(self, length: list[int]) -> Nanoseconds:
-        """Times of the few, by the length of each edge."""
-        time = [0] * self._few
-        for source, target, after in zip(*self._pairs, length, strict=True):
-            arrival = time[source] + after
+
+class _Pairs:
+    """The edges that the loop goes over, each pair of nodes once and in order of targets."""
+
+    def __init__(self, source: Int, target: Int) -> None:
+        self._order = np.lexsort((source, target))
+        source, target = source[self._order], target[self._order]
+        opens = np.diff(source, prepend=-1) != 0
+        opens |= np.diff(target, prepend=-1) != 0
+        self._opens = np.flatnonzero(opens)
+        self._source, self._target = source[self._opens], target[self._opens]
+        self._listed = self._source.tolist(), self._target.tolist()
+
+    def times(self, length: Nanoseconds, size: int) -> Nanoseconds:
+        """Time of each node, shape (size,), by what passes on each edge."""
+        if not len(length):
+            return np.zeros(size, np.int64)
+        after = np.maximum.reduceat(length[self._order], self._opens)
+        there = after > NEVER // 2
+        pairs = self._listed
+        if not there.all():
+            pairs = self._source[there].tolist(), self._target[there].tolist()
+            after = after[there]
+        time = [0] * size
+        for source, target, by in zip(*pairs, after.tolist(), strict=True):
+            arrival = time[source] + by
             if arrival > time[target]:
                 time[target] = arrival
         return np.array(time, np.int64)

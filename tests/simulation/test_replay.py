@@ -17,7 +17,7 @@ from tb_hookview.analysis.dependencies.graph import (
 )
 from tb_hookview.analysis.dependencies.nodes import Nodes
 from tb_hookview.analysis.dependencies.window import Window
-from tb_hookview.simulation.critical_path import critical_path
+from tb_hookview.simulation.critical_path import binding_chain, critical_path
 from tb_hookview.simulation.measure import Measure
 from tb_hookview.simulation.replay import Lengths, Replay, Replayer
 
@@ -125,6 +125,6 @@ def test_half_of_everything_is_half_a_step(graph: Graph) -> None:
 def test_the_critical_path_adds_up_to_the_step(graph: Graph) -> None:
     replay = Replayer(graph)(lengths_of(graph))
     pace = measure(graph).pace(replay)
-    path = critical_path(replay, pace)
+    path = critical_path(replay, pace, binding_chain(replay, pace.last))
     assert int((path.end - path.start).sum()) == pace.step
     assert (path.start[1:] == path.end[:-1]).all()
