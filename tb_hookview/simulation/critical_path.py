@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind
-from tb_hookview.arrays.types import DeviceEventIndex, Int, Nanoseconds, ThreadIndex
+from tb_hookview.arrays.types import Code, DeviceEventIndex, Int, Nanoseconds, ThreadIndex
 from tb_hookview.simulation.measure import Pace
 from tb_hookview.simulation.replay import Replay, binding_edges
 
@@ -89,7 +89,7 @@ def binding_chain(replay: Replay, last: int) -> Int:
     return edges[edges >= 0]
 
 
-def _by_host(kind: Int) -> np.ndarray:
+def _by_host(kind: Code) -> np.ndarray:
     """Whether the lag of an edge is the host's work."""
     host = (kind == EdgeKind.HOST) | (kind == EdgeKind.HANDOVER) | (kind == EdgeKind.QUEUE)
     return np.asarray(host)

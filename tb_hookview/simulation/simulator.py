@@ -33,6 +33,11 @@ class Outcome(Struct, frozen=True, dict=True):
         """Edges of its critical path."""
         return binding_chain(self.replay, self.pace.last)
 
+    @cached_property
+    def path(self) -> CriticalPath:
+        """What decides the length of a step."""
+        return critical_path(self.replay, self.pace, self.chain)
+
 
 class Prediction(Struct, frozen=True, dict=True):
     """Length of a step with something changed, nanoseconds."""
@@ -72,10 +77,10 @@ class Prediction(Struct, frozen=True, dict=True):
         """Upper bound: with as many pauses as recorded, plus `Simulator.error`."""
         return self.step + self.simulator.error
 
-    @cached_property
+    @property
     def path(self) -> CriticalPath:
         """What decides the length of a step."""
-        return critical_path(self.replay, self.pace, self.outcome.chain)
+        return self.outcome.path
 
     @cached_property
     def slack(self) -> Slack:
@@ -118,7 +123,7 @@ class Simulator(Struct, frozen=True, dict=True):
         """Length of a step as recorded."""
         return self.measure.pace(Replay(self.graph, recorded(self.graph), self.graph.nodes.time))
 
-    @cached_property
+    @property
     def unchanged(self) -> Prediction:
         """The replay with nothing changed."""
         return Prediction(self, Change(), self._unchanged)
