@@ -18,6 +18,7 @@ from tb_hookview.analysis.compiled.attribution import (
     place_device_events,
     with_compiled_rows,
 )
+from tb_hookview.analysis.compiled.regions import CompiledUnits, find_compiled_units
 from tb_hookview.analysis.consistency.checks import find_faults
 from tb_hookview.analysis.consistency.clocks import ClockErrors, clock_errors
 from tb_hookview.analysis.consistency.fault import Fault
@@ -319,6 +320,11 @@ class Analysis(Struct, frozen=True, dict=True):
         peak = flops_per_ns(self.trace.devices, events.device, dtype, self.kinds.tensor_core)
         time = np.where(work.flops > 0, work.flops / peak, 0.0)
         return np.asarray(np.rint(time * _PARTS_OF_NS) / _PARTS_OF_NS)
+
+    @cached_property
+    def compiled_units(self) -> CompiledUnits:
+        """Rows that run compiled code."""
+        return find_compiled_units(self.host, self.nodes)
 
     @cached_property
     def compiled_modules(self) -> Bool:

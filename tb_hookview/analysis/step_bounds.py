@@ -12,8 +12,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.device.events import DeviceEvents
@@ -38,10 +41,11 @@ _AT_WORK = (int(EventCategory.OPERATOR), int(EventCategory.RUNTIME))
 
 def of_program(steps: Steps, host: HostRows, device_events: DeviceEvents, syncs: Syncs) -> Steps:
     """Steps without what is the recording's at their ends."""
+    ends = _Ends(host, syncs)
     window = _after_start(steps.window, host, device_events, syncs)
-    window = _before_stop(window, host, device_events, syncs, marked=steps.marked)
+    window = _before_stop(window, ends, device_events, syncs, marked=steps.marked)
     if steps.marked:
-        window = _without_silence(window, host, syncs)
+        window = _without_silence(window, ends)
     return msgspec.structs.replace(steps, window=window)
 
 
@@ -68,19 +72,21 @@ def _after_start(
 
 
 def _before_stop(
-    window: Intervals, host: HostRows, device_events: DeviceEvents, syncs: Syncs, *, marked: bool
+    window: Intervals, ends: _Ends, device_events: DeviceEvents, syncs: Syncs, *, marked: bool
 ) -> Intervals:
     """Windows to the start of the profiler's synchronize as it stops.
 
     Without marks the only one ends with what the device did.
     """
     earlier = window.copy()
-    done = np.maximum(_last_ends(window[:, 1], host, syncs), device_events.end.max(initial=0))
     for sync in np.flatnonzero(syncs.by_profiler & ~syncs.at_start).tolist():
         start = syncs.start[sync]
         inside = (window[:, 0] <= start) & (syncs.end[sync] <= window[:, 1])
-        inside &= ~_launched(host, device_events, start, window[:, 1])
-        end = np.full(len(window), start) if marked else np.maximum(done, start)
+        inside &= ~_launched(ends.host, device_events, start, window[:, 1])
+        end = np.full(len(window), start)
+        if not marked:
+            done = device_events.end.max(initial=start)
+            end = np.maximum(ends.before(window[:, 1]), done)
         earlier[inside, 1] = np.minimum(end, window[:, 1])[inside]
     return earlier
 
@@ -95,12 +101,12 @@ def _launched(
     return np.asarray(np.searchsorted(launched, until, side="right") > place)
 
 
-def _without_silence(window: Intervals, host: HostRows, syncs: Syncs) -> Intervals:
+def _without_silence(window: Intervals, ends: _Ends) -> Intervals:
     """Windows without what follows the last row of the last step, if that is far longer there."""
-    kinds = host.trace.events.kind
+    kinds = ends.host.trace.events.kind
     if len(window) <= _OTHERS or (kinds == EventCategory.PYTHON).any():
         return window
-    silence = window[:, 1] - _last_ends(window[:, 1], host, syncs)
+    silence = window[:, 1] - ends.before(window[:, 1])
     usual = max(int(silence[:-1].max()), 0)
     if silence[-1] - usual < _LONG_NS or silence[-1] < _LONGER * usual:
         return window
@@ -109,16 +115,28 @@ def _without_silence(window: Intervals, host: HostRows, syncs: Syncs) -> Interva
     return shorter
 
 
-def _last_ends(moment: Nanoseconds, host: HostRows, syncs: Syncs) -> Nanoseconds:
-    """Latest end of the operators and calls of the host that began before each moment."""
-    tree = host.call_tree
-    works = isin(host.kind, _AT_WORK) & ~host.device_threads[tree.thread]
-    works[syncs.row[syncs.by_profiler]] = False
-    rows = np.flatnonzero(works)
-    latest = np.full(len(moment), np.iinfo(np.int64).min // 2)
-    for thread in unique(tree.thread[rows]).tolist():
-        mine = rows[tree.thread[rows] == thread]
-        ended = np.maximum.accumulate(tree.end[mine])
-        place = np.searchsorted(tree.start[mine], moment) - 1
-        latest = np.maximum(latest, np.where(place >= 0, ended[place], latest))
-    return latest
+class _Ends(Struct, frozen=True, dict=True):
+    """Ends of the operators and calls of the host, but the profiler's own syncs."""
+
+    host: HostRows
+    syncs: Syncs
+
+    def before(self, moment: Nanoseconds) -> Nanoseconds:
+        """Latest end of what began before each moment."""
+        latest = np.full(len(moment), np.iinfo(np.int64).min // 2)
+        for start, ended in self._of_threads:
+            place = np.searchsorted(start, moment) - 1
+            latest = np.maximum(latest, np.where(place >= 0, ended[place], latest))
+        return latest
+
+    @cached_property
+    def _of_threads(self) -> list[tuple[Nanoseconds, Nanoseconds]]:
+        """Start of each on a thread, and the latest end until there."""
+        host, tree = self.host, self.host.call_tree
+        works = isin(host.kind, _AT_WORK) & ~host.device_threads[tree.thread]
+        works[self.syncs.row[self.syncs.by_profiler]] = False
+        rows, found = np.flatnonzero(works), []
+        for thread in unique(tree.thread[rows]).tolist():
+            mine = rows[tree.thread[rows] == thread]
+            found.append((tree.start[mine], np.maximum.accumulate(tree.end[mine])))
+        return found

@@ -14,20 +14,19 @@ needs the other. So two sides are compared, each with both of its resources.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tb_hookview.analysis.dependencies.build import PAUSE
-from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
+from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.types import Bool, Int
+from tb_hookview.arrays.types import Bool
 from tb_hookview.schema import Bound
 from tb_hookview.simulation.changes import Change
-from tb_hookview.simulation.critical_path import Part, critical_path
-from tb_hookview.simulation.replay import Lengths, Replayer, recorded
+from tb_hookview.simulation.critical_path import Part
+from tb_hookview.simulation.replay import NEVER, Lengths, recorded
 from tb_hookview.simulation.simulator import Simulator
 
 HOST_SIDE: tuple[Bound, Bound] = ("host", "data")
@@ -44,28 +43,17 @@ _EQUAL = 0.9
 _DEVICE_PARTS = (Part.DEVICE, Part.PEERS)
 _WORKS = (EdgeKind.HOST, EdgeKind.HANDOVER)
 _RUNS = (EdgeKind.STREAM, EdgeKind.CROSS_STREAM)
-_CHAINED = (EdgeKind.HOST, EdgeKind.STREAM)
-"""A host thread and a stream have one next node each."""
 
-_OF_GRAPH = ("_edges", "_host_edges", "_device_edges", "_unexplained_syncs", "unexplained")
-"""Properties of `Alone` that do not depend on lengths."""
-
-
-class _Edges(NamedTuple):
-    """Some edges of a graph."""
-
-    edge: Int
-    replayer: Replayer
-    """Replays the graph without the others."""
-
-    @classmethod
-    def of(cls, graph: Graph, kinds: tuple[EdgeKind, ...]) -> _Edges:
-        """The edges of some kinds."""
-        edges = graph.edges
-        chosen = np.flatnonzero(edges.of(*kinds))
-        columns = ("source", "target", "lag", "from_end", "kind", "evidence")
-        some = {name: getattr(edges, name)[chosen] for name in columns}
-        return cls(chosen, Replayer(replace(graph, edges=replace(edges, **some)), _CHAINED))
+_AS_RECORDED = (
+    "_edges",
+    "_host_edges",
+    "_device_edges",
+    "_unexplained_syncs",
+    "_each_of_device",
+    "device_side",
+    "unexplained",
+)
+"""Properties of `Alone` that do not depend on the lags of host threads."""
 
 
 class Alone(Struct, frozen=True, dict=True):
@@ -87,15 +75,14 @@ class Alone(Struct, frozen=True, dict=True):
         lengths = self.before or recorded(graph)
         if change is not None:
             lengths = simulator.lengths(change, lengths)
-        edges, replayer = self._host_edges if resources[0] in HOST_SIDE else self._device_edges
-        left = self._left(lengths, frozenset(resources))
-        replay = replayer(Lengths(left.duration, left.lag[edges], left.pause))
+        there = self._host_edges if resources[0] in HOST_SIDE else self._device_edges
+        replay = simulator.replay(self._left(lengths, frozenset(resources), there))
         events = graph.nodes.of_event[simulator.window.step >= 0]
         end = max(replay.end[events].max(initial=0), replay.time[graph.step_end[-1]])
         return float(end) / len(simulator.window.steps)
 
-    def _left(self, lengths: Lengths, resources: frozenset[Bound]) -> Lengths:
-        """What is left of lengths with some resources alone."""
+    def _left(self, lengths: Lengths, resources: frozenset[Bound], there: Bool) -> Lengths:
+        """What is left of lengths with some resources alone, and of edges those that are there."""
         graph = self.simulator.graph
         passes = np.zeros(len(lengths.lag), bool)
         for name, edges in self._edges.items():
@@ -104,9 +91,10 @@ class Alone(Struct, frozen=True, dict=True):
         device, communication = (name in resources for name in DEVICE_SIDE)
         runs = np.where(graph.peers, communication, device) & ~graph.nodes.history
         pauses = graph.peers & communication
+        follows = there | graph.edges.of(EdgeKind.HOST)
         return Lengths(
             np.where(runs, lengths.duration, 0),
-            np.where(passes, lengths.lag, 0),
+            np.where(passes, lengths.lag, np.where(follows, 0, NEVER)),
             np.where(pauses, lengths.pause, 0),
         )
 
@@ -123,17 +111,16 @@ class Alone(Struct, frozen=True, dict=True):
         }
 
     @cached_property
-    def _host_edges(self) -> _Edges:
+    def _host_edges(self) -> Bool:
         """Edges of the host's side."""
-        return _Edges.of(self.simulator.graph, _WORKS)
+        return self.simulator.graph.edges.of(*_WORKS)
 
     @cached_property
-    def _device_edges(self) -> _Edges:
+    def _device_edges(self) -> Bool:
         """Edges of the device's side; where host threads run collectives they are in between."""
         waits = self._edges["communication"].any()
-        return _Edges.of(
-            self.simulator.graph, (*_WORKS, *_RUNS, EdgeKind.COLLECTIVE) if waits else _RUNS
-        )
+        between = (*_WORKS, EdgeKind.COLLECTIVE) if waits else ()
+        return self.simulator.graph.edges.of(*_RUNS, *between)
 
     @cached_property
     def _unexplained_syncs(self) -> Bool:
@@ -144,17 +131,25 @@ class Alone(Struct, frozen=True, dict=True):
         waits = ends[graph.edges.target] & graph.edges.of(EdgeKind.HOST)
         return np.asarray(waits & (graph.edges.lag >= PAUSE))
 
-    @cached_property
+    @property
     def each(self) -> dict[Bound, float]:
         """Length of a step with each resource alone, nanoseconds."""
-        there = {
-            "host": True,
-            "data": self._edges["data"].any(),
-            "device": self.has_events,
-            "communication": self.communication_known
-            and (self.simulator.graph.peers.any() or self._edges["communication"].any()),
+        return {**self._each_of_host, **self._each_of_device}
+
+    @cached_property
+    def _each_of_host(self) -> dict[Bound, float]:
+        loads = self._edges["data"].any()
+        return {"host": self.step("host"), "data": self.step("data") if loads else 0.0}
+
+    @cached_property
+    def _each_of_device(self) -> dict[Bound, float]:
+        communicates = self.communication_known and (
+            self.simulator.graph.peers.any() or self._edges["communication"].any()
+        )
+        return {
+            "device": self.step("device") if self.has_events else 0.0,
+            "communication": self.step("communication") if communicates else 0.0,
         }
-        return {name: self.step(name) if there[name] else 0.0 for name in _RESOURCES}
 
     @cached_property
     def host_side(self) -> float:
@@ -173,7 +168,7 @@ class Alone(Struct, frozen=True, dict=True):
         if base is None:
             return None
         other = Alone(self.simulator, base.replay.lengths)
-        other.__dict__.update({name: getattr(self, name) for name in _OF_GRAPH})
+        other.__dict__.update({name: getattr(self, name) for name in _AS_RECORDED})
         return other
 
     def saved(self, side: Literal["host", "device"], change: Change) -> float:
@@ -202,7 +197,7 @@ class Alone(Struct, frozen=True, dict=True):
     def _path_disagrees(self) -> bool:
         """Whether most of the critical path is of the shorter side: neither alone decides then."""
         base = self.simulator.unrecorded if self.before is not None else None
-        path = critical_path(base.replay, base.pace) if base else self.simulator.unchanged.path
+        path = (base or self.simulator.unchanged).path
         shorter = _DEVICE_PARTS if self.host_side > self.device_side else (Part.HOST,)
         time = path.end - path.start
         return bool(2 * time[isin(path.part, shorter)].sum() > time.sum())

@@ -136,12 +136,14 @@ class Changer(Struct, frozen=True, dict=True):
     def _less(self, before: Nanoseconds, costs: Iterable[HostCost]) -> Nanoseconds:
         """Lags without some costs, none below 0."""
         lag, edges = before.copy(), self.host_edges
+        off = np.zeros(len(edges.edge))
         for cost in costs:
             mine = np.flatnonzero(edges.thread == cost.thread)
             begin, end = (cost.total[cost.moment.searchsorted(t)] for t in edges.time[mine].T)
-            row = edges.edge[mine]
-            off = np.rint(end - begin).astype(np.int64)
-            lag[row] = np.where(lag[row] > 0, np.maximum(lag[row] - off, 0), lag[row])
+            off[mine] += end - begin
+        whole = lag[edges.edge]
+        less = np.maximum(whole - np.rint(off).astype(np.int64), np.minimum(whole, 0))
+        lag[edges.edge] = less
         return lag
 
     def _host(self, before: Nanoseconds, changes: Iterable[HostChange]) -> Nanoseconds:

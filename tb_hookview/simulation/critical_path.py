@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind
-from tb_hookview.arrays.types import DeviceEventIndex, Int, Nanoseconds, ThreadIndex
+from tb_hookview.arrays.types import Code, DeviceEventIndex, Int, Nanoseconds, ThreadIndex
 from tb_hookview.simulation.measure import Pace
 from tb_hookview.simulation.replay import Replay, binding_edges
 
@@ -46,10 +46,9 @@ class CriticalPath(Struct, frozen=True):
     """Host thread that worked, -1 for none."""
 
 
-def critical_path(replay: Replay, pace: Pace) -> CriticalPath:
-    """Follow the binding edges back from the end of what is measured."""
+def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
+    """Cut the binding edges to the end of what is measured by what passed their time."""
     graph, lengths = replay.graph, replay.lengths
-    edge = binding_chain(replay, pace.last)
     source, target = graph.edges.source[edge], graph.edges.target[edge]
     begins, left = replay.time[source], replay.leaves_after[edge]
     lag = lengths.lag[edge]
@@ -79,16 +78,18 @@ def critical_path(replay: Replay, pace: Pace) -> CriticalPath:
 def binding_chain(replay: Replay, last: int) -> Int:
     """Binding edges from the origin to a node, first one first."""
     binding = binding_edges(replay)
-    before = np.where(binding >= 0, replay.graph.edges.source[binding], 0).tolist()
-    nodes, node = [], last
-    while node > 0:
-        nodes.append(node)
-        node = before[node]
-    edges = binding[np.array(nodes[::-1], np.int64)]
+    before = np.where(binding >= 0, replay.graph.edges.source[binding], 0)
+    on_chain = np.zeros(len(before), bool)
+    on_chain[last] = True
+    while before[last]:  # twice as far back each time
+        on_chain[before[on_chain]] = True
+        before = before[before]
+    on_chain[0] = False
+    edges = binding[on_chain]
     return edges[edges >= 0]
 
 
-def _by_host(kind: Int) -> np.ndarray:
+def _by_host(kind: Code) -> np.ndarray:
     """Whether the lag of an edge is the host's work."""
     host = (kind == EdgeKind.HOST) | (kind == EdgeKind.HANDOVER) | (kind == EdgeKind.QUEUE)
     return np.asarray(host)

@@ -9,12 +9,15 @@ left in.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import reduce
+
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import EVALUATE
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import EventRow, Float, Int
+from tb_hookview.arrays.types import EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.simulation.changes import Change, HostCost
 from tb_hookview.trace import EventCategory, Trace
 
@@ -33,10 +36,7 @@ _SHORTEST, _QUANTILE, _ENOUGH = 60.0, 0.01, 100
 shortest; and how many calls there have to be."""
 _SPEEDS = 0.5, 2.0
 """Least and largest cost relative to the constants."""
-_COST = np.zeros(max(EventCategory) + 1)
-"""Of a row by its `EventCategory`."""
-_COST[[EventCategory.OPERATOR, EventCategory.ANNOTATION]] = OPERATOR
-_COST[EventCategory.PYTHON] = PYTHON
+_MARKS = (EventCategory.OPERATOR, EventCategory.ANNOTATION)
 
 
 def without_recording(analysis: Analysis, since: int) -> Change | None:
@@ -49,28 +49,46 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
     operators = events.duration[events.kind == EventCategory.OPERATOR]
     if not (operators % 1000).any():
         return None
-    rows = np.flatnonzero((_COST[events.kind] > 0) & (events.start >= since))
-    rows = rows[~analysis.host.device_threads[events.thread[rows]]]
-    later, speed = np.flatnonzero(trace.memory.time >= since), _speed(trace)
-    thread = np.concatenate([events.thread[rows], trace.memory.thread[later]])
-    moment = np.concatenate([events.start[rows], trace.memory.time[later]])
-    cost = speed * np.concatenate([_costs(trace, rows), np.full(len(later), ALLOCATION)])
-    less = []
-    for each in unique(thread.astype(np.int64)).tolist():
-        mine = np.flatnonzero(thread == each)
-        mine = mine[np.argsort(moment[mine], kind="stable")]
-        less.append(HostCost(each, moment[mine], np.append(0.0, np.cumsum(cost[mine]))))
-    return Change(less=tuple(less))
+    speed, memory = _speed(trace), trace.memory
+    marks, calls = (_rows(analysis, since, *kinds) for kinds in (_MARKS, (EventCategory.PYTHON,)))
+    later = np.flatnonzero(memory.time >= since)
+    return Change(
+        less=(
+            *_by_thread(events.thread[marks], events.start[marks], speed * _costs(trace, marks)),
+            *_by_thread(events.thread[calls], events.start[calls], speed * PYTHON),
+            *_by_thread(memory.thread[later], memory.time[later], speed * ALLOCATION),
+        )
+    )
 
 
-def _costs(trace: Trace, rows: EventRow) -> Float:
-    """Cost of some rows, nanoseconds."""
-    events, ns = trace.events, _COST[trace.events.kind[rows]]
-    marks = np.flatnonzero(ns == OPERATOR)
+def _rows(analysis: Analysis, since: int, *kinds: EventCategory) -> EventRow:
+    """Rows of host threads of some categories from a moment on."""
+    events = analysis.trace.events
+    of_kind = reduce(np.logical_or, (events.kind == kind for kind in kinds))
+    rows = np.flatnonzero(of_kind & (events.start >= since))
+    return rows[~analysis.host.device_threads[events.thread[rows]]]
+
+
+def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) -> Iterator[HostCost]:
+    """Yield the cost of some rows by thread: of each row, or the same of all, nanoseconds."""
+    for each in unique(thread).tolist():
+        mine = thread == each
+        if isinstance(cost, float):
+            moments = np.sort(moment[mine])
+            total: Float = np.arange(len(moments) + 1) * np.float64(cost)
+        else:
+            order = np.argsort(moment[mine], kind="stable")
+            moments, total = moment[mine][order], np.append(0.0, np.cumsum(cost[mine][order]))
+        yield HostCost(each, moments, total)
+
+
+def _costs(trace: Trace, marks: EventRow) -> Float:
+    """Cost of some operators and annotations, nanoseconds."""
+    events, ns = trace.events, np.full(len(marks), OPERATOR)
     nodes = np.array([text.startswith(EVALUATE) for text in trace.strings.texts], bool)
-    ns[marks] += NODE * nodes[events.name[rows[marks]]]
+    ns += NODE * nodes[events.name[marks]]
     if len(events.types):
-        ns[marks] += INPUT * _inputs(trace)[events.types[rows[marks]]]
+        ns += INPUT * _inputs(trace)[events.types[marks]]
     return ns
 
 

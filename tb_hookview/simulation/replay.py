@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.arrays.types import Int, Nanoseconds
+from tb_hookview.simulation.chains import Chains
+from tb_hookview.simulation.runs import Runs
 
 NEVER = -(1 << 60)
 """Lag of an edge that is taken out."""
@@ -61,92 +63,75 @@ class Replay(Struct, frozen=True, dict=True):
 class Replayer:
     """Replays one graph any number of times.
 
-    Most points of the host have one edge, from the point before: their times follow from that of
-    the first of such a chain. The loop goes over the other nodes only.
+    Times of most nodes follow from those of few: `Chains` of points of the host, and `Runs` of
+    device events. The loop goes over edges between these few, numbered from 0.
     """
 
-    def __init__(self, graph: Graph, chained: tuple[EdgeKind, ...] = (EdgeKind.HOST,)) -> None:
-        """Find the chains.
-
-        Args:
-            graph: what is replayed.
-            chained: edges that chains are made of: no two of these kinds leave the same node.
-        """
-        edges = graph.edges
+    def __init__(self, graph: Graph) -> None:
+        """Find chains and runs."""
+        edges, size = graph.edges, len(graph.nodes.time)
         self.graph = graph
-        count = np.bincount(edges.target, minlength=len(graph.nodes.time))
-        single = (count == 1)[edges.target] & edges.of(*chained) & (edges.source > 0)
-        self.chains = Chains(len(count), edges.source[single], edges.target[single])
-        self._single, self.edge = np.flatnonzero(single), np.flatnonzero(~single)
-        self._source = edges.source[self.edge]
-        self.pairs = self.chains.first[self._source].tolist(), edges.target[self.edge].tolist()
+        count = np.bincount(edges.target, minlength=size)
+        single = (count == 1)[edges.target] & edges.of(EdgeKind.HOST) & (edges.source > 0)
+        self.chains = Chains(size, edges.source[single], edges.target[single])
+        self._single, self.between = np.flatnonzero(single), np.flatnonzero(~single)
+        self._runs = runs = Runs(graph, count, self.chains.first)
+        first = runs.chains.first[self.chains.first]
+        few = first == np.arange(size)
+        self._few, number = int(few.sum()), np.cumsum(few) - 1
+        self._first, self._origin = number[first], number[runs.origin]
+        looped = self.between[~runs.inner[edges.target[self.between]]]
+        again = looped[runs.inner[edges.source[looped]]]
+        self._edge, self._again = np.concatenate([looped, again]), len(again)
+        source = [self._first[edges.source[looped]], self._origin[edges.source[again]]]
+        self._pairs = _Pairs(np.concatenate(source), number[edges.target[self._edge]])
 
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
-        graph, edges = self.graph, self.graph.edges
+        graph, edges, runs = self.graph, self.graph.edges, self._runs
         passed = np.where(edges.from_end, lengths.duration[edges.source], 0)
-        passed = passed + lengths.lag + lengths.pause[edges.target]
-        offset = self.chains.offsets(passed[self._single])
-        length = passed[self.edge] + offset[self._source]
-        time = [0] * len(graph.nodes.time)
-        for source, target, after in zip(*self.pairs, length.tolist(), strict=True):
-            arrival = time[source] + after
+        passed += lengths.lag
+        passed += lengths.pause[edges.target]
+        of_chain = self.chains.offsets(passed[self._single])
+        of_event, of_launch = runs.offsets(passed, of_chain)
+        offset = of_chain + of_event
+        source = edges.source[self._edge]
+        after, again = offset[source], len(source) - self._again
+        after[again:] = of_launch[source[again:]]
+        few = self._pairs.times(after + passed[self._edge], self._few)
+        time, inner = few[self._first] + offset, runs.inner
+        time[inner] = np.maximum(time, few[self._origin] + of_launch)[inner]
+        return Replay(graph, lengths, time)
+
+
+class _Pairs:
+    """The edges that the loop goes over, each pair of nodes once and in order of targets."""
+
+    def __init__(self, source: Int, target: Int) -> None:
+        self._order = np.lexsort((source, target))
+        source, target = source[self._order], target[self._order]
+        opens = np.diff(source, prepend=-1) != 0
+        opens |= np.diff(target, prepend=-1) != 0
+        self._opens = np.flatnonzero(opens)
+        self._source, self._target = source[self._opens], target[self._opens]
+        self._listed = self._source.tolist(), self._target.tolist()
+
+    def times(self, length: Nanoseconds, size: int) -> Nanoseconds:
+        """Time of each node, shape (size,), by what passes on each edge."""
+        if not len(length):
+            return np.zeros(size, np.int64)
+        after = np.maximum.reduceat(length[self._order], self._opens)
+        there = after > NEVER // 2
+        pairs = self._listed
+        if not there.all():
+            pairs = self._source[there].tolist(), self._target[there].tolist()
+            after = after[there]
+        time = [0] * size
+        for source, target, by in zip(*pairs, after.tolist(), strict=True):
+            arrival = time[source] + by
             if arrival > time[target]:
                 time[target] = arrival
-        return Replay(graph, lengths, np.array(time, np.int64)[self.chains.first] + offset)
-
-
-class Chains:
-    """Nodes whose time is that of the first of their chain and a length."""
-
-    def __init__(self, size: int, before: Int, node: Int) -> None:
-        """Find the chains.
-
-        Args:
-            size: number of nodes.
-            before: node before each node that is not the first of its chain, shape (c,).
-            node: these nodes.
-        """
-        self.first = np.arange(size)
-        self.first[node] = before
-        active = node
-        while len(active):
-            further = self.first[self.first[active]]
-            moved = further != self.first[active]
-            self.first[active] = further
-            active = active[moved]
-        self._order = np.lexsort((node, self.first[node]))
-        self._node = node[self._order]
-        opens = np.diff(self.first[self._node], prepend=-1) != 0
-        self._opens, self._chain = np.flatnonzero(opens), np.cumsum(opens) - 1
-
-    def offsets(self, passed: Nanoseconds) -> Nanoseconds:
-        """Time of each node after the first of its chain, shape (n,).
-
-        Args:
-            passed: time from the node before to each of the chains' nodes, shape (c,).
-        """
-        total = np.cumsum(passed[self._order])
-        before = (total - passed[self._order])[self._opens]
-        offset = np.zeros(len(self.first), np.int64)
-        offset[self._node] = total - before[self._chain]
-        return offset
-
-    def least_after(self, value: Nanoseconds) -> Nanoseconds:
-        """Least value of each node and those after it in its chain, shape (n,)."""
-        least, step = value.copy(), 1
-        mine = value[self._node]
-        inner = np.ones(len(mine), bool)
-        while inner.any():
-            inner = np.zeros(len(mine), bool)
-            inner[:-step] = self._chain[step:] == self._chain[:-step]
-            later = np.flatnonzero(inner)
-            mine[later] = np.minimum(mine[later], mine[later + step])
-            step *= 2
-        least[self._node] = mine
-        first = self.first[self._node[self._opens]]
-        least[first] = np.minimum(least[first], mine[self._opens])
-        return least
+        return np.array(time, np.int64)
 
 
 def binding_edges(replay: Replay) -> Int:

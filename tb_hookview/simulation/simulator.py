@@ -12,7 +12,7 @@ from tb_hookview.analysis.dependencies.build import build
 from tb_hookview.analysis.dependencies.graph import Graph
 from tb_hookview.analysis.dependencies.window import Window, find_window
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Int, Nanoseconds
 from tb_hookview.simulation.changes import Change, Changer, HostEdges
 from tb_hookview.simulation.critical_path import CriticalPath, binding_chain, critical_path
 from tb_hookview.simulation.host_spans import HostSpans, split_by_module
@@ -22,13 +22,39 @@ from tb_hookview.simulation.replay import Lengths, Replay, Replayer, recorded
 from tb_hookview.simulation.slack import Slack, find_slack
 
 
+class Outcome(Struct, frozen=True, dict=True):
+    """A replay and what sets its pace."""
+
+    replay: Replay
+    pace: Pace
+
+    @cached_property
+    def chain(self) -> Int:
+        """Edges of its critical path."""
+        return binding_chain(self.replay, self.pace.last)
+
+    @cached_property
+    def path(self) -> CriticalPath:
+        """What decides the length of a step."""
+        return critical_path(self.replay, self.pace, self.chain)
+
+
 class Prediction(Struct, frozen=True, dict=True):
     """Length of a step with something changed, nanoseconds."""
 
     simulator: Simulator
     change: Change
-    replay: Replay
-    pace: Pace
+    outcome: Outcome
+
+    @property
+    def replay(self) -> Replay:
+        """The replay with the change."""
+        return self.outcome.replay
+
+    @property
+    def pace(self) -> Pace:
+        """What sets its pace."""
+        return self.outcome.pace
 
     @property
     def step(self) -> float:
@@ -51,27 +77,15 @@ class Prediction(Struct, frozen=True, dict=True):
         """Upper bound: with as many pauses as recorded, plus `Simulator.error`."""
         return self.step + self.simulator.error
 
-    @cached_property
+    @property
     def path(self) -> CriticalPath:
         """What decides the length of a step."""
-        return critical_path(self.replay, self.pace)
+        return self.outcome.path
 
     @cached_property
     def slack(self) -> Slack:
         """By how much longer parts may take with the step as long."""
         return self.simulator.slack(self)
-
-
-class Baseline(Struct, frozen=True, dict=True):
-    """A replay that changes are compared with."""
-
-    replay: Replay
-    pace: Pace
-
-    @cached_property
-    def chain(self) -> Int:
-        """Edges of its critical path."""
-        return binding_chain(self.replay, self.pace.last)
 
 
 class Simulator(Struct, frozen=True, dict=True):
@@ -109,24 +123,24 @@ class Simulator(Struct, frozen=True, dict=True):
         """Length of a step as recorded."""
         return self.measure.pace(Replay(self.graph, recorded(self.graph), self.graph.nodes.time))
 
-    @cached_property
+    @property
     def unchanged(self) -> Prediction:
         """The replay with nothing changed."""
-        return Prediction(self, Change(), self._unchanged.replay, self._unchanged.pace)
+        return Prediction(self, Change(), self._unchanged)
 
     @cached_property
-    def _unchanged(self) -> Baseline:
+    def _unchanged(self) -> Outcome:
         """What `unchanged` is made of: it refers to the simulator, and so is made when asked for.
 
         A circle of references stays in memory until the garbage collector looks at old objects.
         """
-        return Baseline(*self._replayed(recorded(self.graph)))
+        return self._replayed(recorded(self.graph))
 
     @cached_property
-    def unrecorded(self) -> Baseline | None:
+    def unrecorded(self) -> Outcome | None:
         """The replay without the cost of recording; None where that is unknown."""
         change = without_recording(self.analysis, self.window.start)
-        return None if change is None else Baseline(*self._replayed(self.lengths(change)))
+        return None if change is None else self._replayed(self.lengths(change))
 
     @cached_property
     def error(self) -> float:
@@ -135,13 +149,17 @@ class Simulator(Struct, frozen=True, dict=True):
 
     def predict(self, change: Change) -> Prediction:
         """Replay with something changed."""
-        return Prediction(self, change, *self._replayed(self.lengths(change)))
+        return Prediction(self, change, self._replayed(self.lengths(change)))
 
-    def _replayed(self, lengths: Lengths) -> tuple[Replay, Pace]:
-        replay = self._replayer(lengths)
-        return replay, self.measure.pace(replay)
+    def _replayed(self, lengths: Lengths) -> Outcome:
+        replay = self.replay(lengths)
+        return Outcome(replay, self.measure.pace(replay))
 
-    def step(self, change: Change, base: Baseline | None = None) -> float:
+    def replay(self, lengths: Lengths) -> Replay:
+        """Times that some lengths lead to."""
+        return self._replayer(lengths)
+
+    def step(self, change: Change, base: Outcome | None = None) -> float:
         """Length of a step with something changed, nanoseconds.
 
         What shortens nothing on the critical path, and lengthens nothing, is not replayed.
@@ -154,13 +172,13 @@ class Simulator(Struct, frozen=True, dict=True):
         lengths = self.lengths(change, base.replay.lengths)
         return base.pace.step if _keeps_step(lengths, base) else self.step_of(lengths)
 
-    def gain(self, change: Change, base: Baseline | None = None) -> float:
+    def gain(self, change: Change, base: Outcome | None = None) -> float:
         """By how much something changed makes a step shorter, nanoseconds; never below 0."""
         return max((base or self._unchanged).pace.step - self.step(change, base), 0.0)
 
     def step_of(self, lengths: Lengths) -> float:
         """Length of a step with some lengths, nanoseconds."""
-        return self._replayed(lengths)[1].step
+        return self._replayed(lengths).pace.step
 
     def lengths(self, change: Change, before: Lengths | None = None) -> Lengths:
         """Lengths of nodes and edges with a change, as `Changer.apply`."""
@@ -189,16 +207,17 @@ class Simulator(Struct, frozen=True, dict=True):
         return Changer(self.graph, self.window.start)
 
 
-def _keeps_step(lengths: Lengths, base: Baseline) -> bool:
+def _keeps_step(lengths: Lengths, base: Outcome) -> bool:
     """Whether no length is longer than in a replay, and those of its critical path are as long."""
-    before, edges = base.replay.lengths, base.replay.graph.edges
-    chain = base.chain
+    before, edges, chain = base.replay.lengths, base.replay.graph.edges, base.chain
     nodes = np.append(edges.source[chain], base.pace.last)
-    return bool(
-        (lengths.duration[nodes] == before.duration[nodes]).all()
-        and (lengths.lag[chain] == before.lag[chain]).all()
-        and (lengths.pause[edges.target[chain]] == before.pause[edges.target[chain]]).all()
-        and (lengths.duration <= before.duration).all()
-        and (lengths.lag <= before.lag).all()
-        and (lengths.pause <= before.pause).all()
+    return (
+        _keeps(lengths.duration, before.duration, nodes)
+        and _keeps(lengths.lag, before.lag, chain)
+        and _keeps(lengths.pause, before.pause, edges.target[chain])
     )
+
+
+def _keeps(now: Nanoseconds, before: Nanoseconds, rows: Int) -> bool:
+    """Whether no length is longer than before, and those of some rows are as long."""
+    return now is before or bool((now[rows] == before[rows]).all() and (now <= before).all())

@@ -44,7 +44,7 @@ def find_slack(replayer: Replayer, replay: Replay, pace: Pace, measure: Measure)
     # Only what stands first in its chain has its slack by now; it is all that edges between
     # chains lead to.
     edge = np.full(len(edges.source), UNBOUND)
-    between = replayer.edge
+    between = replayer.between
     edge[between] = early[between] + slack[edges.target[between]]
     np.minimum.at(left, edges.source[between], edge[between])
     node = replayer.chains.least_after(left)
@@ -72,9 +72,10 @@ def _backwards(replayer: Replayer, early: Nanoseconds, least: Nanoseconds) -> Na
     Edges are in order of their targets, and all edges from a chain lead to later nodes than its
     first. So a target has its slack before edges to it are looked at.
     """
+    edges, back = replayer.graph.edges, replayer.between[::-1]
+    columns = replayer.chains.first[edges.source[back]], edges.target[back], early[back]
     slack = least.tolist()
-    backwards = map(reversed, (*replayer.pairs, early[replayer.edge].tolist()))
-    for before, after, by in zip(*backwards, strict=True):
+    for before, after, by in zip(*(each.tolist() for each in columns), strict=True):
         value = slack[after] + by
         if value < slack[before]:
             slack[before] = value

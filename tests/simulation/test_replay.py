@@ -17,11 +17,49 @@ from tb_hookview.analysis.dependencies.graph import (
 )
 from tb_hookview.analysis.dependencies.nodes import Nodes
 from tb_hookview.analysis.dependencies.window import Window
-from tb_hookview.simulation.critical_path import critical_path
+from tb_hookview.simulation.critical_path import binding_chain, critical_path
 from tb_hookview.simulation.measure import Measure
-from tb_hookview.simulation.replay import Lengths, Replay, Replayer
+from tb_hookview.simulation.replay import NEVER, Lengths, Replay, Replayer
 
 NONE = np.zeros(0, np.int64)
+
+
+LENGTH = st.integers(0, 50)
+Drawn = tuple[EdgeKind, int, int, bool]
+"""Kind, source and target of an edge, and whether it leaves the source's end."""
+
+
+def _graph(draw: st.DrawFn, device: list[bool], thread: list[int], sets: list[Drawn]) -> Graph:
+    """Nodes and edges with lengths drawn."""
+    edges = joined(
+        [
+            EdgeSet(
+                kind,
+                Evidence.ORDER,
+                np.array([s]),
+                np.array([t]),
+                np.array([draw(LENGTH)]),
+                from_end=e,
+            )
+            for kind, s, t, e in sets
+        ]
+    )
+    count, events = len(device) - 1, np.flatnonzero(device)
+    event = np.full(count + 1, -1)
+    event[events] = np.arange(len(events))
+    nodes = Nodes(
+        time=np.arange(count + 1),
+        duration=np.array([draw(LENGTH) if each else 0 for each in device]),
+        thread=np.array(thread),
+        event=event,
+        history=np.zeros(count + 1, bool),
+        of_point=np.flatnonzero(~np.array(device))[1:],
+        of_event=events,
+    )
+    pause = np.array([0, *(draw(LENGTH) for _ in range(count))])
+    ends = nodes.of_point[-1:] if len(nodes.of_point) else np.array([0])
+    no_node, no_edge = np.zeros(count + 1, bool), np.zeros(len(sets), bool)
+    return Graph(nodes, edges, pause, no_node, no_edge, ends, 0, NONE, NONE)
 
 
 @st.composite
@@ -29,41 +67,40 @@ def graphs(draw: st.DrawFn) -> Graph:
     """Points of two threads and events of two streams, with edges from earlier to later nodes."""
     count = draw(st.integers(2, 12))
     device = [False, *draw(st.lists(st.booleans(), min_size=count, max_size=count))]
-    length = st.integers(0, 50)
-    duration = [draw(length) if each else 0 for each in device]
     thread = [-1 if each else draw(st.integers(0, 1)) for each in device]
-    sets = []
+    sets: list[Drawn] = []
     for target in range(1, count + 1):
         # A point of the host comes after the point before it on its thread, or the origin.
         before = [0, *(n for n in range(1, target) if thread[n] == thread[target] >= 0)][-1]
         if not device[target]:
-            sets.append((EdgeKind.HOST, before, target, draw(length), False))
+            sets.append((EdgeKind.HOST, before, target, False))
         for _ in range(draw(st.integers(1 if device[target] else 0, 2))):
             source = draw(st.integers(0, target - 1))
             kind = draw(st.sampled_from([EdgeKind.LAUNCH, EdgeKind.STREAM, EdgeKind.SYNC]))
-            sets.append((kind, source, target, draw(length), device[source]))
-    edges = joined(
-        [
-            EdgeSet(kind, Evidence.ORDER, np.array([s]), np.array([t]), np.array([lag]), from_end=e)
-            for kind, s, t, lag, e in sets
-        ]
-    )
-    events = np.flatnonzero(device)
-    event = np.full(count + 1, -1)
-    event[events] = np.arange(len(events))
-    nodes = Nodes(
-        time=np.arange(count + 1),
-        duration=np.array(duration),
-        thread=np.array(thread),
-        event=event,
-        history=np.zeros(count + 1, bool),
-        of_point=np.flatnonzero(~np.array(device))[1:],
-        of_event=events,
-    )
-    pause = np.array([0, *(draw(length) for _ in range(count))])
-    ends = nodes.of_point[-1:] if len(nodes.of_point) else np.array([0])
-    no_node, no_edge = np.zeros(count + 1, bool), np.zeros(len(sets), bool)
-    return Graph(nodes, edges, pause, no_node, no_edge, ends, 0, NONE, NONE)
+            sets.append((kind, source, target, device[source]))
+    return _graph(draw, device, thread, sets)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> Graph:
+    """Launches of one thread onto two streams, in order, with syncs and waits between streams."""
+    count = draw(st.integers(3, 16))
+    device = [False, *draw(st.lists(st.booleans(), min_size=count, max_size=count))]
+    stream = [draw(st.integers(0, 1)) if each else -1 for each in device]
+    sets: list[Drawn] = []
+    for target in range(1, count + 1):
+        before = [0, *(n for n in range(1, target) if stream[n] == stream[target])][-1]
+        launch = [0, *(n for n in range(1, target) if not device[n])][-1]
+        if not device[target]:
+            sets.append((EdgeKind.HOST, before, target, False))
+        else:
+            sets.append((EdgeKind.LAUNCH, launch, target, False))
+            sets += [(EdgeKind.STREAM, before, target, True)] if before else []
+        events = [n for n in range(1, target) if device[n]]
+        if events and draw(st.integers(0, 4)) == 0:
+            kind = EdgeKind.CROSS_STREAM if device[target] else EdgeKind.SYNC
+            sets.append((kind, draw(st.sampled_from(events)), target, True))
+    return _graph(draw, device, [-1 if each else 0 for each in device], sets)
 
 
 def lengths_of(graph: Graph) -> Lengths:
@@ -102,6 +139,16 @@ def test_a_replay_is_the_longest_way_to_each_node(graph: Graph) -> None:
     assert Replayer(graph)(lengths).time.tolist() == slow(graph, lengths)
 
 
+@given(streams(), st.sets(st.integers(0, 40)))
+def test_runs_of_device_events_are_the_longest_way_too(graph: Graph, out: set[int]) -> None:
+    """With some edges taken out, of which device events keep one."""
+    kept = lengths_of(graph)
+    removable = np.isin(graph.edges.kind, (EdgeKind.LAUNCH, EdgeKind.SYNC, EdgeKind.CROSS_STREAM))
+    removable &= np.isin(np.arange(len(kept.lag)), list(out))
+    lengths = Lengths(kept.duration, np.where(removable, NEVER, kept.lag), kept.pause)
+    assert Replayer(graph)(lengths).time.tolist() == slow(graph, lengths)
+
+
 @settings(max_examples=50)
 @given(graphs(), st.data())
 def test_shorter_parts_never_lengthen_a_step(graph: Graph, data: st.DataObject) -> None:
@@ -125,6 +172,6 @@ def test_half_of_everything_is_half_a_step(graph: Graph) -> None:
 def test_the_critical_path_adds_up_to_the_step(graph: Graph) -> None:
     replay = Replayer(graph)(lengths_of(graph))
     pace = measure(graph).pace(replay)
-    path = critical_path(replay, pace)
+    path = critical_path(replay, pace, binding_chain(replay, pace.last))
     assert int((path.end - path.start).sum()) == pace.step
     assert (path.start[1:] == path.end[:-1]).all()

@@ -7,7 +7,7 @@ from hypothesis import given
 from simulation.test_replay import graphs, lengths_of, measure
 
 from tb_hookview.analysis.dependencies.graph import Graph
-from tb_hookview.simulation.critical_path import Part, critical_path
+from tb_hookview.simulation.critical_path import Part, binding_chain, critical_path
 from tb_hookview.simulation.replay import Lengths, Replayer
 from tb_hookview.simulation.slack import UNBOUND, find_slack
 
@@ -49,7 +49,7 @@ def test_there_is_no_slack_on_the_critical_path(graph: Graph) -> None:
     replay = replayer(lengths)
     pace = measured.pace(replay)
     slack = find_slack(replayer, replay, pace, measured)
-    path = critical_path(replay, pace)
+    path = critical_path(replay, pace, binding_chain(replay, pace.last))
     assert not slack.edge[path.edge[path.edge >= 0]].any()
     ran = np.append(graph.nodes.of_event, 0)[path.event[path.part == Part.DEVICE]]
     assert not slack.duration[ran].any()

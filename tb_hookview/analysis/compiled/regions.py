@@ -50,7 +50,9 @@ def find_compiled_units(host: HostRows, nodes: Nodes) -> CompiledUnits:
     chosen = np.zeros(len(host), bool)
     for pattern in _UNITS:
         wanted = np.zeros(len(host), bool)
-        wanted[host.named(pattern.fullmatch)] = True
+        if not len(named := host.named(pattern.fullmatch)):
+            continue
+        wanted[named] = True
         wanted &= ~host.device_threads[tree.thread] & ~tree.inside(chosen)
         rows = np.flatnonzero(wanted & (tree.nearest_above(wanted) < 0))
         held = np.append(0, np.cumsum(chosen))

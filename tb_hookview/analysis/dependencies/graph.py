@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.nodes import Nodes
 from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, SyncIndex
+from tb_hookview.arrays.types import Bool, Code, Int, Nanoseconds, SyncIndex
 
 
 class EdgeKind(IntEnum):
@@ -78,9 +78,9 @@ class Edges(Struct, frozen=True):
     lag: Nanoseconds
     from_end: Bool
     """Whether the lag counts from the end of the source's duration."""
-    kind: Int
+    kind: Code
     """`EdgeKind`."""
-    evidence: Int
+    evidence: Code
     """`Evidence`."""
     backward: int
     """Edges that were left out, as they led back in time."""
@@ -127,8 +127,8 @@ def joined(sets: Sequence[EdgeSet]) -> Edges:
         target=target[order],
         lag=lag[order],
         from_end=np.array([edges.from_end for edges in sets], bool)[number],
-        kind=np.array([edges.kind for edges in sets], np.int64)[number],
-        evidence=np.array([edges.evidence for edges in sets], np.int64)[number],
+        kind=np.array([edges.kind for edges in sets], np.int8)[number],
+        evidence=np.array([edges.evidence for edges in sets], np.int8)[number],
         backward=len(source) - len(order),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 
@@ -13,12 +12,14 @@ from tb_hookview.analysis.host.stacks import around_any, is_frame, rows_holding
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, EventRow, Intervals, Nanoseconds, ThreadIndex, TimeSet
+from tb_hookview.arrays.types import EventRow, Intervals, Nanoseconds, ThreadIndex, TimeSet
 from tb_hookview.schema.terms import module_label
 from tb_hookview.trace import EventCategory
 
 _HELD = 0.8
 """Share of a time that an event has to hold to name it."""
+_LONGEST = 1 << 62
+"""Nanoseconds that nothing takes."""
 _NAMING = (Role.NONE, Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER, *MODULE_ROLES)
 _FRAME = re.compile(r"(?:.*/)?(?P<file>[^/]+): (?P<function>.+)")
 
@@ -35,7 +36,8 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
     """
     trace = host.trace
     moments = span.sum(axis=1) // 2
-    events = _naming(host, lambda start, duration: around_any(start, duration, moments))
+    least = _HELD * int((span[:, 1] - span[:, 0]).min(initial=_LONGEST))
+    events = _naming(host, least, moments)
     row = rows_holding(trace, events, thread, span, _HELD)
     string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
     names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
@@ -48,7 +50,7 @@ def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -
         return spans
     least = share * intervals.length(spans)
     trace = host.trace.events
-    events = _naming(host, lambda _, duration: duration >= least)
+    events = _naming(host, least)
     events = events[trace.thread[events] == thread]
     start = trace.start[events]
     moments = unique(np.concatenate([start, start + trace.duration[events]]))
@@ -72,21 +74,27 @@ def operators_within(host: HostRows, thread: int, spans: TimeSet) -> list[tuple[
     return list(zip(names, length.tolist(), strict=True))
 
 
-def _naming(host: HostRows, wanted: Callable[[Nanoseconds, Nanoseconds], Bool]) -> EventRow:
-    """Host events whose names say what the host does (no steps, marks, calls), by a test."""
+def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) -> EventRow:
+    """Host events whose names say what the host does (no steps, marks, calls).
+
+    Args:
+        host: the host rows.
+        least: what they take at least, nanoseconds.
+        moments: they hold one of these; None for all of them.
+    """
     events = host.trace.events
-
-    def chosen(rows: EventRow) -> EventRow:
-        return rows[wanted(events.start[rows], events.duration[rows])]
-
+    long = events.duration >= least
     named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
     named &= isin(host.role, [int(role) for role in _NAMING])
     named |= host.role == Role.MODULE_LABEL
-    python = chosen(np.flatnonzero(events.kind == EventCategory.PYTHON))
-    texts, strings = host.trace.strings, unique(events.name[python])
+    named &= long[host.call_tree.event]
+    python = np.flatnonzero(long & (events.kind == EventCategory.PYTHON))
+    if moments is not None:
+        python = python[around_any(events.start[python], events.duration[python], moments)]
+    texts, strings = host.trace.strings.texts, unique(events.name[python])
     frames = [string for string in strings.tolist() if is_frame(texts[string])]
     python = python[isin(events.name[python], frames)]
-    return unique(np.concatenate([chosen(host.call_tree.event[named]), python]))
+    return unique(np.concatenate([host.call_tree.event[named], python]))
 
 
 def _name(text: str) -> str:

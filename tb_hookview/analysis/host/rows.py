@@ -39,8 +39,12 @@ class HostRows(Struct, frozen=True, dict=True):
 
     def named(self, test: Callable[[str], object]) -> TreeRow:
         """Rows whose name passes a test, ascending."""
-        texts, passing = self.trace.strings, np.zeros(len(self.trace.strings), bool)
-        passing[[name for name in self.names if test(texts[name])]] = True
+        texts = self.trace.strings.texts
+        names = [name for name in self.names if test(texts[name])]
+        if not names:
+            return np.zeros(0, np.int64)
+        passing = np.zeros(len(texts), bool)
+        passing[names] = True
         return np.flatnonzero(passing[self.string])
 
     @cached_property

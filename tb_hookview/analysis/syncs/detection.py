@@ -17,7 +17,6 @@ from tb_hookview.analysis.calls.waits import is_device_wide
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -176,18 +175,12 @@ def _is_profiler(frame: str) -> bool:
 def _called_by_program(host: HostRows, row: TreeRow) -> Bool:
     """Whether Python frames show that the program itself synchronized in each call."""
     events, tree, texts = host.trace.events, host.call_tree, host.trace.strings
-    frames = np.flatnonzero(events.kind == EventCategory.PYTHON)
-    names = unique(events.name[frames]).tolist() if len(row) else []
-    frames = frames[
-        isin(events.name[frames], [n for n in names if shows_who_synchronizes(texts[n])])
-    ]
-    result = np.zeros(len(row), bool)
-    for number, call in enumerate(row.tolist() if len(frames) else ()):
-        around = events.thread[frames] == tree.thread[call]
-        around &= (events.start[frames] <= tree.start[call]) & (
-            events.end[frames] >= tree.end[call]
-        )
-        found = [texts[name] for name in events.name[frames[around]].tolist()]
+    result, python = np.zeros(len(row), bool), events.kind == EventCategory.PYTHON
+    for number, call in enumerate(row.tolist()):
+        begun = np.flatnonzero(python & (events.start <= tree.start[call]))
+        around = begun[events.start[begun] + events.duration[begun] >= tree.end[call]]
+        around = around[events.thread[around] == tree.thread[call]]
+        found = [texts[name] for name in events.name[around].tolist()]
         result[number] = any("synchronize" in name for name in found)
         result[number] &= not any(map(_is_profiler, found))
     return result

@@ -6,7 +6,6 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.names import is_compiled
-from tb_hookview.analysis.compiled.regions import find_compiled_units
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, TreeRow
@@ -19,7 +18,7 @@ def compiled_lumps(selection: Selection) -> dict[int, CompiledLump]:
     analysis = selection.analysis
     if not any(map(is_compiled, analysis.trace.strings.texts)):
         return {}
-    units = find_compiled_units(analysis.host, analysis.nodes)
+    units = analysis.compiled_units
     module = analysis.attribution.row_module[units.row]
     module = np.where(_is_placed(analysis, units.row), -1, module)
     mine = np.flatnonzero(selection.rows[units.row] & (module >= 0))

@@ -14,7 +14,7 @@ from tb_hookview.analysis.compiled.names import (
     is_generated,
     operators_of,
 )
-from tb_hookview.analysis.compiled.regions import CompiledUnits, find_compiled_units
+from tb_hookview.analysis.compiled.regions import CompiledUnits
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -33,7 +33,7 @@ def compiled_region_rows(selection: Selection) -> list[CompiledRegion]:
     analysis = selection.analysis
     if not any(map(is_compiled, analysis.trace.strings.texts)):
         return []
-    units = find_compiled_units(analysis.host, analysis.nodes)
+    units = analysis.compiled_units
     unit, string, event, chosen, *times = (
         np.concatenate(pair)
         for pair in zip(_of_host(selection, units), _of_devices(selection, units), strict=True)

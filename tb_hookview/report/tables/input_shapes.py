@@ -28,16 +28,16 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
     found: dict[int, list[schema.InputShapes]] = {}
     decoded: dict[int, list[Any] | None] = {}
     order = np.lexsort((first, -count))
-    for place, times in zip(distinct[order].tolist(), count[order].tolist(), strict=True):
-        of_module = found.setdefault(place // len(texts) // size, [])
+    called, shape = np.divmod(distinct[order], len(texts))
+    columns = (*np.divmod(called, size), shape, count[order])
+    for number, name, text, times in zip(*(each.tolist() for each in columns), strict=True):
+        of_module = found.setdefault(number, [])
         if len(of_module) == SHOWN:
             continue
-        text = place % len(texts)
         if text not in decoded:
             decoded[text] = _decoded(texts[text])
         if (dims := decoded[text]) is not None:
-            name = analysis.trace.strings[place // len(texts) % size]
-            of_module.append(schema.InputShapes(name, dims, times))
+            of_module.append(schema.InputShapes(analysis.trace.strings[name], dims, times))
     return found
 
 

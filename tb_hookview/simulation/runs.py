@@ -1,0 +1,77 @@
+"""Device events whose times follow from two others.
+
+Most have two edges: from the event before on their stream, and from a launch. In a run of events
+whose launches are in one chain of the host, with T(first) the time of the event before the run and
+T(origin) that of the first of the chain,
+
+    time = max(T(first) + of_event, T(origin) + of_launch)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
+from tb_hookview.arrays.types import Int, Nanoseconds
+from tb_hookview.simulation.chains import Chains
+
+
+class Runs:
+    """Runs of a graph's device events."""
+
+    def __init__(self, graph: Graph, count: Int, first: Int) -> None:
+        """Find the runs.
+
+        Args:
+            graph: what is replayed.
+            count: number of edges to each node, shape (n,).
+            first: first of the chain of each point of the host, shape (n,).
+        """
+        edges, size = graph.edges, len(graph.nodes.time)
+        stream, launch = _pairs(graph, count)
+        origin = np.full(size, -1)
+        origin[edges.target[launch]] = first[edges.source[launch]]
+        before = origin[edges.source[stream]]
+        mine = (before < 0) | (before == origin[edges.target[stream]])
+        self._stream, self._launch = stream[mine], launch[mine]
+        self._launched = edges.source[self._launch]
+        self._node = edges.target[self._stream]
+        self.chains = Chains(size, edges.source[self._stream], self._node)
+        self.inner = np.zeros(size, bool)
+        """Nodes of runs, shape (n,)."""
+        self.inner[self._node] = True
+        self.origin = origin
+        """First of the chain that each of them was launched in, shape (n,)."""
+
+    def offsets(
+        self, passed: Nanoseconds, of_chain: Nanoseconds
+    ) -> tuple[Nanoseconds, Nanoseconds]:
+        """`of_event` and `of_launch` of each node, shape (n,).
+
+        Args:
+            passed: time that passes on each edge, shape (e,).
+            of_chain: time of each node after the first of its chain of the host, shape (n,).
+        """
+        # An edge that is taken out is as good as one that leads to before the origin; sums of many
+        # stay within 64 bits.
+        never = -1 - int(np.maximum(passed, 0).sum())
+        of_event = self.chains.offsets(np.maximum(passed[self._stream], never))
+        launched = np.maximum(passed[self._launch] + of_chain[self._launched], never)
+        of_launch, mine = np.zeros(len(of_event), np.int64), of_event[self._node]
+        of_launch[self._node] = mine + self.chains.highest_until(launched - mine)
+        return of_event, of_launch
+
+
+def _pairs(graph: Graph, count: Int) -> tuple[Int, Int]:
+    """Both edges of each device event that has one of its stream and one from the host."""
+    edges, on_device = graph.edges, graph.nodes.event >= 0
+    opens = (np.cumsum(count) - count)[(count == 2) & on_device]
+    left, right = (on_device[edges.source[edge]] for edge in (opens, opens + 1))
+    stream = opens + right
+    both = (left != right) & (edges.kind[stream] == EdgeKind.STREAM)
+    stream, opens = stream[both], opens[both]
+    before, row = edges.source[stream], np.arange(len(stream))
+    following = np.zeros(len(on_device), np.int64)
+    following[before] = row
+    only = following[before] == row
+    return stream[only], (2 * opens + 1 - stream)[only]
