@@ -29,7 +29,7 @@ UNFUSED_OPTIMIZER = Scenario(
         Variant(
             "for_loop",
             lambda setting: _build(setting, foreach=False),
-            (Expected(("optimizer-single-tensor",)),),
+            (Expected(("optimizer-single-tensor",), needs_device=False),),
         ),
         # A report may still advise the fused form.
         Variant("foreach", lambda setting: _build(setting, foreach=True), partly=True),
