@@ -15,6 +15,7 @@ from sample_traces import models
 from sample_traces.scenario import Expected, Scenario, Setting, Training, Variant
 
 _WIDTH = 64
+_TOO_MANY = 64
 _KEPT: list[dict[str, list[int]]] = []
 """Objects of a data set in memory, which every full collection goes through."""
 
@@ -30,6 +31,7 @@ def _scenario(
     module: str | None = None,
     tolerance: float | None = 1e-4,
     conditions: Callable[[int], Any] | None = None,
+    environment: dict[str, str] | None = None,
 ) -> Scenario:
     """Return a pair: with the fault, where `build` is given True, and without."""
     return Scenario(
@@ -47,6 +49,7 @@ def _scenario(
         tolerance=tolerance,
         on_cpu=on_cpu,
         cpu_only=True,
+        environment=environment or {},
     )
 
 
@@ -198,7 +201,7 @@ def _threads(wrong: int) -> Callable[[Setting], Any]:
     @contextmanager
     def chosen(_: Setting) -> Iterator[None]:
         before = torch.get_num_threads()
-        torch.set_num_threads(16 if wrong else 1)
+        torch.set_num_threads(_TOO_MANY if wrong else 1)
         try:
             yield
         finally:
@@ -251,12 +254,14 @@ SCENARIOS = (
     ),
     _scenario(
         "threads",
-        "16 threads on the cores of this machine, against one",
+        "64 threads on the cores of this machine, against one",
         "threads-oversubscribed",
         _wide,
         ("oversubscribed", "one"),
         "The manifest has the threads and the cores. What it costs no trace shows.",
         conditions=_threads,
+        # Threads that spin while they wait would keep other processes from the cores.
+        environment={"OMP_WAIT_POLICY": "passive"},
         tolerance=1e-3,
     ),
     _scenario(

@@ -59,5 +59,6 @@ def without_operators(context: Context, thread: int) -> TimeSet:
     known |= context.host.role == Role.COLLECTION
     rows = np.flatnonzero(known & (context.call_tree.thread == thread))
     tree = context.call_tree
-    left = intervals.subtract(context.steps.windows, intervals.of(tree.start[rows], tree.end[rows]))
+    steps = intervals.normal(context.steps.windows)
+    left = intervals.subtract(steps, intervals.of(tree.start[rows], tree.end[rows]))
     return intervals.subtract(left, context.analysis.communication_waits)

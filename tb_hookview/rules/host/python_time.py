@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.activity import named_activity
+from tb_hookview.analysis.host.activity import cut_by_activity, named_activity
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
@@ -21,6 +21,8 @@ _LONG_NS = 500_000
 """Gaps from this length on are no pace of operators: none takes that long to call."""
 _SHARE = 0.03
 """Part of a step from which on the gaps of one place count."""
+_PART = 0.05
+"""Part of all such time; gaps are cut where what takes longer begins or ends."""
 _UNNAMED = (
     "Record with with_stack=True, which names Python functions. Look for time.sleep, files, the "
     "network and logging, loops in Python or numpy, and locks."
@@ -42,7 +44,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
         time = without_operators(context, thread)
         time = time[time[:, 1] - time[:, 0] >= _LONG_NS]
         if context.steps.us_per_step(intervals.length(time)) > _SHARE * context.steps.duration_us:
-            yield from _of_thread(context, thread, time)
+            parts = cut_by_activity(context.host, thread, time, _PART)
+            yield from _of_thread(context, thread, parts)
 
 
 def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurrence]:

@@ -121,7 +121,7 @@ def _by_step(context: Context, work: _Work) -> Nanoseconds:
     """Time of each module with those below it in each step, shape (m, s)."""
     known = np.flatnonzero(work.module >= 0)
     begun = work.time[known, 0]
-    windows = context.analysis.steps.window[list(context.steps.indices)]
+    windows = context.steps.windows
     step = np.maximum(np.searchsorted(windows[:, 0], begun, side="right") - 1, 0)
     time = np.zeros((len(context.analysis.modules), len(windows)), np.int64)
     np.add.at(time, (work.module[known], step), work.length[known])

@@ -50,8 +50,8 @@ RULE = Rule(
     id="dense-embedding-gradient",
     family="optimizer",
     title="The gradient of an embedding is dense and mostly zeros",
-    description="Where the model runs on the CPU: aten::embedding_dense_backward takes over 3% of a "
-    "step, and 15% of that or more to fill zeros.",
+    description="Where the model runs on the CPU: aten::embedding_dense_backward takes over 3% of "
+    "a step, and 15% of that or more to fill zeros.",
     fix="Pass sparse=True to nn.Embedding, and give its weight to an optimizer that takes sparse "
     "gradients: SGD without weight decay, Adagrad or SparseAdam.",
     reference="torch.nn.Embedding, sparse; torch.optim.SparseAdam",
