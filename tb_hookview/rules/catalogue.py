@@ -137,8 +137,8 @@ RULES: tuple[Rule, ...] = (
     # host
     kernel_first_use.RULE,
     garbage_collection.RULE,
-    python_time.RULE,
     operator_loop.RULE,
+    python_time.RULE,
     threads_oversubscribed.RULE,
     # kernels, optimizer, precision, compile, distributed
     python_loop_over_batch.RULE,

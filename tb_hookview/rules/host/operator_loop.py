@@ -15,13 +15,15 @@ from tb_hookview.arrays.types import Int, TimeSet, TreeRow
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.host_operators import units
+from tb_hookview.rules.evidence.host_operators import computing, units
 from tb_hookview.schema import Phase, module_label
 
 _REPEATS = 32
 """Calls of one name under one parent from which on they are a loop."""
-_SMALL_NS = 100_000
-"""Longest turn of a loop, by the median, in which calling takes more than computing."""
+_TURN_NS = 2_000_000
+"""Longest turn of a loop, by the median."""
+_SMALL_NS = 50_000
+"""Longest mean of operators for which calling counts for more than computing."""
 _FAR = 10
 """A turn of that many medians is none: something else came in between."""
 _SHARE = 0.05
@@ -99,8 +101,9 @@ def _loops(context: Context) -> Iterator[_Loop]:
     for number in np.flatnonzero(size >= _REPEATS).tolist():
         mine = rows[order[end[number] - size[number] : end[number]]]
         by_parent.setdefault(int(around[order[end[number] - 1]]), []).append(mine)
+    operators = np.flatnonzero(computing(context))
     for same in by_parent.values():
-        if loop := _loop(context, same):
+        if loop := _loop(context, operators, same):
             yield loop
 
 
@@ -113,12 +116,14 @@ def _turns(context: Context) -> TreeRow:
     return np.flatnonzero(wanted & ~context.rows.inside(context.host.role == Role.DATA))
 
 
-def _loop(context: Context, same: list[TreeRow]) -> _Loop | None:
+def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | None:
     """The loop of names that one parent repeats; None where its turns are no small ones."""
     tree, found = context.call_tree, [turn for rows in same if (turn := _spans(context, rows))]
     if not found:
         return None
     time = intervals.normal(np.concatenate([spans for spans, _ in found]))
+    if not _is_small(context, operators, time, int(tree.thread[found[0][1][0]])):
+        return None
     lead = max((rows for _, rows in found), key=len)
     around = int(tree.parent[lead[0]])
     return _Loop(
@@ -128,6 +133,15 @@ def _loop(context: Context, same: list[TreeRow]) -> _Loop | None:
         int(tree.thread[lead[0]]),
         context.steps.cut(time),
     )
+
+
+def _is_small(context: Context, operators: TreeRow, time: TimeSet, thread: int) -> bool:
+    """Whether operators within a time are so short that calling them counts."""
+    tree = context.call_tree
+    begin, end = np.searchsorted(tree.thread[operators], [thread, thread + 1])
+    rows = operators[begin:end]
+    begin, end = np.searchsorted(tree.start[rows], [time[0, 0], time[-1, 1]])
+    return bool(end > begin) and float(tree.duration[rows[begin:end]].mean()) <= _SMALL_NS
 
 
 def _read(context: Context, repeated: list[TreeRow], lead: TreeRow) -> TreeRow:
@@ -142,7 +156,7 @@ def _spans(context: Context, rows: TreeRow) -> tuple[TimeSet, TreeRow] | None:
     pitch = np.diff(start)
     usual = float(np.median(pitch))
     near = pitch <= max(_FAR * usual, 1)
-    if usual > _SMALL_NS or int(near.sum()) + 1 < _REPEATS:
+    if usual > _TURN_NS or int(near.sum()) + 1 < _REPEATS:
         return None
     until = np.append(np.where(near, start[1:], end[:-1]), end[-1])
     return intervals.of(start, until), rows
@@ -174,8 +188,8 @@ RULE = Rule(
     family="host",
     title="A Python loop calls small operators",
     description="Where the model runs on the CPU: 32 calls or more of one operator, or of one "
-    "module, under one parent, at most 100 us apart by the median; with the nodes that they made, "
-    "over 5% of a step.",
+    "module, under one parent, at most 2 ms apart by the median, with operators of at most 50 us "
+    "by the mean; with the nodes that they made, over 5% of a step.",
     fix="Work on the whole tensor at once: a dimension for what the loop runs over, torch.vmap, "
     "padded or nested tensors, grouped matrix products. Where a turn needs the one before, use the "
     "fused form (nn.LSTM, nn.GRU, cumsum) or compile the loop with torch.compile.",

@@ -9,9 +9,9 @@ import numpy as np
 from tb_hookview.analysis.host.activity import cut_by_activity, named_activity
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
-from tb_hookview.arrays.types import Int, TimeSet
+from tb_hookview.arrays.types import TimeSet
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
@@ -53,16 +53,14 @@ def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurre
     row = innermost_at(context.call_tree, threads, time.sum(axis=1) // 2)
     module = lookup(context.analysis.attribution.row_module, row)
     name = named_activity(context.host, threads, time)
-    place = [
-        each or _between(context, thread, *span) for each, span in zip(name, time, strict=True)
-    ]
-    groups: dict[tuple[int, str], list[int]] = {}
-    for gap, key in enumerate(zip(module.tolist(), place, strict=True)):
+    between = _between(context, thread, time)
+    groups: dict[tuple[int, str, str], list[int]] = {}
+    for gap, key in enumerate(zip(module.tolist(), name, between, strict=True)):
         groups.setdefault(key, []).append(gap)
-    for (number, where), gaps in groups.items():
-        mine = time[gaps]
-        if _usual(context, mine) > _SHARE * context.steps.duration_us:
-            yield _occurrence(context, HostTime(thread, mine), number, where, bool(name[gaps[0]]))
+    for (number, what, where), gaps in groups.items():
+        found = HostTime(thread, time[gaps])
+        if _usual(context, found.time) > _SHARE * context.steps.duration_us:
+            yield _occurrence(context, found, number, what or where, bool(what))
 
 
 def _usual(context: Context, time: TimeSet) -> float:
@@ -100,21 +98,22 @@ def _remedy(context: Context, where: str, named: bool) -> str:
 _FIRST = "before the first operator of the step"
 
 
-def _between(context: Context, thread: int, start: int, end: int) -> str:
-    """Names of the operators before and after a gap."""
+def _between(context: Context, thread: int, time: TimeSet) -> list[str]:
+    """Names of the operators before and after each gap."""
     tree = context.call_tree
     rows = np.flatnonzero(computing(context) & (tree.thread == thread))
-    before, after = rows[tree.end[rows] <= start], rows[tree.start[rows] >= end]
-    begun = context.steps.windows[:, 0]
-    if (begun == start).any() or not len(before):
-        return _FIRST
-    last = _name(context, int(before[-1]))
-    return f"between {last} and {_name(context, int(after[0]))}" if len(after) else f"after {last}"
-
-
-def _name(context: Context, row: int) -> str:
-    outermost: Int = context.rows.outermost_operator_of(np.array([row]))
-    return node_name(context.host.name(int(outermost[0]) if outermost[0] >= 0 else row))
+    outermost = context.rows.outermost_operator_of(rows)
+    string = context.host.string[np.where(outermost >= 0, outermost, rows)]
+    texts = context.analysis.trace.strings
+    before, after = (np.searchsorted(tree.start[rows], edge).tolist() for edge in time.T)
+    first = isin(time[:, 0], context.steps.windows[:, 0]).tolist()
+    found = []
+    for is_first, end, begin in zip(first, before, after, strict=True):
+        last = node_name(texts[int(string[end - 1])]) if end and not is_first else ""
+        coming = node_name(texts[int(string[begin])]) if begin < len(rows) else ""
+        since = f"between {last} and {coming}" if coming else f"after {last}"
+        found.append(since if last else _FIRST)
+    return found
 
 
 RULE = Rule(
