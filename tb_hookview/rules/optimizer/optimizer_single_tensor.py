@@ -90,6 +90,7 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
         host=context.rows.host_time(stepping),
         saved=1 - 1 / passes,
         examples=context.call_tree.start[stepping],
+        confidence="medium",
         caveats=(_PASSES,),
         fix=_FUSE,
     )
