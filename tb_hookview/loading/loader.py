@@ -103,8 +103,9 @@ class Loader:
 
         if steps or not report.data.per_step.marked:
             return report.loaded_by(load(steps))
-        # Whoever stores the report holds it; then the cache has the other.
-        built: Callable[[], Report | None] = ref(report) if source else lambda: report
+        # Whoever stores the report holds it; then the cache has the other, or the analysis of
+        # the caller makes it, who alone decides how many analyses are in memory.
+        built: Callable[[], Report | None] = ref(report) if source or analysis else lambda: report
 
         def counted() -> Report:
             if cached is None and (made := built()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -119,8 +120,8 @@ def ask(server: Server, question: str, run: int) -> tuple[int, Any]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    waited = threading.Event()
-    for _ in range(12_000):
+    waited, end = threading.Event(), time.monotonic() + 60
+    while time.monotonic() < end:
         if condition():
             return
         waited.wait(0.01)
@@ -139,7 +140,8 @@ def test_many_traces_at_once_are_read_a_few_at_a_time_and_all_answered(
     assert 1 <= readings.most <= cores()
     assert Counter(readings.began).most_common(1)[0][1] == 1, "each is read once"
     assert len(readings.columns) == TRACES - 1
-    until(lambda: 1 <= readings.in_memory() <= FEW + 1)  # threads let go of what they answered with
+    # Threads let go of what they answered with, and a report holds no analysis.
+    until(lambda: 1 <= readings.in_memory() <= FEW)
 
 
 def test_first_come_first_served(served: Server, readings: Readings, store: AnalysisStore) -> None:
