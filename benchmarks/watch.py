@@ -2,10 +2,11 @@
 
     python benchmarks/watch.py [--rounds N] [--steps N]
 
-What is counted is the training thread's own processor time, step by step, and of all steps of a
-variant the one below which a tenth of them lie, as in `recorder.py`. What the watch's own thread
-takes to write the rows is added. The cost depends on the number of blocks and not on what they
-compute, so shares are given of a step of 5 ms and of one of 50 ms.
+What is counted is the training thread's own processor time. Each round runs watched and plain steps
+one after the other, in turns which of them first; its cost is the difference of their medians, and
+that of a model the median over the rounds, with the quartiles. What the watch's own thread takes to
+read the marks and write the rows is added. The cost depends on the number of blocks and not on what
+they compute, so shares are given of a step of 5 ms and of one of 50 ms.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ import tb_hookview as hookview
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.common.markdown import table
 from tb_hookview.watching.blocks import choose_blocks
-from tb_hookview.watching.clock import StepClock
+from tb_hookview.watching.clock import BACKWARD, GRADIENT, OPTIMIZER, ROOT
 from tb_hookview.watching.step_file import StepFile, row_line
+from tb_hookview.watching.step_rows import row_of
 
 WARM_UP = 8
 """Steps before those that are timed: the last gradients are looked for in the first of them."""
@@ -114,46 +116,58 @@ def watched(training: Training, steps: int, blocks: int, folder: str) -> list[in
         return training.run(steps, watch.step)
 
 
-def tenth(times: list[int]) -> float:
+def middle(times: list[int]) -> float:
     """Microseconds."""
-    return statistics.quantiles(times, n=10)[0] / 1e3
+    return statistics.median(times) / 1e3
 
 
 def measure(case: Case, rounds: int, steps: int, blocks: int) -> list[str]:
     """Return a row of the table."""
     training = Training(case)
-    plain: list[int] = []
-    more: list[int] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(rounds):
-            training.run(WARM_UP, lambda: None)
-            plain += training.run(steps, lambda: None)
-            more += watched(training, steps, blocks, folder)
-        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+    plain: list[float] = []
+    more: list[float] = []
     count = 0 if not blocks else len(choose_blocks(training.model, "", blocks))
-    cost = tenth(more) - tenth(plain) + writing_us(count)
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run_plain() -> None:
+            training.run(WARM_UP, lambda: None)
+            plain.append(middle(training.run(steps, lambda: None)))
+
+        def run_watched() -> None:
+            more.append(middle(watched(training, steps, blocks, folder)))
+
+        for number in range(rounds):
+            for run in (run_plain, run_watched)[:: 1 if number % 2 else -1]:
+                run()
+        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+    low, cost, high = statistics.quantiles((a - b for a, b in zip(more, plain, strict=True)), n=4)
+    writing = writing_us(count)
     return [
         case.name,
         str(count),
-        f"{tenth(plain) / 1e3:.2f} ms",
-        f"{cost:.1f} us",
-        f"{cost / 50:.2f} %",
-        f"{cost / 500:.2f} %",
+        f"{statistics.median(plain) / 1e3:.2f} ms",
+        f"{cost + writing:.0f} us ({low + writing:.0f} to {high + writing:.0f})",
+        f"{writing:.0f} us",
+        f"{(cost + writing) / 50:.2f} %",
+        f"{(cost + writing) / 500:.2f} %",
         f"{size / rounds / (steps + WARM_UP):.0f} kB",
     ]
 
 
 def writing_us(blocks: int) -> float:
-    """Microseconds of processor time in which the watch's thread writes a row."""
-    clock = StepClock(blocks)
-    clock.forward = clock.backward = [123_456] * blocks
-    row = clock.row(1000, clock.since + 5_000_000)
+    """Microseconds of processor time in which the watch's thread makes a row and writes it."""
+    marks = [part for block in range(blocks) for part in (block, 100_000, 223_456)]
+    marks += [ROOT, 99_000, 300_000]
+    for block in reversed(range(blocks)):
+        marks += [GRADIENT + block, 2_000_000 - 100_000 * block, 0]
+    marks += [BACKWARD, 310_000, 2_100_000, OPTIMIZER, 2_200_000, 2_300_000]
     with tempfile.TemporaryDirectory() as folder:
         file = StepFile(Path(folder), "host_1", lambda: {"watch": 1}, 1 << 30)
         times = []
         for _ in range(20):
             since = time.thread_time_ns()
-            file.write([row_line(row, 0, 1.0, None) for _ in range(200)])
+            rows = [row_of((step, 0, 0, 5_000_000, marks), blocks) for step in range(200)]
+            file.write([row_line(row, 0, 1.0, None) for row in rows])
             times.append((time.thread_time_ns() - since) / 200)
         file.close()
     return min(times) / 1e3
@@ -162,14 +176,15 @@ def writing_us(blocks: int) -> float:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=12)
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=20)
     given = parser.parse_args()
     torch.set_num_threads(1)
     rows = [
         measure(case, given.rounds, given.steps, blocks) for case in CASES for blocks in (16, 0)
     ]
-    head = ["model", "blocks", "step", "cost per step", "of 5 ms", "of 50 ms", "1,000 steps"]
+    cost = ["cost per step", "of it writing", "of 5 ms", "of 50 ms", "1,000 steps"]
+    head = ["model", "blocks", "step", *cost]
     print(table(head, rows))
 
 

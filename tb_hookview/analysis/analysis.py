@@ -28,6 +28,7 @@ from tb_hookview.analysis.flops.calls import CallWork, DeviceWork, call_work, de
 from tb_hookview.analysis.flops.peaks import flops_per_ns
 from tb_hookview.analysis.host.equal_extent import call_tree_of
 from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
+from tb_hookview.analysis.host.processor import runs_on_cpu
 from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import call_rows
@@ -263,6 +264,19 @@ class Analysis(Struct, frozen=True, dict=True):
     def operators(self) -> OperatorRows:
         """Host rows that are calls of operators."""
         return operator_rows(self.host)
+
+    @cached_property
+    def on_host(self) -> bool:
+        """Whether the model ran on the CPU: the recorder or operators say so, and no device ran.
+
+        Without either, a trace with no device event may be of a training whose device was not
+        recorded.
+        """
+        manifest = self.trace.manifest
+        if len(self.device_events):
+            return False
+        noted = manifest is not None and manifest.on_host
+        return noted or runs_on_cpu(self.host, self.operators, self.row_node >= 0)
 
     @cached_property
     def call_work(self) -> CallWork:

@@ -14,7 +14,7 @@ import numpy as np
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import isin, unique
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.types import Bool, Nanoseconds
 
 _CONVENTIONS = (
     # DualPipe: `attn(F)`; (W) is the gradient of weights
@@ -25,6 +25,16 @@ _CONVENTIONS = (
     (r"Forward \d+", r"Backward \d+"),
     (r"PP:\d+F\d*", r"PP:\d+[BIW]\d*"),
 )
+
+
+_MICROBATCHES = re.compile(r"forward-compute|Forward \d+|PP:\d+F\d*")
+"""Names of ranges of which each is the forward of one microbatch through one stage."""
+
+
+def microbatch_starts(host: HostRows) -> Nanoseconds:
+    """Start of each range that is the forward of one microbatch."""
+    rows = host.named(lambda name: _MICROBATCHES.fullmatch(name) is not None)
+    return np.asarray(host.call_tree.start[rows[host.role[rows] == Role.LABEL]])
 
 
 def pipeline_ranges(host: HostRows) -> tuple[Bool, Bool]:

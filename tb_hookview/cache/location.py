@@ -10,10 +10,10 @@ from tb_hookview.cache.entries import Cache
 from tb_hookview.errors import UsageError
 
 VARIABLE = "HOOKVIEW_CACHE"
-"""Names the folder, or `OFF`."""
+"""Names the folder, or is one of `OFF`."""
 LIMIT_VARIABLE = "HOOKVIEW_CACHE_LIMIT"
 """Environment variable: the most bytes cached. K, M, G and T stand for powers of 1024."""
-OFF = "off"
+OFF = frozenset(("off", "0", "false", "no"))
 LIMIT = 4 << 30
 
 _SIZE = re.compile(r"(?P<number>\d{1,15}(\.\d{1,6})?)\s*(?P<unit>[KMGT]?)(i?B)?", re.IGNORECASE)
@@ -30,7 +30,7 @@ def opened() -> Cache | None:
 
 def is_off() -> bool:
     """Whether the environment turns caching off."""
-    return os.environ.get(VARIABLE, "").strip().lower() == OFF
+    return os.environ.get(VARIABLE, "").strip().lower() in OFF
 
 
 def folder() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,10 +107,10 @@ def _absolute(path: str) -> str | Path:
 
 def _opened() -> Cache:
     from tb_hookview.cache import Cache
-    from tb_hookview.cache.location import OFF, VARIABLE, folder, is_off, limit
+    from tb_hookview.cache.location import VARIABLE, folder, is_off, limit
 
     if is_off():
-        raise UsageError(f"caching is off; give {VARIABLE} another value than {OFF!r} to use it")
+        raise UsageError(f"{VARIABLE}={os.environ[VARIABLE]!r}: caching is off; unset it to cache")
     try:
         return Cache(folder(), limit())
     except RuntimeError:

@@ -110,7 +110,7 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     "--max-stragglers",
     metavar="N",
     type=click.IntRange(0),
-    help="Ranks of the run in PATH that are late in most steps.",
+    help="Stragglers of the run in PATH: ranks that are late in most steps.",
 )
 @click.option(
     "--max-step-ms", metavar="X", type=Limit(0), help="Median of the measured steps, milliseconds."

@@ -7,8 +7,9 @@ from functools import partial
 
 from tb_hookview.cli.checks import Outcome
 from tb_hookview.errors import UsageError
-from tb_hookview.formats import format_count
-from tb_hookview.schema import Run, module_label
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.ranks.lines import place_text
+from tb_hookview.schema import Run
 
 
 def rank_wait_percent(run: Run, limit: float) -> Outcome:
@@ -27,13 +28,13 @@ def rank_wait_percent(run: Run, limit: float) -> Outcome:
 
 
 def stragglers(run: Run, limit: float) -> Outcome:
-    """Number of ranks that are late in most steps.
+    """Number of ranks that are late in most steps, each with those before it fixed.
 
     Raises:
         UsageError: nothing was matched, or a trace cannot be read.
     """
     _need_all(run)
-    return _outcome(run, "ranks late in most steps", len(run.stragglers), limit, "")
+    return _outcome(run, "stragglers", len(run.stragglers), limit, "")
 
 
 RUN_LIMITS: dict[str, Callable[[Run, float], Outcome]] = {
@@ -64,11 +65,11 @@ def _need_all(run: Run) -> None:
 
 def _outcome(run: Run, what: str, value: float, limit: float, unit: str) -> Outcome:
     late = [
-        f"rank {row.rank}, "
-        + (row.reason or "unknown" if row.module is None else f"module {module_label(row.module)}")
+        f"rank {row.rank}, {place_text(row.reasons[0]) if row.reasons else 'unknown'}, costs "
+        f"{format_us(row.gain_us_per_step)} per step"
         for row in run.stragglers
     ]
     missing = format_count(len(run.missing_ranks), "rank")
-    notes = [f"late: {'; '.join(late)}"] if late else []
+    notes = [f"stragglers: {'; '.join(late)}"] if late else []
     notes += [f"no trace of {missing}"] if run.missing_ranks else []
     return Outcome(value <= limit, what, value, limit, unit, note="; ".join(notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from tb_hookview.cli.checks import Outcome
+from tb_hookview.comparison.spread import within_noise
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_count
 from tb_hookview.report.result import Report
@@ -31,8 +32,8 @@ def regression_percent(report: Report, baseline: Report, limit: float) -> Outcom
     steps, before = _durations_ms(report), _durations_ms(baseline)
     longer = 100 * (median(steps) / median(before) - 1)
     note = f"{_spread(steps)}; baseline {median(before):.6g} ms, {_spread(before)}"
-    if longer > 0 and min(steps) <= max(before):
-        note += "; the ranges overlap, so it may be noise"
+    if longer > 0 and within_noise(before, steps):
+        note += "; each median lies in the range of the other, so it may be noise"
     return Outcome(longer <= limit, "median step longer by", longer, limit, "%", note=note)
 
 

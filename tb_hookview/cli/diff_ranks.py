@@ -38,8 +38,8 @@ def render(comparison: RunComparison, rows: int) -> RenderableType:
 def _lines(comparison: RunComparison) -> list[str]:
     sides = (("base: ", comparison.base), ("other:", comparison.other))
     lines = [f"{name} {side.path} ({side.ranks} ranks)" for name, side in sides]
-    lines += [f"rank {rank} is late in the other alone" for rank in comparison.late]
-    lines += [f"rank {rank} is no longer late" for rank in comparison.no_longer_late]
+    lines += [f"rank {rank} is a straggler in the other alone" for rank in comparison.late]
+    lines += [f"rank {rank} is no straggler any more" for rank in comparison.no_longer_late]
     return lines
 
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tb_hookview.comparison.memory import memory_changes
 from tb_hookview.comparison.pairing import RowPair, pair_modules, same_place
 from tb_hookview.comparison.sides import Reading, on_both, pair, row_id, rows_of, status_of, totals
+from tb_hookview.comparison.spread import spread_pair
 from tb_hookview.comparison.tables import finding_changes, kernel_changes, sync_changes
 from tb_hookview.schema import Comparison, Module, ModuleChange, Pair, ReportData, Side, own_syncs
 
 PHASES = ("forward", "backward", "optimizer", "data", "other")
+SPREAD = (
+    "duration_us",
+    *(f"{phase}_us" for phase in PHASES),
+    "device_busy_us",
+    "device_idle_us",
+    "sync_blocked_us",
+)
+"""Fields of steps of which the spread is compared."""
 
 
 def compare(base: ReportData, other: ReportData) -> Comparison:
@@ -45,6 +55,8 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         kernels=kernel_changes(left, right),
         kernels_omitted_us=totals(left, right, Reading.omitted_kernels),
         findings=finding_changes(left, right, matches),
+        spread={field: spread_pair(left, right, field) for field in SPREAD},
+        memory=memory_changes(base, other),
     )
 
 

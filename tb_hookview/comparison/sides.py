@@ -27,11 +27,16 @@ class Reading:
         """A sum over the steps as their mean."""
         return None if value is None else value / self.steps
 
-    def mean(self, field: str) -> float | None:
-        """Mean of a number of the steps; None where a step does not hold it."""
+    def values(self, field: str) -> list[float]:
+        """A number of each step; none where a step does not hold it."""
         numbers: list[float | None] = [getattr(step, field) for step in self.report.steps]
         known = [number for number in numbers if number is not None]
-        return sum(known) / self.steps if known and len(known) == len(numbers) else None
+        return known if len(known) == len(numbers) else []
+
+    def mean(self, field: str) -> float | None:
+        """Mean of a number of the steps; None where a step does not hold it."""
+        values = self.values(field)
+        return sum(values) / self.steps if values else None
 
     def idle(self) -> dict[str, float] | None:
         """Mean idle time of the devices by cause; None where a step lacks it."""

@@ -11,21 +11,21 @@ from tb_hookview import schema
 from tb_hookview.analysis.collectives.names import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
 from tb_hookview.ranks.clocks import Clocks
-from tb_hookview.ranks.gains import Gains
+from tb_hookview.ranks.fixes import Fixes
 from tb_hookview.ranks.groups import find_groups
 from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.pipelines import find_pipelines
 from tb_hookview.ranks.remarks import remarks
-from tb_hookview.ranks.stages import find_stage_episodes, message_waits
 from tb_hookview.ranks.stragglers import Straggling, find_stragglers
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
 
-FindingOf = Callable[[RankSummary, str | None], str | None]
-"""Rule of the most expensive finding of a rank, about a module if there is one."""
+FindingOf = Callable[[RankSummary, schema.StragglerReason], str | None]
+"""Rule of the most expensive finding of a rank that is about a reason; None without one."""
 
 
 def answer(
@@ -34,7 +34,7 @@ def answer(
     matched: Matched,
     times: TimesOf,
     unreadable: Mapping[str, str],
-    finding_of: FindingOf = lambda _rank, _module: None,
+    finding_of: FindingOf = lambda _rank, _reason: None,
 ) -> schema.Run:
     """Answer what is asked of a run.
 
@@ -48,24 +48,19 @@ def answer(
     """
     members, clocks = matched.members, matched.clocks
     waits = find_waits(members)
-    episodes = [
-        *find_episodes(ranks, times, members, waits),
-        *find_stage_episodes(ranks, times),
-    ]
+    episodes = find_episodes(ranks, times, members, waits.last)
     numbers = _numbers(ranks)
-    own_waits = step_waits(ranks, members, waits)
-    step_rows = _step_rows(ranks, own_waits)
-    gains = Gains(ranks, times, matched, waits)
-    stragglers = find_stragglers(ranks, episodes, own_waits, gains.of)
+    fixes = Fixes(ranks, times, matched, waits)
+    step_rows = _step_rows(ranks, fixes.recorded.waits)
+    stragglers = find_stragglers(ranks, members, fixes)
+    rank_rows = [
+        _rank_row(place, number, rank, rows, clocks)
+        for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
+    ]
     return schema.Run(
         path=path,
         world_size=_world_size(ranks),
-        ranks=[
-            _rank_row(place, number, rank, rows, clocks)
-            for place, (number, rank, rows) in enumerate(
-                zip(numbers, ranks, step_rows, strict=True)
-            )
-        ],
+        ranks=rank_rows,
         steps=list(chain.from_iterable(step_rows)),
         collectives=_collective_rows(ranks, matched, waits, episodes),
         stragglers=[
@@ -73,6 +68,7 @@ def answer(
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
+        pipelines=find_pipelines(ranks, numbers, rank_rows),
         missing_ranks=_missing(ranks, numbers),
         unreadable=[
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
@@ -80,19 +76,8 @@ def answer(
         unmatched=matched.unmatched,
         clock_spread_us=_spread(clocks.spread),
         warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread))],
-        replay_error=gains.error,
+        replay_error=fixes.error,
     )
-
-
-def step_waits(ranks: Sequence[RankSummary], members: Members, waits: Waits) -> list[Nanoseconds]:
-    """Time that each rank waited, by its step in which the collectives began."""
-    found, of_ranks = [], members.of_ranks(len(ranks))
-    for rank, messages, mine in zip(ranks, message_waits(ranks), of_ranks, strict=True):
-        total = np.zeros(len(rank.steps.name), np.int64) if messages is None else messages.copy()
-        step = rank.step[members.index[mine]]
-        np.add.at(total, step[step >= 0], waits.alone[mine][step >= 0])
-        found.append(total)
-    return found
 
 
 def _numbers(ranks: Sequence[RankSummary]) -> list[int]:
@@ -243,7 +228,7 @@ def _reason_of(episode: Episode | None) -> tuple[str | None, str | None, int]:
     if episode is None or not episode.reasons:
         return None, None, 0
     (kind, path), excess = max(episode.reasons.items(), key=lambda item: item[1])
-    return kind, path, excess
+    return (kind, path, excess) if excess > 0 else (None, None, 0)
 
 
 def _bandwidth(kind: str, size: int, transfer: int, ranks: int) -> float | None:
@@ -261,20 +246,27 @@ def _straggler_row(
     ranks: Sequence[RankSummary],
     finding_of: FindingOf,
 ) -> schema.Straggler:
-    kind, path = found.reason or (None, None)
-    module = path if kind == "module" else None
+    reasons = [
+        schema.StragglerReason(
+            reason=kind, module=path if kind == "module" else None, excess_us=excess / _US
+        )
+        for (kind, path), excess in found.excess.items()
+    ]
+    first = reasons[0] if reasons else None
     return schema.Straggler(
         id=place,
         rank=numbers[found.rank],
-        wait_caused_us=found.caused / _US,
+        wait_caused_us=found.late / _US,
         share=found.share,
         steps=found.steps,
         of_steps=found.of_steps,
-        module=module,
-        reason=kind,
-        excess_us=found.excess / _US if kind else None,
+        module=first.module if first else None,
+        reason=first.reason if first else None,
+        excess_us=first.excess_us if first else None,
+        reasons=reasons,
         gain_us_per_step=found.gain / _US,
-        finding=finding_of(ranks[found.rank], module),
+        left_step_us=found.left / _US,
+        finding=finding_of(ranks[found.rank], first) if first else None,
     )
 
 

@@ -6,14 +6,15 @@
 
 From the last collective that all of them had left to this one, each rank's time goes to modules,
 loader, optimizer, waits for its device, and the rest. A part by which the late rank exceeds the
-median of the others is a reason. The time is counted from start to start: there each rank is at the
-same place of the program, which it need not be where the collective ends.
+lower median of the others is a reason: half of them at least take no longer. The time is counted
+from start to start: there each rank is at the same place of the program, which it need not be where
+the collective ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
+from statistics import median_low
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
 from tb_hookview.arrays.types import Int
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.members import Members
-from tb_hookview.ranks.waits import Waits
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
 """Reasons that are no module, by their codes; any other is "host"."""
@@ -46,12 +46,10 @@ class Episode(NamedTuple):
     rank: int
     step: int
     """Step of the late rank in which it was, -1 for none."""
-    caused: float
-    """Mean wait of the others."""
     late_by: int
     """Time of the late rank before it, less that of the next latest."""
     reasons: dict[Reason, int]
-    """By how much each part of the late rank's time exceeds the others' median."""
+    """By how much each part of the late rank's time exceeds the others' median; below 0 if less."""
     since: int
     """Moment on the late rank's clock from which they are counted: up to the start."""
     on_device: bool
@@ -59,15 +57,22 @@ class Episode(NamedTuple):
 
 
 def find_episodes(
-    ranks: Sequence[RankSummary], times: TimesOf, members: Members, waits: Waits
+    ranks: Sequence[RankSummary], times: TimesOf, members: Members, late_member: Int
 ) -> list[Episode]:
-    """Explain every collective that had a late rank."""
+    """Explain collectives to which a rank came late.
+
+    Args:
+        ranks: summaries.
+        times: what they spent their time on.
+        members: the collectives, m of them.
+        late_member: which member of each is explained, -1 for none; shape (m,).
+    """
     of_ranks = members.of_ranks(len(ranks))
     episodes: list[Episode] = []
     explained: dict[bytes, int] = {}
     """The last one that was explained, by the ranks that took part."""
-    for collective in _by_ranks(members, np.flatnonzero(waits.last >= 0)):
-        mine, last = members.of(collective), int(waits.last[collective])
+    for collective in _by_ranks(members, np.flatnonzero(late_member >= 0)):
+        mine, last = members.of(collective), int(late_member[collective])
         present, start = members.rank[mine], members.start[mine]
         own = of_ranks[int(members.rank[last])]
         before = _before(members, own[: np.searchsorted(own, last)], present, start)
@@ -83,14 +88,13 @@ def find_episodes(
         spans = dict(
             zip(present.tolist(), zip(begin.tolist(), start.tolist(), strict=True), strict=True)
         )
-        reasons, on_device = _reasons(ranks, times, spans, late)
+        reasons, on_device = reasons_of(ranks, times, spans, late)
         late_by = np.maximum(start - together, 0)
         episodes.append(
             Episode(
                 collective=collective,
                 rank=late,
                 step=int(ranks[late].step[members.index[last]]),
-                caused=float(waits.caused_alone[collective]),
                 late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
                 reasons=reasons,
                 since=int(begin[place]),
@@ -135,7 +139,7 @@ def compared(present: Sequence[int], late: int) -> list[int]:
     return [others[place] for place in chosen.tolist()]
 
 
-def _reasons(
+def reasons_of(
     ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int
 ) -> tuple[dict[Reason, int], bool]:
     """Excess of the late rank by reason: by its device where that did more, else by its host."""
@@ -143,14 +147,18 @@ def _reasons(
     if not len(times(late).device.window):
         return host, False
     device = excess_of(ranks, times, spans, late, device=True)
-    on_device = 2 * sum(device.values()) >= sum(host.values())
+    on_device = 2 * _longer(device) >= _longer(host)
     return (device if on_device else host), on_device
+
+
+def _longer(excess: Mapping[Reason, int]) -> int:
+    return sum(time for time in excess.values() if time > 0)
 
 
 def excess_of(
     ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool
 ) -> dict[Reason, int]:
-    """Parts by which the late rank's time exceeds the median of the others' where it does.
+    """By how much each part of the late rank's time exceeds the lower median of the others'.
 
     Args:
         ranks: summaries.
@@ -160,18 +168,24 @@ def excess_of(
         device: whether time of devices is compared, else that of hosts.
     """
 
-    def parts(number: int) -> dict[Reason, int]:
-        rank, of = ranks[number], times(number)
-        spent = of.device if device else of.host
-        first, last = np.searchsorted(rank.edges, spans[number]).tolist()
-        return _named(rank, spent.between(first, last))
-
-    own, others = parts(late), [parts(other) for other in compared(list(spans), late)]
-    excess = {
-        reason: time - int(median(other.get(reason, 0) for other in others))
+    own = parts_of(ranks, times, spans, late, device=device)
+    others = [
+        parts_of(ranks, times, spans, other, device=device) for other in compared(list(spans), late)
+    ]
+    return {
+        reason: time - median_low(other.get(reason, 0) for other in others)
         for reason, time in own.items()
     }
-    return {reason: time for reason, time in excess.items() if time > 0}
+
+
+def parts_of(
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, number: int, *, device: bool
+) -> dict[Reason, int]:
+    """Time of one of the ranks by what it spent it on; see `excess_of`."""
+    rank, of = ranks[number], times(number)
+    spent = of.device if device else of.host
+    first, last = np.searchsorted(rank.edges, spans[number]).tolist()
+    return _named(rank, spent.between(first, last))
 
 
 def _named(rank: RankSummary, times: dict[int, int]) -> dict[Reason, int]:

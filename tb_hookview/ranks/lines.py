@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tb_hookview.formats import format_count, format_share, format_us
-from tb_hookview.schema import Collective, Run, Straggler, module_label
+from tb_hookview.schema import Pipeline, Run, Straggler, StragglerReason, module_label
 
-_UNSAID = 0.1
-"""Share of the wait from which on it is said that more is not in it."""
+_EXPLAINED = 0.5
+"""Share of the wait below which it is said that the reasons explain less."""
+_REASONS, _LEAST_REASON = 3, 0.05
+"""Reasons that are named, and their share of all at least."""
 _NAMED = 20
 """Missing ranks that are named."""
+_PLACES = {
+    "data": "on data loading",
+    "optimizer": "in the optimizer",
+    "sync": "waiting for its device",
+    "host": "on its host, in no module",
+}
 
 
 def summary_lines(run: Run) -> list[str]:
@@ -18,34 +26,86 @@ def summary_lines(run: Run) -> list[str]:
     of = f" of {run.world_size}" if run.world_size else ""
     matched = format_count(len(run.collectives), "collective")
     lines = [f"{run.path}: {len(run.ranks)}{of} ranks, {matched} matched, {run.unmatched} not"]
-    for row in run.stragglers:
-        lines += _straggler(row, run.collectives)
-    return lines if run.stragglers else [*lines, "no rank is late in most steps"]
+    lines += straggler_lines(run.stragglers)
+    lines += [] if run.stragglers else ["no stragglers"]
+    return [*lines, *map(_pipeline, run.pipelines)]
 
 
-def _straggler(row: Straggler, collectives: Sequence[Collective]) -> Iterator[str]:
-    module = None if row.module is None else f"in module {module_label(row.module)}"
-    where = module or f"on {row.reason or 'what is unknown'}"
-    yield (
-        f"rank {row.rank} is late: the others wait {format_us(row.wait_caused_us)} per step for "
-        f"it ({format_share(row.share, 1)}), in {row.steps} of {row.of_steps} steps"
+def _pipeline(row: Pipeline) -> str:
+    """A pipeline's bubble, and that of even stages."""
+    of = "" if row.microbatches is None else f", {row.microbatches:g} microbatches per step"
+    text = f"pipeline of {len(row.ranks)} ranks{of}: {format_share(row.bubble, 1)} bubble"
+    if row.ideal_bubble is None:
+        return text
+    ideal = format_share(row.ideal_bubble, 1)
+    return f"{text}, {ideal} by (p - 1) / (m + p - 1) with even stages"
+
+
+def straggler_lines(stragglers: Sequence[Straggler]) -> list[str]:
+    """Every straggler in order: what it costs, on what it spends the time, and what is left."""
+    lines: list[str] = []
+    for row in stragglers:
+        lines += [_cost(row, stragglers[: row.id]), *(f"  {text}" for text in _why(row))]
+    return lines
+
+
+def _cost(row: Straggler, before: Sequence[Straggler]) -> str:
+    if before:
+        fixed = ", ".join(str(each.rank) for each in before)
+        start = (
+            f"rank {row.rank} is next: with {_ranks(before)} {fixed} fixed the others still wait "
+        )
+    else:
+        start = f"rank {row.rank} is a straggler: the others wait "
+    return (
+        f"{start}{format_us(row.wait_caused_us)} per step for it ({format_share(row.share, 1)}), "
+        f"in {row.steps} of {row.of_steps} steps"
     )
-    if row.excess_us is not None:
+
+
+def _ranks(rows: Sequence[Straggler]) -> str:
+    return "rank" if len(rows) == 1 else "ranks"
+
+
+def _why(row: Straggler) -> Iterator[str]:
+    excess = sum(each.excess_us for each in row.reasons)
+    if row.reasons:
         yield (
-            f"  it spends {format_us(row.excess_us)} more {where} than the others; without "
-            f"that a step gains {format_us(row.gain_us_per_step)}"
+            f"it spends {format_us(excess)} more {_spent_on(row)} than the others; without that a "
+            f"step takes {format_us(row.left_step_us)}, {format_us(row.gain_us_per_step)} less"
+        )
+    if excess < _EXPLAINED * row.wait_caused_us:
+        unexplained = format_us(row.wait_caused_us - excess)
+        yield (
+            f"the cause of {unexplained} is unknown: times of ranks are compared from one "
+            "collective of all of them to the next"
         )
     if row.finding:
-        yield f"  its finding: {row.finding}"
-    last = sum(each.wait_us for each in collectives if each.late_rank == row.rank)
-    more = last / max(len({each.step for each in collectives}), 1) - row.wait_caused_us
-    if more > _UNSAID * row.wait_caused_us:
-        yield (
-            f"  not in that: {format_us(more)} of waiting for it in collectives that no earlier "
-            "one of all ranks precedes, since which their times could be compared"
-        )
+        yield f"its finding: {row.finding}"
     if row.of_steps == 1:
-        yield "  one step was compared: record several, as another rank may be late in each"
+        yield "one step was compared: record several, as another rank may be late in each"
+
+
+def _spent_on(row: Straggler) -> str:
+    """The largest reasons, each with its time where there are several."""
+    named = [each for each in row.reasons if each.excess_us >= _LEAST_REASON * _total(row)]
+    named = named[:_REASONS]
+    if len(named) == len(row.reasons) == 1:
+        return place_text(named[0])
+    text = ", ".join(f"{format_us(each.excess_us)} {place_text(each)}" for each in named)
+    more = len(row.reasons) - len(named)
+    return f"({text}" + (f", and {more} more)" if more else ")")
+
+
+def _total(row: Straggler) -> float:
+    return sum(each.excess_us for each in row.reasons)
+
+
+def place_text(reason: StragglerReason) -> str:
+    """What the time went to, as a phrase."""
+    if reason.module is not None:
+        return f"in module {module_label(reason.module)}"
+    return _PLACES.get(reason.reason, reason.reason)
 
 
 def notes(run: Run) -> list[str]:

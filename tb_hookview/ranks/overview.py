@@ -48,6 +48,7 @@ def overview(run: schema.Run, workers: Mapping[str, str]) -> schema.RunOverview:
         wait_us=_mean([rank.wait_us for rank in run.ranks]),
         steps=step_names(run),
         stragglers=run.stragglers,
+        pipelines=run.pipelines[:LISTED],
         edges_us=EDGES_US.tolist(),
         kinds=_kinds(run.collectives),
         sizes=sizes[:SIZES],

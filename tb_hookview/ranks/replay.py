@@ -12,16 +12,26 @@ to the end of a collective, no rank of it goes on before that end.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.types import Bool, Float, Int
+from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.waits import Waits
+
+
+class Played(NamedTuple):
+    """A run that was played."""
+
+    members: Members
+    """Its collectives, on a clock that all ranks share."""
+    length: float
+    """Time from the first moment of any rank to the last one, nanoseconds."""
 
 
 class Replay:
@@ -39,8 +49,9 @@ class Replay:
         self._own = [np.diff(rank.edges) - rank.held for rank in ranks]
         offset = np.nan_to_num(matched.clocks.offset)
         first, last = (np.array([rank.edges[at] for rank in ranks], float) for at in (0, -1))
-        self._begin: Float = first - offset
-        self._recorded_end: Float = last - offset
+        begin = first - offset
+        self._begin: Float = begin - begin.min()
+        self._recorded_end: Float = last - offset - begin.min()
         self._of_ranks = members.of_ranks(len(ranks))
         self._start, self._end = (self._edge(ranks, at) for at in (members.start, members.end))
         self._before, self._since = _ended_before(members, self._of_ranks)
@@ -51,8 +62,8 @@ class Replay:
         """Recorded time from the first moment of any rank to the last one."""
         return float(self._recorded_end.max() - self._begin.min())
 
-    def makespan(self, saved: Mapping[int, Float] | None = None) -> float:
-        """Time from the first moment of any rank to the last one.
+    def play(self, saved: Mapping[int, Float] | None = None) -> Played:
+        """Play the run.
 
         Args:
             saved: by rank, time to take from its own between consecutive edges, shape (e - 1,).
@@ -74,7 +85,9 @@ class Replay:
                 delay[mine] = np.maximum(delay[mine], leave - ended[mine])
         final = [own[-1] if len(own) else count + at for at, own in enumerate(self._of_ranks)]
         last = [own[-1] for own in passed]
-        return float((delay[final] + last).max() - self._begin.min())
+        start, end = begun + delay[self._since], ended + delay[:count]
+        moved = replace(members, start=_whole(start), end=_whole(np.maximum(start, end)))
+        return Played(moved, float((delay[final] + last).max() - self._begin.min()))
 
     def _each(self, columns: Sequence[NDArray[Any]], index: Int) -> NDArray[Any]:
         """Value of each member at an index of its rank's column, shape (n,)."""
@@ -94,6 +107,10 @@ class Replay:
         """Whether any rank was held until the end of each collective, shape (m,)."""
         held = self._each([np.append(rank.held, 0) for rank in ranks], np.maximum(self._end - 1, 0))
         return np.asarray(self._members.total((held > 0).astype(np.int64)) > 0)
+
+
+def _whole(moment: Float) -> Nanoseconds:
+    return np.asarray(moment.round().astype(np.int64))
 
 
 def _ended_before(members: Members, of_ranks: Sequence[Int]) -> tuple[Int, Int]:

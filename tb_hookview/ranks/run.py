@@ -14,7 +14,7 @@ import msgspec
 from tb_hookview.addresses.text import shown
 from tb_hookview.cache import opened, source_of
 from tb_hookview.errors import HookviewError, TraceError, UsageError
-from tb_hookview.loading.loader import Loader
+from tb_hookview.loading import CachedReader, open_trace
 from tb_hookview.progress import Progress, silent
 from tb_hookview.ranks.answer import answer
 from tb_hookview.ranks.choice import choose
@@ -25,7 +25,18 @@ from tb_hookview.ranks.map.spool import Spool, packed
 from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, summarize
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import RunReport
+from tb_hookview.rules.catalogue import RULES
+from tb_hookview.schema.ranks import StragglerReason
+from tb_hookview.schema.rules import Family
 from tb_hookview.trace import TraceFile
+
+_FAMILIES: Mapping[str, Family] = {
+    "data": "data-loading",
+    "optimizer": "optimizer",
+    "sync": "sync",
+    "host": "host",
+}
+"""Rules about what a rank is late for, where that is no module."""
 
 
 def analyze_run(
@@ -122,7 +133,7 @@ def summarize_file(file: TraceFile) -> Mapped | str:
         source = source_of(file, opened())
         if source and (cached := stored.load(source, file.address)):
             return cached
-        summary = summarize(Loader.from_environment().analysis(file, wanted=NEEDED))
+        summary = summarize(CachedReader.from_environment().analysis(file, wanted=NEEDED))
         if source:
             with suppress(OSError):  # a full disk is no reason to fail
                 stored.store(source, summary)
@@ -171,9 +182,15 @@ def _result(
         return error
 
 
-def _finding(files: Mapping[str, TraceFile], rank: RankSummary, module: str | None) -> str | None:
-    """Rule of the most expensive finding of a rank; with a module, of those about it, or None."""
-    report = Loader.from_environment().report(files[rank.path])
-    findings = list(report.data.findings)
-    about = [finding for finding in findings if not module or finding.where == module]
-    return next((finding.rule for finding in about), None)
+def _finding(
+    files: Mapping[str, TraceFile], rank: RankSummary, reason: StragglerReason
+) -> str | None:
+    """Rule of the most expensive finding of a rank about what it is late for; None without one."""
+    report = open_trace(files[rank.path]).report()
+    family = {rule.id for rule in RULES if rule.family == _FAMILIES.get(reason.reason)}
+    about = (
+        finding.rule
+        for finding in report.data.findings
+        if (finding.rule in family if reason.module is None else finding.module == reason.module)
+    )
+    return next(about, None)

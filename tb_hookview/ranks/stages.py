@@ -1,56 +1,44 @@
-"""Ranks that exchange messages which no trace pairs: whose steps hold more work.
+"""Ranks of a pipeline: their steps are compared as a whole, for each stage runs other work.
 
     stage 0   |- work -|...... recv ......|- work -|
     stage 1   |.recv.|---- work ----|----- work ---|     waits least: it works longest
     stage 2   |.......... recv ....|- work -|. send|
 
-Gloo names neither source nor target of a message. So steps are compared as a whole: the rank that
-spends the least time in its messages is late by what the others spend more, for what it worked
-longer on than their median.
+Between two messages a stage may run the backward of one microbatch and its neighbour the forward of
+another. Gloo names neither source nor target of a message, so no two are paired: there a rank waits
+what it is held in its messages beyond the least of all ranks in that step.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from statistics import median
+from statistics import median_low
 
 import numpy as np
 
 from tb_hookview.analysis.collectives.names import POINT_TO_POINT
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.types import Nanoseconds
-from tb_hookview.ranks.late import Episode, excess_of
+from tb_hookview.ranks.late import Episode, Reason, Spans, parts_of, reasons_of
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
-from tb_hookview.ranks.waits import WAITED_NS
+
+
+def messages(rank: RankSummary) -> list[int]:
+    """Messages of a rank from point to point."""
+    return [index for index, kind in enumerate(rank.collectives.kind) if kind in POINT_TO_POINT]
 
 
 def unpaired(rank: RankSummary) -> list[int]:
     """Messages of a rank that name neither source nor target."""
     calls = rank.collectives
     named = (calls.source >= 0) | (calls.target >= 0)
-    return [
-        index
-        for index, kind in enumerate(calls.kind)
-        if kind in POINT_TO_POINT and not named[index]
-    ]
-
-
-def find_stage_episodes(ranks: Sequence[RankSummary], times: TimesOf) -> list[Episode]:
-    """Explain every step in which one rank spent less time in such messages than the others."""
-    spent = [_message_time(rank) for rank in ranks]
-    of_step: dict[str, dict[int, int]] = defaultdict(dict)
-    for number, (rank, own) in enumerate(zip(ranks, spent, strict=True)):
-        if own is not None:
-            for step, name in enumerate(rank.steps.name):
-                of_step[name][number] = step
-    several = [steps for steps in of_step.values() if len(steps) > 1]
-    return [e for steps in several if (e := _episode(ranks, times, spent, steps))]
+    return [index for index in messages(rank) if not named[index]]
 
 
 def message_waits(ranks: Sequence[RankSummary]) -> list[Nanoseconds | None]:
-    """Time of each rank in such messages beyond the least of all ranks in that step, by step."""
-    spent = [_message_time(rank) for rank in ranks]
+    """Time that each rank is held in such messages beyond the least of all ranks, by step."""
+    unnamed = [unpaired(rank) for rank in ranks]
+    spent = [held_in(rank, of) if of else None for rank, of in zip(ranks, unnamed, strict=True)]
     least: dict[str, int] = {}
     for rank, times in zip(ranks, spent, strict=True):
         if times is not None:
@@ -62,40 +50,61 @@ def message_waits(ranks: Sequence[RankSummary]) -> list[Nanoseconds | None]:
     ]
 
 
-def _message_time(rank: RankSummary) -> Nanoseconds | None:
-    """Time in each step in which such a message was under way; None for a rank without any."""
-    indices = unpaired(rank)
-    if not indices:
-        return None
-    calls, steps = rank.collectives, rank.steps
-    window = np.stack([steps.start, steps.start + steps.duration], axis=1)
-    return intervals.lengths_within(intervals.of(calls.start[indices], calls.end[indices]), window)
+def held_in(rank: RankSummary, indices: Sequence[int]) -> Nanoseconds:
+    """Time in each step in which a rank does nothing but wait in some of its collectives."""
+    calls, steps, edges = rank.collectives, rank.steps, rank.edges
+    under_way = intervals.of(calls.start[list(indices)], calls.end[list(indices)])
+    windows = np.stack([edges[:-1], edges[1:]], axis=1)
+    held = np.where(intervals.lengths_within(under_way, windows) > 0, rank.held, 0)
+    until = np.concatenate([[0], np.cumsum(held)])
+    first, last = (np.searchsorted(edges, at) for at in (steps.start, steps.start + steps.duration))
+    return np.asarray(until[last] - until[first])
 
 
-def _episode(
-    ranks: Sequence[RankSummary],
-    times: TimesOf,
-    spent: Sequence[Nanoseconds | None],
-    steps: dict[int, int],
-) -> Episode | None:
-    """What one step says; None where no rank waits for another."""
-    time = {r: int(own[step]) for r, step in steps.items() if (own := spent[r]) is not None}
-    late = min(time, key=time.__getitem__)
-    others = [time[rank] for rank in time if rank != late]
-    caused = median(others) - time[late]
-    if caused < WAITED_NS:
-        return None
-    spans = {rank: _span(ranks[rank], step) for rank, step in steps.items()}
-    return Episode(
-        collective=-1,
-        rank=late,
-        step=steps[late],
-        caused=caused,
-        late_by=min(others) - time[late],
-        reasons=excess_of(ranks, times, spans, late, device=False),
-        since=spans[late][0],
-        on_device=False,
-    )
+def step_episodes(
+    ranks: Sequence[RankSummary], times: TimesOf, late: int, names: Sequence[str]
+) -> list[Episode]:
+    """Explain some steps of a rank, by their names: what it worked longer on than the others."""
+    places = [{name: at for at, name in enumerate(rank.steps.name)} for rank in ranks]
+    found = []
+    for name in names:
+        spans = {
+            number: _span(rank, place[name])
+            for number, (rank, place) in enumerate(zip(ranks, places, strict=True))
+            if name in place
+        }
+        reasons, on_device = reasons_of(ranks, times, spans, late)
+        longer = _longer(ranks, times, spans, late, on_device=on_device)
+        found.append(
+            Episode(
+                collective=-1,
+                rank=late,
+                step=places[late][name],
+                late_by=longer,
+                reasons=_limited(reasons, longer),
+                since=spans[late][0],
+                on_device=on_device,
+            )
+        )
+    return found
+
+
+def _longer(
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, on_device: bool
+) -> int:
+    """By how much the late rank works longer in all than the lower median of the others."""
+    work = {
+        number: sum(parts_of(ranks, times, spans, number, device=on_device).values())
+        for number in spans
+    }
+    return max(0, work[late] - median_low(time for rank, time in work.items() if rank != late))
+
+
+def _limited(reasons: dict[Reason, int], most: int) -> dict[Reason, int]:
+    """Less of each, so that they sum to no more: other stages may lack the modules of a stage."""
+    total = sum(time for time in reasons.values() if time > 0)
+    share = min(1.0, most / total) if total else 1.0
+    return {reason: int(time * share) if time > 0 else time for reason, time in reasons.items()}
 
 
 def _span(rank: RankSummary, step: int) -> tuple[int, int]:

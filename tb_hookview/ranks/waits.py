@@ -33,8 +33,6 @@ class Waits(NamedTuple):
     """The member that came last, -1 where none waited for it; shape (m,)."""
     caused: Float
     """Mean wait of the other members, shape (m,)."""
-    caused_alone: Float
-    """The same of `alone`."""
 
 
 def find_waits(members: Members) -> Waits:
@@ -47,7 +45,7 @@ def find_waits(members: Members) -> Waits:
     caused = members.total(wait) / others
     shortest = np.where(wait == 0, np.arange(len(wait)), len(wait))
     last = np.where(caused >= WAITED_NS, members.least(shortest), -1)
-    return Waits(transfer, alone, last, caused, members.total(alone) / others)
+    return Waits(transfer, alone, last, caused)
 
 
 def _alone(members: Members, wait: Nanoseconds) -> Nanoseconds:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from msgspec.structs import asdict, replace
 
 from tb_hookview import schema
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import isin
 from tb_hookview.formats import format_us
+from tb_hookview.rules.evidence.host_activity import LONG_NS
 from tb_hookview.simulation.alone import Alone
 
 _APART = 0.1
@@ -22,12 +25,16 @@ _REMEDIES = {
     "even": "One alone saves little: shorten both.",
 }
 _HOST_REMEDIES = {
+    "work": "Host work between launches takes most.",
+    "setup": "Most may be set-up: mark the steps.",
     "launch": "Launch less: compile, or use CUDA graphs.",
     "kernel_loading": "Loading kernels takes most: warm up first.",
     "allocator": "Allocating takes most: use the caching allocator.",
     "copy": "Copies take most: pin memory, copy asynchronously.",
 }
-"""By the longest of these causes of idle time."""
+"""By the longest of these causes of idle time; `work`, and `setup` where no step is marked, is the
+part of `launch` in gaps that are too long for any number of launches."""
+_ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
 _DECIDES: dict[schema.Bound, str] = {
@@ -83,8 +90,22 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     )
     marked = simulator.analysis.steps.marked
     words = _Sentence(found, "per step" if marked else "in this trace")
-    found = replace(found, sentence=words.text(idle, alone.unexplained / 1000))
+    waits = _host_causes(alone, idle, marked=marked)
+    found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
+
+
+def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dict[str, float]:
+    """Mean idle time of the devices for which the host is the reason, microseconds, by cause."""
+    if idle is None:
+        return {}
+    times: dict[str, float] = asdict(idle)
+    analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
+    gaps = analysis.gaps
+    long = (gaps.cause == Cause.LAUNCH) & (gaps.duration >= LONG_NS)
+    long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
+    work = float(gaps.duration[long].sum()) / 1000 / len(steps)
+    return {**times, "launch": times["launch"] - work, "work" if marked else "setup": work}
 
 
 def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> schema.Verdict:
@@ -122,16 +143,18 @@ class _Sentence:
     def _counts(self, us: float | None) -> bool:
         return bool(us) and (us or 0.0) > (self._found.margin_us or 0.0)
 
-    def text(self, idle: schema.Idle | None, unexplained_us: float) -> str:
-        """The sentence, by the idle time of devices and the pauses that nothing explains."""
+    def text(self, waits: dict[str, float], unexplained_us: float) -> str:
+        """The sentence, by what devices wait for and the pauses that nothing explains."""
         found, when = self._found, self._when
         if found.bound == "unknown":
             return self._unknown()
         if found.bound == "even":
-            what = f"Host and device are even: {self._host} and {self._device} {when}."
+            apart = abs((found.host_side_us or 0.0) - (found.device_side_us or 0.0))
+            even = "nearly even" if apart > (found.margin_us or 0.0) else "even"
+            what = f"Host and device are {even}: {self._host} and {self._device} {when}."
         else:
             what = f"{self._decides()} {when}{self._other()}."
-        return f"{what} {self._remedy(idle, unexplained_us)}".rstrip()
+        return f"{what} {self._remedy(waits, unexplained_us)}"
 
     def _decides(self) -> str:
         """What decides, and how long its side takes."""
@@ -156,7 +179,7 @@ class _Sentence:
         name = "device and communication" if self._communicates else "the device"
         return f", {name} {self._device}"
 
-    def _remedy(self, idle: schema.Idle | None, unexplained_us: float) -> str:
+    def _remedy(self, waits: dict[str, float], unexplained_us: float) -> str:
         """What would have to change."""
         found = self._found
         step, longer = found.step_us or 0.0, max(found.host_side_us or 0, found.device_side_us or 0)
@@ -167,7 +190,7 @@ class _Sentence:
         if step - longer > _APART * step:
             return _OVERLAP
         if found.bound == "host":
-            return _host_remedy(idle) if found.device_us is not None else ""
+            return _ON_CPU if found.device_us is None else _host_remedy(waits)
         return _REMEDIES[found.bound]
 
     def _unknown(self) -> str:
@@ -183,7 +206,7 @@ class _Sentence:
         return f"Unknown, as the trace has no device events: {', '.join(needs)}."
 
 
-def _host_remedy(idle: schema.Idle | None) -> str:
+def _host_remedy(waits: dict[str, float]) -> str:
     """What would shorten the host's work, by what the devices wait for."""
-    times = {} if idle is None else asdict(idle)
-    return _HOST_REMEDIES[max(_HOST_REMEDIES, key=lambda cause: times.get(cause, 0.0))]
+    order = ("launch", *_HOST_REMEDIES)  # the first of equals
+    return _HOST_REMEDIES[max(order, key=lambda cause: waits.get(cause, 0.0))]

@@ -22,6 +22,9 @@ SMALL = 0.005
 """Share of the step below which a finding costs or saves next to nothing."""
 _APART = 0.1
 """Part of the gain from which on it counts that recording changes it."""
+_FAR_MORE = 10
+"""Times what a finding saves now that it would save after the other side is quicker; below that it
+saves much of it now, however little that is of the step."""
 _RECORDED = "It gains {} by estimate where the host is not slowed by recording, {} as recorded."
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves next to nothing now: the {} has to be quicker first."
@@ -123,9 +126,9 @@ def _differing(gain: float, unrecorded: float | None, small: float) -> Iterator[
 
 
 def _saves_after(alone: Alone, change: Change, gain: float) -> Literal["host", "device"] | None:
-    """Which side has to be quicker first: without it the change saves more than it does now."""
-    if change.device and alone.saved("device", change) > 1000 * gain:
+    """Which side has to be quicker first: without it the change saves far more than it does now."""
+    if change.device and alone.saved("device", change) > _FAR_MORE * 1000 * gain:
         return "host"
-    if change.host and alone.saved("host", change) > 1000 * gain:
+    if change.host and alone.saved("host", change) > _FAR_MORE * 1000 * gain:
         return "device"
     return None

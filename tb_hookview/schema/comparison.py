@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tb_hookview.schema.units import UNIT, Count, Times
+from tb_hookview.schema.units import UNIT, Count, Times, Us
 
 Status = Literal["appeared", "vanished", "moved", "changed", "same", "unlisted"]
 """`appeared` and `vanished`: on one side alone, where it costs nothing on the other; `moved`: at
@@ -28,6 +28,43 @@ class Pair(msgspec.Struct, frozen=True):
 
 UsPair = Annotated[Pair, msgspec.Meta(extra_json_schema={UNIT: "us"})]
 CountPair = Annotated[Pair, msgspec.Meta(extra_json_schema={UNIT: "count"})]
+
+
+BytesPair = Annotated[Pair, msgspec.Meta(extra_json_schema={UNIT: "bytes"})]
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """A number of the compared steps of one side, one value for each step."""
+
+    median_us: Us
+    """Median over the steps."""
+    min_us: Us
+    """The least of a step."""
+    max_us: Us
+    """The most of a step."""
+
+
+class SpreadPair(msgspec.Struct, frozen=True):
+    """How a number varies from step to step on both sides."""
+
+    base: Spread | None
+    """Null where a step does not hold the number."""
+    other: Spread | None
+    within_noise: bool | None
+    """Whether the median of each side lies in the range of the other, so that the difference may be
+    noise. Null where a side has fewer than two steps."""
+
+
+class MemoryChange(msgspec.Struct, frozen=True):
+    """Peak memory of one device in the compared steps; of traces that record memory."""
+
+    id: str
+    """The device as `torch.device` spells it."""
+    status: Status
+    allocated_bytes: BytesPair
+    """Most bytes that were allocated at a time."""
+    reserved_bytes: BytesPair
+    """Most bytes that the allocator held at the peak of a step."""
 
 
 class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}):
@@ -192,6 +229,10 @@ class Comparison(msgspec.Struct, frozen=True):
     kernels_omitted_us: UsPair = Pair(None, None, None)
     """Device work of the names that a side's table of kernels leaves out."""
     findings: list[FindingChange] = []
+    spread: dict[str, SpreadPair] = {}
+    """Of `duration_us` and the other times of `steps`, by the field's name."""
+    memory: list[MemoryChange] = []
+    """Peaks by device; empty where neither trace records memory."""
 
 
 class Compared(msgspec.Struct, frozen=True):

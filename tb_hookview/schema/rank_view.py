@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tb_hookview.schema.ranks import Straggler, UnreadableRank
+from tb_hookview.schema.ranks import Pipeline, Straggler, UnreadableRank
 from tb_hookview.schema.units import Bytes, Count, GbPerS, Us
 
 Quantity = Literal["duration", "compute", "communication", "exposed", "idle", "wait"]
@@ -100,7 +100,9 @@ class RunOverview(Struct, frozen=True, kw_only=True):
     steps: list[str]
     """Names of all steps, in their order."""
     stragglers: list[Straggler]
-    """Most waited for first."""
+    """As of `hookview ranks`: each found with those before it fixed."""
+    pipelines: list[Pipeline]
+    """The first of those of the run."""
     edges_us: list[Us]
     """Edges between which collectives are counted: each the same multiple of the one before."""
     kinds: list[CollectiveKind]

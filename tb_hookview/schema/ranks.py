@@ -100,33 +100,49 @@ class Collective(Struct, frozen=True, kw_only=True):
     """Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second."""
 
 
+class StragglerReason(Struct, frozen=True, kw_only=True):
+    """What a straggler spends more time on than the others."""
+
+    reason: str
+    """module, data, optimizer, sync or host."""
+    module: str | None
+    """Path of the module; null where it is no module."""
+    excess_us: Us
+    """Time beyond the lower median of the others, per step."""
+
+
 class Straggler(Struct, frozen=True, kw_only=True):
-    """A rank for which the others waited, in most steps."""
+    """A rank for which the others wait in most steps; the rows before it are taken to be fixed."""
 
     id: int
     rank: int
     wait_caused_us: Us
-    """Mean wait of the other ranks in collectives to which it came last, a step, as far as their
-    median waited longer than it did."""
+    """What the ranks with which it has collectives wait longer than it does, their mean, per step.
+    With the stragglers before it fixed, by a replay of all ranks."""
     share: Share
     """That over the mean step of the run."""
     steps: Count
-    """Steps in which it was the one most waited for."""
+    """Steps in which it is late, by the same."""
     of_steps: Count
     """Steps that were compared."""
     module: str | None
-    """Module on which it spent most of the excess; null where it is no module."""
+    """Module on which it spends most of the excess; null where it is no module."""
     reason: str | None
-    """module, data, optimizer, sync or host; null for unknown."""
+    """module, data, optimizer, sync or host, of most of the excess; null for unknown."""
     excess_us: Us | None
-    """Time it spent on that beyond the median of the others, a step."""
+    """Time it spends on that beyond the lower median of the others, per step; null for unknown."""
+    reasons: list[StragglerReason]
+    """All that it spends more time on, the largest first."""
     gain_us_per_step: Us
-    """What a step would gain without that excess, by a replay of all ranks: each one's own time
-    passes as recorded, less the excess, and every collective ends its transfer after the last rank
-    came. Of messages that name no ranks: by how much it was later than the next, as far as the
-    excess explains it."""
+    """What a step gains without all of that, the stragglers before it fixed too, by a replay of all
+    ranks: each one's own time passes as recorded, less the excess, and every collective ends its
+    transfer after the last rank came. Where messages name no ranks: by how much it is later than
+    the next, as far as the excess explains it."""
+    left_step_us: Us
+    """Mean step that is left with it and those before it fixed."""
     finding: str | None
-    """Rule of the most expensive finding of this rank about that module, else of all."""
+    """Rule of the most expensive finding of this rank about that module, or of data loading or the
+    optimizer where that is the reason; null where there is none."""
 
 
 class RankGroup(Struct, frozen=True, kw_only=True):
@@ -139,6 +155,28 @@ class RankGroup(Struct, frozen=True, kw_only=True):
     """pipeline, tensor, data, context or expert."""
     ranks: list[int]
     """Its ranks in this run, ascending."""
+
+
+class Pipeline(Struct, frozen=True, kw_only=True):
+    """Ranks that pass microbatches on as messages: the stages of one pipeline."""
+
+    id: int
+    ranks: list[int]
+    """Ascending; one stage each, or several where stages are interleaved."""
+    microbatches: float | None
+    """Forwards of a rank per step, by the ranges of its schedule (`Forward 3`, `PP:0F3`,
+    `forward-compute`), else by its messages in a chain of ranks: a message each way for each
+    microbatch. With v stages per rank v for each microbatch. Null for unknown."""
+    bubble: Share
+    """Time per step in which a rank does nothing but wait in messages, over the step; mean of the
+    ranks."""
+    ideal_bubble: Share | None
+    """(p - 1) / (m + p - 1) of p ranks and m `microbatches`: what even stages leave idle in GPipe's
+    schedule and 1F1B, in a step of nothing else. Null where m is unknown."""
+    bubbles: list[Share]
+    """`bubble` of each rank."""
+    compute_us: list[Us | None]
+    """As in `ranks`, of each rank: stages are even where these are."""
 
 
 class UnreadableRank(Struct, frozen=True, kw_only=True):
@@ -159,9 +197,12 @@ class Run(Struct, frozen=True, kw_only=True):
     steps: list[RankStep]
     collectives: list[Collective]
     stragglers: list[Straggler]
-    """Most waited for first; empty where no rank is late in most steps."""
+    """Every one in order, each found with those before it fixed; empty where no rank is late in
+    most steps."""
     groups: list[RankGroup]
     """Those with collectives in the traces; empty where no description names a dimension."""
+    pipelines: list[Pipeline]
+    """Empty where no rank has messages from point to point."""
     missing_ranks: list[int]
     """Ranks below the world size that have no trace here."""
     unreadable: list[UnreadableRank]

@@ -22,10 +22,11 @@ from msgspec.structs import replace
 
 from tb_hookview.analysis.dependencies.build import PAUSE
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.schema import Bound
 from tb_hookview.simulation.changes import Change
-from tb_hookview.simulation.critical_path import Part
+from tb_hookview.simulation.critical_path import Part, critical_path
 from tb_hookview.simulation.replay import Lengths, Replayer, recorded
 from tb_hookview.simulation.simulator import Simulator
 
@@ -40,6 +41,7 @@ _EQUAL = 0.9
 """Part of what one resource of a side saves from which on the other saves as much."""
 
 
+_DEVICE_PARTS = (Part.DEVICE, Part.PEERS)
 _WORKS = (EdgeKind.HOST, EdgeKind.HANDOVER)
 _RUNS = (EdgeKind.STREAM, EdgeKind.CROSS_STREAM)
 _CHAINED = (EdgeKind.HOST, EdgeKind.STREAM)
@@ -190,11 +192,20 @@ class Alone(Struct, frozen=True, dict=True):
         """What decides the length of a step."""
         if not self.device_known or self.unexplained > max(self.host_side, self.device_side):
             return "unknown"
-        if abs(self.host_side - self.device_side) <= self.margin:
+        if abs(self.host_side - self.device_side) <= self.margin or self._path_disagrees:
             return "even"
         if self.host_side > self.device_side:
             return self._decisive(HOST_SIDE, self.host_side, self.device_side)
         return self._decisive(DEVICE_SIDE, self.device_side, self.host_side)
+
+    @cached_property
+    def _path_disagrees(self) -> bool:
+        """Whether most of the critical path is of the shorter side: neither alone decides then."""
+        base = self.simulator.unrecorded if self.before is not None else None
+        path = critical_path(base.replay, base.pace) if base else self.simulator.unchanged.path
+        shorter = _DEVICE_PARTS if self.host_side > self.device_side else (Part.HOST,)
+        time = path.end - path.start
+        return bool(2 * time[isin(path.part, shorter)].sum() > time.sum())
 
     def _decisive(self, side: tuple[Bound, Bound], whole: float, other: float) -> Bound:
         """The resource of a side without which a step is shortest; of equals the second."""
@@ -206,8 +217,7 @@ class Alone(Struct, frozen=True, dict=True):
     @property
     def device_known(self) -> bool:
         """Whether the trace shows what the device does, or that the model does not run on one."""
-        manifest = self.simulator.analysis.trace.manifest
-        return self.has_events or bool(manifest and manifest.on_host)
+        return self.has_events or self.simulator.analysis.on_host
 
     @property
     def has_events(self) -> bool:

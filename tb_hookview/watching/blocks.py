@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable
-from time import perf_counter_ns
+from threading import get_ident
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -13,15 +14,22 @@ from torch.compiler import is_compiling
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
-from tb_hookview.recorder.hooks import SLOT, CallMarks, Hook, MarkedCall
+from tb_hookview.recorder.compiled.inlined import hide
+from tb_hookview.recorder.hooks import SLOT, Hook, MarkedCall
 from tb_hookview.recorder.tree import Node, walk
-from tb_hookview.watching.clock import StepClock
+from tb_hookview.watching.clock import GRADIENT, ROOT, StepClock
 
 MOST = 16
 """Blocks of a model at most."""
 
 _LEARNING = 3
 """Backward passes in which the last gradient of each block is looked for."""
+
+
+_NO_MARKS: Any = SimpleNamespace(open=SimpleNamespace(stack=()))
+"""Of calls that open no range which an interrupt could leave open."""
+
+_frame = sys._getframe
 
 
 class Block(NamedTuple):
@@ -108,87 +116,73 @@ def within_parallel(module: nn.Module) -> nn.Module:
     return module
 
 
-class _Calls(CallMarks):
-    """Times the calls of one block."""
+class _TimedCall(MarkedCall):
+    """Times a module's calls; replaces the call in its SLOT."""
 
-    __slots__ = ("_block", "_clock")
-    open: Any = SimpleNamespace(stack=())
-    """Leaves no ranges that an interrupt could keep open."""
+    __slots__ = ("_note", "_number", "_stamp", "_thread")
 
-    is_timed = True
+    def __init__(self, module: nn.Module, number: int, clock: StepClock) -> None:
+        super().__init__(module, _NO_MARKS, module.__dict__.get(SLOT))
+        self._note, self._number, self._stamp = clock.note, number, clock.stamp
+        self._thread = clock.thread
 
-    def __init__(self, clock: StepClock, block: int) -> None:
-        self._clock = clock
-        self._block = block
-
-    def begin(self) -> None:
-        """Begin a call; one below another of the same block is a part of it."""
-        self._clock.block_since = perf_counter_ns()
-
-    def end(self) -> None:
-        """End a call. A call in the backward pass repeats one: it counts there."""
-        clock = self._clock
-        since, clock.block_since = clock.block_since, 0
-        if since and not clock.in_backward:
-            spent = perf_counter_ns() - since
-            before = clock.forward[self._block]
-            clock.forward[self._block] = spent if before < 0 else before + spent
-
-
-class _RootCalls(_Calls):
-    """Times the calls of the model."""
-
-    __slots__ = ()
-
-    def begin(self) -> None:
-        clock = self._clock
-        clock.depth += 1
-        if clock.depth == 1:
-            clock.forward_since = perf_counter_ns()
-
-    def end(self) -> None:
-        clock = self._clock
-        clock.depth = max(0, clock.depth - 1)
-        if not clock.depth and not clock.in_backward:
-            spent = perf_counter_ns() - clock.forward_since
-            clock.forward_ns = spent if clock.forward_ns < 0 else clock.forward_ns + spent
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the module as it would have been called."""
+        since = self._stamp()
+        try:
+            call: Any = self.call
+            if call is None:
+                module = self._module()
+                # In other threads it may be a replica of DataParallel's that is called.
+                if module is None or get_ident() != self._thread:
+                    module = self._called(_frame(1).f_locals.get("self"), module)
+                call = module._call_impl
+            return call(*args, **kwargs)
+        finally:
+            self._note((self._number, since, self._stamp()))
 
 
 class _Enter(Hook):
     """Forward pre-hook, for a module whose class calls it in a way of its own."""
 
-    __slots__ = ("_calls",)
+    __slots__ = ("note", "number", "since", "stamp")
 
-    def __init__(self, calls: _Calls) -> None:
-        self._calls = calls
+    def __init__(self, number: int, clock: StepClock) -> None:
+        self.note, self.number, self.stamp = clock.note, number, clock.stamp
+        self.since = 0
 
     def __call__(self, _module: nn.Module, _args: object) -> None:
         if not is_compiling():
-            self._calls.begin()
+            self.since = self.stamp()
 
 
-class _Leave(_Enter):
-    """Forward hook."""
+class _Leave(Hook):
+    """Forward hook, on return and on exception."""
 
-    __slots__ = ()
+    __slots__ = ("_enter",)
+
+    def __init__(self, enter: _Enter) -> None:
+        self._enter = enter
 
     def __call__(self, *_: object) -> None:
         if not is_compiling():
-            self._calls.end()
+            enter = self._enter
+            if enter.since:
+                enter.note((enter.number, enter.since, enter.stamp()))
+                enter.since = 0
 
 
 class _LastGradient(Hook):
     """Post-accumulate-grad hook on the parameter of a block whose gradient is the last."""
 
-    __slots__ = ("_block", "_clock")
+    __slots__ = ("_kind", "_note", "_stamp")
 
-    def __init__(self, clock: StepClock, block: int) -> None:
-        self._clock = clock
-        self._block = block
+    def __init__(self, block: int, clock: StepClock) -> None:
+        self._kind, self._note, self._stamp = GRADIENT + block, clock.note, clock.stamp
 
     def __call__(self, _parameter: nn.Parameter) -> None:
         if not is_compiling():
-            self._clock.mark_gradient(self._block)
+            self._note((self._kind, self._stamp(), 0))
 
 
 class _Learner(Hook):
@@ -212,21 +206,22 @@ class Attached:
         self._learning = _LEARNING
         self._last: dict[int, nn.Parameter] = {}
         self._learners: list[Any] = []
-        self._attach_calls(within_parallel(model), _RootCalls(clock, -1))
+        self._attach_calls(within_parallel(model), ROOT)
         for number, block in enumerate(blocks):
             for module in block.modules:
-                self._attach_calls(module, _Calls(clock, number))
+                self._attach_calls(module, number)
                 self._learn(module, number)
 
-    def _attach_calls(self, module: nn.Module, calls: _Calls) -> None:
+    def _attach_calls(self, module: nn.Module, number: int) -> None:
         if type(module).__call__ is nn.Module.__call__:
-            marked = MarkedCall(module, calls, module.__dict__.get(SLOT))
+            marked = _TimedCall(module, number, self._clock)
             module.__dict__[SLOT] = marked
             reference = weakref.ref(module)  # no strong reference to a model of the user's
             self._remove.append(lambda: _restore(reference(), marked))
             return
-        enter = module.register_forward_pre_hook(_Enter(calls))
-        leave = module.register_forward_hook(_Leave(calls), always_call=True)
+        entering = _Enter(number, self._clock)
+        enter = module.register_forward_pre_hook(entering)
+        leave = module.register_forward_hook(_Leave(entering), always_call=True)
         self._remove += [enter.remove, leave.remove]
 
     def _learn(self, module: nn.Module, block: int) -> None:
@@ -235,6 +230,11 @@ class Attached:
                 hook = _Learner(block, parameter, self._last)
                 handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
                 self._learners.append(handle)
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether the last gradients are still looked for."""
+        return self._learning > 0
 
     def step(self) -> None:
         """End a step; after some, keep hooks only on the parameters that come last."""
@@ -248,7 +248,7 @@ class Attached:
             handle.remove()
         self._learners.clear()
         for block, parameter in self._last.items():
-            hook = _LastGradient(self._clock, block)
+            hook = _LastGradient(block, self._clock)
             handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
             self._remove.append(handle.remove)
         self._last.clear()
@@ -274,3 +274,6 @@ def _restore(module: nn.Module | None, marked: MarkedCall) -> None:
             module.__dict__[SLOT] = marked.call
     elif isinstance(slot, MarkedCall) and slot.call is marked:
         slot.call = marked.call
+
+
+hide(_TimedCall.__call__, _Enter.__call__, _Leave.__call__, _LastGradient.__call__)

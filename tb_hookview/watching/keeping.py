@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import torch
@@ -19,13 +20,14 @@ from tb_hookview.recorder.writing import _worker
 from tb_hookview.step_log import DURATIONS, FOLDER, VERSION
 from tb_hookview.watching.agreement import Alone, Board, RecordingPlan, find_board
 from tb_hookview.watching.background import PERIOD_S, Background, peak_memory, take_request
-from tb_hookview.watching.clock import Row
 from tb_hookview.watching.recordings import Kept, surplus
 from tb_hookview.watching.scalars import Scalars
 from tb_hookview.watching.step_file import StepFile, row_line, to_line
+from tb_hookview.watching.step_rows import Ended, Row, row_of
+from tb_hookview.watching.triggers import Decision, Triggers
 
-_WAITING = 20_000
-"""Rows that wait to be written at most; a disk that hangs must not fill the memory."""
+_WAITING = 5000
+"""Steps that wait to be written at most; a disk that hangs must not fill the memory."""
 
 
 class Limits(NamedTuple):
@@ -38,7 +40,6 @@ class Limits(NamedTuple):
 
 class _Asked(NamedTuple):
     reason: str
-    step: int
     steps: int | None
     ratio: float
     ranks: tuple[int, ...] | None
@@ -53,6 +54,7 @@ class Keeper:
         limits: Limits,
         steps: int,
         ranks: frozenset[int] | None,
+        triggers: Triggers,
         *,
         scalars: bool,
     ) -> None:
@@ -63,21 +65,26 @@ class Keeper:
             limits: how much is kept.
             steps: of a recording that says nothing else.
             ranks: that record; None for all.
+            triggers: what else asks for recordings.
             scalars: whether TensorBoard's scalars are written.
         """
         self._folder, self._limits, self._steps = folder, limits, steps
         self._ranks = None if ranks is None else tuple(sorted(ranks))
         self._wants_scalars = scalars
-        self._rows: deque[tuple[Row, int, float]] = deque()
+        self.plan: RecordingPlan | None = None
+        """What is to be recorded next."""
+        self.is_signalled = False
+        """Whether a signal asked for a recording."""
+        self.last_step = 0
+        self._decision = Decision(triggers, perf_counter_ns() / 1e9)
+        self._ended: deque[Ended] = deque(maxlen=_WAITING)
+        self._written = 0
         self._lines: deque[dict[str, Any]] = deque()
         self._asked: deque[_Asked] = deque(maxlen=4)
         self._kept: list[Kept] = []
         self._lost = 0
         self._number = 0
-        self._plan: RecordingPlan | None = None
         self._board: Board | None = None
-        self._median_ns = 0
-        self._last_step = 0
         self._working = threading.Lock()
         self._thread = Background(self._work)
 
@@ -91,13 +98,14 @@ class Keeper:
         """The recordings that are kept."""
         return [each.path for each in self._kept]
 
-    def start(self, blocks: list[str]) -> None:
+    def start(self, blocks: list[str], clock: str) -> None:
         """Begin to write.
 
         Args:
             blocks: names of the blocks, in the order of the rows.
+            clock: "host" or "device", whose times those of calls and gradients are.
         """
-        self._blocks = blocks
+        self._blocks, self._clock = blocks, clock
         self._began = time.time()
         self._file = StepFile(self._folder, _worker(), self._header, self._limits.most_step_bytes)
         rank, _ = manifest.place()
@@ -117,20 +125,18 @@ class Keeper:
             "process": os.getpid(),
             "torch": torch.__version__,
             "began": round(self._began, 3),
-            "clock": "host",
+            "clock": self._clock,
             "blocks": self._blocks,
         }
 
-    def add(self, row: Row, state: int) -> None:
-        """Take a row."""
-        if len(self._rows) < _WAITING:
-            self._rows.append((row, state, time.time()))
-        else:
-            self._lost += 1
-        self._last_step = row[0]
+    def add(self, ended: Ended) -> None:
+        """Take a step."""
+        self.last_step = ended[0]
+        self._ended.append(ended)
 
-    def describe_rows(self, rows: Iterable[Row]) -> list[dict[str, Any]]:
-        """Return rows as the manifest of a recording holds them."""
+    def describe(self, steps: Iterable[Ended]) -> list[dict[str, Any]]:
+        """Return steps as the manifest of a recording holds them."""
+        rows = [row_of(ended, len(self._blocks)) for ended in steps]
         return [
             {
                 "step": row[0],
@@ -142,37 +148,23 @@ class Keeper:
             for row in rows
         ]
 
-    def ask(
-        self,
-        reason: str,
-        step: int,
-        *,
-        steps: int | None = None,
-        ratio: float = 0.0,
-        ranks: tuple[int, ...] | None = None,
-    ) -> None:
-        """Ask for a recording after a step."""
-        self._asked.append(_Asked(reason, step, steps, ratio, ranks))
+    def ask(self, reason: str, steps: int | None) -> None:
+        """Ask for a recording, of so many steps, as soon as may be."""
+        self._asked.append(_Asked(reason, steps, 0.0, None))
         self._thread.wake()
 
-    def plan_after(self, step: int, median_ns: int) -> RecordingPlan | None:
-        """Return the plan whose warm-up is the next step; None for none.
-
-        Args:
-            step: the step that ended.
-            median_ns: of the latest steps.
-        """
-        self._median_ns = median_ns
-        plan = self._plan
+    def plan_after(self, step: int) -> RecordingPlan | None:
+        """Return the plan whose warm-up is the step after this one; None for none."""
+        plan = self.plan
         if plan is None:
             return None
         if isinstance(self._board, Alone):  # nobody else must record the same steps
             plan = replace(plan, start=step + 2)
         if plan.start - 2 > step:
             return None
+        self.plan = None
         if plan.start - 2 == step and self._records(plan):
             return plan
-        self._plan = None
         self._lost += self._records(plan)  # too late
         return None
 
@@ -180,11 +172,6 @@ class Keeper:
         rank, _ = manifest.place()
         ranks = self._ranks if plan.ranks is None else plan.ranks
         return ranks is None or (rank or 0) in ranks
-
-    def take(self, plan: RecordingPlan) -> None:
-        """Note that a plan is being followed."""
-        self._plan = None
-        self._drop_answered(plan)
 
     def lose(self) -> None:
         """Count a recording that failed."""
@@ -224,21 +211,37 @@ class Keeper:
         with self._working:
             self._write_rows()
             self._prune()
-            if self._last_step:
+            if self.last_step:
                 self._look_for_requests()
                 self._agree()
 
     def _write_rows(self) -> None:
-        count = len(self._rows)
-        rows = [self._rows.popleft() for _ in range(count)]
+        waiting = [self._ended.popleft() for _ in range(len(self._ended))]
+        rows = [row_of(ended, len(self._blocks)) for ended in waiting]
+        measured = [row for row, ended in zip(rows, waiting, strict=True) if not ended[1]]
+        self._decide(measured)
+        clocks_apart = time.time() - perf_counter_ns() / 1e9
+        last = len(rows) - 1
         lines = []
-        for number, (row, state, at) in enumerate(rows, 1):
-            lines.append(row_line(row, state, at, peak_memory() if number == count else None))
+        for number, (row, ended) in enumerate(zip(rows, waiting, strict=True)):
+            self._lost += row[0] - self._written - 1
+            self._written = row[0]
+            memory = peak_memory() if number == last else None
+            lines.append(row_line(row, ended[1], clocks_apart + ended[3] / 1e9, memory))
         if self._scalars is not None:
-            self._scalars.add([row for row, state, _ in rows if not state])
+            self._scalars.add(measured)
         while self._lines:
             lines.append(to_line(self._lines.popleft()))
         self._file.write(lines)
+
+    def _decide(self, rows: list[Row]) -> None:
+        for row in rows:
+            reason = self._decision.see(row[0], row[1], perf_counter_ns() / 1e9)
+            if reason is not None:
+                self._asked.append(_Asked(reason, None, self._decision.slowest_ratio, None))
+        if self.is_signalled:
+            self.is_signalled = False
+            self._asked.append(_Asked("signal", None, 0.0, None))
 
     def _prune(self) -> None:
         for each in surplus(self._kept, self._limits.keep, self._limits.most_bytes):
@@ -252,7 +255,6 @@ class Keeper:
             self._asked.append(
                 _Asked(
                     "file",
-                    self._last_step,
                     steps if isinstance(steps, int) and steps > 0 else None,
                     0.0,
                     tuple(r for r in ranks if isinstance(r, int)) if ranks else None,
@@ -267,14 +269,15 @@ class Keeper:
             if plan is None:
                 break
             self._adopt(plan)
-        if self._asked and self._plan is None:
+        if self._asked and self.plan is None:
             asked = self._asked.popleft()
             self._adopt(self._board.post(self._number, self._planned(asked)))
 
     def _adopt(self, plan: RecordingPlan) -> None:
         self._number += 1
-        if plan.start > self._last_step:
-            self._plan = plan
+        if plan.start > self.last_step:
+            self._decision.recorded(plan.reason, plan.start, perf_counter_ns() / 1e9)
+            self.plan = plan
             self._drop_answered(plan)
 
     def _drop_answered(self, plan: RecordingPlan) -> None:
@@ -287,8 +290,8 @@ class Keeper:
         """Return a plan far enough ahead that every rank looks for it in time."""
         lead = 2
         if not isinstance(self._board, Alone):
-            lead += 2 + math.ceil(3 * PERIOD_S * 1e9 / max(self._median_ns, 1_000_000))
+            lead += 2 + math.ceil(3 * PERIOD_S * 1e9 / max(self._decision.median.value, 1_000_000))
         rank, _ = manifest.place()
-        start = self._last_step + lead
+        start = self.last_step + lead
         steps = asked.steps or self._steps
         return RecordingPlan(start, steps, asked.reason, rank or 0, asked.ranks, asked.ratio)

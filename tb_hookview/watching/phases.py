@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch.optim.optimizer import (
 )
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from tb_hookview.watching.clock import StepClock
+from tb_hookview.watching.clock import BACKWARD, DATA, OPTIMIZER, StepClock
 
 _clocks: list[StepClock] = []
 _undo: list[Callable[[], None]] = []
@@ -68,17 +69,15 @@ def _replace(owner: Any, name: str, around: Callable[[Callable[..., Any]], Any])
 def _timed_backward(backward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(backward)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        clocks = [] if is_compiling() else [c for c in _clocks if not c.in_backward and c.is_mine()]
-        if not clocks:
+        if is_compiling():
             return backward(*args, **kwargs)
-        since = perf_counter_ns()
-        for clock in clocks:
-            clock.begin_backward()
+        thread = get_ident()
+        begun = [(clock, clock.stamp()) for clock in _clocks if clock.thread == thread]
         try:
             return backward(*args, **kwargs)
         finally:
-            for clock in clocks:
-                clock.end_backward(since)
+            for clock, since in begun:
+                clock.note((BACKWARD, since, clock.stamp()))
 
     return timed
 
@@ -90,9 +89,10 @@ def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return load(loader)
         finally:
+            thread, until = get_ident(), perf_counter_ns()
             for clock in _clocks:
-                if clock.is_mine():
-                    clock.add_data(since)
+                if clock.thread == thread:
+                    clock.note((DATA, since, until))
 
     return timed
 
@@ -100,13 +100,12 @@ def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
 def _before_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
     if not is_compiling():
         for clock in _clocks:
-            clock.optimizer_since = perf_counter_ns()
+            clock.stepping_since = perf_counter_ns()
 
 
 def _after_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
     if not is_compiling():
         for clock in _clocks:
-            if clock.optimizer_since:
-                spent = perf_counter_ns() - clock.optimizer_since
-                clock.optimizer_ns = max(clock.optimizer_ns, 0) + spent
-                clock.optimizer_since = 0
+            if clock.stepping_since:
+                clock.note((OPTIMIZER, clock.stepping_since, perf_counter_ns()))
+                clock.stepping_since = 0

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from tb_hookview.step_log import DURATIONS
-from tb_hookview.watching.clock import Row
+from tb_hookview.watching.step_rows import Row
 
 _PERIOD_S = 10.0
 

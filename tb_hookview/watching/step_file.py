@@ -11,7 +11,7 @@ from typing import Any
 
 from tb_hookview.recorder import faults
 from tb_hookview.step_log import DURATIONS, file_name
-from tb_hookview.watching.clock import Row
+from tb_hookview.watching.step_rows import Row
 
 _FILES = 8
 """Files of one process; the oldest is removed when another one is begun, the first never."""
@@ -49,33 +49,53 @@ class StepFile:
         """Write lines, whole ones only."""
         if not lines:
             return
+        content, kept = b"".join(lines), 0
         try:
-            self._write(b"".join(lines))
+            file = self._opened()
+            before = self._size
+            try:
+                self._append(file, content)
+            finally:
+                kept = self._size - before
         except OSError as fault:
-            self.lost += len(lines)
-            self.close()
+            self.lost += content.count(b"\n", kept)
             faults.report(f"writing steps into {self._folder}", fault, "these steps are not kept")
 
-    def _write(self, content: bytes) -> None:
+    def _append(self, file: int, content: bytes) -> None:
+        """Append lines. Where not all fit, no piece of one stays, and the file is used on."""
+        done = 0
+        try:
+            while done < len(content):
+                done += os.write(file, content[done:])
+        except OSError:
+            done = content.rfind(b"\n", 0, done) + 1
+            os.ftruncate(file, self._size + done)
+            raise
+        finally:
+            self._size += done
+
+    def _opened(self) -> int:
         if self._file is not None and (self._size >= self._most or not self._paths[-1].exists()):
             self.close()
         if self._file is None:
-            self._open()
-        assert self._file is not None
-        while content:
-            written = os.write(self._file, content)
-            self._size += written
-            content = content[written:]
+            self._file = self._open()
+        return self._file
 
-    def _open(self) -> None:
+    def _open(self) -> int:
         path = self._folder / file_name(self._worker, time.time_ns())
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
         file = os.open(path, flags, 0o644)
-        self._file, self._size = file, 0
+        self._size = 0
+        try:
+            self._append(file, to_line(self._header()))
+        except OSError:
+            os.close(file)
+            path.unlink(missing_ok=True)
+            raise
         self._paths.append(path)
         if len(self._paths) > _FILES:
             self._paths.pop(1).unlink(missing_ok=True)
-        self._write(to_line(self._header()))
+        return file
 
     def close(self) -> None:
         """Close the file; the next row begins another one."""
@@ -96,7 +116,7 @@ def row_line(row: Row, state: int, at: float, memory: int | None) -> bytes:
     """Return the line of one step.
 
     Args:
-        row: as `StepClock.row` gives it.
+        row: as `row_of` gives it.
         state: index into `STATES`.
         at: end of the step, seconds since the epoch.
         memory: bytes, the peak so far; None where it was not asked for.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Iterable
@@ -25,9 +24,11 @@ from tb_hookview.watching import phases
 from tb_hookview.watching.agreement import RecordingPlan
 from tb_hookview.watching.blocks import MOST, Attached, choose_blocks, within_parallel
 from tb_hookview.watching.clock import StepClock
+from tb_hookview.watching.device import DeviceStamps, stamps_of
 from tb_hookview.watching.keeping import Keeper, Limits
 from tb_hookview.watching.recordings import Recorder
-from tb_hookview.watching.triggers import Decision, Triggers
+from tb_hookview.watching.step_rows import Ended
+from tb_hookview.watching.triggers import Triggers
 
 _BEFORE = 20
 """Steps before a recording that its manifest holds."""
@@ -94,8 +95,8 @@ def watch(
     limits = Limits(keep, max_bytes, max_step_bytes)
     triggers = Triggers(every_steps, every_minutes, slow_factor, slow_steps, rest_minutes, first)
     folder = Path(logdir)
-    keeper = Keeper(folder, limits, steps, chosen, scalars=scalars)
-    return Watch(model, blocks, keeper, triggers, Recorder(folder, profiler_options), on_signal)
+    keeper = Keeper(folder, limits, steps, chosen, triggers, scalars=scalars)
+    return Watch(model, blocks, keeper, Recorder(folder, profiler_options), on_signal)
 
 
 class Watch:
@@ -106,7 +107,6 @@ class Watch:
         model: nn.Module | None,
         blocks: int,
         keeper: Keeper,
-        triggers: Triggers,
         recorder: Recorder,
         on_signal: int | None,
     ) -> None:
@@ -114,7 +114,6 @@ class Watch:
         self._model = None if model is None else weakref.ref(model)
         self._blocks = blocks
         self._keeper = keeper
-        self._triggers = triggers
         self._recorder = recorder
         self._on_signal = on_signal
         self._process = os.getpid()
@@ -122,12 +121,14 @@ class Watch:
         self._running = False
         self._wrapped = False
         self._after = False
-        self._asked: str | None = None
         self._attached: Attached | None = None
         self._earlier: Any = None
-        self._before: deque[tuple[int, ...]] = deque(maxlen=_BEFORE)
-        self._clock = StepClock(0)
-        self._decision = Decision(triggers, time.monotonic())
+        self._before: deque[Ended] = deque(maxlen=_BEFORE)
+        self._device: DeviceStamps | None = None
+        self._clock = StepClock()
+        self._marks = self._clock.marks
+        self._since = 0
+        self._is_routine = False
 
     @property
     def lost(self) -> int:
@@ -155,7 +156,8 @@ class Watch:
         self._running = True
         _watches.add(self)
         _guarded("watching the training", self._attach)
-        self._clock.begin()
+        self._marks.clear()
+        self._since = perf_counter_ns()
 
     def _attach(self) -> None:
         model = None if self._model is None else self._model()
@@ -167,10 +169,13 @@ class Watch:
                 self._wrapped = True
             root = roots.find(inner) or roots.find(model)
             blocks = choose_blocks(model, "" if root is None else root.path, self._blocks)
-        self._clock = StepClock(len(blocks))
+        self._device = stamps_of(model)
+        self._clock = StepClock() if self._device is None else StepClock(self._device.stamp)
+        self._marks = self._clock.marks
         if model is not None:
             self._attached = Attached(model, blocks, self._clock)
-        self._keeper.start([block.name for block in blocks])
+        clock = "host" if self._device is None else "device"
+        self._keeper.start([block.name for block in blocks], clock)
         phases.follow(self._clock)
         self._clock.watch_collections()
         self._listen()
@@ -180,11 +185,21 @@ class Watch:
         if not self._running:
             return
         now = perf_counter_ns()
+        self._step = step = self._step + 1
+        ended = (step, 0, self._since, now, self._marks.copy())
+        self._marks.clear()
+        keeper = self._keeper
+        if self._is_routine and keeper.plan is None:
+            keeper.add(ended)
+            self._before.append(ended)
+            self._since = now
+            return
         try:
-            self._end_step(now)
+            self._end_step(ended)
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("watching a step", fault, "this step may be missing")
-        self._clock.begin()
+        self._marks.clear()
+        self._since = perf_counter_ns()
 
     def record(self, steps: int | None = None) -> None:
         """Ask for a recording that begins as soon as all ranks know of it.
@@ -192,7 +207,7 @@ class Watch:
         Args:
             steps: of the recording; those of `watch` by default.
         """
-        self._keeper.ask("call", self._step, steps=steps)
+        self._keeper.ask("call", steps)
 
     def stop(self) -> None:
         """Write what is recorded, and leave the training as it was."""
@@ -205,6 +220,8 @@ class Watch:
         if os.getpid() != self._process:
             return
         _guarded("ending a recording", self._end_recording)
+        for ended in () if self._device is None else self._device.rest():
+            self._keeper.add(ended)
         _guarded("removing the hooks of a watch", self._detach)
         _guarded("ending a watch", self._keeper.end)
 
@@ -228,34 +245,31 @@ class Watch:
             signal.signal(self._on_signal, self._earlier)
             self._earlier = None
 
-    def _end_step(self, now: int) -> None:
-        self._step += 1
-        step = self._step
-        row = self._clock.row(step, now)
+    def _end_step(self, ended: Ended) -> None:
+        step = ended[0]
         recorded = self._recorder.plan
         state = 3 if self._after else 0 if recorded is None else 1 + (step >= recorded.start)
         self._after = False
-        self._keeper.add(row, state)
+        ended = (step, state, *ended[2:])
+        for each in (ended,) if self._device is None else self._device.passed(ended):
+            self._keeper.add(each)
+            if not each[1]:
+                self._before.append(each)
+        learning = False
         if self._attached is not None:
             self._attached.step()
+            learning = self._attached.is_learning
         if state:
             self._follow_recording(step)
-            return
-        self._before.append(row)
-        seconds = time.monotonic()
-        reason = self._decision.see(step, row[1], seconds)
-        asked, self._asked = self._asked, None
-        if asked or reason:
-            self._keeper.ask(asked or reason or "", step, ratio=self._decision.slowest_ratio)
-        self._follow_plan(step, seconds)
+        else:
+            self._follow_plan(step)
+        recording = self._after or self._recorder.plan is not None
+        self._is_routine = not (learning or recording or self._device)
 
-    def _follow_plan(self, step: int, seconds: float) -> None:
-        plan = self._keeper.plan_after(step, self._decision.median.value)
-        if plan is None:
-            return
-        self._decision.recorded(plan.reason, step, seconds)
-        self._keeper.take(plan)
-        self._recorder.begin(plan, self._about(plan))
+    def _follow_plan(self, step: int) -> None:
+        plan = self._keeper.plan_after(step)
+        if plan is not None:
+            self._recorder.begin(plan, self._about(plan))
 
     def _follow_recording(self, step: int) -> None:
         try:
@@ -269,14 +283,13 @@ class Watch:
             self._keeper.recorded(*done)
 
     def _about(self, plan: RecordingPlan) -> dict[str, Any]:
-        names = self._keeper.describe_rows(self._before)
         return {
             "reason": plan.reason,
             "asked_by": plan.asked_by,
             "start": plan.start,
             "steps": plan.steps,
             "ratio": round(plan.ratio, 3),
-            "before": names,
+            "before": self._keeper.describe(self._before),
         }
 
     def _listen(self) -> None:
@@ -286,7 +299,7 @@ class Watch:
         earlier = self._earlier if callable(self._earlier) else None
 
         def asked(number: int, frame: FrameType | None) -> None:
-            self._asked = "signal"
+            self._keeper.is_signalled = True
             if earlier is not None:
                 earlier(number, frame)
 

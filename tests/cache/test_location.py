@@ -43,16 +43,18 @@ def test_a_limit_that_is_no_size_turns_the_cache_off(
     assert opened() is None
 
 
-@pytest.mark.parametrize("text", ["off", "OFF", " off "])
+@pytest.mark.parametrize("text", ["off", "OFF", " off ", "0", "false", "No"])
 def test_off(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("HOOKVIEW_CACHE", text)
     assert opened() is None
 
 
-def test_a_folder_called_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["off", "0"])
+def test_a_folder_called_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOOKVIEW_CACHE", "./off")
-    assert location.folder() == tmp_path / "off"
+    monkeypatch.setenv("HOOKVIEW_CACHE", f"./{name}")
+    assert not location.is_off()
+    assert location.folder() == tmp_path / name
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other rules")

@@ -41,7 +41,7 @@ def test_a_step_that_became_longer(tmp_path: Path, limit: float, holds: bool) ->
     assert "noise" not in found.note
 
 
-def test_ranges_that_overlap_may_be_noise(tmp_path: Path) -> None:
+def test_medians_that_lie_in_the_range_of_the_other_may_be_noise(tmp_path: Path) -> None:
     before, after = recorded(tmp_path, "a", 20, 40), recorded(tmp_path, "b", 30, 50)
     assert "may be noise" in checks_time.regression_percent(after, before, 5).note
 

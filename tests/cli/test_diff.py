@@ -87,3 +87,25 @@ def test_the_table_names_both_sides_and_the_change(training: Path, annotated: Pa
     assert str(training) in done.stdout.replace("\n", "")
     assert "appeared" in done.stdout
     assert "No module changed." in call("diff", annotated, annotated).stdout
+
+
+def test_the_text_names_noise_memory_and_findings_that_came_or_went() -> None:
+    cpu = Path(__file__).parents[2] / "sample_traces" / "cpu"
+    done = call("diff", cpu / "memory_growth.whole", cpu / "memory_growth.mean")
+    assert done.returncode == 0
+    (step,) = [line for line in done.stdout.splitlines() if line.startswith("step ")]
+    assert "2.97 ms to 3.16 ms" in step
+    assert step.rstrip().endswith("within noise")
+    assert "cpu allocated  1.66 MB  3.06 MB  +1.40 MB" in done.stdout
+    assert "finding gone: Memory in use grows from step to step" in done.stdout
+    back = call("diff", cpu / "memory_growth.mean", cpu / "memory_growth.whole").stdout
+    assert "new finding: Memory in use grows from step to step" in back
+    assert "-1.40 MB" in back
+
+
+def test_a_difference_fails_no_command_and_bad_input_is_code_2(annotated: Path) -> None:
+    assert call("diff", annotated, annotated).returncode == 0
+    done = call("diff", annotated, annotated.parent / "none.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "none.json" in done.stderr
+    assert call("diff", annotated).returncode == 2

@@ -35,7 +35,7 @@ def test_limits_of_a_run_that_hold(even: str) -> None:
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
         "ok   ranks wait for others: 0%, limit 0.1%",
-        "ok   ranks late in most steps: 0, limit 0",
+        "ok   stragglers: 0, limit 0",
     ]
 
 
@@ -45,8 +45,8 @@ def test_limits_of_a_run_that_do_not_hold_name_rank_and_module(late: str) -> Non
     assert done.returncode == 1
     fails, holds = done.stdout.splitlines()
     assert fails.startswith("FAIL ranks wait for others: 33.3")
-    assert "(late: rank 1, module b)" in fails
-    assert holds.startswith("ok   ranks late in most steps: 1, limit 1")
+    assert "(stragglers: rank 1, in module b, costs 6.00 ms per step)" in fails
+    assert holds.startswith("ok   stragglers: 1, limit 1")
 
 
 def test_one_rank_is_nothing_to_check(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_limits_of_ranks_are_of_whole_runs(even: str) -> None:
 
 def test_two_runs_differ_in_the_late_rank(even: str, late: str) -> None:
     said = call("diff", even, late, "--ranks")
-    assert "rank 1 is late in the other alone" in said.stdout
+    assert "rank 1 is a straggler in the other alone" in said.stdout
     answer = json.loads(call("diff", even, late, "--ranks", "--json").stdout)
     assert answer["late"] == [1]
     assert answer["mean"]["step_us"]["change"] == pytest.approx(6000)

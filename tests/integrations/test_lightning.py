@@ -27,7 +27,11 @@ PACKAGES = [
     pytest.importorskip(name, reason=f"needs {name}: pip install {name}")
     for name in ("lightning.pytorch", "pytorch_lightning")
 ]
-from tb_hookview.integrations.lightning import HookviewCallback  # noqa: E402
+from tb_hookview.history.answer import read_history  # noqa: E402
+from tb_hookview.integrations.lightning import (  # noqa: E402
+    HookviewCallback,
+    HookviewWatchCallback,
+)
 
 # What its warnings are is its own; the process that prints them would have to import it.
 pytestmark = pytest.mark.filterwarnings("ignore::Warning")
@@ -101,6 +105,29 @@ def test_it_records_and_changes_nothing(package, loader, tmp_path):
     assert names_of_steps(trace) == ["ProfilerStep#2", "ProfilerStep#3"]
     assert trace.paths("forward") == dict.fromkeys(LAYERS, 2)
     assert trace.paths("gradient") == {"net.0": 4, "net.2": 4}
+
+
+def test_it_watches_every_batch_and_changes_nothing(package, loader, tmp_path):
+    plain = model_for(package)
+    watched = copy.deepcopy(plain)
+    fit(package, plain, loader)
+    fit(package, watched, loader, HookviewWatchCallback(tmp_path, first=None, scalars=False))
+
+    trained = watched.state_dict()
+    assert all(torch.equal(trained[name], value) for name, value in plain.state_dict().items())
+    assert hooks_below(watched) == []
+    (rank,) = read_history(str(tmp_path)).ranks
+    assert (rank.steps, rank.blocks) == (6, ["net.0", "net.2"])
+    assert rank.data_us is not None
+    assert rank.optimizer_us is not None
+
+
+def test_an_exception_ends_a_watch_too(package, loader, tmp_path):
+    model = model_for(package, failing_batch=3)
+    with pytest.raises(RuntimeError, match="a batch that cannot be"):
+        fit(package, model, loader, HookviewWatchCallback(tmp_path, first=None, scalars=False))
+    assert hooks_below(model) == []
+    assert read_history(str(tmp_path)).ranks[0].steps == 3
 
 
 def test_all_of_backward_but_the_scaling_of_the_loss_belongs_to_a_layer(loader, tmp_path):

@@ -44,11 +44,19 @@ def the_longer_side_decides(case: Case) -> None:
     if verdict.host_side_us is None or verdict.margin_us is None or verdict.bound == "unknown":
         return
     device = verdict.device_side_us or 0.0
-    if abs(verdict.host_side_us - device) <= verdict.margin_us:
+    longer, shorter = ("host", "data"), ("device", "communication")
+    if verdict.host_side_us < device:
+        longer, shorter = shorter, longer
+    if abs(verdict.host_side_us - device) <= verdict.margin_us or _is_led(case, by=shorter):
         assert verdict.bound == "even"
     else:
-        longer = ("host", "data") if verdict.host_side_us > device else ("device", "communication")
         assert verdict.bound in longer
+
+
+def _is_led(case: Case, by: tuple[str, ...]) -> bool:
+    """Whether most of the critical path is of some parts."""
+    path = case.data.critical_path_work
+    return 2 * sum(row.us for row in path if row.part in by) > sum(row.us for row in path)
 
 
 @invariant(Of.RECORDINGS)

@@ -93,6 +93,17 @@ def test_the_slow_rank_and_its_module_are_named_and_the_gain_is_the_delay(
         assert run.data.replay_error == pytest.approx(0, abs=NOISE)
 
 
+@pytest.mark.parametrize("method", ["ddp", "fsdp"])
+def test_of_two_ranks_that_are_as_slow_both_are_named_and_only_together_gain(
+    held: Held, method: str
+) -> None:
+    folder, delay = held.run(method, "forward", (0, SLOW))
+    first, second = read(folder).stragglers
+    assert {first.rank, second.rank} == {0, SLOW}
+    gains = (first.gain_us_per_step, second.gain_us_per_step)
+    assert gains == pytest.approx((0.0, delay), abs=NOISE * delay)
+
+
 @pytest.mark.parametrize("case", ROWS)
 @pytest.mark.parametrize("method", METHODS)
 def test_no_rank_is_late_where_all_are_as_slow(held: Held, method: str, case: str) -> None:

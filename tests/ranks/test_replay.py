@@ -29,7 +29,7 @@ def replay_of(folder: Path) -> Replay:
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_changed_takes_as_long_as_it_took(tmp_path: Path, seed: int) -> None:
     program = slowed(drawn(seed, RANKS, STEPS), SLOW, 5.0, range(STEPS))
-    replayed = replay_of(write(tmp_path / "run", program)).makespan() / 1e6
+    replayed = replay_of(write(tmp_path / "run", program)).play().length / 1e6
     assert replayed == pytest.approx(played(program).end, rel=1e-6)
 
 

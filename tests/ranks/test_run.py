@@ -261,7 +261,7 @@ def test_tables_of_a_run_are_frames(tmp_path: Path) -> None:
 def test_a_notebook_shows_stragglers_and_ranks(tmp_path: Path) -> None:
     run = hookview.analyze_run(write_run(tmp_path, [Spell(), Spell(b=9.0), Spell()]))
     html = run._repr_html_()
-    assert "rank 1 is late" in html
+    assert "rank 1 is a straggler" in html
     assert html.count("<table>") == 2
     assert "in module b than the others" in str(run)
 
@@ -291,3 +291,10 @@ def test_ranks_that_do_not_leave_together_are_doubted(tmp_path: Path) -> None:
     assert any("may not belong together" in text for text in run.warnings)
     assert any("in none of the steps in which others do" in text for text in run.warnings)
     assert not run.stragglers
+
+
+def test_a_finding_is_one_of_the_place_that_is_named_or_none(tmp_path: Path) -> None:
+    """The slow loader of rank 1 is a finding; the module that made rank 2 later has none."""
+    run = analyzed(write_run(tmp_path, [*EVEN, Spell(loader=6.0), Spell(b=20.0, loader=6.0)]))
+    named = [(row.rank, row.reason, row.finding) for row in run.stragglers]
+    assert named == [(4, "module", None), (3, "data", "loader-single-process")]

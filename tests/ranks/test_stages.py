@@ -6,14 +6,17 @@ import gzip
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ranks.traces import Spell, write_run
 
 from tb_hookview import RunReport, analyze_run
+from tb_hookview.ranks.lines import straggler_lines
 
-STEPS = 4
+STEPS, SENT, NOTE = 4, 0.001, "user_annotation"
 
 
 def row(name: str, start: float, time: float, category: str = "cpu_op") -> dict[str, Any]:
@@ -28,18 +31,25 @@ def pipelined(folder: Path, work: Sequence[float]) -> RunReport:
     stage 1  [recv][  m1  ][recv  ]
     stage 2  [recv        ][  m2  ]
     """
-    step = sum(work)
+    step, found = sum(work), list[list[dict[str, Any]]]()
     for rank, own in enumerate(work):
         before, rows = sum(work[:rank]), []
         for number in range(STEPS):
             at = number * step
-            rows.append(row(f"ProfilerStep#{number}", at, step, "user_annotation"))
+            rows.append(row(f"ProfilerStep#{number}", at, step, NOTE))
             rows.append(row(f"m{rank} (Linear) forward ~hv1", at + before, own))
             rows.append(row("aten::mm", at + before, own))
             for start, time in ((at, before), (at + before + own, step - before - own)):
                 if time > 0:
-                    rows.append(row("gloo:recv", start, time, "user_annotation"))
-        info = {"rank": rank, "world_size": len(work)}
+                    rows.append(row("gloo:recv", start, time, NOTE))
+        found.append(rows)
+    return read(folder, found)
+
+
+def read(folder: Path, ranks: Sequence[Sequence[dict[str, Any]]]) -> RunReport:
+    """Write and read the rows of each rank."""
+    for rank, rows in enumerate(ranks):
+        info = {"rank": rank, "world_size": len(ranks)}
         text = json.dumps({"distributedInfo": info, "traceEvents": rows})
         (folder / f"rank{rank}.1.pt.trace.json.gz").write_bytes(gzip.compress(text.encode()))
     with ThreadPoolExecutor(1) as executor:
@@ -71,3 +81,75 @@ def test_two_stages_the_waits_are_those_of_the_rank_that_waited(tmp_path: Path) 
     (straggler,) = pipelined(tmp_path, [12.0, 5.0]).stragglers
     assert straggler.rank == 0
     assert straggler.wait_caused_us == pytest.approx(7000, abs=1)
+
+
+def gpipe(
+    folder: Path, stages: int, microbatches: int, *, marked: bool, longer: float = 0.0
+) -> RunReport:
+    """Run GPipe's schedule: 1 ms of forward and 2 of backward for each microbatch and stage.
+
+    Args:
+        folder: where the traces go.
+        stages: of the pipeline, one on each rank.
+        microbatches: of each step.
+        marked: whether ranges name the forward and the backward of each microbatch.
+        longer: milliseconds by which the backward of the last stage is longer.
+    """
+    rows: list[list[dict[str, Any]]] = [[] for _ in range(stages)]
+    free = [0.0] * stages
+    for number in range(STEPS):
+        begun = list(free)
+        for forward, batch in product((True, False), range(microbatches)):
+            order = list(range(stages)) if forward else list(range(stages - 1, -1, -1))
+            came = free[order[0]]
+            for rank in order:
+                if rank != order[0]:
+                    came = max(came, free[rank] + SENT)
+                    rows[rank].append(row("gloo:recv", free[rank], came - free[rank], NOTE))
+                time = 1.0 if forward else 2.0 + longer * (rank == stages - 1)
+                name = f"{'Forward' if forward else 'Backward'} {batch}"
+                rows[rank] += [row(name, came, time, NOTE)] * marked
+                rows[rank].append(row(f"m{rank} (Linear) forward ~hv1", came, time))
+                rows[rank].append(row("aten::mm", came, time))
+                if rank != order[-1]:
+                    rows[rank].append(row("gloo:send", came + time, SENT, NOTE))
+                free[rank] = came = came + time + SENT * (rank != order[-1])
+        for rank in range(stages):
+            rows[rank].append(
+                row(f"ProfilerStep#{number}", begun[rank], free[rank] - begun[rank], NOTE)
+            )
+    return read(folder, rows)
+
+
+@pytest.mark.parametrize("marked", [True, False], ids=["by ranges", "by messages"])
+@pytest.mark.parametrize(("stages", "microbatches"), [(2, 1), (2, 6), (4, 1), (4, 8)])
+def test_the_bubble_of_even_stages_is_that_of_the_formula(
+    tmp_path: Path, stages: int, microbatches: int, *, marked: bool
+) -> None:
+    run = gpipe(tmp_path, stages, microbatches, marked=marked)
+    (pipeline,) = run.data.pipelines
+    assert pipeline.ranks == list(range(stages))
+    assert pipeline.microbatches == microbatches
+    ideal = (stages - 1) / (microbatches + stages - 1)
+    assert pipeline.ideal_bubble == pytest.approx(ideal)
+    assert pipeline.bubbles == pytest.approx([ideal] * stages, abs=0.01)
+    assert not run.stragglers
+
+
+def test_the_bubble_of_an_uneven_stage_is_larger_and_the_stage_is_named(tmp_path: Path) -> None:
+    run = gpipe(tmp_path, 4, 8, marked=True, longer=1.0)
+    (pipeline,) = run.data.pipelines
+    assert pipeline.bubble > (pipeline.ideal_bubble or 1.0) + 0.05
+    assert pipeline.bubbles[3] < min(pipeline.bubbles[:3]) - 0.1
+    (straggler,) = run.stragglers
+    assert (straggler.rank, straggler.module) == (3, "m3")
+    assert straggler.excess_us == pytest.approx(8000, abs=1)
+    assert straggler.gain_us_per_step == pytest.approx(8000, rel=0.05)
+    assert straggler_lines(run.stragglers)[0].startswith("rank 3 is a straggler")
+    assert "pipeline of 4 ranks, 8 microbatches per step: " in str(run)
+
+
+def test_collectives_of_all_ranks_make_no_pipeline(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        run = analyze_run(write_run(tmp_path / "run", [Spell(), Spell(b=9.0)]), executor)
+    assert run.data.pipelines == []

@@ -9,16 +9,20 @@ import signal
 import textwrap
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from support.compiled_family import made
 from support.forked_python import run_python
 from support.recording import Trace, hooks_on, traces
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.hooks import RemovableHandle
 
 import tb_hookview as hookview
 from tb_hookview.errors import UsageError
@@ -337,22 +341,71 @@ def test_checkpointed_calls_count_once(tmp_path):
     assert row["backward"][0] is not None
 
 
-@pytest.mark.parametrize("compiled", ["whole", "part"])
-def test_a_compiled_model_is_compiled_no_more_often_and_trained_the_same(tmp_path, compiled):
-    def build() -> nn.Module:
+def compile_as(how: str, model: nn.Module) -> nn.Module:
+    """The model to call: of three layers, compiled in one of four ways."""
+    if how == "whole":
+        return torch.compile(model, backend="eager")
+    if how == "part":
+        model[1] = torch.compile(model[1], backend="eager")
+    else:
+        for module in (model,) if how == "in place" else model:
+            module.compile(backend="eager")
+    return model
+
+
+@pytest.mark.parametrize("how", ["whole", "part", "in place", "parts in place"])
+@pytest.mark.parametrize("order", ["compile, watch", "compile, call, watch", "watch, compile"])
+def test_a_compiled_model_is_compiled_the_same_and_trained_the_same(tmp_path, how, order):
+    """Graphs, breaks, frames and guards are equal, recordings included."""
+
+    def run(*, ours: bool) -> tuple[list[float], dict[str, Any]]:
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
+        RemovableHandle.next_id = 0  # the numbers of hooks are in guards
         model = net()[:2]
-        if compiled == "whole":
-            return torch.compile(model, backend="aot_eager")
-        model[1] = torch.compile(model[1], backend="aot_eager")
-        return model
+        called = compile_as(how, model) if order != "watch, compile" else model
+        losses = train(called, 2) if order == "compile, call, watch" else []
+        watching = hookview.watch(tmp_path, model=called, **QUIET) if ours else nullcontext()
+        with watching as watch:
+            if called is model:
+                losses += train(called, 4, watch.step if ours else lambda: None)
+            called = compile_as(how, model) if order == "watch, compile" else called
+            losses += train(called, 8, watch.step if ours else lambda: None)
+            if ours:
+                watch.record(steps=1)
+                until(watch, called, lambda: len(watch.recordings) == 1)
+        train(called, 2)
+        return losses, made()
 
-    plain = build()
-    expected = train(plain, 16), torch._dynamo.utils.counters["stats"]["unique_graphs"]
-    watched = build()
-    with hookview.watch(tmp_path, model=watched, first=4, slow_factor=None, scalars=False) as watch:
-        losses = train(watched, 16, watch.step)
-    assert (losses, torch._dynamo.utils.counters["stats"]["unique_graphs"]) == expected
-    assert expected[1] == 1
-    torch._dynamo.reset()
+    gc.collect()
+    gc.disable()  # callbacks of garbage collections are frames to Dynamo
+    try:
+        assert run(ours=True) == run(ours=False)
+    finally:
+        gc.enable()
+        torch._dynamo.reset()
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_a_hundred_thousand_steps(tmp_path):
+    model = nn.Sequential(nn.Flatten(), nn.Linear(1, 1), nn.Linear(1, 1))
+    batch = torch.ones(1, 1)
+
+    def run(until: int) -> int:
+        """Memory held after that step has been written."""
+        while watch._step < until:
+            model(batch)
+            watch.step()
+        while watch._keeper._written < until:
+            time.sleep(0.01)
+        with watch._keeper._working:
+            gc.collect()
+            return tracemalloc.get_traced_memory()[0]
+
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch, torch.no_grad():
+        run(20_000)
+        tracemalloc.start()
+        sizes = [run(until) for until in (40_000, 60_000, 80_000, 100_000)]
+        tracemalloc.stop()
+    assert watch.lost == 0
+    assert max(sizes) - sizes[0] < 200_000

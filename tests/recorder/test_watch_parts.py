@@ -13,9 +13,11 @@ from torch import nn
 from tb_hookview.watching.agreement import Alone, FolderBoard, RecordingPlan, parse_plan
 from tb_hookview.watching.background import take_request
 from tb_hookview.watching.blocks import choose_blocks
-from tb_hookview.watching.clock import UNKNOWN, StepClock
+from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, ROOT
+from tb_hookview.watching.device import DeviceStamps
 from tb_hookview.watching.recordings import Kept, surplus
 from tb_hookview.watching.step_file import StepFile, row_line
+from tb_hookview.watching.step_rows import Row, row_of
 from tb_hookview.watching.triggers import Decision, RunningMedian, Triggers
 
 
@@ -166,9 +168,8 @@ def test_the_newest_stay_and_the_slowest():
 
 def write_steps(folder: Path, count: int, most_bytes: int) -> StepFile:
     file = StepFile(folder, "host_1", lambda: {"watch": 1, "blocks": []}, most_bytes)
-    clock = StepClock(2)
     for step in range(1, count + 1):
-        file.write([row_line(clock.row(step, clock.since + 1_000_000), 0, 0.0, None)])
+        file.write([row_line(row([], 2, step), 0, 0.0, None)])
     file.close()
     return file
 
@@ -187,14 +188,93 @@ def test_files_of_steps_are_bounded_and_begin_with_a_header(tmp_path):
 
 
 def test_a_row_is_whole_microseconds_and_null_for_unknown():
-    clock = StepClock(1)
-    clock.forward_ns, clock.forward = 1_600, [1_499]
-    row = json.loads(row_line(clock.row(7, clock.since + 12_345_678), 2, 1.5, 99))
-    assert clock.data_ns == UNKNOWN
-    assert (row["step"], row["duration_us"], row["time"]) == (7, 12346, 1.5)
-    assert (row["forward_us"], row["data_us"], row["gc_us"]) == (2, None, 0)
-    assert (row["forward"], row["backward"], row["memory_bytes"]) == ([1], [None], 99)
-    assert row["recording"] == "recorded"
+    marks = [(0, 500, 1_999), (ROOT, 400, 2_000)]
+    line = json.loads(row_line(row(marks, 1, 7), 2, 1.5, 99))
+    assert (line["step"], line["duration_us"], line["time"]) == (7, 1000, 1.5)
+    assert (line["forward_us"], line["data_us"], line["gc_us"]) == (2, None, 0)
+    assert (line["forward"], line["backward"], line["memory_bytes"]) == ([1], [None], 99)
+    assert line["recording"] == "recorded"
+
+
+def row(marks: list[tuple[int, int, int]], blocks: int, step: int = 1) -> Row:
+    return row_of((step, 0, 0, 1_000_000, [part for mark in marks for part in mark]), blocks)
+
+
+def test_a_block_has_the_time_from_the_gradient_before_it_to_its_own():
+    gradients = [(GRADIENT + 1, 130, 0), (GRADIENT, 150, 0)]
+    marks = [(ROOT, 10, 90), *gradients, (BACKWARD, 100, 190)]
+    assert row(marks, 3) == (1, 1_000_000, -1, 80, 50, 40, -1, 0, 0, -1, -1, -1, 20, 30, -1)
+
+
+def test_backward_passes_of_one_step_add_up():
+    once = [(GRADIENT, 130, 0), (BACKWARD, 100, 140)]
+    twice = [*once, (GRADIENT, 225, 0), (BACKWARD, 200, 240), (BACKWARD, 300, 307)]
+    assert row(twice, 1)[4:6] == (30 + 25 + 7, 10 + 15)
+    assert row(twice, 1)[-1] == 30 + 25
+
+
+def test_a_call_within_one_of_the_same_block_and_one_that_repeats_it_count_once():
+    recomputed = [(0, 110, 120), (ROOT, 105, 125), (GRADIENT, 130, 0), (BACKWARD, 100, 140)]
+    marks = [(0, 20, 30), (0, 10, 40), (0, 50, 60), (ROOT, 5, 90), *recomputed]
+    assert row(marks, 1)[3] == 85
+    assert row(marks, 1)[-2:] == (30 + 10, 30)
+
+
+def test_a_backward_within_another_is_a_part_of_it_and_a_gradient_outside_is_none():
+    nested = [(BACKWARD, 110, 120), (GRADIENT, 125, 0), (BACKWARD, 100, 140), (GRADIENT, 150, 0)]
+    assert row([(GRADIENT, 90, 0), *nested], 1)[4:6] == (25, 15)
+    assert row([(GRADIENT, 90, 0), *nested], 1)[-1] == 25
+
+
+def test_collections_and_loading_are_added_up_wherever_they_happened():
+    marks = [(COLLECTION, 10, 15), (DATA, 5, 20), (DATA, 30, 31), (COLLECTION, 40, 42)]
+    said = row(marks, 0)
+    assert (said[2], said[7], said[8]) == (16, 7, 2)
+
+
+class Passing:
+    """Stands for an event of a device, which this machine may not have."""
+
+    now = 0.0
+    done = 0.0
+
+    def record(self) -> None:
+        Passing.now += 1.0
+        self.at = Passing.now
+
+    def query(self) -> bool:
+        return self.at <= Passing.done
+
+    def elapsed_time(self, later: Passing) -> float:
+        assert later.query()
+        return later.at - self.at
+
+
+def test_marks_of_a_device_are_read_once_it_has_passed_them(monkeypatch):
+    monkeypatch.setattr(Passing, "now", 0.0)
+    monkeypatch.setattr(Passing, "done", 0.0)
+    capturing: list[bool] = []
+    device = DeviceStamps(Passing, lambda: bool(capturing))
+
+    def step(number: int) -> list[Row]:
+        since, gradient, until = device.stamp(), device.stamp(), device.stamp()
+        marks = [DATA, 7, 9, GRADIENT, gradient, 0, BACKWARD, since, until]
+        return [row_of(each, 1) for each in device.passed((number, 0, 0, 5_000, marks))]
+
+    assert step(1) == step(2) == []
+    Passing.done = 5.0
+    (first,) = step(3)
+    assert (first[0], first[2], first[4], first[5], first[-1]) == (1, 2, 10**6, 10**6, 10**6)
+    Passing.done = 100.0
+    capturing.append(True)
+    assert step(4) == []  # to ask now could end the capture
+    capturing.clear()
+    assert [said[0] for said in step(5)] == [2, 3, 4, 5]
+    assert list(device.rest()) == []
+    capturing.append(True)
+    step(6)
+    (last,) = (row_of(each, 1) for each in device.rest())
+    assert (last[0], last[2], last[4]) == (6, 2, -1)
 
 
 def test_a_folder_that_is_gone_is_counted(tmp_path, expected_fault):

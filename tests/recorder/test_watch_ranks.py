@@ -13,7 +13,7 @@ from tb_hookview.schema.watched.history import History
 
 pytestmark = pytest.mark.slow
 
-EVEN_RUNS = 3
+EVEN_RUNS = 10
 
 
 def run(folder: Path, steps: int, how: str) -> History:

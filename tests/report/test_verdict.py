@@ -8,6 +8,7 @@ from typing import Any
 import grid
 import msgspec
 import pytest
+from rules.eager import ADD, operators, row
 from simulation import drawn
 
 from tb_hookview.loading import load
@@ -74,16 +75,19 @@ NO_DEVICE = """
 
 
 def report(folder: Path, picture: str, *more: dict[str, Any]) -> Report:
-    path = grid.write(folder / "t.json", [*drawn.events(picture), *more])
-    return build_report(load(path))
+    return made(folder, [*drawn.events(picture), *more])
+
+
+def made(folder: Path, events: list[dict[str, Any]]) -> Report:
+    return build_report(load(grid.write(folder / "t.json", events)))
 
 
 CASES = {
     HOST: (
         "host",
         [4100, 0, 2000, 0],
-        "The host decides: it needs 4.10 ms per step, the device 2.00 ms. Launch less: compile, or "
-        "use CUDA graphs.",
+        "The host decides: it needs 4.10 ms per step, the device 2.00 ms. Host work between "
+        "launches takes most.",
     ),
     LOADED_HOST: (
         "host",
@@ -162,7 +166,64 @@ def test_a_model_on_the_cpu_is_not_unknown(tmp_path: Path) -> None:
     path = grid.write(tmp_path / "t.json", drawn.events(NO_DEVICE), **on_host)
     found = build_report(load(path)).verdict
     assert found.bound == "host"
-    assert found.sentence == "The host decides: it and data loading need 2.20 ms per step."
+    assert found.sentence == (
+        "The host decides: it and data loading need 2.20 ms per step. The model runs on the CPU."
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "bound"),
+    [("aten::mkldnn_convolution", "host"), ("aten::cudnn_convolution", "unknown")],
+)
+def test_operators_that_only_a_cpu_runs_prove_it(operator: str, bound: str, tmp_path: Path) -> None:
+    """The backward does not count: its operators do not say where they run."""
+    rows = [
+        *operators([("aten::add", ""), (operator, ""), (operator, "")]),
+        *operators([("autograd::engine::evaluate_function: ConvolutionBackward0", "")] * 5),
+    ]
+    assert made(tmp_path, rows).verdict.bound == bound
+    called = [*rows, row("cuda_runtime", "cudaLaunchKernel", 1001, 2)]
+    assert made(tmp_path, called).verdict.bound == "unknown"
+
+
+def test_a_convolution_of_the_inputs_is_not_the_model(tmp_path: Path) -> None:
+    rows = operators([("aten::mkldnn_convolution", ""), ("aten::mm", ""), ("aten::mm", "")])
+    assert made(tmp_path, rows).verdict.bound == "unknown"
+
+
+PACE = [("aten::add", ADD)] * 30
+
+
+def test_gaps_too_short_for_anything_else_are_the_pace_of_launches(tmp_path: Path) -> None:
+    found = made(tmp_path, operators(PACE)).verdict
+    assert found.sentence.endswith("Launch less: compile, or use CUDA graphs.")
+
+
+def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
+    """It is longer than those of all launches together."""
+    found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict
+    assert found.sentence.endswith("Most may be set-up: mark the steps.")
+
+
+NEARLY_EVEN = """
+    main notes [ProfilerStep#1                                     ]
+    main calls [launch corr=1]                      [launch corr=2]
+    gpu kernel  [k corr=1                                              ]
+    gpu kernel                                       [k corr=2 stream=9     ]
+"""
+
+
+def test_a_side_decides_only_with_the_critical_path_on_it(tmp_path: Path) -> None:
+    """The stream that is never idle ends just before the one whose launch came late."""
+    found = report(tmp_path, NEARLY_EVEN)
+    assert (found.verdict.bound, found.verdict.sentence) == (
+        "even",
+        "Host and device are nearly even: 5.30 ms and 5.60 ms per step. One alone saves little: "
+        "shorten both.",
+    )
+    quicker_host = found.whatif(scale={"host": 0.9}).predicted_us
+    quicker_device = found.whatif(scale={"kernels": 0.9}).predicted_us
+    assert quicker_host < quicker_device, "although the device alone needs longer"
 
 
 def test_a_trace_without_steps_is_one_step(tmp_path: Path) -> None:
@@ -199,3 +260,16 @@ def test_what_saves_nothing_now_says_what_has_to_be_quicker_first(tmp_path: Path
     assert (row.gain_us_per_step, row.saves_after) == (0, "host")
     assert row.caveats[-1] == "It saves next to nothing now: the host has to be quicker first."
     assert found.data.findings[-1] == row
+
+
+@pytest.mark.parametrize(("last", "after"), [(True, None), (False, "host")])
+def test_what_saves_most_of_its_cost_needs_nothing_first(
+    last: bool, after: str | None, tmp_path: Path
+) -> None:
+    """A float64 product that outlasts the host by 13 us of 4 ms, or not at all."""
+    calls = [("aten::mm", "volta_dgemm_64x64_nn"), ("aten::empty", "")]
+    product = operators(calls, start=5000, kernel=44)
+    rest = operators([("aten::add", ADD)] * 198, start=1020 if last else 5100)
+    found = made(tmp_path, [*product, *rest])
+    (row,) = [each for each in found.data.findings if each.rule == "fp64-kernels"]
+    assert row.saves_after == after

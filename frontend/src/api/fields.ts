@@ -228,6 +228,8 @@ export const Comparison = {
     unit: "us",
     text: "Device work of the names that a side's table of kernels leaves out.",
   },
+  spread: { text: "Of `duration_us` and the other times of `steps`, by the field's name." },
+  memory: { text: "Peaks by device; empty where neither trace records memory." },
 } as const;
 
 export const CompiledGraphs = {
@@ -466,7 +468,7 @@ export const Finding = {
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   saves_after: {
-    text: "What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves more in a replay. Null where the finding saves 0.5% of the step, costs less, saves no more even then, or it is unknown.",
+    text: "What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown.",
   },
   evidence: { text: "The observation, with its figures." },
   confidence: {
@@ -686,6 +688,15 @@ export const MemoryAnswer = {
 export const MemoryBand = {
   start_us: { unit: "us", text: "Start, on the trace's own clock." },
   end_us: { unit: "us", text: "End, on the trace's own clock." },
+} as const;
+
+export const MemoryChange = {
+  id: { text: "The device as `torch.device` spells it." },
+  allocated_bytes: { unit: "bytes", text: "Most bytes that were allocated at a time." },
+  reserved_bytes: {
+    unit: "bytes",
+    text: "Most bytes that the allocator held at the peak of a step.",
+  },
 } as const;
 
 export const MemoryCurve = {
@@ -1029,6 +1040,23 @@ export const PerStep = {
   communication_wait_us: { unit: "us", text: "Host time, as `steps[].communication_wait_us`." },
 } as const;
 
+export const Pipeline = {
+  ranks: { text: "Ascending; one stage each, or several where stages are interleaved." },
+  microbatches: {
+    text: "Forwards of a rank per step, by the ranges of its schedule (`Forward 3`, `PP:0F3`, `forward-compute`), else by its messages in a chain of ranks: a message each way for each microbatch. With v stages per rank v for each microbatch. Null for unknown.",
+  },
+  bubble: {
+    unit: "fraction",
+    text: "Time per step in which a rank does nothing but wait in messages, over the step; mean of the ranks.",
+  },
+  ideal_bubble: {
+    unit: "fraction",
+    text: "(p - 1) / (m + p - 1) of p ranks and m `microbatches`: what even stages leave idle in GPipe's schedule and 1F1B, in a step of nothing else. Null where m is unknown.",
+  },
+  bubbles: { unit: "fraction", text: "`bubble` of each rank." },
+  compute_us: { unit: "us", text: "As in `ranks`, of each rank: stages are even where these are." },
+} as const;
+
 export const PlacedTime = {
   host_us: { unit: "us", text: "Host time of the calls." },
   placed_host_us: { unit: "us", text: "The part of it that our recorder's map places on modules." },
@@ -1209,10 +1237,13 @@ export const RuleInfo = {
 
 export const Run = {
   world_size: { text: "As the traces say; null where none does, or they differ." },
-  stragglers: { text: "Most waited for first; empty where no rank is late in most steps." },
+  stragglers: {
+    text: "Every one in order, each found with those before it fixed; empty where no rank is late in most steps.",
+  },
   groups: {
     text: "Those with collectives in the traces; empty where no description names a dimension.",
   },
+  pipelines: { text: "Empty where no rank has messages from point to point." },
   missing_ranks: { text: "Ranks below the world size that have no trace here." },
   unmatched: { unit: "count", text: "Collectives of single ranks without a counterpart." },
   clock_spread_us: {
@@ -1239,7 +1270,8 @@ export const RunOverview = {
   },
   wait_us: { unit: "us", text: "Mean time a step in which a rank waited for others." },
   steps: { text: "Names of all steps, in their order." },
-  stragglers: { text: "Most waited for first." },
+  stragglers: { text: "As of `hookview ranks`: each found with those before it fixed." },
+  pipelines: { text: "The first of those of the run." },
   edges_us: {
     unit: "us",
     text: "Edges between which collectives are counted: each the same multiple of the one before.",
@@ -1295,6 +1327,19 @@ export const SlowSteps = {
   median_us: { unit: "us", text: "The median that they are compared with." },
   excess_us: { unit: "us", text: "Time beyond that median, all of them together." },
   causes: { text: "What took longer, the most expensive first." },
+} as const;
+
+export const Spread = {
+  median_us: { unit: "us", text: "Median over the steps." },
+  min_us: { unit: "us", text: "The least of a step." },
+  max_us: { unit: "us", text: "The most of a step." },
+} as const;
+
+export const SpreadPair = {
+  base: { text: "Null where a step does not hold the number." },
+  within_noise: {
+    text: "Whether the median of each side lies in the range of the other, so that the difference may be noise. Null where a side has fewer than two steps.",
+  },
 } as const;
 
 export const SqlAnswer = {
@@ -1385,21 +1430,34 @@ export const StepMatrix = {
 export const Straggler = {
   wait_caused_us: {
     unit: "us",
-    text: "Mean wait of the other ranks in collectives to which it came last, a step, as far as their median waited longer than it did.",
+    text: "What the ranks with which it has collectives wait longer than it does, their mean, per step. With the stragglers before it fixed, by a replay of all ranks.",
   },
   share: { unit: "fraction", text: "That over the mean step of the run." },
-  steps: { unit: "count", text: "Steps in which it was the one most waited for." },
+  steps: { unit: "count", text: "Steps in which it is late, by the same." },
   of_steps: { unit: "count", text: "Steps that were compared." },
-  module: { text: "Module on which it spent most of the excess; null where it is no module." },
-  reason: { text: "module, data, optimizer, sync or host; null for unknown." },
-  excess_us: { unit: "us", text: "Time it spent on that beyond the median of the others, a step." },
+  module: { text: "Module on which it spends most of the excess; null where it is no module." },
+  reason: {
+    text: "module, data, optimizer, sync or host, of most of the excess; null for unknown.",
+  },
+  excess_us: {
+    unit: "us",
+    text: "Time it spends on that beyond the lower median of the others, per step; null for unknown.",
+  },
+  reasons: { text: "All that it spends more time on, the largest first." },
   gain_us_per_step: {
     unit: "us",
-    text: "What a step would gain without that excess, by a replay of all ranks: each one's own time passes as recorded, less the excess, and every collective ends its transfer after the last rank came. Of messages that name no ranks: by how much it was later than the next, as far as the excess explains it.",
+    text: "What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: each one's own time passes as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it.",
   },
+  left_step_us: { unit: "us", text: "Mean step that is left with it and those before it fixed." },
   finding: {
-    text: "Rule of the most expensive finding of this rank about that module, else of all.",
+    text: "Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none.",
   },
+} as const;
+
+export const StragglerReason = {
+  reason: { text: "module, data, optimizer, sync or host." },
+  module: { text: "Path of the module; null where it is no module." },
+  excess_us: { unit: "us", text: "Time beyond the lower median of the others, per step." },
 } as const;
 
 export const Stream = {
@@ -1627,7 +1685,7 @@ export const Unplaced = {
 
 export const Verdict = {
   bound: {
-    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder noted that the model is on the CPU), or pauses that nothing explains are longer than each side.",
+    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or pauses that nothing explains are longer than each side.",
   },
   sentence: { text: "The same in at most 25 words." },
   step_us: {

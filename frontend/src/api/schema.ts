@@ -294,6 +294,10 @@ export interface Comparison {
   /** Device work of the names that a side's table of kernels leaves out. */
   kernels_omitted_us: Pair;
   findings: FindingChange[];
+  /** Of `duration_us` and the other times of `steps`, by the field's name. */
+  spread: Record<string, SpreadPair>;
+  /** Peaks by device; empty where neither trace records memory. */
+  memory: MemoryChange[];
 }
 
 /** Calls of compiled graphs (`## Call CompiledFxGraph`) in a trace with our recorder's map. */
@@ -642,7 +646,7 @@ export interface Finding {
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
-  /** What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves more in a replay. Null where the finding saves 0.5% of the step, costs less, saves no more even then, or it is unknown. */
+  /** What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown. */
   saves_after: string | null;
   /** The observation, with its figures. */
   evidence: string;
@@ -952,6 +956,17 @@ export interface MemoryBand {
   start_us: number;
   /** End, on the trace's own clock. */
   end_us: number;
+}
+
+/** Peak memory of one device in the compared steps; of traces that record memory. */
+export interface MemoryChange {
+  /** The device as `torch.device` spells it. */
+  id: string;
+  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  /** Most bytes that were allocated at a time. */
+  allocated_bytes: Pair;
+  /** Most bytes that the allocator held at the peak of a step. */
+  reserved_bytes: Pair;
 }
 
 /** Levels of one device in a window of time, as columns of equal length. */
@@ -1370,6 +1385,23 @@ export interface PerStep {
   communication_wait_us: number | null;
 }
 
+/** Ranks that pass microbatches on as messages: the stages of one pipeline. */
+export interface Pipeline {
+  id: number;
+  /** Ascending; one stage each, or several where stages are interleaved. */
+  ranks: number[];
+  /** Forwards of a rank per step, by the ranges of its schedule (`Forward 3`, `PP:0F3`, `forward-compute`), else by its messages in a chain of ranks: a message each way for each microbatch. With v stages per rank v for each microbatch. Null for unknown. */
+  microbatches: number | null;
+  /** Time per step in which a rank does nothing but wait in messages, over the step; mean of the ranks. */
+  bubble: number;
+  /** (p - 1) / (m + p - 1) of p ranks and m `microbatches`: what even stages leave idle in GPipe's schedule and 1F1B, in a step of nothing else. Null where m is unknown. */
+  ideal_bubble: number | null;
+  /** `bubble` of each rank. */
+  bubbles: number[];
+  /** As in `ranks`, of each rank: stages are even where these are. */
+  compute_us: (number | null)[];
+}
+
 /** Time of the calls of compiled graphs in one direction, and the part that modules have. */
 export interface PlacedTime {
   /** Host time of the calls. */
@@ -1602,10 +1634,12 @@ export interface Run {
   ranks: Rank[];
   steps: RankStep[];
   collectives: Collective[];
-  /** Most waited for first; empty where no rank is late in most steps. */
+  /** Every one in order, each found with those before it fixed; empty where no rank is late in most steps. */
   stragglers: Straggler[];
   /** Those with collectives in the traces; empty where no description names a dimension. */
   groups: RankGroup[];
+  /** Empty where no rank has messages from point to point. */
+  pipelines: Pipeline[];
   /** Ranks below the world size that have no trace here. */
   missing_ranks: number[];
   unreadable: UnreadableRank[];
@@ -1637,8 +1671,10 @@ export interface RunOverview {
   wait_us: number | null;
   /** Names of all steps, in their order. */
   steps: string[];
-  /** Most waited for first. */
+  /** As of `hookview ranks`: each found with those before it fixed. */
   stragglers: Straggler[];
+  /** The first of those of the run. */
+  pipelines: Pipeline[];
   /** Edges between which collectives are counted: each the same multiple of the one before. */
   edges_us: number[];
   /** Those that took longest first. */
@@ -1746,6 +1782,25 @@ export interface SlowSteps {
   causes: Cause[];
 }
 
+/** A number of the compared steps of one side, one value for each step. */
+export interface Spread {
+  /** Median over the steps. */
+  median_us: number;
+  /** The least of a step. */
+  min_us: number;
+  /** The most of a step. */
+  max_us: number;
+}
+
+/** How a number varies from step to step on both sides. */
+export interface SpreadPair {
+  /** Null where a step does not hold the number. */
+  base: Spread | null;
+  other: Spread | null;
+  /** Whether the median of each side lies in the range of the other, so that the difference may be noise. Null where a side has fewer than two steps. */
+  within_noise: boolean | null;
+}
+
 /** The rows that answer a query. */
 export interface SqlAnswer {
   columns: SqlColumn[];
@@ -1831,28 +1886,42 @@ export interface StepMatrix {
   values: Record<string, (number | null)[][]>;
 }
 
-/** A rank for which the others waited, in most steps. */
+/** A rank for which the others wait in most steps; the rows before it are taken to be fixed. */
 export interface Straggler {
   id: number;
   rank: number;
-  /** Mean wait of the other ranks in collectives to which it came last, a step, as far as their median waited longer than it did. */
+  /** What the ranks with which it has collectives wait longer than it does, their mean, per step. With the stragglers before it fixed, by a replay of all ranks. */
   wait_caused_us: number;
   /** That over the mean step of the run. */
   share: number;
-  /** Steps in which it was the one most waited for. */
+  /** Steps in which it is late, by the same. */
   steps: number;
   /** Steps that were compared. */
   of_steps: number;
-  /** Module on which it spent most of the excess; null where it is no module. */
+  /** Module on which it spends most of the excess; null where it is no module. */
   module: string | null;
-  /** module, data, optimizer, sync or host; null for unknown. */
+  /** module, data, optimizer, sync or host, of most of the excess; null for unknown. */
   reason: string | null;
-  /** Time it spent on that beyond the median of the others, a step. */
+  /** Time it spends on that beyond the lower median of the others, per step; null for unknown. */
   excess_us: number | null;
-  /** What a step would gain without that excess, by a replay of all ranks: each one's own time passes as recorded, less the excess, and every collective ends its transfer after the last rank came. Of messages that name no ranks: by how much it was later than the next, as far as the excess explains it. */
+  /** All that it spends more time on, the largest first. */
+  reasons: StragglerReason[];
+  /** What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: each one's own time passes as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it. */
   gain_us_per_step: number;
-  /** Rule of the most expensive finding of this rank about that module, else of all. */
+  /** Mean step that is left with it and those before it fixed. */
+  left_step_us: number;
+  /** Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none. */
   finding: string | null;
+}
+
+/** What a straggler spends more time on than the others. */
+export interface StragglerReason {
+  /** module, data, optimizer, sync or host. */
+  reason: string;
+  /** Path of the module; null where it is no module. */
+  module: string | null;
+  /** Time beyond the lower median of the others, per step. */
+  excess_us: number;
 }
 
 /** One stream of a device: events, gaps between them, queue of launched events. A gap lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
@@ -2150,7 +2219,7 @@ export interface UnreadableRank {
 
 /** What decides the length of a step: replays in which one resource alone takes time. A trace that marks no steps is one step. All figures are null where the replay is refused. */
 export interface Verdict {
-  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder noted that the model is on the CPU), or pauses that nothing explains are longer than each side. */
+  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or pauses that nothing explains are longer than each side. */
   bound: "communication" | "data" | "device" | "even" | "host" | "unknown";
   /** The same in at most 25 words. */
   sentence: string;

@@ -25,6 +25,7 @@ from tb_hookview.analysis.collectives.calls import (
 )
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.roles import MODULE_PREFIX, Role
+from tb_hookview.analysis.pipeline_ranges import microbatch_starts
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
@@ -66,6 +67,8 @@ class StepTimes(Struct, frozen=True):
     """The part of it in which nothing computed."""
     idle: Nanoseconds
     """Time in which nothing computed and no collective ran."""
+    microbatches: Int
+    """Ranges that mark the forward of a microbatch."""
 
 
 class Spent(Struct, frozen=True):
@@ -199,7 +202,13 @@ def _steps(analysis: Analysis, calls: CollectiveCalls) -> StepTimes:
         communication=intervals.lengths_within(communication, steps.window),
         exposed=intervals.lengths_within(exposed, steps.window),
         idle=duration - intervals.lengths_within(busy, steps.window),
+        microbatches=_microbatches(analysis),
     )
+
+
+def _microbatches(analysis: Analysis) -> Int:
+    step = analysis.steps.at(microbatch_starts(analysis.host))
+    return np.bincount(step[step >= 0], minlength=len(analysis.steps.name))
 
 
 def _compute(analysis: Analysis) -> TimeSet:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -46,6 +46,14 @@ def watch() -> None:
 def hide(*functions: Callable[..., Any]) -> None:
     """Let Dynamo pass over frames of our functions, but not over what they call."""
     _hidden.extend(functions)
+    _skip(functions)
+
+
+def _skip(functions: Iterable[Callable[..., Any]]) -> None:
+    skip = getattr(sys.modules.get("torch._dynamo.eval_frame"), "skip_code", None)
+    if skip is not None:
+        for function in functions:
+            skip(function.__code__)
 
 
 def may_be_inlined(module: nn.Module) -> bool:
@@ -69,10 +77,7 @@ def _wrap_dynamo() -> None:
         cls.call_function = _noting(cls.call_function)
     graphs = sys.modules["torch._dynamo.output_graph"].OutputGraph
     graphs.compile_subgraph = _noting_reason(graphs.compile_subgraph)
-    skip = getattr(sys.modules["torch._dynamo.eval_frame"], "skip_code", None)
-    if skip is not None:
-        for function in _hidden:
-            skip(function.__code__)
+    _skip(_hidden)
 
 
 def _noting(original: Callable[..., Any]) -> Callable[..., Any]:

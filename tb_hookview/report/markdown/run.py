@@ -9,6 +9,7 @@ from tb_hookview.report.markdown.text import Page, name, paged, quoted, table
 from tb_hookview.schema import Collective, Rank, Run, Straggler, module_label
 
 _STRAGGLERS = 10
+_REASONS = 3
 _COLLECTIVES = 10
 _NOTES = 10
 
@@ -28,7 +29,7 @@ def ranks(run: Run, page: Page) -> str:
         f"matched, {run.unmatched:,} not.",
         *_missing(run),
         *(f"- {_straggler(row)}" for row in run.stragglers[:_STRAGGLERS]),
-        *([] if run.stragglers else ["- no rank is late in most steps"]),
+        *([] if run.stragglers else ["- no stragglers"]),
         *_collectives(run),
         "",
         "Ranks, mean of a step:",
@@ -48,12 +49,19 @@ def _missing(run: Run) -> Iterator[str]:
 
 
 def _straggler(row: Straggler) -> str:
-    on = quoted(module_label(row.module)) if row.module is not None else name(row.reason)
+    fixed = ", with the stragglers above fixed" if row.id else ""
+    reasons = [
+        f"{format_us(each.excess_us)} on "
+        + (quoted(module_label(each.module)) if each.module is not None else name(each.reason))
+        for each in row.reasons[:_REASONS]
+    ]
+    more = len(row.reasons) - len(reasons)
     return (
-        f"rank {row.rank} is late: the others wait {format_us(row.wait_caused_us)} per step for it "
-        f"({format_share(row.share, 1)}), in {row.steps:,} of {row.of_steps:,} steps; it spends "
-        f"{format_us(row.excess_us)} more than the others on {on}; a step would gain "
-        f"{format_us(row.gain_us_per_step)} without that; its finding: {name(row.finding)}"
+        f"rank {row.rank} is a straggler: the others wait {format_us(row.wait_caused_us)} per step "
+        f"for it ({format_share(row.share, 1)}), in {row.steps:,} of {row.of_steps:,} steps{fixed};"
+        f" it spends more than the others: {', '.join(reasons) or 'unknown'}"
+        f"{f' and {more} more' if more > 0 else ''}; a step takes {format_us(row.left_step_us)} "
+        f"without that, {format_us(row.gain_us_per_step)} less; its finding: {name(row.finding)}"
     )
 
 

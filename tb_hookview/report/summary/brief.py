@@ -13,6 +13,8 @@ FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
 _WIDEST = 80
 """Characters of a fix; all of it is in the findings."""
+_LATER = 1.05
+"""Times the step on the host from which on the step with its device work is given, too."""
 _ANNOTATION = "annotation"
 
 
@@ -24,10 +26,16 @@ def brief_lines(data: ReportData) -> list[str]:
     if data.critical_path_work:
         lines.append(f"critical path: {_path(data.critical_path_work)}")
     busy, idle = means.device_busy_us, means.device_idle_us
-    step = f"step {format_us(means.duration_us)} on the host ({means.text})"
+    step = f"step {format_us(means.duration_us)} on the host{_with_device(data)} ({means.text})"
     if busy is not None and idle is not None:
         step += f"; device busy {format_share(busy, busy + idle)}"
     return [*lines, step]
+
+
+def _with_device(data: ReportData) -> str:
+    """The step until its device events end, where the host was done well before."""
+    whole, host = data.verdict.step_us or 0.0, data.per_step.duration_us or 0.0
+    return f", {format_us(whole)} with its device work" if whole > _LATER * host else ""
 
 
 def _path(work: list[PathWork]) -> str:
@@ -58,6 +66,8 @@ def brief_notes(data: ReportData) -> list[str]:
     others = len(data.trace.warnings) - len(severe)
     count = f"{format_count(others, 'note')} on data quality; " if others else ""
     lines = [f"warning: {warning.message}" for warning in severe]
+    if (data.trace.world_size or 1) > 1:
+        lines.append(f"1 of {data.trace.world_size} ranks; `hookview ranks` reads all of a folder")
     return [*lines, f"{count}--verbose shows everything"]
 
 

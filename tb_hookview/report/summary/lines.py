@@ -217,7 +217,7 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
     most = [
         f"{format_kernel(row.operators)} {format_us(time)}"
         for row, time in zip(rows, times, strict=True)
-        if row.operators
+        if row.operators and time
     ]
     largest = f", most of it {', '.join(most[:LUMPS])}" if most else ""
     said = [*([without] if unknown else []), f"each region is one lump{largest}"]

@@ -6,10 +6,13 @@ from tb_hookview.formats import format_number, format_share, format_us
 from tb_hookview.report.summary.table import Row, SummaryTable
 from tb_hookview.schema import ReportData
 
-_REMEDY = (
+_RECORD = (
     "no device events: if the model runs on a device, record it too (ProfilerActivity.CUDA, XPU or "
-    "PrivateUse1; none for MPS). On the CPU: torch.compile, bfloat16 by "
-    'torch.autocast("cpu"), and torch.set_num_threads fit to the cores'
+    "PrivateUse1; none for MPS). "
+)
+_ON_CPU = (
+    'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
+    "to the cores"
 )
 
 
@@ -34,6 +37,7 @@ def operator_table(data: ReportData, rows: int) -> SummaryTable:
         for row in ranked[:rows]
         if row.self_host_us
     ]
+    remedy = f"{_RECORD}{_ON_CPU}" if data.verdict.bound == "unknown" else _ON_CPU
     title = f"Operators and annotations by self time (host, sum over threads, {data.per_step.text})"
     columns = ("operator", "self", "share", "incl. children", "calls")
-    return SummaryTable(title, columns, made, hidden=_REMEDY if made else "")
+    return SummaryTable(title, columns, made, hidden=remedy if made else "")

@@ -29,8 +29,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _many_small(context: Context) -> Bool:
-    """Small copies from pageable memory, in a trace with enough of them a step."""
-    small = copies.uploads(context, copies.PAGEABLE) & copies.small(context)
+    """Small copies from memory that is not pinned, in a trace with enough of them a step."""
+    small = copies.unpinned_uploads(context) & copies.small(context)
     enough = context.steps.marked and (
         small & context.device_events.counted
     ).sum() >= _A_STEP * len(context.steps)
@@ -41,8 +41,9 @@ RULE = Rule(
     id="h2d-many-small",
     family="data-movement",
     title="Many small host-to-device copies in every step",
-    description="Ten or more copies a step from pageable memory to the device of at most 64 KiB "
-    "(or, where the trace holds no sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
+    description="Ten or more copies per step from pageable memory (on HIP, which does not record "
+    "that, by hipMemcpyWithStream) to the device of at most 64 KiB (or, where the trace holds no "
+    "sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
     fix=copies.PACK,
     reference="NVIDIA, Writing Sync-Free Code: tensors made from Python objects",
     explains=_explains,

@@ -1,4 +1,4 @@
-"""One step takes much longer than the others."""
+"""A few steps take much longer than the others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
@@ -20,6 +21,8 @@ _AT_LEAST = 4
 """Steps without which none is usual."""
 _FEW = 0.25
 """Share of the steps above which long ones are no outliers: all of them vary."""
+_NAMED = 3
+"""Outliers whose names and times are given."""
 _HOSTS = (
     *(Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR),
     *(Cause.KERNEL_LOADING, Cause.LAUNCH),
@@ -48,39 +51,47 @@ def _find(context: Context) -> Iterator[Occurrence]:
     usual = median(row.duration_us for row in rows)
     spread = mean(row.duration_us for row in rows) + 3 * pstdev(row.duration_us for row in rows)
     limit = min(_LONG * usual, max(spread, 1.1 * usual))
-    long = [each for each in zip(steps, rows, strict=True) if each[1].duration_us > limit]
-    if len(long) > _FEW * len(rows):
+    long = [number for number, row in enumerate(rows) if row.duration_us > limit]
+    if not long or len(long) > _FEW * len(rows):
         return
-    for step, row in long:
-        yield Occurrence(
-            place=row.name,
-            everywhere=True,
-            evidence=_evidence(row, rows, usual),
-            gaps=_unusual_gaps(context, step),
-            examples=context.analysis.steps.window[[step], 0],
-            latent="the device has no gap in it that is longer than those of other steps",
-        )
+    outliers, chosen = [rows[number] for number in long], [steps[number] for number in long]
+    yield Occurrence(
+        place=_names(outliers),
+        everywhere=True,
+        evidence=_evidence(outliers, rows, usual),
+        count=len(long),
+        gaps=_unusual_gaps(context, chosen),
+        examples=context.analysis.steps.window[chosen, 0],
+        latent="the device has no gap in it that is longer than those of other steps",
+    )
 
 
-def _unusual_gaps(context: Context, step: int) -> GapIndex:
-    """Gaps with their middle in a step, longer than all of other counted steps."""
+def _names(rows: list[schema.Step]) -> str:
+    named = ", ".join(row.name for row in rows[:_NAMED])
+    return f"{named} and {len(rows) - _NAMED} more" if len(rows) > _NAMED else named
+
+
+def _unusual_gaps(context: Context, steps: list[int]) -> GapIndex:
+    """Gaps with their middle in one of some steps, longer than all of other counted steps."""
     gaps, known = context.gaps.of(*_HOSTS), context.analysis.gaps
-    mine = context.analysis.steps.at((known.start + known.end)[gaps] // 2) == step
+    mine = isin(context.analysis.steps.at((known.start + known.end)[gaps] // 2), steps)
     duration = known.duration[gaps]
     return np.asarray(gaps[mine & (duration > duration[~mine].max(initial=0))])
 
 
-def _evidence(row: schema.Step, rows: list[schema.Step], usual: float) -> str:
+def _evidence(outliers: list[schema.Step], rows: list[schema.Step], usual: float) -> str:
     from statistics import median
 
     grown = {
-        said: getattr(row, part) - median(getattr(other, part) for other in rows)
+        said: sum(getattr(row, part) for row in outliers)
+        - len(outliers) * median(getattr(other, part) for other in rows)
         for part, said in _PARTS.items()
-        if getattr(row, part) is not None
+        if all(getattr(row, part) is not None for row in rows)
     }
     said, more = max(grown.items(), key=lambda item: item[1])
+    times = ", ".join(format_us(row.duration_us) for row in outliers[:_NAMED])
     return (
-        f"{format_us(row.duration_us)}, where the median of {len(rows)} steps is "
+        f"{times}, where the median of {len(rows)} steps is "
         f"{format_us(usual)}; most of the difference, {format_us(more)}, is spent {said}"
     )
 

@@ -119,13 +119,8 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def on_host(self) -> bool:
-        """Whether the model ran on the CPU: its parameters are there, and no device did anything.
-
-        Only our recorder writes where parameters are. Without that, a trace with no device event
-        may be of a training on a device that was not recorded.
-        """
-        manifest = self.analysis.trace.manifest
-        return manifest is not None and manifest.on_host and not len(self.analysis.device_events)
+        """Whether the model ran on the CPU, as `Analysis.on_host`."""
+        return self.analysis.on_host
 
     @cached_property
     def with_stacks(self) -> bool:

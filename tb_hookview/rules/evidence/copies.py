@@ -86,8 +86,20 @@ def blocking(context: Context) -> Bool:
     syncs, analysis = context.syncs, context.analysis
     launch = lookup(analysis.device_events.launch, syncs.copy)
     synchronized = syncs.end > lookup(context.call_tree.end, launch)
-    blocks = (launch >= 0) & (synchronized | (lookup(analysis.calls, launch) == Call.COPY))
+    blocks = (launch >= 0) & (synchronized | syncs_for(context, _holds_host(context)))
     return np.asarray((launch >= 0) & isin(syncs.copy, unique(syncs.copy[blocks])))
+
+
+def unpinned_uploads(context: Context) -> Bool:
+    """Copies from pageable memory, on HIP those that hold the host until they end, shape (d,)."""
+    unknown = uploads(context, UNKNOWN) & _holds_host(context)
+    return np.asarray(uploads(context, PAGEABLE) | unknown)
+
+
+def _holds_host(context: Context) -> Bool:
+    """Device events whose call copies and waits for it, shape (d,)."""
+    launch = context.analysis.device_events.launch
+    return np.asarray((launch >= 0) & (lookup(context.analysis.calls, launch) == Call.COPY))
 
 
 def exposed(context: Context, copies: DeviceEventIndex) -> Nanoseconds:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tensor_cores, all_have_tf32
@@ -13,6 +14,8 @@ from tb_hookview.rules.evidence.precision import float32_products, in_float64
 
 _SHARE = 0.05
 """Part of the devices' busy time; with less to gain, nobody changes a precision."""
+_UNKNOWN = 0.1
+"""Part of the time in such kernels up to which their names may leave the use open."""
 _SAVED = 0.5
 """Part of the time: mixed precision makes such kernels 2 to 4 times as fast."""
 
@@ -23,20 +26,23 @@ def _find(context: Context) -> Iterator[Occurrence]:
         & context.device_events.counted
         & ~context.analysis.kinds.unfused
     )
-    cores = context.analysis.kinds.tensor_core
-    if not all_have_tensor_cores(context) or (able & (cores != 0)).any():
+    cores, us_per_step = context.analysis.kinds.tensor_core, context.device_events.us_per_step
+    if not all_have_tensor_cores(context) or (able & (cores == 1)).any():
         return
-    able &= ~in_float64(context)
+    unknown = us_per_step(able & (cores < 0))
+    if unknown > _UNKNOWN * us_per_step(able):
+        return
+    able &= (cores == 0) & ~in_float64(context)
     if all_have_tf32(context):
         able &= ~float32_products(context)
-    share, time = context.device_events.share(able), context.device_events.us_per_step(able)
+    share = context.device_events.share(able)
     if share >= _SHARE:
         yield Occurrence(
             place="matrix products and convolutions",
             everywhere=True,
-            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in matrix products, "
-            "convolutions and attention, all of it by kernels without tensor cores, on a device "
-            "that has them",
+            evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of the busy time) in "
+            "matrix products, convolutions and attention, all of it by kernels without tensor "
+            f"cores, on a device that has them{_open(unknown)}",
             count=int(able.sum()),
             wasted=np.flatnonzero(able),
             saved=_SAVED,
@@ -45,13 +51,20 @@ def _find(context: Context) -> Iterator[Occurrence]:
         )
 
 
+def _open(unknown_us: float) -> str:
+    if not unknown_us:
+        return ""
+    return f"; the names of others, {format_us(unknown_us)}, leave their use open"
+
+
 RULE = Rule(
     id="tensor-cores-unused",
     family="precision",
     title="Tensor cores are not used",
     description="NVIDIA devices of compute capability 7.0 or more, by the trace or by name; matrix "
     "products, convolutions or attention in 5% of the busy time or more; none of their kernels on "
-    "tensor cores by its name, and none whose name leaves it unknown.",
+    "tensor cores by its name, and no more than a tenth of their time in kernels whose names leave "
+    "that unknown.",
     fix="Run forward and loss under torch.autocast with bfloat16 (or float16 and a GradScaler; "
     "V100 and T4 have no bfloat16), not the backward. Keep sizes multiples of 8. Lower precision "
     "halves copies and activations as well.",

@@ -46,6 +46,18 @@ def test_a_region_without_modules_says_what_it_runs_and_how_to_get_them(tmp_path
     ]
 
 
+def test_generated_kernels_without_a_known_launch_have_no_time_to_name(tmp_path: Path) -> None:
+    """They are on no operator, so that nothing says what they took."""
+    names = {"fused": "triton_poi_fused_copy_zeros_0"}
+    picture = """
+        main calls  [launch corr=1]
+        gpu  kernel      [fused corr=1]
+        """
+    path = grid.write(tmp_path / "t.json", grid.events(picture, names))
+    (line,) = lines_about_compiled_code(path)
+    assert line.startswith("compiled: each region is one lump; to get")
+
+
 def test_a_model_that_torch_gave_up_on_has_no_region() -> None:
     data = build_report(load(recording("compiled.eager"))).data
     inner = data.modules[-1]

@@ -36,6 +36,8 @@ def test_without_device_events_operators_are_named_by_self_time(tmp_path: Path) 
         ("aten::gelu", "14.0 us", "28.0%", "14.0 us", "1"),
     ]
     assert table.hidden.startswith("no device events: if the model runs on a device, record it")
+    proven = CPU.replace("aten::addmm", "aten::mkldnn_convolution")
+    assert operator_table(report(tmp_path, proven), 2).hidden.startswith("On the CPU: torch.comp")
 
 
 def test_with_device_events_kernels_say_what_costs(tmp_path: Path) -> None:

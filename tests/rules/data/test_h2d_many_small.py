@@ -57,3 +57,15 @@ def test_small_by_bytes(tmp_path: Path, size: int, fires: bool) -> None:
     (finding,) = found["h2d-many-small" if fires else "h2d-pageable-blocking"]
     assert ("h2d-many-small" in found) == fires
     assert f"of {size} bytes on average" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("call", "fires"), [("hipMemcpyWithStream", True), ("hipMemcpyAsync", False)]
+)
+def test_on_hip_the_call_says_that_the_memory_is_not_pinned(
+    call: str, fires: bool, tmp_path: Path
+) -> None:
+    names = {"p": "Memcpy HtoD (Host -> Device)", "copy": call}
+    found = findings(tmp_path, picture(10, wait=""), names)
+    assert ("h2d-many-small" in found) == fires
+    assert "h2d-pageable-blocking" not in found

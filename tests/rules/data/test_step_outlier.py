@@ -59,4 +59,13 @@ def test_too_few_steps_to_say_what_is_usual(tmp_path: Path) -> None:
 def test_where_many_are_long_all_of_them_vary(tmp_path: Path) -> None:
     lengths = (60, 60, 110, 60, 130, 60, 120, 60, 60, 60)
     assert "step-outlier" not in findings(tmp_path, steps(*lengths))
-    assert "step-outlier" in findings(tmp_path, steps(60, 60, 60, 60, 130, 60, 120, 60, 60, 60))
+
+
+def test_several_outliers_are_one_finding(tmp_path: Path) -> None:
+    lengths = (60, 60, 60, 60, 130, 60, 120, 60, 60, 60)
+    (finding,) = findings(tmp_path, steps(*lengths))["step-outlier"]
+    assert (finding.where, finding.count) == ("ProfilerStep#4, ProfilerStep#6", 2)
+    assert finding.evidence.startswith("130 us, 120 us, where the median of 8 steps is 60.0 us")
+    assert "the difference, 130 us, is spent" in finding.evidence
+    assert finding.cost_us_per_step
+    assert finding.cost_us_per_step > (70 + 60) / 9

@@ -23,9 +23,18 @@ def test_one_product_on_them(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators([SINGLE, HALF]), deviceProperties=V100)
 
 
-def test_a_product_of_unknown_use_by_its_name(tmp_path: Path) -> None:
-    some = operators([SINGLE, ("aten::mm", "my_gemm_kernel")])
-    assert RULE not in findings(tmp_path, some, deviceProperties=V100)
+UNKNOWN = ("aten::mm", "my_gemm_kernel")
+
+
+def test_products_of_unknown_use_by_their_names(tmp_path: Path) -> None:
+    assert RULE not in findings(tmp_path, operators([SINGLE, UNKNOWN]), deviceProperties=V100)
+
+
+def test_one_unknown_name_among_many_does_not_silence_it(tmp_path: Path) -> None:
+    some = operators([*[SINGLE] * 9, UNKNOWN])
+    (finding,) = findings(tmp_path, some, deviceProperties=V100)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(36)
+    assert "the names of others, 4.00 us, leave their use open" in finding.evidence
 
 
 @pytest.mark.parametrize(("kernel", "fires"), [("volta_sgemm_64", True), ("sgemm_64", False)])

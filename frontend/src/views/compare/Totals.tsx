@@ -1,22 +1,34 @@
 import type { ReactElement } from "react";
 
-import type { WireComparison, WirePair } from "../../api/types";
+import type { WireComparison, WirePair, WireSpreadPair } from "../../api/types";
 import { isHighlighted } from "../../report/syncs";
-import type { Definition } from "../../text/definitions";
-import { count, duration } from "../../text/formats";
-import { changeOf, countChange, moreLostInSyncs } from "./changes";
+import { define, type Definition } from "../../text/definitions";
+import { bytes, count, duration } from "../../text/formats";
+import {
+  bytesChange,
+  changeOf,
+  countChange,
+  moreLostInSyncs,
+  noiseText,
+  rangeText,
+} from "./changes";
 import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
 /** The means of both sides. */
 export function Totals({ comparison }: { comparison: WireComparison }): ReactElement {
   const device = comparison.measure === "device";
-  const times: [Definition, WirePair][] = [
-    [D.step, comparison.step_us],
-    [D.busy, comparison.device_busy_us],
-    [D.idle, comparison.device_idle_us],
-    [device ? D.forward : D.forwardHost, comparison.forward_us],
-    [device ? D.backward : D.backwardHost, comparison.backward_us],
-    [D.blocked, comparison.sync_blocked_us],
+  const { spread } = comparison;
+  const times: [Definition, WirePair, WireSpreadPair | undefined][] = [
+    [D.step, comparison.step_us, spread.duration_us],
+    [D.busy, comparison.device_busy_us, spread.device_busy_us],
+    [D.idle, comparison.device_idle_us, spread.device_idle_us],
+    device
+      ? [D.forward, comparison.forward_us, undefined]
+      : [D.forwardHost, comparison.forward_us, spread.forward_us],
+    device
+      ? [D.backward, comparison.backward_us, undefined]
+      : [D.backwardHost, comparison.backward_us, spread.backward_us],
+    [D.blocked, comparison.sync_blocked_us, spread.sync_blocked_us],
   ];
   const { syncs, step_us: step } = comparison;
   const whole = Math.max(step.base ?? 0, step.other ?? 0);
@@ -28,13 +40,14 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
         Before: {base.text}. After: {other.text}.
       </p>
       <dl className="totals" aria-label="Totals">
-        {times.map(([definition, pair]) => (
+        {times.map(([definition, pair, of]) => (
           <Total
             key={definition.title}
             definition={definition}
             from={duration(pair.base)}
             to={duration(pair.other)}
-            change={changeOf(pair.change)}
+            change={`${changeOf(pair.change)}${noiseText(pair, of)}`}
+            range={rangeText(of)}
             look={pair === comparison.sync_blocked_us && isHighlighted(lost, whole)}
           />
         ))}
@@ -45,6 +58,16 @@ export function Totals({ comparison }: { comparison: WireComparison }): ReactEle
           change={countChange(syncs.change)}
           look={false}
         />
+        {comparison.memory.map(({ id, allocated_bytes: peak }) => (
+          <Total
+            key={id}
+            definition={define(`peak memory, ${id}`, D.memory.text, "bytes")}
+            from={bytes(peak.base)}
+            to={bytes(peak.other)}
+            change={bytesChange(peak.change)}
+            look={false}
+          />
+        ))}
       </dl>
     </>
   );
@@ -55,12 +78,14 @@ interface TotalProps {
   from: string;
   to: string;
   change: string;
+  /** How both sides vary from step to step. */
+  range?: string;
   look: boolean;
 }
 
-function Total({ definition, from, to, change, look }: TotalProps): ReactElement {
+function Total({ definition, from, to, change, range, look }: TotalProps): ReactElement {
   return (
-    <div title={definition.text}>
+    <div title={`${definition.text}${range ?? ""}`}>
       <dt>{definition.title}</dt>
       <dd>
         <span className="muted">{from} →</span> <strong>{to}</strong>

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { compareHeadline, cutText, moreLostInSyncs } from "./changes";
+import {
+  bytesChange,
+  compareHeadline,
+  cutText,
+  moreLostInSyncs,
+  noiseText,
+  rangeText,
+} from "./changes";
 import { comparison, moduleChange, pair, syncChange } from "./testing";
 
 test("lists that were cut are named, with how many rows they lost", () => {
@@ -106,4 +113,21 @@ test("syncs lose the idle time of the devices, and the host's time where that is
   expect(lost(pair(0, 0))).toBe(0);
   expect(lost(pair(0, 20_000))).toBe(20_000);
   expect(lost({ base: null, other: null, change: null })).toBe(50_000);
+});
+
+test("a difference within noise says so, with the range of both sides", () => {
+  const base = { median_us: 22, min_us: 20, max_us: 24 };
+  const noisy = { base, other: { median_us: 23, min_us: 21, max_us: 25 }, within_noise: true };
+  expect(noiseText(pair(22, 23), noisy)).toBe(", within noise");
+  expect(noiseText(pair(22, 22), noisy)).toBe("");
+  expect(noiseText(pair(22, 23), { ...noisy, within_noise: null })).toBe("");
+  expect(noiseText(pair(22, 23), undefined)).toBe("");
+  expect(rangeText({ ...noisy, other: null })).toMatch(
+    /^ Before: median 22\.0 .s, 20\.0 .s to 24\.0 .s\.$/,
+  );
+});
+
+test("a difference of bytes has a sign", () => {
+  expect([bytesChange(null), bytesChange(0)]).toEqual(["\u2014", "0"]);
+  expect(bytesChange(-2e6)).toMatch(/^\u2212.*MB$/);
 });

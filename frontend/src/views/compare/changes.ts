@@ -1,7 +1,8 @@
-import type { WireComparison, WireSyncChange } from "../../api/types";
+import type { WireComparison, WirePair, WireSpreadPair, WireSyncChange } from "../../api/types";
 import { DEVICE_TIME_DEFINITIONS, HOST_PHASE_DEFINITIONS } from "../../report/stepBars";
 import { lostIn } from "../../report/syncs";
 import {
+  bytes,
   clip,
   count,
   duration,
@@ -43,6 +44,32 @@ export function moreLostInSyncs({
 export function countChange(value: number | null): string {
   if (value === null) return NOTHING;
   return value === 0 ? "0" : sign(value) + count(Math.abs(value));
+}
+
+/** A difference of bytes. */
+export function bytesChange(value: number | null): string {
+  if (value === null) return NOTHING;
+  return value === 0 ? "0" : sign(value) + bytes(Math.abs(value));
+}
+
+/** Says so where steps differ among themselves by as much. */
+export function noiseText({ change }: WirePair, spread: WireSpreadPair | undefined): string {
+  return (change ?? 0) !== 0 && spread?.within_noise === true ? ", within noise" : "";
+}
+
+/** Median and range over the steps of both sides, as further sentences. */
+export function rangeText(spread: WireSpreadPair | undefined): string {
+  const sides = [
+    ["Before", spread?.base ?? null],
+    ["After", spread?.other ?? null],
+  ] as const;
+  return sides
+    .map(([name, of]) =>
+      of === null
+        ? ""
+        : ` ${name}: median ${duration(of.median_us)}, ${duration(of.min_us)} to ${duration(of.max_us)}.`,
+    )
+    .join("");
 }
 
 /** "45.46 → 1.42 ms", in the unit of the larger one. */

@@ -28,6 +28,11 @@ export const COMPARE_TOTAL_DEFINITIONS = {
     "us",
   ),
   syncs: define("syncs", "How often it did.", "count"),
+  memory: define(
+    "peak memory",
+    "Most bytes that were allocated at a time in the compared steps.",
+    "bytes",
+  ),
 } as const;
 
 /** Columns of the tables of a comparison. */

@@ -95,6 +95,8 @@ export function comparison(rest: Partial<WireComparison> = {}): WireComparison {
     kernels: [],
     kernels_omitted_us: NONE,
     findings: [],
+    spread: {},
+    memory: [],
     ...rest,
   };
 }

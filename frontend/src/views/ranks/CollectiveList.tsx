@@ -3,12 +3,13 @@ import type { ReactElement } from "react";
 import type { WireRunOverview } from "../../api/types";
 import { FilterSelect } from "../../components/controls";
 import { usePlace } from "../../parts/services";
+import type { RunKey } from "../../parts/run";
 import { Bandwidth } from "./Bandwidth";
 import { binsOf, kindText, sizesOf } from "./collectives";
 import { COLLECTIVE_COLUMNS } from "./columns";
 import { Histogram } from "./Histogram";
 import { RunTable } from "./RunTable";
-import { useChangeRanks, type RunKey } from "./useRun";
+import { useChangeRanks } from "./useRun";
 
 interface CollectiveListProps {
   runKey: RunKey;

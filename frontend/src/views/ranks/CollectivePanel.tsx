@@ -7,11 +7,12 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
 import { RowFacts } from "../../parts/serverTable/RowFacts";
 import { usePlace } from "../../parts/services";
+import type { RunKey } from "../../parts/run";
 import { kindText } from "./collectives";
 import { COLLECTIVE_FACTS } from "./columns";
 import { moduleOf, timelineOf } from "./links";
 import { lateTimes } from "./RankPanel";
-import { useRunRows, type RunKey } from "./useRun";
+import { useRunRows } from "./useRun";
 
 interface CollectivePanelProps {
   runKey: RunKey;

@@ -7,11 +7,12 @@ import { ErrorCard } from "../../parts/states";
 import { usePlace } from "../../parts/services";
 import { count, duration } from "../../text/formats";
 import { colourOf, type Palette } from "../../theme/colours";
+import type { RunKey } from "../../parts/run";
 import { RANK_QUANTITIES, type RankQuantity } from "./address";
 import { HEAT_DEFINITIONS } from "./definitions";
 import { scaleOf, shade, type Scale } from "./heat";
 import { HeatMap } from "./HeatMap";
-import { useChangeRanks, useSteps, type RunKey } from "./useRun";
+import { useChangeRanks, useSteps } from "./useRun";
 
 const COLOURS: Readonly<Record<RankQuantity, keyof Palette>> = {
   wait: "communication",

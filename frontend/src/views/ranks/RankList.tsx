@@ -2,9 +2,10 @@ import type { ReactElement } from "react";
 
 import { numberOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
+import type { RunKey } from "../../parts/run";
 import { RunTable } from "./RunTable";
 import { RANK_COLUMNS } from "./columns";
-import { useChangeRanks, type RunKey } from "./useRun";
+import { useChangeRanks } from "./useRun";
 
 /** The ranks with the means of their steps. */
 export function RankList({ runKey }: { runKey: RunKey }): ReactElement {

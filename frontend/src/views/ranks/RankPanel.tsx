@@ -10,10 +10,11 @@ import { RowFacts } from "../../parts/serverTable/RowFacts";
 import { usePlace } from "../../parts/services";
 import { counted, duration } from "../../text/formats";
 import { pathText, stepLabel } from "../../text/names";
+import type { RunKey } from "../../parts/run";
 import { kindText } from "./collectives";
 import { RANK_COLUMNS, STEP_COLUMNS } from "./columns";
 import { timelineOf } from "./links";
-import { useRunRows, type RunKey } from "./useRun";
+import { useRunRows } from "./useRun";
 
 const MOST = 10;
 

@@ -8,6 +8,7 @@ import { ErrorCard, RecordSnippet } from "../../parts/states";
 import { usePlace } from "../../parts/services";
 import { count, counted, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
+import { useOverview, useRunKey, type RunKey } from "../../parts/run";
 import { RANK_LISTS, type RankList } from "./address";
 import { BalanceList } from "./BalanceList";
 import { CollectiveList } from "./CollectiveList";
@@ -18,7 +19,7 @@ import { RankList as RankTable } from "./RankList";
 import { RankPanel } from "./RankPanel";
 import { Stragglers } from "./Stragglers";
 import { Together } from "./Together";
-import { useChangeRanks, useOverview, useRunKey, useRunProgress, type RunKey } from "./useRun";
+import { useChangeRanks, useRunProgress } from "./useRun";
 
 interface RanksViewProps {
   target: Target;

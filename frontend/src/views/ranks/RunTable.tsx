@@ -4,7 +4,8 @@ import { PAGE_ROWS, rowsOf, type TableRow } from "../../parts/serverTable/rows";
 import { ServerTable, type ServerColumn } from "../../parts/serverTable/ServerTable";
 import { usePlace } from "../../parts/services";
 import type { Sort } from "../../text/numbers";
-import { useChangeRanks, useRunRows, type RunKey } from "./useRun";
+import type { RunKey } from "../../parts/run";
+import { useChangeRanks, useRunRows } from "./useRun";
 
 interface RunTableProps {
   runKey: RunKey;

@@ -1,32 +1,39 @@
-import type { ReactElement } from "react";
+import { Fragment, type ReactElement } from "react";
 
-import type { WireRunOverview, WireStraggler } from "../../api/types";
+import type { WireRunOverview, WireStraggler, WireStragglerReason } from "../../api/types";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { duration, percent } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { findingsOf, moduleOf } from "./links";
+import { pipelineText, REASONS } from "../../report/stragglers";
 import { useChangeRanks } from "./useRun";
 
-/** Ranks for which the others wait, why, and what a step would gain without that. */
+/** Reasons that are named. */
+const MOST_REASONS = 3;
+
+/** Every straggler in order: why, what a step gains without that, and what is left. */
 export function Stragglers({ run }: { run: WireRunOverview }): ReactElement {
   const [shown, more] = useMore(run.stragglers, 5);
   return (
-    <section className="facet late-ranks" aria-label="Late ranks">
-      <h2>Late ranks</h2>
+    <section className="facet late-ranks" aria-label="Stragglers">
+      <h2>Stragglers</h2>
       {shown.length === 0 ? (
-        <p className="muted">No rank is late in most steps.</p>
+        <p className="muted">No stragglers: no rank is late in most steps.</p>
       ) : (
-        <ul>
+        <ol>
           {shown.map((late) => (
             <li key={late.id}>
               <Late run={run} late={late} />
             </li>
           ))}
-        </ul>
+        </ol>
       )}
       {more}
+      {run.pipelines.map((pipeline) => (
+        <p key={pipeline.id}>{pipelineText(pipeline)}</p>
+      ))}
     </section>
   );
 }
@@ -46,8 +53,11 @@ function Late({ run, late }: { run: WireRunOverview; late: WireStraggler }): Rea
         >
           Rank {late.rank}
         </button>{" "}
-        is late: the others wait <strong>{duration(late.wait_caused_us)}</strong> a step for it (
-        {percent(late.share)} of a step), in {late.steps} of {late.of_steps} steps.
+        {late.id === 0
+          ? "is a straggler: the others wait "
+          : "is next: with those above fixed the others still wait "}
+        <strong>{duration(late.wait_caused_us)}</strong> per step for it ({percent(late.share)}), in{" "}
+        {late.steps} of {late.of_steps} steps.
       </p>
       <p>
         <Why run={run} late={late} place={place} />
@@ -63,13 +73,6 @@ function Late({ run, late }: { run: WireRunOverview; late: WireStraggler }): Rea
   );
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  data: "in its data loader",
-  optimizer: "in its optimizer",
-  sync: "waiting for its device",
-  host: "on its host, in no module",
-};
-
 interface WhyProps {
   run: WireRunOverview;
   late: WireStraggler;
@@ -77,21 +80,41 @@ interface WhyProps {
 }
 
 function Why({ run, late, place }: WhyProps): ReactElement {
-  if (late.reason === null) return <>What it spends the time on is unknown.</>;
+  const [first, ...rest] = late.reasons;
+  if (first === undefined) return <>What it spends the time on is unknown.</>;
+  const total = late.reasons.reduce((sum, reason) => sum + reason.excess_us, 0);
   return (
     <>
-      It spends <strong>{duration(late.excess_us)}</strong> more{" "}
-      {late.module === null ? (
-        (REASONS[late.reason] ?? late.reason)
-      ) : (
-        <>
-          in module{" "}
-          <PlaceLink to={moduleOf(run, place, late.module)}>
-            <Name text={pathText(late.module)} className="code" />
-          </PlaceLink>
-        </>
-      )}{" "}
-      than the others; without that a step gains <strong>{duration(late.gain_us_per_step)}</strong>.
+      It spends <strong>{duration(total)}</strong> more than the others
+      {rest.length === 0 ? " " : ": "}
+      {late.reasons.slice(0, MOST_REASONS).map((reason, index) => (
+        <Fragment key={index}>
+          {index > 0 && ", "}
+          {rest.length > 0 && `${duration(reason.excess_us)} `}
+          <Reason run={run} reason={reason} place={place} />
+        </Fragment>
+      ))}
+      {late.reasons.length > MOST_REASONS && ` and ${late.reasons.length - MOST_REASONS} more`}.
+      Without that a step takes <strong>{duration(late.left_step_us)}</strong>,{" "}
+      <strong>{duration(late.gain_us_per_step)}</strong> less.
+    </>
+  );
+}
+
+interface ReasonProps {
+  run: WireRunOverview;
+  reason: WireStragglerReason;
+  place: number;
+}
+
+function Reason({ run, reason, place }: ReasonProps): ReactElement {
+  if (reason.module === null) return <>{REASONS[reason.reason] ?? reason.reason}</>;
+  return (
+    <>
+      in module{" "}
+      <PlaceLink to={moduleOf(run, place, reason.module)}>
+        <Name text={pathText(reason.module)} className="code" />
+      </PlaceLink>
     </>
   );
 }

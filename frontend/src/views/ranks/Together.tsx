@@ -6,9 +6,10 @@ import { usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { count, counted } from "../../text/formats";
 import { stepLabel } from "../../text/names";
+import type { RunKey } from "../../parts/run";
 import { kindText } from "./collectives";
 import { Picture, type PictureProps } from "./TogetherPicture";
-import { useChangeRanks, useCollectiveRanks, useRunRows, type RunKey } from "./useRun";
+import { useChangeRanks, useCollectiveRanks, useRunRows } from "./useRun";
 
 interface TogetherProps {
   runKey: RunKey;

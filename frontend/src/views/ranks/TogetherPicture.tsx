@@ -5,6 +5,7 @@ import { Term } from "../../components/Tip";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { textOf, type TableRow } from "../../parts/serverTable/rows";
 import { counted, duration } from "../../text/formats";
+import type { RunKey } from "../../parts/run";
 import { COLLECTIVE_DEFINITIONS as C, RANK_DEFINITIONS as D } from "./definitions";
 import { timelineOf } from "./links";
 import {
@@ -19,7 +20,7 @@ import {
   type Part,
   type Row,
 } from "./together";
-import { useActivities, type Activities, type RunKey } from "./useRun";
+import { useActivities, type Activities } from "./useRun";
 
 export interface PictureProps {
   runKey: RunKey;

@@ -26,7 +26,7 @@ export const RANK_DEFINITIONS = {
   ranks: define("ranks", "Ranks of this run whose traces were read, of those there should be."),
   meanStep: defineField("step", RunOverview.step_us),
   meanWait: defineField("waits for others", RunOverview.wait_us),
-  late: define("late ranks", "Ranks for which the others waited in most steps."),
+  late: define("stragglers", "Ranks for which the others wait in most steps."),
   clocks: defineField("clock spread", RunOverview.clock_spread_us),
   caused: defineField("others wait", Straggler.wait_caused_us),
   gain: defineField("gain", Straggler.gain_us_per_step),

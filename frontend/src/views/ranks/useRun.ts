@@ -1,38 +1,16 @@
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 
 import type { TableQuestion } from "../../api/tables";
 import type {
   WireCollectiveRanks,
   WireProgress,
   WireRankActivity,
-  WireRunOverview,
-  WireRuns,
   WireStepMatrix,
   WireTablePage,
 } from "../../api/types";
+import type { RunKey } from "../../parts/run";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { RankQuantity, RanksPlace } from "./address";
-
-/** A run by its name, and what changes when one of its files does. */
-export interface RunKey {
-  run: string;
-  state: string;
-}
-
-/** The run of a name as it is listed. */
-export function useRunKey(listed: WireRuns, run: string): RunKey {
-  const workers = listed.runs.find(({ name }) => name === run)?.workers ?? [];
-  const newest = workers.map(({ traces: [trace] }) => [trace?.modified, trace?.bytes]);
-  const state = JSON.stringify(newest);
-  return useMemo(() => ({ run, state }), [run, state]);
-}
-
-export function useOverview(key: RunKey): Loaded<WireRunOverview> {
-  const { api } = useServices();
-  return useLoad(
-    useCallback((signal: AbortSignal) => api.ranks.overview(key.run, signal), [api, key]),
-  );
-}
 
 /** A quantity of steps by ranks, and the steps' durations. */
 export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loaded<WireStepMatrix> {

@@ -1,12 +1,14 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { Target } from "../../api/request";
+import type { WireReport, WireRuns } from "../../api/types";
 import { duration } from "../../text/formats";
 import { stepLabel } from "../../text/names";
 import { BreakdownBlock, Kinds } from "./Blocks";
 import { Devices } from "./Devices";
 import { HostOperators } from "./HostOperators";
 import { Coverage, DataQuality, SevereWarnings, TraceBlock } from "./Quality";
+import { RunNote } from "./RunNote";
 import { StepsChart } from "./StepsChart";
 import { SummaryFigures } from "./SummaryFigures";
 import { TopFindings } from "./TopFindings";
@@ -17,14 +19,17 @@ interface SummaryViewProps {
   report: WireReport;
   /** Of all steps, whatever step is shown. */
   whole: WireReport;
+  target: Target;
+  listed: WireRuns;
 }
 
 /** What decides the length of a step, what to change and which module to open; all else is folded. */
-export function SummaryView({ report, whole }: SummaryViewProps): ReactElement {
+export function SummaryView({ report, whole, target, listed }: SummaryViewProps): ReactElement {
   return (
     <div className="view">
       <div className="view-main summary">
         <Verdict report={report} />
+        <RunNote report={whole} target={target} listed={listed} />
         <SevereWarnings report={report} />
         <div className="summary-first">
           <TopFindings report={report} />

@@ -1,0 +1,25 @@
+import { useCallback, useMemo } from "react";
+
+import type { WireRunOverview, WireRuns } from "../api/types";
+import { useLoad, useServices, type Loaded } from "./services";
+
+/** A run by its name, and what changes when one of its files does. */
+export interface RunKey {
+  run: string;
+  state: string;
+}
+
+/** The run of a name as it is listed. */
+export function useRunKey(listed: WireRuns, run: string): RunKey {
+  const workers = listed.runs.find(({ name }) => name === run)?.workers ?? [];
+  const newest = workers.map(({ traces: [trace] }) => [trace?.modified, trace?.bytes]);
+  const state = JSON.stringify(newest);
+  return useMemo(() => ({ run, state }), [run, state]);
+}
+
+export function useOverview(key: RunKey): Loaded<WireRunOverview> {
+  const { api } = useServices();
+  return useLoad(
+    useCallback((signal: AbortSignal) => api.ranks.overview(key.run, signal), [api, key]),
+  );
+}

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+
+import type { WirePipeline, WireRunOverview, WireStraggler } from "../api/types";
+import { pipelineText, stragglersText } from "./stragglers";
+
+const FIRST = {
+  id: 0,
+  rank: 1,
+  module: "blocks.1",
+  reason: "module",
+  wait_caused_us: 10_000,
+  left_step_us: 14_000,
+} as WireStraggler;
+const NEXT = { ...FIRST, id: 1, rank: 2, left_step_us: 6000 };
+
+function text(stragglers: WireStraggler[]): string {
+  return stragglersText({ stragglers, step_us: 18_000 } as WireRunOverview);
+}
+
+test("the sentence names the first straggler, those that are next, and the step that is left", () => {
+  expect(text([])).toBe("No stragglers.");
+  expect(text([FIRST])).toBe(
+    "Rank 1 is a straggler (in module blocks.1): the others wait 10.00 ms per step for it. " +
+      "Without that a step takes 14.00 ms, not 18.00 ms.",
+  );
+  expect(text([{ ...FIRST, module: null, reason: "data" }, NEXT])).toBe(
+    "Rank 1 is a straggler (on data loading): the others wait 10.00 ms per step for it. " +
+      "Next: rank 2. Without these a step takes 6.00 ms, not 18.00 ms.",
+  );
+});
+
+test("a pipeline says its bubble, and the formula's where its microbatches are known", () => {
+  const pipeline = {
+    ranks: [0, 1],
+    microbatches: 4,
+    bubble: 0.3,
+    ideal_bubble: 0.2,
+  } as WirePipeline;
+  expect(pipelineText(pipeline)).toContain("2 ranks, 4 microbatches per step: 30.0% bubble; 20.0%");
+  expect(pipelineText({ ...pipeline, microbatches: null, ideal_bubble: null })).toBe(
+    "Pipeline of 2 ranks: 30.0% bubble.",
+  );
+});

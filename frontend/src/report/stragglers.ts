@@ -1,0 +1,38 @@
+import type { WirePipeline, WireRunOverview } from "../api/types";
+import { count, duration, percent } from "../text/formats";
+import { pathText } from "../text/names";
+
+/** What a straggler spends time on where it is no module. */
+export const REASONS: Readonly<Record<string, string>> = {
+  data: "on data loading",
+  optimizer: "in the optimizer",
+  sync: "waiting for its device",
+  host: "on its host, in no module",
+};
+
+/** A pipeline's bubble, and that of even stages. */
+export function pipelineText({ ranks, microbatches, bubble, ideal_bubble }: WirePipeline): string {
+  const of = microbatches === null ? "" : `, ${count(microbatches)} microbatches per step`;
+  const ideal =
+    ideal_bubble === null
+      ? ""
+      : `; ${percent(ideal_bubble)} by (p \u2212 1) / (m + p \u2212 1) with even stages`;
+  return `Pipeline of ${ranks.length} ranks${of}: ${percent(bubble)} bubble${ideal}.`;
+}
+
+/** All stragglers in a sentence. */
+export function stragglersText({ stragglers, step_us }: WireRunOverview): string {
+  const [first, ...rest] = stragglers;
+  if (first === undefined) return "No stragglers.";
+  const where =
+    first.module !== null
+      ? `in module ${pathText(first.module)}`
+      : (REASONS[first.reason ?? ""] ?? "for unknown reasons");
+  const next = rest.length === 0 ? "" : ` Next: rank ${rest.map(({ rank }) => rank).join(", ")}.`;
+  const left = stragglers[stragglers.length - 1]?.left_step_us ?? null;
+  return (
+    `Rank ${first.rank} is a straggler (${where}): the others wait ` +
+    `${duration(first.wait_caused_us)} per step for it.${next} Without ` +
+    `${rest.length === 0 ? "that" : "these"} a step takes ${duration(left)}, not ${duration(step_us)}.`
+  );
+}

@@ -1,0 +1,211 @@
+"""A run in which some ranks no longer spend more time on something than the others do.
+
+Each fix is one more replay. A rank whose lateness was hidden by a worse one comes to light in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_hookview.analysis.activity import PEERS
+from tb_hookview.arrays.types import Float, Nanoseconds
+from tb_hookview.ranks.late import Episode, Reason, find_episodes, reason_of
+from tb_hookview.ranks.lateness import is_consistent
+from tb_hookview.ranks.map.summary import RankSummary, Spent, TimesOf
+from tb_hookview.ranks.matching import Matched
+from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.replay import Replay
+from tb_hookview.ranks.stages import message_waits, messages, step_episodes, unpaired
+from tb_hookview.ranks.waits import Waits, find_waits
+
+_MOST_OF = 1 / 2
+"""Share of its lateness that the reasons of a rank explain; else it is slow throughout."""
+
+
+class World(NamedTuple):
+    """A run as it was recorded, or as it is with some ranks fixed; nanoseconds."""
+
+    waits: list[Nanoseconds]
+    """Time that each rank waits in each of its steps."""
+    saved: Mapping[int, Float]
+    """By rank, time that is taken from its own between consecutive edges."""
+    gained: float
+    """By how much sooner the run ends."""
+
+
+class Fix(NamedTuple):
+    """What a rank spends more time on than the others, and the run without that."""
+
+    excess: dict[Reason, float]
+    """Over all steps, the largest first; nanoseconds."""
+    world: World
+
+
+class Fixes:
+    """Worlds of a run.
+
+    Args:
+        ranks: summaries.
+        times: what they spent their time on.
+        matched: their collectives.
+        waits: the transfers and waits of these.
+    """
+
+    def __init__(
+        self, ranks: Sequence[RankSummary], times: TimesOf, matched: Matched, waits: Waits
+    ) -> None:
+        self._ranks, self._times, self._matched, self._waits = ranks, times, matched, waits
+        self._is_staged = [bool(messages(rank)) for rank in ranks]
+        self._unpaired = [place for place, rank in enumerate(ranks) if unpaired(rank)]
+
+    @cached_property
+    def recorded(self) -> World:
+        """The run as it was."""
+        waits = step_waits(self._ranks, self._matched.members, self._waits)
+        return World(waits, {}, 0.0)
+
+    @cached_property
+    def _replay(self) -> Replay:
+        return Replay(self._ranks, self._matched, self._waits)
+
+    @cached_property
+    def _unchanged(self) -> float:
+        return self._replay.play().length
+
+    @property
+    def error(self) -> float | None:
+        """By what share of it the replay misses the recorded length; None if none was asked for."""
+        if "_replay" not in self.__dict__:
+            return None
+        recorded = self._replay.recorded
+        return abs(self._unchanged - recorded) / recorded if recorded else None
+
+    def is_staged(self, rank: int) -> bool:
+        """Whether a rank is a stage of a pipeline, so that its work is not that of the others."""
+        return self._is_staged[rank]
+
+    def fix(self, world: World, rank: int, late: Mapping[str, float]) -> Fix:
+        """Fix one more rank.
+
+        Args:
+            world: the run with others fixed.
+            rank: which one.
+            late: time by which it is late there, by the name of the step.
+        """
+        episodes = self._episodes(rank, late)
+        excess = _chosen(self._by_step(episodes, list(late)), sum(late.values()))
+        if not excess:
+            return Fix(excess, world)
+        if self._unpaired:
+            return Fix(excess, self._shifted(world, rank, episodes, excess))
+        return Fix(excess, self._replayed(world, rank, episodes, excess))
+
+    def _episodes(self, rank: int, late: Mapping[str, float]) -> list[Episode]:
+        ranks, times = self._ranks, self._times
+        if self._is_staged[rank]:
+            return step_episodes(ranks, times, rank, list(late))
+        members, names = self._matched.members, ranks[rank].steps.name
+        whose = np.full(len(members), -1)
+        mine = np.flatnonzero(members.rank == rank)
+        whose[members.collective[mine]] = mine
+        found = find_episodes(ranks, times, members, whose)
+        return [each for each in found if each.step >= 0 and names[each.step] in late]
+
+    def _by_step(self, episodes: Sequence[Episode], names: Sequence[str]) -> dict[Reason, Float]:
+        """Excess of each reason in some steps, shape (s,)."""
+        place = {name: at for at, name in enumerate(names)}
+        total: dict[Reason, Float] = {}
+        for episode in episodes:
+            at = place[self._ranks[episode.rank].steps.name[episode.step]]
+            for reason, time in episode.reasons.items():
+                total.setdefault(reason, np.zeros(len(names)))[at] += time
+        return total
+
+    def _replayed(
+        self, world: World, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
+    ) -> World:
+        saved = {**world.saved, rank: self._saved(rank, episodes, excess)}
+        played = self._replay.play(saved)
+        waits = find_waits(played.members)
+        of_steps = step_waits(self._ranks, played.members, waits)
+        return World(of_steps, saved, self._unchanged - played.length)
+
+    def _saved(
+        self, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
+    ) -> Float:
+        """Time to take from each window: a reason takes what it takes the others, less or more."""
+        own, times = self._ranks[rank], self._times(rank)
+        members = self._matched.members
+        saved = np.zeros(len(own.edges) - 1)
+        for episode in episodes:
+            spent = times.device if episode.on_device else times.host
+            if episode.collective < 0:
+                until = int(own.steps.start[episode.step] + own.steps.duration[episode.step])
+            else:
+                until = int(members.start[members.at(episode.collective, rank)])
+            span = np.searchsorted(own.edges, [episode.since, until]).tolist()
+            for reason in excess:
+                if more := episode.reasons.get(reason, 0):
+                    time = _time_of(own, spent, reason, *span)
+                    saved[slice(*span)] += time * (more / time.sum())
+        return saved
+
+    def _shifted(
+        self, world: World, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
+    ) -> World:
+        """The same where messages are not paired, so that nothing can be replayed.
+
+        All ranks of a step end it together: what one works less, it waits, or all gain.
+        """
+        waits, gained = [of.copy() for of in world.waits], world.gained
+        for episode in episodes:
+            less = sum(max(0, episode.reasons.get(reason, 0)) for reason in excess)
+            name = self._ranks[rank].steps.name[episode.step]
+            others = [
+                (other, self._ranks[other].steps.name.index(name))
+                for other in self._unpaired
+                if other != rank and name in self._ranks[other].steps.name
+            ]
+            room = min(int(waits[o][at]) for o, at in others) - int(waits[rank][episode.step])
+            gain = min(less, max(0, room))
+            waits[rank][episode.step] += less - gain
+            for other, at in others:
+                waits[other][at] -= gain
+            gained += gain
+        return world._replace(waits=waits, gained=gained)
+
+
+def step_waits(ranks: Sequence[RankSummary], members: Members, waits: Waits) -> list[Nanoseconds]:
+    """Time that each rank waits, by its step in which the collectives began."""
+    found, of_ranks = [], members.of_ranks(len(ranks))
+    for rank, held, mine in zip(ranks, message_waits(ranks), of_ranks, strict=True):
+        total = np.zeros(len(rank.steps.name), np.int64) if held is None else held.copy()
+        step = rank.step[members.index[mine]]
+        np.add.at(total, step[step >= 0], waits.alone[mine][step >= 0])
+        found.append(total)
+    return found
+
+
+def _chosen(by_step: Mapping[Reason, Float], late: float) -> dict[Reason, float]:
+    """Reasons that are no chance; all that are longer where these explain too little."""
+    longer = {reason: time for reason, time in by_step.items() if time.sum() > 0}
+    sure = {reason: time for reason, time in longer.items() if is_consistent(time)}
+    explained = sum(float(time.sum()) for time in sure.values())
+    chosen = sure if explained >= _MOST_OF * late else longer
+    totals = {reason: float(time.sum()) for reason, time in chosen.items()}
+    return dict(sorted(totals.items(), key=lambda item: -item[1]))
+
+
+def _time_of(rank: RankSummary, spent: Spent, reason: Reason, first: int, last: int) -> Float:
+    """Time of a reason in each window from one edge to another, shape (last - first,)."""
+    rows = spent.rows(first, last)
+    codes = spent.code[rows]
+    mine = np.array([reason_of(rank, code) == reason for code in codes.tolist()], bool)
+    mine &= codes != PEERS
+    total = np.zeros(last - first)
+    np.add.at(total, spent.window[rows][mine] - first, spent.time[rows][mine])
+    return total

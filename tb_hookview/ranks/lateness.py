@@ -1,0 +1,151 @@
+"""How late each rank is in each step, and whether that is more than chance.
+
+    rank 0   [====== waits ======|= transfer =]     waits 6
+    rank 1   [=== waits ===|= transfer =]           waits 4, the others 3 on average: not late
+    rank 2         [= transfer =]                   waits 0, the others 5 on average: late by 5
+
+A rank is late by what the ranks with which it has collectives wait longer than it does, their mean.
+So one that is itself kept waiting, as the stages after a slow one are, is not; and in an even run
+lateness is 0 on average, whatever the distribution of its noise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import comb, sqrt
+from statistics import median
+
+import numpy as np
+
+from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
+from tb_hookview.ranks.map.summary import RankSummary
+from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.stages import unpaired
+
+MOST = 3 / 4
+"""Share of the steps in which a straggler is late."""
+LEAST_SHARE = 0.03
+"""Share of the step by which it is late, at least."""
+_ERRORS = 4.0
+"""Standard errors of its mean by which it is late, at least; more of few steps."""
+_CHANCE = 0.002
+"""Or: chance in an even run that any rank is the latest in as many steps, at most."""
+
+
+def compared_steps(ranks: Sequence[RankSummary], members: Members) -> list[Bool]:
+    """Measured steps of each rank in which it has a collective with others, or a message."""
+    found = []
+    for rank, mine in zip(ranks, members.of_ranks(len(ranks)), strict=True):
+        begun = np.concatenate([members.index[mine], np.array(unpaired(rank), np.int64)])
+        has_any = np.zeros(len(rank.steps.name), bool)
+        step = rank.step[begun]
+        has_any[step[step >= 0]] = True
+        found.append(has_any & rank.steps.counted)
+    return found
+
+
+def names_of(ranks: Sequence[RankSummary], compared: Sequence[Bool]) -> list[str]:
+    """Names of the steps in which several ranks are compared."""
+    seen: Counter[str] = Counter()
+    for rank, mine in zip(ranks, compared, strict=True):
+        seen.update({rank.steps.name[at] for at in np.flatnonzero(mine).tolist()})
+    return sorted(name for name, count in seen.items() if count > 1)
+
+
+def peers_of(ranks: Sequence[RankSummary], members: Members) -> list[Int]:
+    """Ranks with which each has collectives or messages, itself among them."""
+    groups = {members.rank[members.of(each)].tobytes(): each for each in range(len(members))}
+    peers: list[set[int]] = [set() for _ in ranks]
+    distinct = [members.rank[members.of(each)].tolist() for each in groups.values()]
+    for group in [*distinct, [place for place, rank in enumerate(ranks) if unpaired(rank)]]:
+        for rank in group:
+            peers[rank].update(group)
+    return [np.array(sorted(of), np.int64) for of in peers]
+
+
+def find_lateness(
+    ranks: Sequence[RankSummary],
+    waits: Sequence[Nanoseconds],
+    compared: Sequence[Bool],
+    names: Sequence[str],
+    peers: Sequence[Int],
+) -> Float:
+    """Time by which each rank is late in some steps, shape (r, s); NaN for unknown.
+
+    Args:
+        ranks: summaries.
+        waits: time that each rank waited in each of its steps.
+        compared: which of its steps are compared.
+        names: of these steps.
+        peers: ranks with which each is compared, itself among them.
+    """
+    place = {name: at for at, name in enumerate(names)}
+    waited = np.full((len(ranks), len(names)), np.nan)
+    for number, rank in enumerate(ranks):
+        steps = [at for at in np.flatnonzero(compared[number]) if rank.steps.name[at] in place]
+        waited[number, [place[rank.steps.name[at]] for at in steps]] = waits[number][steps]
+    late = np.full_like(waited, np.nan)
+    total: dict[bytes, tuple[Float, Int]] = {}
+    for number, of in enumerate(peers):
+        if (key := of.tobytes()) not in total:
+            known = waited[of]
+            total[key] = np.nansum(known, axis=0), (~np.isnan(known)).sum(axis=0)
+        sums, count = total[key]
+        others = np.where(count > 1, (sums - waited[number]) / np.maximum(count - 1, 1), np.nan)
+        late[number] = others - waited[number]
+    return late
+
+
+def latest(late: Float, step: float, left_out: set[int]) -> int | None:
+    """The rank that is late by most, on average, of those that are stragglers; None without one.
+
+    Args:
+        late: shape (r, s).
+        step: mean duration of a step.
+        left_out: ranks that are named already.
+    """
+    known = ~np.isnan(late)
+    count = known.sum(axis=1)
+    mean = np.nansum(late, axis=1) / np.maximum(count, 1)
+    often = (np.nan_to_num(late) > 0).sum(axis=1) >= MOST * np.maximum(count, 1)
+    scatter = _pooled(late)
+    for rank in np.argsort(-mean).tolist():
+        if mean[rank] < LEAST_SHARE * step:
+            return None
+        if rank in left_out or not often[rank]:
+            continue
+        own = late[rank, known[rank]]
+        if is_consistent(own, scatter) or _is_rare(late, rank):
+            return int(rank)
+    return None
+
+
+def is_consistent(late: Float, scatter: float = 0.0) -> bool:
+    """Whether the mean over some steps is more than their noise.
+
+    Args:
+        late: of each step; a single one says nothing, and is taken as it is.
+        scatter: standard deviation of the noise at least.
+    """
+    count, mean = len(late), float(late.mean()) if len(late) else 0.0
+    if count < 2:
+        return mean > 0
+    noise = max(float(late.std(ddof=1)), scatter) / sqrt(count)
+    return mean > 0 and mean >= _ERRORS * (1 + 2 / (count - 1)) * noise
+
+
+def _pooled(late: Float) -> float:
+    """Standard deviation of a rank's lateness from step to step, their median."""
+    of_ranks = [row[~np.isnan(row)] for row in late]
+    deviations = [float(row.std(ddof=1)) for row in of_ranks if len(row) > 1]
+    return median(deviations) if deviations else 0.0
+
+
+def _is_rare(late: Float, rank: int) -> bool:
+    """Whether it is the latest in more steps than chance makes any of the ranks."""
+    steps = late[:, ~np.isnan(late[rank])]
+    worst: int = (np.nan_to_num(steps, nan=-np.inf).argmax(axis=0) == rank).sum().item()
+    ranks, count = late.shape[0], steps.shape[1]
+    chance: float = ranks * comb(count, worst) / float(ranks) ** worst
+    return worst >= MOST * count and chance <= _CHANCE
