@@ -48,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{scenario.name:<24}{scenario.title}")
         return 0
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    chosen = _choose(options.only, parser, everything=options.quick or device == "cuda")
+    on_gpu = device == "cuda"
+    chosen = _choose(options.only, parser, everything=options.quick or on_gpu, on_gpu=on_gpu)
     out = options.out or _default_folder(device, quick=options.quick)
     content = measured.read(out)
     _refuse_mixing(content, device, out, parser)
@@ -81,14 +82,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _choose(
-    names: list[str] | None, parser: argparse.ArgumentParser, *, everything: bool
+    names: list[str] | None,
+    parser: argparse.ArgumentParser,
+    *,
+    everything: bool,
+    on_gpu: bool,
 ) -> list[Scenario]:
     known = {scenario.name: scenario for scenario in SCENARIOS}
     for name in names or []:
         if name not in known:
             parser.error(f"no scenario is called {name}; --list lists them")
     if names is None:
-        return [scenario for scenario in SCENARIOS if everything or scenario.on_cpu]
+        fitting = (scenario for scenario in SCENARIOS if not (on_gpu and scenario.cpu_only))
+        return [scenario for scenario in fitting if everything or scenario.on_cpu]
     return [scenario for name, scenario in known.items() if name in names]
 
 

@@ -134,6 +134,8 @@ class Scenario:
     on_cpu: str = ""
     """What recordings on the CPU show, for its page; empty where they show nothing of the fault,
     and are not made."""
+    cpu_only: bool = False
+    """Whether the fault is one of trainings on a CPU, so that no GPU records it."""
     further: Callable[[Setting, float], Iterator[dict[str, Any]]] | None = None
     """Measures more than steps: given the seconds it may take, yields rows for measured.json."""
 

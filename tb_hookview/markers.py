@@ -35,6 +35,9 @@ MANIFEST_KEY = "hookview_manifest"
 COMPILED_KEY = "hookview_compiled"
 """Key of the root object under which the recorder leaves the map of compiled graphs."""
 
+COLLECTION = "gc.collect generation "
+"""Begins the name of the range around a garbage collection."""
+
 MarkKind = Literal["forward", "before backward", "after backward", "gradient", "call"]
 
 FUNCTION = "function"

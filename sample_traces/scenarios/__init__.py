@@ -12,6 +12,7 @@ from sample_traces.scenarios import (
     launches,
     lightning,
     memory,
+    on_host,
     optimizer,
     patch_dropout,
     precision,
@@ -40,5 +41,6 @@ SCENARIOS: tuple[Scenario, ...] = (
     compiled.COMPILED,
     late_rank.LATE_RANK,
     lightning.LIGHTNING,
+    *on_host.SCENARIOS,
     sampler.VARIABLE_SHAPE_SAMPLER,
 )

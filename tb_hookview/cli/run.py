@@ -62,7 +62,7 @@ def _parse_ranks(
 )
 @click.option(
     "--wait",
-    default=2,
+    default=3,
     show_default=True,
     type=click.IntRange(1),
     help="Steps before the recording, at least one to find the model.",

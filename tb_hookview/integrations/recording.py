@@ -66,7 +66,7 @@ class Recording:
         with ExitStack() as undo:
             if roots.find(model) is None:
                 undo.callback(unwrap, wrap(model, **self._wrap_options))
-            options = {"schedule": _fourth_to_sixth(), **self._profiler_options}
+            options = {"schedule": _fifth_to_seventh(), **self._profiler_options}
             self._profiler = undo.enter_context(profile(self._logdir, **options))
             self._undo = undo.pop_all()
         _running = self
@@ -106,8 +106,8 @@ class RecordingCallback:
             exclude: as in `wrap`.
             depth: as in `wrap`.
             markers: as in `wrap`.
-            **profiler_options: every keyword of `profile`. Without `schedule` the fourth, fifth
-                and sixth step are recorded; with None, everything.
+            **profiler_options: every keyword of `profile`. Without `schedule` the fifth, sixth
+                and seventh step are recorded; with None, everything.
 
         Raises:
             TypeError: `profile` has no such keyword.
@@ -122,9 +122,9 @@ def _warn(text: str) -> None:
     warnings.warn(f"tb_hookview: {text}", RuntimeWarning, stacklevel=4)
 
 
-def _fourth_to_sixth() -> Callable[[int], torch.profiler.ProfilerAction]:
-    # The second of the steps to wait shows how long a step is that is not recorded.
-    return torch.profiler.schedule(wait=2, warmup=1, active=3, repeat=1)
+def _fifth_to_seventh() -> Callable[[int], torch.profiler.ProfilerAction]:
+    # The first step to wait warms up; two more show how long a step is that is not recorded.
+    return torch.profiler.schedule(wait=3, warmup=1, active=3, repeat=1)
 
 
 _running: Recording | None = None

@@ -35,7 +35,7 @@ class Plan:
     """Holds what to record; a step is a call of the first optimizer's `step`."""
 
     logdir: Path | str
-    wait: int = 2
+    wait: int = 3
     """Steps before it; at least one, after which the model is known."""
     warmup: int = 1
     """Steps that are recorded and discarded, at least one."""

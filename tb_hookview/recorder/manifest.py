@@ -19,6 +19,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import MANIFEST_KEY, VERSION
+from tb_hookview.recorder import host
 from tb_hookview.recorder.module_filter import Pattern
 from tb_hookview.recorder.roots import Assigned, Root
 
@@ -47,6 +48,7 @@ def describe(
         "rank": rank,
         "world_size": world_size,
         "device": _device(assigned),
+        "host": host.describe(),
         # A root that is recorded as a part of another one does not count.
         "roots": [each.node.path for each in assigned if each.node.depth == 0],
         "options": [

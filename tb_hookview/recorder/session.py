@@ -17,7 +17,7 @@ from torch.autograd import profiler as autograd_profiler
 from torch.nn.parameter import is_lazy
 
 from tb_hookview.markers import COMPILED_KEY, encode, encode_manifest
-from tb_hookview.recorder import compiled, faults, functions, manifest, profilers, roots
+from tb_hookview.recorder import compiled, faults, functions, garbage, manifest, profilers, roots
 from tb_hookview.recorder.compiled import inlined
 from tb_hookview.recorder.costs import Costs, timed
 from tb_hookview.recorder.hooks import (
@@ -86,6 +86,7 @@ class Session:
             self._guard(self._mark_gradient, *owned, number in timed(len(parameters)))
         if assigned:
             self._handles += functions.attach(self._open, self._costs)
+            self._handles.append(garbage.Handle())
         self._guard(self._describe, assigned)
 
     def manifest(self, **more: Any) -> str:

@@ -37,10 +37,15 @@ from tb_hookview.rules.distributed import (
 from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
     debug_apis_on,
+    garbage_collection,
     graph_pause,
     host_work,
     kernel_first_use,
     launch_queue_shallow,
+    operator_loop,
+    python_time,
+    slow_sibling,
+    threads_oversubscribed,
 )
 from tb_hookview.rules.kernels import (
     attention_unfused,
@@ -65,7 +70,11 @@ from tb_hookview.rules.memory import (
     out_of_memory,
     recompute_overhead,
 )
-from tb_hookview.rules.optimizer import optimizer_single_tensor, zero_grad_fill
+from tb_hookview.rules.optimizer import (
+    dense_embedding_gradient,
+    optimizer_single_tensor,
+    zero_grad_fill,
+)
 from tb_hookview.rules.precision import (
     fp64_kernels,
     matmul_misaligned,
@@ -127,10 +136,15 @@ RULES: tuple[Rule, ...] = (
     graph_without_backward.RULE,
     # host
     kernel_first_use.RULE,
+    garbage_collection.RULE,
+    operator_loop.RULE,
+    python_time.RULE,
+    threads_oversubscribed.RULE,
     # kernels, optimizer, precision, compile, distributed
     python_loop_over_batch.RULE,
     optimizer_single_tensor.RULE,
     zero_grad_fill.RULE,
+    dense_embedding_gradient.RULE,
     recompilation.RULE,
     graph_break.RULE,
     guard_checks.RULE,
@@ -154,6 +168,7 @@ RULES: tuple[Rule, ...] = (
     ddp_non_nccl.RULE,
     sync_batchnorm.RULE,
     comm_exposed.RULE,
+    slow_sibling.RULE,
     # what is left of the gaps
     step_outlier.RULE,
     host_work.RULE,

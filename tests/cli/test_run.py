@@ -19,7 +19,7 @@ pytest.importorskip("torch")
 
 ROOT = Path(__file__).resolve().parents[2]
 FORKED_SCRIPTS = ROOT / "tests" / "support" / "forked_scripts.py"
-RECORDED = ["-m", "tb_hookview.cli", "run"]
+RECORDED = ["-m", "tb_hookview.cli", "run", "--wait", "2"]
 
 
 class Folder:

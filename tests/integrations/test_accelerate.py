@@ -16,7 +16,7 @@ pytest.importorskip("accelerate", reason="needs accelerate: make setup")
 
 def test_the_documented_code_runs(run_documented):
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
-    data = TensorDataset(torch.randn(12, 8), torch.randint(4, (12,)))
+    data = TensorDataset(torch.randn(14, 8), torch.randint(4, (14,)))
     run_documented(
         "Accelerate",
         model=model,

@@ -68,7 +68,7 @@ def package(request: pytest.FixtureRequest) -> ModuleType:
 
 @pytest.fixture
 def loader() -> DataLoader:
-    return DataLoader(TensorDataset(torch.randn(12, 8), torch.randint(4, (12,))), batch_size=2)
+    return DataLoader(TensorDataset(torch.randn(14, 8), torch.randint(4, (14,))), batch_size=2)
 
 
 def fit(package: ModuleType, model: Any, loader: Any, *callbacks: Any, **options: Any) -> None:
@@ -145,9 +145,9 @@ def test_without_a_schedule_a_recorded_step_is_compared_with_another(loader, tmp
     package = PACKAGES[0]
     fit(package, model_for(package), loader, HookviewCallback(tmp_path / "runs"))
     path = only_trace_path(tmp_path / "runs")
-    assert names_of_steps(Trace(path)) == ["ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5"]
+    assert names_of_steps(Trace(path)) == ["ProfilerStep#4", "ProfilerStep#5", "ProfilerStep#6"]
     recording = hookview.analyze(path).data.trace.recording
-    assert (recording.unrecorded_steps, recording.recorded_steps) == (1, 3)
+    assert (recording.unrecorded_steps, recording.recorded_steps) == (2, 3)
 
 
 def test_under_ddp_paths_stay_and_training_step_is_the_roots(loader, tmp_path):

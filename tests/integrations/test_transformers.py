@@ -24,7 +24,7 @@ pytest.importorskip("accelerate", reason="needs accelerate: make setup")
 from tb_hookview.integrations.transformers import HookviewCallback  # noqa: E402
 
 TWO_STEPS = schedule(wait=1, warmup=1, active=2, repeat=1)
-STEPS = 6
+STEPS = 7
 
 
 def bert() -> Any:

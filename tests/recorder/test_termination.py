@@ -13,26 +13,47 @@ from support import forked_scripts
 from support.recording import traces
 
 SCRIPT = """
-import os, signal, sys, torch
+import os, signal, sys, threading, torch
 import tb_hookview as hookview
 
 where, step, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 model = hookview.wrap(torch.nn.Linear(4, 4))
 if how == "handler":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+if how in ("twice", "stuck"):
+    from tb_hookview.recorder import termination, writing
+
+    def export(*_):  # the signals come while torch writes its file
+        os.kill(os.getpid(), signal.SIGTERM)
+        if how == "stuck":
+            threading.Event().wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    writing._export = export
+    termination.SECONDS = 0.01
 schedule = torch.profiler.schedule(wait=2, warmup=1, active=50)
+if how == "early":
+    os.kill(os.getpid(), signal.SIGTERM)
 with hookview.profile(where, schedule=schedule) as profiler:
     for number in range(9):
         model(torch.ones(1, 4)).sum().backward()
         profiler.step()
         if number == step:
-            sys.exit(3) if how == "exit" else os.kill(os.getpid(), signal.SIGTERM)
+            if how in ("signal", "handler"):
+                os.kill(os.getpid(), signal.SIGTERM)
+            elif how == "exit":
+                sys.exit(3)
+            else:
+                break
 """
 CASES = {
     "recording": ("6", "signal"),
     "waiting": ("0", "signal"),
     "handler": ("6", "handler"),
     "exit": ("6", "exit"),
+    "early": ("6", "early"),
+    "twice": ("6", "twice"),
+    "stuck": ("6", "stuck"),
 }
 
 
@@ -81,3 +102,31 @@ def test_a_handler_of_the_scripts_and_sys_exit_decide_alone(ended, name, code):
     assert (found, len(files)) == (code, 1)
     (line,) = lines(errors)
     assert line.startswith(f"tb_hookview: wrote {files[0]} (")
+
+
+def test_a_second_signal_ends_the_writing(ended):
+    code, errors, files = ended["twice"]
+    assert (code, files) == (-signal.SIGTERM, [])
+    assert lines(errors) == ["tb_hookview: a second SIGTERM came, so the recording is not written"]
+
+
+def test_writing_that_takes_longer_than_the_limit_is_given_up(ended):
+    code, errors, files = ended["stuck"]
+    assert (code, files) == (128 + signal.SIGTERM, [])
+    assert lines(errors) == [
+        "tb_hookview: SIGTERM: the recording is not written, as that takes more than 0 s"
+    ]
+
+
+def test_before_profile_the_signal_is_the_scripts(ended):
+    assert ended["early"] == (-signal.SIGTERM, "", [])
+
+
+def test_before_the_first_step_of_an_optimizer_the_signal_ends_hookview_run(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import os, signal\nimport torch\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    command = ["-m", "tb_hookview.cli", "run", "--logdir", str(tmp_path / "runs"), str(script)]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGTERM
+    assert traces(tmp_path / "runs") == []
+    assert "Traceback" not in done.stderr

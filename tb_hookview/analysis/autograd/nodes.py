@@ -25,6 +25,7 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import isin, pair_key, unique
 from tb_hookview.arrays.nesting import CallTree, innermost_at, lookup, self_time
 from tb_hookview.arrays.types import Bool, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.trace import EventCategory
 
 _SCRIPT_GRAPH = "DifferentiableGraphBackward"
 
@@ -146,15 +147,34 @@ def _script_graphs(host: HostRows, rows: TreeRow) -> Bool:
     return isin(strings, graphs)
 
 
+def _keeps_graph(host: HostRows, nodes: Nodes) -> Bool:
+    """Whether each node's own work builds a graph: its last operator has a sequence number.
+
+    What a node runs again for a checkpoint comes first, and its own operators after that.
+    """
+    around = host.operator_around
+    direct = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
+    direct &= (nodes.of_row >= 0) & (host.forward_thread <= 0)
+    of_node = (lookup(host.forward_thread, around) > 0) | (lookup(host.role, around) == Role.NODE)
+    rows = np.flatnonzero(direct & of_node)
+    last = np.full(len(nodes), -1, np.int64)
+    last[nodes.of_row[rows]] = rows  # of several rows the last one
+    nested = np.zeros(len(nodes), bool)
+    nested[nodes.around[nodes.around >= 0]] = True
+    return np.asarray((lookup(host.sequence, last) >= 0) & (last >= 0) & ~nested)
+
+
 def recomputed_operators(host: HostRows, nodes: Nodes) -> Bool:
     """Rows of the call tree inside a forward operator that runs within a node.
 
     Only a forward that builds a graph has sequence numbers: one run again for a checkpoint, or a
     backward that is itself to be differentiated. The latter makes nodes that are evaluated later,
     outside of the one it ran in. In a trace that has any of these, no row counts as recomputed.
+    Nor does one in a node whose own work builds a graph: `torch.func.grad` keeps one always.
     """
     row_node = nodes.of_row
     forward = (row_node >= 0) & (host.sequence >= 0) & (host.forward_thread <= 0)
+    forward &= lookup(_keeps_graph(host, nodes).astype(np.int64), row_node) != 1
     forward_ops = nodes.forward_op
     inside = lookup(row_node, forward_ops)
     if not forward.any() or np.any((inside >= 0) & (nodes.around != inside)):

@@ -20,7 +20,10 @@ _HELD = 0.8
 """Share of a time that an event has to hold to name it."""
 _LONGEST = 1 << 62
 """Nanoseconds that nothing takes."""
-_NAMING = (Role.NONE, Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER, *MODULE_ROLES)
+_NAMING = (
+    *(Role.NONE, Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER, Role.COLLECTION),
+    *MODULE_ROLES,
+)
 _FRAME = re.compile(r"(?:.*/)?(?P<file>[^/]+): (?P<function>.+)")
 
 

@@ -55,6 +55,8 @@ class Role(IntEnum):
     """A call that scales or clips gradients."""
     UNKNOWN_MARK = 14
     """A mark of the recorder's whose kind this version does not know."""
+    COLLECTION = 15
+    """A garbage collection of Python's."""
 
 
 _MARK_ROLES = {
@@ -155,5 +157,7 @@ def _host_role(name: str) -> Role:
         return Role.OPTIMIZER
     if name.startswith("enumerate(Data"):
         return Role.DATA
+    if name.startswith(markers.COLLECTION):
+        return Role.COLLECTION
     lightning = name.startswith("[pl]") and _LIGHTNING.fullmatch(name)
     return Role.LIGHTNING if lightning else Role.NONE

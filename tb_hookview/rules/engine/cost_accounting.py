@@ -9,20 +9,21 @@ time in which the profiler was at work is charged to no rule.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from tb_hookview import schema
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import setdiff
-from tb_hookview.arrays.types import GapIndex, Nanoseconds
+from tb_hookview.arrays.types import GapIndex, Nanoseconds, TimeSet
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.examples import starts, with_lengths
-from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
 
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""
@@ -42,6 +43,11 @@ class Charge(NamedTuple):
     """Gaps of the idle time charged."""
     wasted_ns: Nanoseconds
     """Time charged of each of the occurrence's `wasted` events."""
+    host: tuple[HostTime, ...]
+    """Time of host threads charged."""
+    host_us: float
+    host_elsewhere_us: float
+    """Host time that other occurrences were charged for."""
 
 
 class Found(NamedTuple):
@@ -62,7 +68,7 @@ def findings(context: Context) -> list[Found]:
     for rule in context.rules:
         for occurrence in occurrences(rule, context):
             charge = account.charge(occurrence)
-            if _costs(occurrence, charge) or occurrence.latent:
+            if (_costs(charge) or occurrence.latent) and not _is_explained(charge):
                 finding = _finding(rule, occurrence, charge, context, by_id)
                 seen[finding.id] += 1
                 numbered = _numbered(finding, seen[finding.id])
@@ -97,6 +103,7 @@ class _Account:
         self._context = context
         self._charged = np.zeros(len(context.analysis.gaps), bool)
         self._left = context.analysis.device_events.duration.copy()
+        self._host: dict[int, TimeSet] = {}
 
     def charge(self, occurrence: Occurrence) -> Charge:
         """Charge an occurrence for what no other was charged for yet."""
@@ -108,6 +115,8 @@ class _Account:
             wanted = context.analysis.device_events.duration[wasted]
         taken = np.minimum(wanted, self._left[wasted])
         self._left[wasted] -= taken
+        host = tuple(self._host_charge(each) for each in occurrence.host)
+        host_us = context.steps.us_per_step(_length(host))
         return Charge(
             idle_us=context.gaps.us_per_step(new),
             wasted_us=context.steps.us_per_step(taken.sum()),
@@ -115,21 +124,38 @@ class _Account:
             idle_elsewhere_us=context.gaps.us_per_step(setdiff(occurrence.gaps, new)),
             gaps=new,
             wasted_ns=taken,
+            host=host,
+            host_us=host_us,
+            host_elsewhere_us=context.steps.us_per_step(_length(occurrence.host)) - host_us,
         )
 
+    def _host_charge(self, wanted: HostTime) -> HostTime:
+        charged = self._host.get(wanted.thread, intervals.EMPTY)
+        self._host[wanted.thread] = intervals.normal(np.concatenate([charged, wanted.time]))
+        return HostTime(wanted.thread, intervals.subtract(wanted.time, charged))
 
-def _costs(occurrence: Occurrence, charge: Charge) -> float:
+
+def _length(host: Iterable[HostTime]) -> int:
+    return sum(intervals.length(each.time) for each in host)
+
+
+def _is_explained(charge: Charge) -> bool:
+    """Whether most of the host's time is in the cost of other findings, which say why."""
+    return charge.host_us < charge.host_elsewhere_us
+
+
+def _costs(charge: Charge) -> float:
     """Cost, microseconds a step."""
-    return charge.idle_us + charge.wasted_us + (occurrence.host_us or 0.0)
+    return charge.idle_us + charge.wasted_us + charge.host_us
 
 
 def _finding(
     rule: Rule, occurrence: Occurrence, charge: Charge, context: Context, by_id: dict[str, Rule]
 ) -> schema.Finding:
-    cost, idle = _costs(occurrence, charge), context.steps.idle_us
-    known = idle is not None or occurrence.host_us is not None
+    cost, idle = _costs(charge), context.steps.idle_us
+    known = idle is not None or bool(occurrence.host)
     gain = cost - charge.idle_us + min(charge.idle_us, idle or 0.0)
-    gain -= charge.wasted_us * (1 - occurrence.saved)
+    gain -= (charge.wasted_us + charge.host_us) * (1 - occurrence.saved)
     path = context.analysis.modules.path[occurrence.module] if occurrence.module >= 0 else None
     where = _where(occurrence, path)
     return schema.Finding(
@@ -183,14 +209,14 @@ def _where(occurrence: Occurrence, path: str | None) -> str:
 
 def _evidence(occurrence: Occurrence, charge: Charge, context: Context) -> Iterator[str]:
     yield occurrence.evidence
-    if charge.elsewhere_us:
-        yield f"{format_us(charge.elsewhere_us)} of that time are in the cost of other findings"
+    if elsewhere := charge.elsewhere_us + charge.host_elsewhere_us:
+        yield f"{format_us(elsewhere)} of that time are in the cost of other findings"
     if charge.idle_us:
         more = f", and {format_us(charge.idle_elsewhere_us)} that are in the cost of other findings"
         yield f"the device idled {context.us_text(charge.idle_us)} because of it" + (
             more if charge.idle_elsewhere_us else ""
         )
-    elif occurrence.latent and not charge.wasted_us:
+    elif occurrence.latent and not charge.wasted_us + charge.host_us:
         yield occurrence.latent
 
 

@@ -30,7 +30,7 @@ def removed(analysis: Analysis, found: Found) -> Change:
     - Calls that load data, copy, or allocate take no time; nor does what the host did otherwise
       while the device was idle.
     - Pauses that nothing explains are gone where the occurrence has idle time of no known cause.
-    - Of avoidable device events, the part that the fix saves.
+    - Of avoidable device events and host time, the part that the fix saves.
 
     Where the occurrence names what a what-if scales, that is gone instead, on device and host.
     """
@@ -46,6 +46,9 @@ def removed(analysis: Analysis, found: Found) -> Change:
         [
             host_rows(analysis, unique(rows[rows >= 0])),
             _between_launches(analysis, late),
+            Change(
+                host=tuple(HostChange(*each, 1 - occurrence.saved) for each in found.charge.host)
+            ),
             Change(
                 device=(
                     DeviceChange(occurrence.wasted, 1 - occurrence.saved, found.charge.wasted_ns),

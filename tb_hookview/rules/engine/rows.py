@@ -8,10 +8,12 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import Role
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.rules.engine.names import NamedRows
+from tb_hookview.rules.engine.rule import HostTime
 from tb_hookview.rules.engine.steps import StepContext
 from tb_hookview.trace import EventCategory
 
@@ -61,6 +63,21 @@ class RowContext(NamedRows, frozen=True):
             found = np.where(inside & wanted[at], at, found)
             at = lookup(self.analysis.call_tree.parent, at)
         return found
+
+    def host_time(self, wanted: Bool) -> tuple[HostTime, ...]:
+        """Time within some rows, by thread, as far as it lies in steps that count."""
+        tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
+        thread = tree.thread[rows]
+        return tuple(
+            HostTime(each, self.steps.cut(intervals.of(tree.start[mine], tree.end[mine])))
+            for each in unique(thread).tolist()
+            for mine in (rows[thread == each],)
+        )
+
+    def host_us(self, wanted: Bool) -> float:
+        """Length of `host_time`, microseconds a step."""
+        held = sum(intervals.length(each.time) for each in self.host_time(wanted))
+        return self.steps.us_per_step(held)
 
     def module_of(self, row: int) -> int:
         """Module to which device events launched at a row belong, -1 for none."""

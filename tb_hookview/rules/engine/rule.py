@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
 
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Nanoseconds, SyncIndex
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    GapIndex,
+    Nanoseconds,
+    SyncIndex,
+    TimeSet,
+)
 from tb_hookview.schema.rules import Confidence, Family, RuleInfo
 
 if TYPE_CHECKING:
     from tb_hookview.rules.engine.context import Context
+
+
+class HostTime(NamedTuple):
+    """Time of one host thread."""
+
+    thread: int
+    time: TimeSet
 
 
 class Occurrence(Struct, frozen=True):
@@ -39,10 +53,11 @@ class Occurrence(Struct, frozen=True):
     wasted_ns: Nanoseconds | None = None
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
-    """That part of the wasted time which the fix saves."""
-    host_us: float | None = None
-    """Host time that it takes a step where the model runs on the CPU (`Context.on_host`),
-    microseconds: its cost, as no device idles there. None elsewhere."""
+    """That part of the wasted time, or of the host's, which the fix saves."""
+    host: tuple[HostTime, ...] = ()
+    """Time of host threads, in steps that count, that could be avoided or shortened where the model
+    runs on the CPU (`Context.on_host`); none elsewhere. It is the cost, as no device idles there.
+    Time that a rule of higher priority was charged for is subtracted."""
     once_us: float | None = None
     """Time that it takes once in a run, as in its first step, microseconds: no cost of each step.
     None for what recurs."""

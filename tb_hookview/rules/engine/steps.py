@@ -11,8 +11,9 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.types import Bool, Nanoseconds
+from tb_hookview.arrays.types import Bool, Intervals, Nanoseconds, TimeSet
 from tb_hookview.formats import format_count
 
 SET_UP_NS = 1_000_000
@@ -101,6 +102,15 @@ class StepContext(Struct, frozen=True, dict=True):
         counts = np.zeros(len(self._analysis.steps.name) + 1, bool)  # the last is for "in no step"
         counts[list(self.indices)] = True
         return np.asarray(counts[self._analysis.steps.at(time)])
+
+    @cached_property
+    def windows(self) -> Intervals:
+        """Start and end of each step that counts, in order."""
+        return self._analysis.steps.window[list(self.indices)]
+
+    def cut(self, time: TimeSet) -> TimeSet:
+        """That part of a time which lies in steps that count."""
+        return intervals.intersect(time, intervals.normal(self.windows))
 
     def us_per_step(self, nanoseconds: float) -> float:
         """A total over the steps that count, as microseconds a step."""

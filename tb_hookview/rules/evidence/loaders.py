@@ -41,7 +41,7 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         "time; a loader that keeps up takes under 1 ms",
         count=len(rows),
         gaps=gaps,
-        host_us=held if on_host else None,
+        host=context.rows.host_time(loading) if on_host else (),
         scale="data" if on_host else "",
         examples=context.call_tree.start[rows],
     )

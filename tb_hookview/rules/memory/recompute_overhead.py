@@ -27,7 +27,8 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
     """Yield one occurrence for the forwards that the CPU runs again."""
     tree, again = context.call_tree, context.analysis.attribution.row_recompute
     outermost = again & (lookup(again.astype(np.int64), tree.parent) == 0)
-    rows = np.flatnonzero(outermost & context.rows.counted)
+    outermost &= context.rows.counted
+    rows = np.flatnonzero(outermost)
     held = context.steps.us_per_step(tree.duration[rows].sum())
     if not len(rows) or held <= _SHARE * context.steps.duration_us:
         return
@@ -37,7 +38,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         evidence=f"take the CPU {context.us_text(held)}, {held / context.steps.duration_us:.0%} "
         "of it",
         count=len(rows),
-        host_us=held,
+        host=context.rows.host_time(outermost),
         examples=tree.start[rows],
     )
 

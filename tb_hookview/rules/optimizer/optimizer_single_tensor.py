@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
+from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -16,6 +17,17 @@ from tb_hookview.schema import Phase
 _UPDATED = ("add", "addcdiv", "addcmul", "mul", "div", "sqrt", "lerp", "sub", "maximum", "copy")
 _UPDATES = tuple(f"aten::{name}{in_place}" for name in _UPDATED for in_place in ("", "_"))
 _GROUPED = r"^aten::_(foreach|fused)_|multi_tensor|^fbgemm::"
+_FUSED = r"^aten::_fused_|^fbgemm::"
+_FUSE = (
+    "Pass fused=True to the optimizer (Adam, AdamW, SGD, Adagrad): it updates a parameter in one "
+    "pass. foreach=True loops over the parameters on the CPU."
+)
+_PASSES = (
+    "The gain takes a fused update to last as long as one of the operators that it replaces, on "
+    "average."
+)
+_SHARE = 0.03
+"""Part of a step from which on Optimizer.step counts on the CPU."""
 _MANY = 20
 """Updates a step; a model of a few parameters has nothing to group."""
 
@@ -25,6 +37,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
     if not stepping.any():
         return
     inside = context.rows.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
+    if context.on_host:
+        yield from _on_host(context, stepping, inside)
+        return
     if (inside & context.rows.matching(_GROUPED)).any():
         return
     work = context.device_events.launched_by(inside) & context.device_events.counted
@@ -50,12 +65,45 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
 
 
+def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurrence]:
+    """Yield an occurrence where the CPU runs an operator per parameter and part of the update.
+
+    So do operators on lists, which loop over them on the CPU.
+    """
+    if (inside & context.rows.matching(_FUSED)).any():
+        return
+    updates = inside & context.rows.named(*_UPDATES)
+    counts = np.bincount(context.host.string[updates])
+    each_step = counts[counts >= _MANY * len(context.steps)]
+    held = context.rows.host_us(stepping)
+    if not len(each_step) or held <= _SHARE * context.steps.duration_us:
+        return
+    passes = each_step.sum() / each_step.min()
+    yield Occurrence(
+        place="Optimizer.step",
+        everywhere=True,
+        evidence=f"{each_step.sum() / len(context.steps):.0f} operators{context.each} on single "
+        f"tensors, about {passes:.0f} for each parameter, none that does a whole update; "
+        f"Optimizer.step takes {context.us_text(held)}, "
+        f"{held / context.steps.duration_us:.0%} of it",
+        count=int(each_step.sum()),
+        host=context.rows.host_time(stepping),
+        saved=1 - 1 / passes,
+        examples=context.call_tree.start[stepping],
+        confidence="medium",
+        caveats=(_PASSES,),
+        fix=_FUSE,
+    )
+
+
 RULE = Rule(
     id="optimizer-single-tensor",
     family="optimizer",
     title="The optimizer updates parameters one by one",
     description="At least 20 kernels a step in Optimizer.step, most of them by aten::add_, mul_, "
-    "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel.",
+    "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel. "
+    "Where the model runs on the CPU at least 20 such operators, none of them fused, and over 3% "
+    "of a step in Optimizer.step.",
     fix="Pass fused=True, or foreach=True, to the optimizer, and keep few parameter groups. Put an "
     "optimizer of your own on torch._foreach_* functions, or compile its step.",
     reference="torch.optim documentation: foreach, fused; pattern matcher OptimizerSingleTensor",

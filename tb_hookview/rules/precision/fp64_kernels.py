@@ -6,14 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, DeviceEventIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.host_operators import units
 from tb_hookview.rules.evidence.inputs import Inputs, types_with, with_inputs
 from tb_hookview.rules.evidence.precision import in_float64
 
 _SHARE = 0.005
+_HOST_SHARE = 0.03
+"""Part of a step from which on it counts on the CPU."""
 _SAVED = 0.5
 """Part of the time, where memory is the bound; of arithmetic far more is saved."""
 
@@ -46,6 +50,34 @@ def _has_double(inputs: Inputs) -> bool:
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
+    return _on_host(context) if context.on_host else _on_devices(context)
+
+
+def _on_host(context: Context) -> Iterator[Occurrence]:
+    """Yield one occurrence for what the CPU computes with tensors of type double."""
+    wanted = types_with(context, "double") & units(context)
+    rows = with_inputs(context, wanted, _has_double) if wanted.any() else wanted
+    held = context.rows.host_us(rows)
+    if held <= _HOST_SHARE * context.steps.duration_us:
+        return
+    names, place = unique_inverse(context.host.string[rows])
+    time = np.bincount(place, context.call_tree.duration[rows])
+    texts = context.analysis.trace.strings
+    listed = ", ".join(node_name(texts[int(names[i])]) for i in np.argsort(-time)[:4])
+    yield Occurrence(
+        place="operators on type double",
+        everywhere=True,
+        evidence=f"{context.us_text(held)}, {held / context.steps.duration_us:.0%} of it, in "
+        f"{listed}{' and others' if len(names) > 4 else ''}",
+        count=int(np.count_nonzero(rows)),
+        host=context.rows.host_time(rows),
+        saved=_SAVED,
+        examples=context.call_tree.start[rows],
+        title="Operators compute in float64",
+    )
+
+
+def _on_devices(context: Context) -> Iterator[Occurrence]:
     found = (in_float64(context) | _asked_in_float64(context)) & context.device_events.counted
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     if share < _SHARE:
@@ -81,7 +113,8 @@ RULE = Rule(
     description="Kernels whose name says that they compute in double (the type of a template or of "
     "its function for each value; parameters that the host passes do not count), products in "
     "double, or kernels of operators with tensors of type double (where input types were "
-    "recorded), in 0.5% of the busy time or more.",
+    "recorded), in 0.5% of the busy time or more. Where the model runs on the CPU such operators, "
+    "in 3% of a step or more.",
     fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
     "numpy values. Use float64 only for the few numbers that need it, and sum them seldom.",
     reference="NVIDIA tables of throughput by precision",

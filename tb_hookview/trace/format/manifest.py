@@ -45,6 +45,16 @@ class SharedParameter(Struct, frozen=True):
     owner_parameter: str
 
 
+class Processor(Struct, frozen=True):
+    """The processor as the recorded process could use it."""
+
+    threads: int
+    """Of torch's operators."""
+    cores: float
+    processes: int
+    """Of the run on that machine."""
+
+
 class Manifest(Struct, frozen=True):
     """Facts that the recorder wrote about itself and the model."""
 
@@ -72,6 +82,7 @@ class Manifest(Struct, frozen=True):
     """Durations of steps before, that were not."""
     on_host: bool = False
     """Whether it lists devices of parameters, and all of them are the CPU."""
+    host: Processor | None = None
 
 
 def read_manifest(raw: object) -> Manifest | None:
@@ -100,7 +111,15 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         recorded_us=_step_times(found, "recorded_us"),
         unrecorded_us=_step_times(found, "unrecorded_us"),
         on_host=_parameter_devices(found) == {"cpu"},
+        host=_processor(found.get("host")),
     )
+
+
+def _processor(found: object) -> Processor | None:
+    entry = found if isinstance(found, dict) else {}
+    threads, processes = _size(entry.get("threads")), _size(entry.get("processes"))
+    cores = _time(entry.get("cores"))
+    return Processor(threads, cores, processes) if threads and cores and processes else None
 
 
 def _parameter_devices(found: dict[str, Any]) -> set[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rules.cpu import findings as on_cpu
+from rules.cpu import operator, step
 from rules.eager import ADD, findings, operators, row
 
 RULE = "attention-unfused"
@@ -78,3 +80,11 @@ def test_in_several_modules_it_is_of_the_whole_step(tmp_path: Path) -> None:
     assert (finding.where, finding.module) == ("aten::softmax", None)
     (finding,) = findings(tmp_path, [*modules, *once])[RULE]
     assert finding.where == "layers.0, aten::softmax"
+
+
+@pytest.mark.parametrize(("middle", "fires"), [("aten::softmax", True), ("aten::relu", False)])
+def test_operators_of_a_cpu(tmp_path: Path, middle: str, fires: bool) -> None:
+    names = ["aten::bmm", "aten::mul", middle, "aten::bmm"]
+    rows = [operator(name, 2000 + 100 * i, 99) for i, name in enumerate(names)]
+    found = on_cpu(tmp_path, [step(4000), *rows])[RULE]
+    assert [round(each.gain_us_per_step or 0) for each in found] == [round(0.4 * 396)] * fires

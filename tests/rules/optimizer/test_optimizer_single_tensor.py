@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rules.cpu import findings as on_cpu
+from rules.cpu import operator, repeated, step
 from rules.eager import ADD, findings, operators, row
 
 RULE = "optimizer-single-tensor"
@@ -35,3 +38,26 @@ def test_few_parameters(tmp_path: Path) -> None:
 
 def test_operators_outside_of_the_step(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators(UPDATES, start=2000), [STEP])
+
+
+def on_host(names: list[str], count: int = 24) -> list[dict[str, Any]]:
+    parts = [
+        part for i, name in enumerate(names) for part in repeated(name, count, 2000 + 500 * i, 9)
+    ]
+    annotation = row("user_annotation", "Optimizer.step#AdamW.step", 1990, 1500)
+    return [step(2490), operator("aten::mm", 1001, 900), annotation, *parts]
+
+
+def test_a_cpu_runs_several_operators_for_each_parameter(tmp_path: Path) -> None:
+    found = on_cpu(tmp_path, on_host(["aten::mul_", "aten::lerp_", "aten::addcdiv_"]))
+    (finding,) = found[RULE]
+    assert finding.cost_us_per_step == 1500
+    assert finding.gain_us_per_step == pytest.approx(1000)
+    assert finding.fix.startswith("Pass fused=True")
+
+
+@pytest.mark.parametrize(
+    ("names", "count"), [(["aten::mul_"], 10), (["aten::mul_", "aten::_fused_adamw_"], 24)]
+)
+def test_a_cpu_with_few_or_fused_updates(tmp_path: Path, names: list[str], count: int) -> None:
+    assert RULE not in on_cpu(tmp_path, on_host(names, count))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rules.cpu import findings as on_cpu
+from rules.cpu import operator, step
 from rules.eager import ADD, findings, operators, row
 
 RULE = "zero-grad-fill"
@@ -36,3 +38,19 @@ def test_gradients_that_are_dropped(tmp_path: Path) -> None:
 
 def test_zeros_made_elsewhere(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators([("aten::zero_", FILL)], start=1100), [ZERO])
+
+
+def test_a_cpu_fills_and_adds(tmp_path: Path) -> None:
+    zeroing = [row("user_annotation", "Optimizer.zero_grad#SGD.zero_grad", 1100, 500)]
+    fills = [operator("aten::zero_", 1110 + 100 * i, 90) for i in range(2)]
+    sinks = [
+        part
+        for i in range(3)
+        for part in (
+            operator("torch::autograd::AccumulateGrad", 2000 + 100 * i, 80),
+            operator("aten::add_", 2010 + 100 * i, 60),
+        )
+    ]
+    (finding,) = on_cpu(tmp_path, [step(4000), *zeroing, *fills, *sinks])["zero-grad-fill"]
+    assert finding.cost_us_per_step == finding.gain_us_per_step == 2 * 90 + 2 * 60
+    assert "zero-grad-fill" not in on_cpu(tmp_path, [step(4000), *zeroing, *sinks])

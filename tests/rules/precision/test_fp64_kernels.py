@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rules.cpu import findings as on_cpu
+from rules.cpu import operator, step
 from rules.diagnosed import Diagnosed
 from rules.eager import ADD, findings, operators
 from support.loaded import loaded
@@ -103,3 +105,13 @@ def test_types_of_inputs(
     some = operators([(operator, kernel)])
     some[0]["args"] |= {"Input type": types, "Input Dims": shapes}
     assert (RULE in findings(tmp_path, some)) == fires
+
+
+@pytest.mark.parametrize(("kind", "fires"), [("double", True), ("float", False)])
+def test_operators_of_a_cpu(tmp_path: Path, kind: str, fires: bool) -> None:
+    product = operator("aten::mm", 2000, 1000)
+    product["args"] |= {"Input Dims": [[4, 4], [4, 4]], "Input type": [kind, kind]}
+    found = on_cpu(tmp_path, [step(4000), product])[RULE]
+    assert [(each.cost_us_per_step, each.gain_us_per_step) for each in found] == [
+        (1000, 500)
+    ] * fires

@@ -1,0 +1,302 @@
+"""Faults of trainings on a CPU alone, each with its fix."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812 - its usual name
+
+from sample_traces import models
+from sample_traces.scenario import Expected, Scenario, Setting, Training, Variant
+
+_WIDTH = 64
+_TOO_MANY = 64
+_KEPT: list[dict[str, list[int]]] = []
+"""Objects of a data set in memory, which every full collection goes through."""
+
+
+def _scenario(
+    name: str,
+    title: str,
+    rule: str,
+    build: Callable[..., Training],
+    variants: tuple[str, str],
+    on_cpu: str,
+    *,
+    module: str | None = None,
+    tolerance: float | None = 1e-4,
+    conditions: Callable[[int], Any] | None = None,
+    environment: dict[str, str] | None = None,
+) -> Scenario:
+    """Return a pair: with the fault, where `build` is given True, and without."""
+    return Scenario(
+        name,
+        title,
+        tuple(
+            Variant(
+                variant,
+                lambda setting, wrong=wrong: build(setting, wrong=wrong),
+                (Expected((rule,), module, needs_device=False),) if wrong else (),
+                **({"conditions": conditions(wrong)} if conditions else {}),
+            )
+            for variant, wrong in zip(variants, (True, False), strict=True)
+        ),
+        tolerance=tolerance,
+        on_cpu=on_cpu,
+        cpu_only=True,
+        environment=environment or {},
+    )
+
+
+def _perceptron(setting: Setting, depth: int = 2) -> tuple[nn.Module, Any]:
+    model = models.Perceptron(_WIDTH, _WIDTH, depth, 16)
+    return model, models.vectors(setting, 256, _WIDTH, 16)
+
+
+def _training(model: nn.Module, batch: Any, **options: Any) -> Training:
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    return Training(models.training_step(model, optimizer, lambda: batch, **options), model)
+
+
+class _Layer(nn.Module):
+    """A linear layer; one of them compares all rows with one another, and drops the result."""
+
+    def __init__(self, *, compares: bool) -> None:
+        super().__init__()
+        self.linear = nn.Linear(_WIDTH, _WIDTH)
+        self.compares = compares
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = rows + F.relu(self.linear(rows))
+        if self.compares:
+            out = out + 0 * (out[:, None] - out[None]).abs().mean()
+        return out
+
+
+def _layers(setting: Setting, *, wrong: bool) -> Training:
+    layers = [_Layer(compares=wrong and number == 2) for number in range(5)]
+    model = nn.Sequential(*layers, nn.Linear(_WIDTH, 16))
+    return _training(model, models.vectors(setting, 128, _WIDTH, 16))
+
+
+class _Reports(nn.Module):
+    """A perceptron that keeps the largest of its weights, by Python or by an operator."""
+
+    def __init__(self, *, by_python: bool) -> None:
+        super().__init__()
+        self.body = models.Perceptron(_WIDTH, _WIDTH, 2, 16)
+        self.largest, self.by_python = 0.0, by_python
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.body(rows)
+        weight = torch.cat([each.detach().flatten() for each in self.body.parameters()])
+        if self.by_python:
+            self.largest = max(abs(value) ** 0.5 for value in weight.tolist())
+        else:
+            self.largest = weight.abs().max().sqrt().item()
+        return scores
+
+
+def _reports(setting: Setting, *, wrong: bool) -> Training:
+    return _training(_Reports(by_python=wrong), models.vectors(setting, 256, _WIDTH, 16))
+
+
+class _Windows(nn.Module):
+    """Means of windows of each row, one window at a time or all at once."""
+
+    def __init__(self, *, one_by_one: bool) -> None:
+        super().__init__()
+        self.one_by_one = one_by_one
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        if self.one_by_one:
+            starts = range(0, rows.shape[1], 4)
+            return torch.stack([rows[:, start : start + 4].mean(1) for start in starts], 1)
+        return rows.unflatten(1, (-1, 4)).mean(2)
+
+
+def _windows(setting: Setting, *, wrong: bool) -> Training:
+    model = nn.Sequential(
+        nn.Linear(_WIDTH, 4 * _WIDTH), _Windows(one_by_one=wrong), nn.Linear(_WIDTH, 16)
+    )
+    return _training(model, models.vectors(setting, 64, _WIDTH, 16))
+
+
+def _collects(setting: Setting, *, wrong: bool) -> Training:
+    model, batch = _perceptron(setting)
+    if not _KEPT:
+        _KEPT.extend({"tokens": [number]} for number in range(20_000))
+    training = _training(model, batch)
+
+    def step() -> torch.Tensor:
+        loss = training.step()
+        if wrong:
+            gc.collect()
+        return loss
+
+    return Training(step, model)
+
+
+def _dense(_: Setting, *, wrong: bool) -> Training:
+    model = nn.Sequential(
+        nn.Embedding(40_000, 32, sparse=not wrong),
+        nn.Flatten(),
+        nn.Linear(32 * 8, 16),
+    )
+    words = torch.randint(40_000, (32, 8))
+    return _training(model, (words, torch.randint(16, (32,))))
+
+
+def _double(setting: Setting, *, wrong: bool) -> Training:
+    model, (rows, labels) = _perceptron(setting)
+    kind = torch.float64 if wrong else torch.float32
+    return _training(model.to(kind), (rows.to(kind), labels))
+
+
+class _Attention(nn.Module):
+    """Attention of one head by its parts, or by torch's operator."""
+
+    def __init__(self, *, by_parts: bool) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(_WIDTH, 3 * _WIDTH)
+        self.by_parts = by_parts
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        split = self.qkv(tokens).unflatten(2, (3, 2, -1)).permute(2, 0, 3, 1, 4)
+        query, key, value = split.unbind(0)
+        if self.by_parts:
+            scores = query @ key.transpose(-1, -2) * query.shape[-1] ** -0.5
+            mixed = scores.softmax(-1) @ value
+        else:
+            mixed = F.scaled_dot_product_attention(query, key, value)
+        return mixed.transpose(1, 2).flatten(2).mean(1)
+
+
+def _attention(_: Setting, *, wrong: bool) -> Training:
+    model = nn.Sequential(_Attention(by_parts=wrong), nn.Linear(_WIDTH, 16))
+    return _training(model, (torch.randn(4, 256, _WIDTH), torch.randint(16, (4,))))
+
+
+def _zeros(setting: Setting, *, wrong: bool) -> Training:
+    model = models.Perceptron(_WIDTH, 512, 2, 16)
+    rows, labels = models.vectors(setting, 16, _WIDTH, 16)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def step() -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=not wrong)
+        loss = F.cross_entropy(model(rows), labels)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return Training(step, model)
+
+
+def _threads(wrong: int) -> Callable[[Setting], Any]:
+    @contextmanager
+    def chosen(_: Setting) -> Iterator[None]:
+        before = torch.get_num_threads()
+        torch.set_num_threads(_TOO_MANY if wrong else 1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+    return chosen
+
+
+def _wide(setting: Setting, *, wrong: bool) -> Training:
+    del wrong
+    model = models.Perceptron(_WIDTH, 256, 2, 16)
+    return _training(model, models.vectors(setting, 512, _WIDTH, 16))
+
+
+SCENARIOS = (
+    _scenario(
+        "slow_sibling",
+        "one of five layers compares all rows of the batch, against none",
+        "slow-sibling",
+        _layers,
+        ("compares", "even"),
+        "The finding names layer `2` and the operators that its siblings do not run.",
+        module="2",
+    ),
+    _scenario(
+        "python_time",
+        "a statistic of the weights by a loop in Python, against operators",
+        "python-time",
+        _reports,
+        ("by_python", "by_operators"),
+        "No operator runs for some milliseconds of each forward.",
+        module="",
+    ),
+    _scenario(
+        "operator_loop",
+        "windows of a row one by one, against all at once",
+        "operator-loop",
+        _windows,
+        ("one_by_one", "at_once"),
+        "64 windows of four values each; the nodes of the loop are in its cost.",
+        module="1",
+    ),
+    _scenario(
+        "garbage_collection",
+        "gc.collect() after each step, against none",
+        "garbage-collection",
+        _collects,
+        ("each_step", "none"),
+        "The recorder marks collections; each goes through all objects of the process.",
+    ),
+    _scenario(
+        "threads",
+        "64 threads on the cores of this machine, against one",
+        "threads-oversubscribed",
+        _wide,
+        ("oversubscribed", "one"),
+        "The manifest has the threads and the cores. What it costs no trace shows.",
+        conditions=_threads,
+        # Threads that spin while they wait would keep other processes from the cores.
+        environment={"OMP_WAIT_POLICY": "passive"},
+        tolerance=1e-3,
+    ),
+    _scenario(
+        "embedding_gradient",
+        "dense gradients of 40,000 rows of which 256 are used, against sparse ones",
+        "dense-embedding-gradient",
+        _dense,
+        ("dense", "sparse"),
+        "The gradient is filled with zeros, and SGD then updates every row.",
+        module="0",
+    ),
+    _scenario(
+        "double",
+        "a perceptron in float64, against float32",
+        "fp64-kernels",
+        _double,
+        ("float64", "float32"),
+        "Operators with inputs of type double, which shapes of inputs show.",
+        tolerance=1e-3,
+    ),
+    _scenario(
+        "attention",
+        "attention by its parts, against scaled_dot_product_attention",
+        "attention-unfused",
+        _attention,
+        ("by_parts", "fused"),
+        "A product, a softmax and a product, with their backward.",
+        tolerance=1e-3,
+    ),
+    _scenario(
+        "zero_grad",
+        "gradients filled with zeros, against set to None",
+        "zero-grad-fill",
+        _zeros,
+        ("zeros", "none"),
+        "Each gradient is filled, and then added to in the backward.",
+    ),
+)

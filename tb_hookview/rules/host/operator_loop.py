@@ -1,0 +1,199 @@
+"""Loops in Python over elements, samples or time, where the model runs on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_hookview.analysis.host.roles import Role, node_name
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Int, TimeSet, TreeRow
+from tb_hookview.formats import format_count
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
+from tb_hookview.rules.evidence.host_operators import computing, units
+from tb_hookview.schema import Phase, module_label
+
+_REPEATS = 32
+"""Calls of one name under one parent from which on they are a loop."""
+_TURN_NS = 2_000_000
+"""Longest turn of a loop, by the median."""
+_SMALL_NS = 50_000
+"""Longest mean of operators for which calling counts for more than computing."""
+_FAR = 10
+"""A turn of that many medians is none: something else came in between."""
+_SHARE = 0.05
+_READS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
+_READ = (
+    "Read all values at once, with one tolist(), in place of item() for each. Compute on the whole "
+    "tensor: comparisons, masks, sums and torch.where take the place of loops over elements."
+)
+_CAVEAT = (
+    "The gain takes one operator on everything to last as long as one turn, which is right for "
+    "small tensors. Where a turn needs the result of the one before, only compiling or a fused "
+    "operator saves something."
+)
+
+
+class _Loop(NamedTuple):
+    module: int
+    name: str
+    repeats: int
+    thread: int
+    time: TimeSet
+
+
+def _find(context: Context) -> Iterator[Occurrence]:
+    if not (context.on_host and context.steps.marked):
+        return
+    places: dict[tuple[int, str], list[_Loop]] = {}
+    for loop in _loops(context):
+        places.setdefault((loop.module, loop.name), []).append(loop)
+    for group in places.values():
+        host = _with_backward(context, group)
+        held = context.steps.us_per_step(sum(intervals.length(each.time) for each in host))
+        if held > _SHARE * context.steps.duration_us:
+            yield _occurrence(context, group, host, held)
+
+
+def _occurrence(
+    context: Context, group: list[_Loop], host: tuple[HostTime, ...], held: float
+) -> Occurrence:
+    repeats, name = max(each.repeats for each in group), group[0].name
+    module = group[0].module
+    return Occurrence(
+        place=f"a loop around {name}",
+        module=module,
+        everywhere=module < 0,
+        evidence=f"{name} up to {format_count(repeats, 'time')} in a row, "
+        f"{format_count(len(group), 'loop')} in {context.steps.text}; with what they made run in "
+        f"the backward {context.us_text(held)}, {held / context.steps.duration_us:.0%} of it",
+        count=len(group),
+        host=host,
+        saved=1 - 1 / repeats,
+        examples=np.array([each.time[0, 0] for each in group]),
+        caveats=(_CAVEAT,),
+        fix=_READ if name in _READS else "",
+    )
+
+
+def _name(context: Context, row: int) -> str:
+    module = int(context.analysis.module_calls.module[row])
+    if module < 0:
+        return node_name(context.host.name(row))
+    return f"calls of {module_label(context.analysis.modules.path[module])}"
+
+
+def _loops(context: Context) -> Iterator[_Loop]:
+    tree, rows = context.call_tree, _turns(context)
+    parent = tree.parent[rows]
+    around = np.where(parent >= 0, parent, -1 - tree.thread[rows])
+    names = len(context.analysis.trace.strings)
+    _, group = unique_inverse((around + len(tree.thread) + 1) * names + context.host.string[rows])
+    order = np.argsort(group, kind="stable")
+    size = np.bincount(group)
+    end = np.cumsum(size)
+    by_parent: dict[int, list[TreeRow]] = {}
+    for number in np.flatnonzero(size >= _REPEATS).tolist():
+        mine = rows[order[end[number] - size[number] : end[number]]]
+        by_parent.setdefault(int(around[order[end[number] - 1]]), []).append(mine)
+    operators = np.flatnonzero(computing(context))
+    for same in by_parent.values():
+        if loop := _loop(context, operators, same):
+            yield loop
+
+
+def _turns(context: Context) -> TreeRow:
+    """Operators and calls of modules in the forward and between phases."""
+    analysis = context.analysis
+    wanted = units(context) & (context.host.role != Role.NODE)
+    wanted |= (analysis.module_calls.module >= 0) & context.rows.counted
+    wanted &= (analysis.row_node < 0) & (analysis.phases.row != Phase.OPTIMIZER)
+    return np.flatnonzero(wanted & ~context.rows.inside(context.host.role == Role.DATA))
+
+
+def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | None:
+    """The loop of names that one parent repeats; None where its turns are no small ones."""
+    tree, found = context.call_tree, [turn for rows in same if (turn := _spans(context, rows))]
+    if not found:
+        return None
+    time = intervals.normal(np.concatenate([spans for spans, _ in found]))
+    if not _is_small(context, operators, time, int(tree.thread[found[0][1][0]])):
+        return None
+    lead = max((rows for _, rows in found), key=len)
+    around = int(tree.parent[lead[0]])
+    return _Loop(
+        int(context.analysis.attribution.row_module[around]) if around >= 0 else -1,
+        _name(context, int(_read(context, [rows for _, rows in found], lead)[0])),
+        len(lead),
+        int(tree.thread[lead[0]]),
+        context.steps.cut(time),
+    )
+
+
+def _is_small(context: Context, operators: TreeRow, time: TimeSet, thread: int) -> bool:
+    """Whether operators within a time are so short that calling them counts."""
+    tree = context.call_tree
+    begin, end = np.searchsorted(tree.thread[operators], [thread, thread + 1])
+    rows = operators[begin:end]
+    begin, end = np.searchsorted(tree.start[rows], [time[0, 0], time[-1, 1]])
+    return bool(end > begin) and float(tree.duration[rows[begin:end]].mean()) <= _SMALL_NS
+
+
+def _read(context: Context, repeated: list[TreeRow], lead: TreeRow) -> TreeRow:
+    """What names a loop: the read of a value, where it has one."""
+    reads = set(context.rows.name_indices(*_READS))
+    return next((r for r in repeated if int(context.host.string[r[0]]) in reads), lead)
+
+
+def _spans(context: Context, rows: TreeRow) -> tuple[TimeSet, TreeRow] | None:
+    """Time from each row to the next of its name, and the rows with a next one near."""
+    start, end = context.call_tree.start[rows], context.call_tree.end[rows]
+    pitch = np.diff(start)
+    usual = float(np.median(pitch))
+    near = pitch <= max(_FAR * usual, 1)
+    if usual > _TURN_NS or int(near.sum()) + 1 < _REPEATS:
+        return None
+    until = np.append(np.where(near, start[1:], end[:-1]), end[-1])
+    return intervals.of(start, until), rows
+
+
+def _with_backward(context: Context, group: list[_Loop]) -> tuple[HostTime, ...]:
+    """Time of loops, and of the nodes that their operators made."""
+    analysis, nodes = context.analysis, context.analysis.nodes
+    made = np.zeros(len(context.call_tree), bool)
+    start: Int = lookup(context.call_tree.start, nodes.forward_op)
+    thread = lookup(context.call_tree.thread, nodes.forward_op)
+    for loop in group:
+        place = np.searchsorted(loop.time[:, 0], start, side="right") - 1
+        inside = (place >= 0) & (start < lookup(loop.time[:, 1], place))
+        inside &= (nodes.forward_op >= 0) & (thread == loop.thread)
+        made[nodes.row[inside]] = True
+    times: dict[int, list[TimeSet]] = {}
+    for loop in group:
+        times.setdefault(loop.thread, []).append(loop.time)
+    for each in context.rows.host_time(made & (analysis.row_node >= 0)):
+        times.setdefault(each.thread, []).append(each.time)
+    return tuple(
+        HostTime(thread, intervals.normal(np.concatenate(time))) for thread, time in times.items()
+    )
+
+
+RULE = Rule(
+    id="operator-loop",
+    family="host",
+    title="A Python loop calls small operators",
+    description="Where the model runs on the CPU: 32 calls or more of one operator, or of one "
+    "module, under one parent, at most 2 ms apart by the median, with operators of at most 50 us "
+    "by the mean; with the nodes that they made, over 5% of a step.",
+    fix="Work on the whole tensor at once: a dimension for what the loop runs over, torch.vmap, "
+    "padded or nested tensors, grouped matrix products. Where a turn needs the one before, use the "
+    "fused form (nn.LSTM, nn.GRU, cumsum) or compile the loop with torch.compile.",
+    reference="PyTorch, torch.vmap; pattern matcher ForLoopIndexing",
+    confidence="medium",
+    find=_find,
+)

@@ -1,0 +1,130 @@
+"""Python between operators, where the model runs on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.host.activity import cut_by_activity, named_activity
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import innermost_at, lookup
+from tb_hookview.arrays.types import TimeSet
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
+from tb_hookview.rules.evidence.host_operators import computing, without_operators
+
+_LONG_NS = 500_000
+"""Gaps from this length on are no pace of operators: none takes that long to call."""
+_SHARE = 0.03
+"""Part of a step from which on the gaps of one place count."""
+_PART = 0.05
+"""Part of all such time; gaps are cut where what takes longer begins or ends."""
+_UNNAMED = (
+    "Record with with_stack=True, which names Python functions. Look for time.sleep, files, the "
+    "network and logging, loops in Python or numpy, and locks."
+)
+_NAMED = (
+    "Take out of the step what has the same result each time. Write loops over elements as "
+    "operators on tensors. Log, evaluate and write files less often, or in a thread."
+)
+_LOADING = (
+    "Load and prepare the next batch in DataLoader workers (num_workers above 0) while this step "
+    "runs."
+)
+
+
+def _find(context: Context) -> Iterator[Occurrence]:
+    if not (context.on_host and context.steps.marked):
+        return
+    for thread in unique(context.analysis.steps.thread).tolist():
+        time = without_operators(context, thread)
+        time = time[time[:, 1] - time[:, 0] >= _LONG_NS]
+        if context.steps.us_per_step(intervals.length(time)) > _SHARE * context.steps.duration_us:
+            parts = cut_by_activity(context.host, thread, time, _PART)
+            yield from _of_thread(context, thread, parts)
+
+
+def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurrence]:
+    threads = np.full(len(time), thread)
+    row = innermost_at(context.call_tree, threads, time.sum(axis=1) // 2)
+    module = lookup(context.analysis.attribution.row_module, row)
+    name = named_activity(context.host, threads, time)
+    between = _between(context, thread, time)
+    groups: dict[tuple[int, str, str], list[int]] = {}
+    for gap, key in enumerate(zip(module.tolist(), name, between, strict=True)):
+        groups.setdefault(key, []).append(gap)
+    for (number, what, where), gaps in groups.items():
+        found = HostTime(thread, time[gaps])
+        if _usual(context, found.time) > _SHARE * context.steps.duration_us:
+            yield _occurrence(context, found, number, what or where, bool(what))
+
+
+def _usual(context: Context, time: TimeSet) -> float:
+    """Median over the steps, microseconds: what comes once is a process that took the core."""
+    each = intervals.lengths_within(time, context.steps.windows)
+    return float(np.median(each)) / 1000
+
+
+def _occurrence(
+    context: Context, found: HostTime, module: int, where: str, named: bool
+) -> Occurrence:
+    held, longest = intervals.length(found.time), np.diff(found.time).max() / 1000
+    share = context.steps.us_per_step(held) / context.steps.duration_us
+    return Occurrence(
+        place=where,
+        module=module,
+        everywhere=module < 0,
+        evidence=f"for {context.us_text(context.steps.us_per_step(held))}, {share:.0%} of it, no "
+        f"operator ran: {format_count(len(found.time), 'time')} in {context.steps.text}, "
+        f"{format_us(longest)} at most",
+        count=len(found.time),
+        host=(found,),
+        examples=found.time[:, 0],
+        confidence="high" if module >= 0 or named else "medium",
+        fix=_remedy(context, where, named),
+    )
+
+
+def _remedy(context: Context, where: str, named: bool) -> str:
+    if where == _FIRST:
+        return f"{_LOADING} {_UNNAMED}"
+    return _NAMED if named and context.with_stacks else f"{_NAMED} {_UNNAMED}"
+
+
+_FIRST = "before the first operator of the step"
+
+
+def _between(context: Context, thread: int, time: TimeSet) -> list[str]:
+    """Names of the operators before and after each gap."""
+    tree = context.call_tree
+    rows = np.flatnonzero(computing(context) & (tree.thread == thread))
+    outermost = context.rows.outermost_operator_of(rows)
+    string = context.host.string[np.where(outermost >= 0, outermost, rows)]
+    texts = context.analysis.trace.strings
+    before, after = (np.searchsorted(tree.start[rows], edge).tolist() for edge in time.T)
+    first = isin(time[:, 0], context.steps.windows[:, 0]).tolist()
+    found = []
+    for is_first, end, begin in zip(first, before, after, strict=True):
+        last = node_name(texts[int(string[end - 1])]) if end and not is_first else ""
+        coming = node_name(texts[int(string[begin])]) if begin < len(rows) else ""
+        since = f"between {last} and {coming}" if coming else f"after {last}"
+        found.append(since if last else _FIRST)
+    return found
+
+
+RULE = Rule(
+    id="python-time",
+    family="host",
+    title="Python between operators takes the CPU",
+    description="Where the model runs on the CPU: times of 0.5 ms or more in which the training "
+    "thread runs no operator, no loader and no collective, over 3% of a step by module and "
+    "function, by the median of the steps.",
+    fix=f"{_NAMED} {_UNNAMED}",
+    reference="PyTorch Performance Tuning Guide",
+    find=_find,
+    advice=("host-cpu-tuning",),
+)

@@ -1,0 +1,191 @@
+"""One of several modules of one class that takes longer than the others, on the CPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.nesting import innermost_at, lookup
+from tb_hookview.arrays.types import (
+    Bool,
+    Int,
+    Intervals,
+    ModuleIndex,
+    Nanoseconds,
+    StringIndex,
+)
+from tb_hookview.formats import format_us
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
+from tb_hookview.rules.evidence.host_operators import unit_names, units, without_operators
+
+_LEAST = 3
+"""Siblings from which on one of them can differ from the others."""
+_RATIO = 1.5
+_SHARE = 0.03
+_NAMED = 3
+"""Operators in the evidence."""
+_DIFFERS = 0.1
+"""Part of the excess from which on an operator is named and charged."""
+_NUMBER = re.compile(r"\d+")
+_PYTHON = -1
+"""In the place of an operator's name: time in no operator."""
+
+
+class _Work(NamedTuple):
+    """Operators, nodes and Python between them, in steps that count; columns of shape (k,)."""
+
+    module: ModuleIndex
+    name: StringIndex
+    """String of its name; `_PYTHON` for time in no operator."""
+    thread: Int
+    time: Intervals
+
+    def of(self, first: int, end: int) -> _Work:
+        """What belongs to modules of consecutive numbers."""
+        mine = np.flatnonzero((self.module >= first) & (self.module < end))
+        return _Work(*(column[mine] for column in self))
+
+    @property
+    def length(self) -> Nanoseconds:
+        """Of each, nanoseconds."""
+        return np.asarray(self.time[:, 1] - self.time[:, 0])
+
+    def by_name(self) -> dict[int, int]:
+        """Nanoseconds by name."""
+        names, place = unique_inverse(self.name)
+        return dict(zip(names.tolist(), np.bincount(place, self.length).tolist(), strict=True))
+
+
+def _find(context: Context) -> Iterator[Occurrence]:
+    groups = _siblings(context) if context.on_host and context.steps.marked else []
+    if not groups:
+        return
+    work = _work(context)
+    time = _by_step(context, work)
+    found: dict[int, float] = {}
+    for group in reversed(groups):  # what lies deeper first
+        each = np.median(time[group], axis=1)
+        usual = float(np.median(each))
+        for module, own in zip(group.tolist(), each.tolist(), strict=True):
+            excess, end = own - usual, int(context.analysis.modules.end[module])
+            least = _SHARE * context.steps.duration_us * 1000
+            if own > _RATIO * usual and excess > least:
+                deeper = sum(more for inner, more in found.items() if module < inner < end)
+                found[module] = max(excess - deeper, 0.0)
+                if excess - deeper > least:
+                    yield _occurrence(context, work, group, module, (own, usual))
+
+
+def _siblings(context: Context) -> list[ModuleIndex]:
+    """Modules of one class, at places that differ by numbers alone, with equal parameters."""
+    modules, manifest = context.analysis.modules, context.analysis.trace.manifest
+    listed = manifest.modules if manifest is not None else ()
+    own = {each.path: each.parameters or 0 for each in listed}
+    sizes = modules.rolled_up(np.array([own.get(path, 0) for path in modules.path], np.int64))
+    found: dict[tuple[str, str, int], list[int]] = {}
+    for number, (path, cls) in enumerate(zip(modules.path, modules.module_class, strict=True)):
+        if sizes[number]:
+            key = (_NUMBER.sub("#", path), cls, int(sizes[number]))
+            found.setdefault(key, []).append(number)
+    return [np.array(group, np.int64) for group in found.values() if len(group) >= _LEAST]
+
+
+def _work(context: Context) -> _Work:
+    rows = np.flatnonzero(units(context))
+    tree, module_of = context.call_tree, context.analysis.attribution.row_module
+    parts = [
+        _Work(
+            module_of[rows],
+            unit_names(context, rows),
+            tree.thread[rows],
+            np.stack([tree.start[rows], tree.end[rows]], axis=1),
+        )
+    ]
+    for each in unique(context.analysis.steps.thread).tolist():
+        span = without_operators(context, each)
+        thread = np.full(len(span), each)
+        around = innermost_at(tree, thread, span.sum(axis=1) // 2)
+        name = np.full(len(span), _PYTHON)
+        parts.append(_Work(lookup(module_of, around), name, thread, span))
+    return _Work(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _by_step(context: Context, work: _Work) -> Nanoseconds:
+    """Time of each module with those below it in each step, shape (m, s)."""
+    known = np.flatnonzero(work.module >= 0)
+    begun = work.time[known, 0]
+    windows = context.steps.windows
+    step = np.maximum(np.searchsorted(windows[:, 0], begun, side="right") - 1, 0)
+    time = np.zeros((len(context.analysis.modules), len(windows)), np.int64)
+    np.add.at(time, (work.module[known], step), work.length[known])
+    return context.analysis.modules.rolled_up(time)
+
+
+def _occurrence(
+    context: Context, work: _Work, group: ModuleIndex, module: int, times: tuple[float, float]
+) -> Occurrence:
+    end = context.analysis.modules.end
+    mine = work.of(module, int(end[module]))
+    others = [work.of(each, int(end[each])).by_name() for each in group.tolist() if each != module]
+    excess = _excess(mine.by_name(), others)
+    charged = isin(mine.name, list(excess))
+    own_us, usual_us = times[0] / 1000, times[1] / 1000
+    return Occurrence(
+        place="",
+        module=module,
+        evidence=f"forward and backward take {context.us_text(own_us)}, those of "
+        f"{len(group) - 1} others of class {context.analysis.modules.module_class[module]} "
+        f"{format_us(usual_us)} by the median; most of the difference is in "
+        f"{_named(context, excess)}",
+        host=_spans(mine, charged),
+        saved=min(sum(excess.values()) / max(int(mine.length[charged].sum()), 1), 1.0),
+        examples=mine.time[charged, 0],
+    )
+
+
+def _excess(mine: dict[int, int], others: list[dict[int, int]]) -> dict[int, float]:
+    """Time by name beyond what the median of the others takes; most first, if it matters."""
+    more = {n: time - float(np.median([o.get(n, 0) for o in others])) for n, time in mine.items()}
+    whole = sum(time for time in more.values() if time > 0)
+    ranked = sorted(more.items(), key=lambda item: -item[1])
+    return {name: time for name, time in ranked if time > _DIFFERS * whole}
+
+
+def _named(context: Context, excess: dict[int, float]) -> str:
+    texts = context.analysis.trace.strings
+    return ", ".join(
+        f"{'Python' if name == _PYTHON else node_name(texts[name])} "
+        f"({format_us(context.steps.us_per_step(time))})"
+        for name, time in list(excess.items())[:_NAMED]
+    )
+
+
+def _spans(work: _Work, charged: Bool) -> tuple[HostTime, ...]:
+    return tuple(
+        HostTime(thread, intervals.normal(work.time[charged & (work.thread == thread)]))
+        for thread in unique(work.thread[charged]).tolist()
+    )
+
+
+RULE = Rule(
+    id="slow-sibling",
+    family="host",
+    title="One module takes longer than its siblings",
+    description="Where the model runs on the CPU: of three or more modules of one class, with "
+    "equal parameters, at places that differ by a number alone, one takes 1.5 times as long as "
+    "their median or longer, by 3% of a step or more; by medians over the steps, forward and "
+    "backward together.",
+    fix="Compare what it runs with a sibling in the view Modules: inputs of another size, an "
+    "option, a hook, a branch that only it takes. Its operators that the siblings lack are the "
+    "first to look at.",
+    reference="docs/tuning.md",
+    confidence="medium",
+    find=_find,
+)

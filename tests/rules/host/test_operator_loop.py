@@ -1,0 +1,59 @@
+"""`operator-loop`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rules.cpu import call, findings, node, operator, repeated, step
+
+RULE = "operator-loop"
+LOOP = repeated("aten::mul", 40, 2000, 10)
+
+
+def test_a_loop_in_a_module_with_its_backward(tmp_path: Path) -> None:
+    loop = [{**each, "args": {"Sequence number": 5 + i}} for i, each in enumerate(LOOP)]
+    back = [part for i in range(40) for part in node("MulBackward0", 4000 + 20 * i, 19, 44 - i)]
+    rows = [step(4000), call("blocks.2", 1990, 500), *loop, *back]
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert finding.where == "blocks.2, a loop around aten::mul"
+    assert finding.cost_us_per_step == 399 + 40 * 19
+    assert finding.gain_us_per_step == pytest.approx(finding.cost_us_per_step * 39 / 40, abs=1)
+
+
+def test_values_are_read_one_by_one(tmp_path: Path) -> None:
+    reads = [operator("aten::item", 2004 + 10 * i, 4) for i in range(40)]
+    selects = [operator("aten::select", 2000 + 10 * i, 3) for i in range(40)]
+    (finding,) = findings(tmp_path, [step(4000), *selects, *reads])[RULE]
+    assert finding.where == "a loop around aten::item"
+    assert finding.fix.startswith("Read all values at once, with one tolist()")
+
+
+def test_a_module_is_called_again_and_again(tmp_path: Path) -> None:
+    calls = [call("cell", 2000 + 10 * i, 9, "GRUCell") for i in range(40)]
+    inside = repeated("aten::mm", 40, 2001, 10)
+    net = call("", 1990, 500, "Net")
+    (finding,) = findings(tmp_path, [step(4000), net, *calls, *inside])[RULE]
+    assert finding.where == "(root), a loop around calls of cell"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        repeated("aten::mul", 31, 2000, 10),
+        repeated("aten::mul", 40, 2000, 150),
+        repeated("aten::_foreach_add_", 40, 2000, 4),
+    ],
+    ids=["few turns", "long turns", "a small share of the step"],
+)
+def test_what_is_none(tmp_path: Path, rows: list[dict[str, object]]) -> None:
+    assert RULE not in findings(tmp_path, [step(8000), *rows])
+
+
+def test_the_optimizer(tmp_path: Path) -> None:
+    update = operator("Optimizer.step#SGD.step", 1990, 500)
+    assert RULE not in findings(tmp_path, [step(4000), {**update, "cat": "user_annotation"}, *LOOP])
+
+
+def test_a_device_that_was_not_recorded(tmp_path: Path) -> None:
+    assert RULE not in findings(tmp_path, [step(4000), *LOOP], device={"parameters": ["cuda:0"]})

@@ -1,0 +1,56 @@
+"""`python-time`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rules.cpu import call, findings, operator, step
+from rules.eager import row
+
+RULE = "python-time"
+ROWS = [
+    step(10_000),
+    operator("aten::mm", 1001, 1000),
+    call("head", 2001, 5000, "Head"),
+    operator("aten::add", 2010, 90),
+    operator("aten::mul", 6900, 90),
+    operator("aten::mm", 7001, 3990),
+]
+
+
+def test_a_module_in_which_no_operator_runs(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, ROWS)[RULE]
+    assert (finding.module, finding.where) == ("head", "head, head")
+    assert finding.cost_us_per_step == finding.gain_us_per_step == 4800
+    assert finding.evidence.startswith("for 4.80 ms per step, 48% of it, no operator ran: 1 time")
+
+
+def test_no_module_and_no_name(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, [each for each in ROWS if "head" not in each["name"]])[RULE]
+    assert finding.where == "between aten::add and aten::mul"
+    assert finding.confidence == "medium"
+
+
+def test_before_the_first_operator(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, [step(5000), operator("aten::mm", 3000, 2990)])[RULE]
+    assert finding.where == "before the first operator of the step"
+    assert finding.fix.startswith("Load and prepare the next batch in DataLoader workers")
+
+
+@pytest.mark.parametrize("name", ["aten::sort", "enumerate(DataLoader)#It.__next__"])
+def test_an_operator_or_a_loader(tmp_path: Path, name: str) -> None:
+    kind = "cpu_op" if "::" in name else "user_annotation"
+    assert RULE not in findings(tmp_path, [*ROWS, row(kind, name, 2101, 4790)])
+
+
+def test_once_in_three_steps(tmp_path: Path) -> None:
+    """Another process took the core."""
+    rows = [step(10_000, number, 1000 + 10_000 * number) for number in range(4)]
+    rows += [operator("aten::mm", 1001 + 10_000 * number, 9990) for number in (0, 2, 3)]
+    rows += [operator("aten::mm", 11_001, 4000), operator("aten::mul", 16_000, 4990)]
+    assert RULE not in findings(tmp_path, rows)
+
+
+def test_a_device_that_was_not_recorded(tmp_path: Path) -> None:
+    assert RULE not in findings(tmp_path, ROWS, device={"parameters": ["cuda:0"]})

@@ -1,0 +1,70 @@
+"""`slow-sibling`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rules.cpu import call, findings, operator, step
+
+RULE = "slow-sibling"
+STEP = 10_000
+
+
+def blocks(slow: int, length: float, count: int = 4) -> list[dict[str, Any]]:
+    """Two steps in which every block runs one product, and one of them a sort too."""
+    rows = []
+    for number in range(2):
+        start = 1000.0 + number * STEP
+        rows.append(step(STEP, number, start))
+        for block in range(count):
+            begin, more = start + 1 + 1000 * block, length if block == slow else 0
+            rows.append(call(f"blocks.{block}", begin, 110 + more))
+            rows.append(operator("aten::mm", begin + 5, 100))
+            rows += [operator("aten::sort", begin + 106, more)] if more else []
+    return rows
+
+
+def manifest(sizes: list[int]) -> dict[str, Any]:
+    modules = [
+        {"path": f"blocks.{block}", "class": "Block", "parameters": size}
+        for block, size in enumerate(sizes)
+    ]
+    return {"modules": modules}
+
+
+def test_one_of_four_blocks(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, blocks(2, 600), **manifest([9] * 4))[RULE]
+    assert finding.module == "blocks.2"
+    assert finding.cost_us_per_step == finding.gain_us_per_step == 600
+    assert "those of 3 others of class Block" in finding.evidence
+    assert finding.evidence.endswith("most of the difference is in aten::sort (600 us)")
+
+
+@pytest.mark.parametrize(
+    ("slow", "length", "sizes"),
+    [
+        (2, 40, [9] * 4),
+        (2, 290, [9] * 4),
+        (1, 600, [9] * 2),
+        (2, 600, [9, 9, 8, 9]),
+        (-1, 0, [9] * 4),
+    ],
+    ids=["hardly slower", "a small share", "two of them", "another size", "even"],
+)
+def test_what_is_none(tmp_path: Path, slow: int, length: float, sizes: list[int]) -> None:
+    rows = blocks(slow, length, len(sizes))
+    assert RULE not in findings(tmp_path, rows, **manifest(sizes))
+
+
+def test_what_another_finding_explains(tmp_path: Path) -> None:
+    rows = [each for each in blocks(2, 600) if each["name"] != "aten::sort"]
+    found = findings(tmp_path, rows, **manifest([9] * 4))
+    assert RULE not in found
+    assert "blocks.2" in {each.module for each in found["python-time"]}
+
+
+def test_a_device_that_was_not_recorded(tmp_path: Path) -> None:
+    on_device = {**manifest([9] * 4), "device": {"parameters": ["cuda:0"]}}
+    assert RULE not in findings(tmp_path, blocks(2, 600), **on_device)
