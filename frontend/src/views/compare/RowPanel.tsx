@@ -35,7 +35,7 @@ export function RowPanel(props: RowPanelProps): ReactElement {
   const { row, table, base, other, after, onClose } = props;
   const before = useReportOf(base, table === "syncs" && row.base !== null);
   return (
-    <SidePanel label="Difference" className="" onClose={onClose}>
+    <SidePanel label="Difference" className="row-panel" onClose={onClose}>
       <header>
         <h2>
           <Name text={row.name} className="wrap" />

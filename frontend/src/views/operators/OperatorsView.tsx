@@ -57,6 +57,7 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
           }}
           cost={device ? BY_DEVICE : BY_HOST}
           of={rowsNote(report)}
+          expected={report.operators.length}
           detail={OPERATOR_DETAILS[place.group]}
           empty={EMPTY}
         />

@@ -39,6 +39,7 @@ export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
             <Factors report={report} place={place} />
           </div>
         )}
+        {loaded.status === "loading" && loaded.value === null && <div className="whatif-awaited" />}
         {loaded.status !== "error" && loaded.value?.refused === null && (
           <PathTables report={report} target={target} place={place} />
         )}
