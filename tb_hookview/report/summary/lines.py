@@ -1,4 +1,4 @@
-"""The head of a summary: what was recorded, and the mean step."""
+"""The details of a summary: what was recorded, and the mean step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
-from tb_hookview.schema import Module, PerStep, Recording, ReportData, module_label, severe_warnings
+from tb_hookview.schema import Module, PerStep, Recording, ReportData, module_label
 
 MEMORY_CLASSES = 3
 """Classes of live bytes that are named at the peak."""
@@ -25,19 +25,14 @@ UNKNOWN_IDLE = 0.1
 """Share of idle time from which on it is said that its cause is unknown."""
 
 
-def summary_lines(report: ReportData) -> list[str]:
-    """Say in a few lines what a report is about, and what its mean step consists of."""
+def detail_lines(report: ReportData) -> list[str]:
+    """Say in a few lines what was recorded, and what its mean step consists of."""
     lines = [
-        report.trace.path,
-        report.verdict.sentence,
-        *([report.verdict.unrecorded_sentence] if report.verdict.unrecorded_sentence else []),
-        *(f"warning: {warning.message}" for warning in severe_warnings(report.trace)),
         _origin(report),
         f"{format_count(report.trace.events, 'event')} over "
         f"{format_us(report.trace.duration_us)}, {_recorder(report)}",
         *_recording(report.trace.recording),
-        f"step {format_us(report.per_step.duration_us)} ({report.per_step.text})",
-        _host(report.per_step),
+        host_line(report.per_step),
     ]
     more = (*_memory(report), *_kernel_loading(report), *_compiled(report))
     return [*lines, *_device(report), _syncs(report), *more]
@@ -92,7 +87,8 @@ _UNCOMPARED = (
 )
 
 
-def _host(means: PerStep) -> str:
+def host_line(means: PerStep) -> str:
+    """The phases of the host in a mean step."""
     phases = _parts(
         backward=means.backward_us,
         forward=means.forward_us,

@@ -33,8 +33,8 @@ _ORIGINS = {
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
-def summary_tables(data: ReportData, counted: ReportData, rows: int) -> list[SummaryTable]:
-    """Return the tables that there are rows for, with at most `rows` each.
+def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[SummaryTable]:
+    """Return the tables of the details that there are rows for, with at most `rows` each.
 
     Args:
         data: the report.
@@ -49,7 +49,6 @@ def summary_tables(data: ReportData, counted: ReportData, rows: int) -> list[Sum
         _cut(_syncs(data), rows),
         _cut(_threads(data), rows),
         _cut(_coverage(counted), rows),
-        finding_table(data, rows),
     ]
     return [table for table in found if table.rows or table.hidden]
 

@@ -12,7 +12,7 @@ from shared_traces import shared_trace
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.summary.lines import summary_lines
+from tb_hookview.report.summary.lines import detail_lines
 
 NAMES = {"region": "Torch-Compiled Region: 0/0", "mm": "aten::mm", "add": "aten::add"}
 
@@ -21,15 +21,15 @@ def test_a_list_of_another_recorder_is_no_recording_of_torch(tmp_path: Path) -> 
     path = tmp_path / "t.json"
     rows = [{"ph": "X", "name": "gemm", "pid": 1, "tid": 7, "ts": 5 * n, "dur": 3} for n in (1, 2)]
     path.write_text(json.dumps(rows))
-    first = summary_lines(build_report(load(path)).data)
+    first = detail_lines(build_report(load(path)).data)
     assert any("by another recorder: no event has a category" in line for line in first)
     path.write_text(json.dumps([{**rows[0], "cat": "cpu_op"}, rows[1]]))
-    second = summary_lines(build_report(load(path)).data)
+    second = detail_lines(build_report(load(path)).data)
     assert any("recorded by torch.profiler" in line for line in second)
 
 
 def lines_about_compiled_code(path: Path) -> list[str]:
-    lines = summary_lines(build_report(load(path)).data)
+    lines = detail_lines(build_report(load(path)).data)
     return [line for line in lines if line.startswith("compiled: ")]
 
 
@@ -50,7 +50,7 @@ def test_a_model_that_torch_gave_up_on_has_no_region() -> None:
     data = build_report(load(recording("compiled.eager"))).data
     inner = data.modules[-1]
     unknown = replace(inner, compiled=True, forward=replace(inner.forward, host_us=None))
-    lines = summary_lines(replace(data, modules=[*data.modules[:-1], unknown]))
+    lines = detail_lines(replace(data, modules=[*data.modules[:-1], unknown]))
     (line,) = [line for line in lines if line.startswith("compiled: ")]
     assert line.startswith(
         "compiled: 1 module without times of their own, and no compiled code ran"
