@@ -10,9 +10,9 @@ const map = (): ReturnType<typeof page.locator> =>
   page.getByRole("application", { name: /4 steps of 4 ranks/ });
 const readout = (): Promise<string | null> => page.locator(".rank-heat-readout").textContent();
 
-test("the late rank is named with its module and what a step gains", async () => {
-  const late = page.getByRole("region", { name: "Late ranks" });
-  await expect.poll(() => late.textContent()).toContain("Rank 2 is late");
+test("the straggler is named with its module and what fixing it saves", async () => {
+  const late = page.getByRole("region", { name: "Stragglers" });
+  await expect.poll(() => late.textContent()).toContain("Rank 2 is a straggler");
   await expect.poll(() => late.textContent()).toContain("more in module b than the others");
   await drawn(page.locator(".rank-heat canvas"), 2);
   expect(await seriousFaults(page)).toEqual([]);

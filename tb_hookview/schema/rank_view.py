@@ -96,7 +96,15 @@ class RunOverview(Struct, frozen=True, kw_only=True):
     step_us: Us | None
     """Mean duration of a step over the ranks; null without one that counts, as what follows."""
     wait_us: Us | None
-    """Mean time a step in which a rank waited for others."""
+    """Mean time per step in which a rank waited for others."""
+    sentence: str
+    """What holds up the run: its first straggler, else how a step is spent."""
+    compute_us: Us | None
+    """Mean over the ranks of `compute_us` per step, as what follows."""
+    exposed_communication_us: Us | None
+    """Communication in which nothing computed."""
+    idle_us: Us | None
+    """Nothing computed and no collective ran."""
     steps: list[str]
     """Names of all steps, in their order."""
     stragglers: list[Straggler]

@@ -42,6 +42,6 @@ def test_waits_that_are_not_in_the_figure_are_named(late: Run) -> None:
 def test_one_step_of_a_real_run() -> None:
     """By its table: it came last in 3.78 ms of waits, before which all ranks had not met."""
     run = analyzed(shared_trace("param_dlrm_8_ranks").parent)
-    assert lines_of(run, "rank 7 is late: the others wait 1.30 ms per step")
+    assert lines_of(run, "rank 7 is a straggler: the others wait 1.30 ms per step")
     assert lines_of(run, "  not in that: 3.78 ms")
     assert lines_of(run, ONE_STEP)

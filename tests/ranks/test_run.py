@@ -261,7 +261,7 @@ def test_tables_of_a_run_are_frames(tmp_path: Path) -> None:
 def test_a_notebook_shows_stragglers_and_ranks(tmp_path: Path) -> None:
     run = hookview.analyze_run(write_run(tmp_path, [Spell(), Spell(b=9.0), Spell()]))
     html = run._repr_html_()
-    assert "rank 1 is late" in html
+    assert "rank 1 is a straggler" in html
     assert html.count("<table>") == 2
     assert "in module b than the others" in str(run)
 

@@ -1237,7 +1237,14 @@ export const RunOverview = {
     unit: "us",
     text: "Mean duration of a step over the ranks; null without one that counts, as what follows.",
   },
-  wait_us: { unit: "us", text: "Mean time a step in which a rank waited for others." },
+  wait_us: { unit: "us", text: "Mean time per step in which a rank waited for others." },
+  sentence: { text: "What holds up the run: its first straggler, else how a step is spent." },
+  compute_us: {
+    unit: "us",
+    text: "Mean over the ranks of `compute_us` per step, as what follows.",
+  },
+  exposed_communication_us: { unit: "us", text: "Communication in which nothing computed." },
+  idle_us: { unit: "us", text: "Nothing computed and no collective ran." },
   steps: { text: "Names of all steps, in their order." },
   stragglers: { text: "Most waited for first." },
   edges_us: {

@@ -1633,8 +1633,16 @@ export interface RunOverview {
   start_us: number[];
   /** Mean duration of a step over the ranks; null without one that counts, as what follows. */
   step_us: number | null;
-  /** Mean time a step in which a rank waited for others. */
+  /** Mean time per step in which a rank waited for others. */
   wait_us: number | null;
+  /** What holds up the run: its first straggler, else how a step is spent. */
+  sentence: string;
+  /** Mean over the ranks of `compute_us` per step, as what follows. */
+  compute_us: number | null;
+  /** Communication in which nothing computed. */
+  exposed_communication_us: number | null;
+  /** Nothing computed and no collective ran. */
+  idle_us: number | null;
   /** Names of all steps, in their order. */
   steps: string[];
   /** Most waited for first. */

@@ -28,10 +28,10 @@ def ranks(run: Run, page: Page) -> str:
         f"matched, {run.unmatched:,} not.",
         *_missing(run),
         *(f"- {_straggler(row)}" for row in run.stragglers[:_STRAGGLERS]),
-        *([] if run.stragglers else ["- no rank is late in most steps"]),
+        *([] if run.stragglers else ["- no rank is a straggler in most steps"]),
         *_collectives(run),
         "",
-        "Ranks, mean of a step:",
+        "Ranks, mean per step:",
     ]
     columns = ("rank", "step", "compute", "communication", "exposed", "idle", "waits", "trace")
     return paged(lines, *table(columns, map(_rank, run.ranks)), page)
@@ -50,15 +50,15 @@ def _missing(run: Run) -> Iterator[str]:
 def _straggler(row: Straggler) -> str:
     on = quoted(module_label(row.module)) if row.module is not None else name(row.reason)
     return (
-        f"rank {row.rank} is late: the others wait {format_us(row.wait_caused_us)} per step for it "
-        f"({format_share(row.share, 1)}), in {row.steps:,} of {row.of_steps:,} steps; it spends "
-        f"{format_us(row.excess_us)} more than the others on {on}; a step would gain "
-        f"{format_us(row.gain_us_per_step)} without that; its finding: {name(row.finding)}"
+        f"rank {row.rank} is a straggler: the others wait {format_us(row.wait_caused_us)} per step "
+        f"for it ({format_share(row.share, 1)}), in {row.steps:,} of {row.of_steps:,} steps; it "
+        f"spends {format_us(row.excess_us)} more than the others on {on}; fixing that saves "
+        f"{format_us(row.gain_us_per_step)} per step; its finding: {name(row.finding)}"
     )
 
 
 def _collectives(run: Run) -> list[str]:
-    columns = ("collective", "step", "bytes", "transfer", "wait", "late rank", "because of")
+    columns = ("collective", "step", "bytes", "transfer", "wait", "straggler", "because of")
     longest = sorted(run.collectives, key=lambda row: -row.wait_us)[:_COLLECTIVES]
     head, rows = table(columns, map(_collective, longest))
     return ["", "Collectives for which the ranks waited longest:", *head, *rows] if rows else []

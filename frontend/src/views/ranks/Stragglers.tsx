@@ -9,14 +9,14 @@ import { pathText } from "../../text/names";
 import { findingsOf, moduleOf } from "./links";
 import { useChangeRanks } from "./useRun";
 
-/** Ranks for which the others wait, why, and what a step would gain without that. */
+/** Ranks for which the others wait, why, and what fixing that saves per step. */
 export function Stragglers({ run }: { run: WireRunOverview }): ReactElement {
   const [shown, more] = useMore(run.stragglers, 5);
   return (
-    <section className="facet late-ranks" aria-label="Late ranks">
-      <h2>Late ranks</h2>
+    <section className="facet late-ranks" aria-label="Stragglers">
+      <h2>Stragglers</h2>
       {shown.length === 0 ? (
-        <p className="muted">No rank is late in most steps.</p>
+        <p className="muted">No rank is a straggler in most steps.</p>
       ) : (
         <ul>
           {shown.map((late) => (
@@ -46,8 +46,8 @@ function Late({ run, late }: { run: WireRunOverview; late: WireStraggler }): Rea
         >
           Rank {late.rank}
         </button>{" "}
-        is late: the others wait <strong>{duration(late.wait_caused_us)}</strong> a step for it (
-        {percent(late.share)} of a step), in {late.steps} of {late.of_steps} steps.
+        is a straggler: the others wait <strong>{duration(late.wait_caused_us)}</strong> per step
+        for it ({percent(late.share)}), in {late.steps} of {late.of_steps} steps.
       </p>
       <p>
         <Why run={run} late={late} place={place} />
@@ -91,7 +91,8 @@ function Why({ run, late, place }: WhyProps): ReactElement {
           </PlaceLink>
         </>
       )}{" "}
-      than the others; without that a step gains <strong>{duration(late.gain_us_per_step)}</strong>.
+      than the others; fixing that saves <strong>{duration(late.gain_us_per_step)}</strong> per
+      step.
     </>
   );
 }
