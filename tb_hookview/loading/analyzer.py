@@ -64,7 +64,7 @@ class Analyzer:
     def report(
         self, analysis: Analysis, steps: Sequence[str] | None, source: Source | None
     ) -> Report:
-        """Build a report, and store it for the next time with that on the steps that count."""
+        """Build a report, and store it for the next time with that on the measured steps."""
         report = build_report(analysis, steps)
         if source:
             later(lambda: _store(source, steps, report))

@@ -106,7 +106,7 @@ def _excess(waited: Mapping[int, int], late: int) -> float:
 
 
 def _steps(ranks: Sequence[RankSummary]) -> tuple[float, int]:
-    """Mean duration of the steps that count, and the number of different ones."""
+    """Mean duration of the measured steps, and the number of different ones."""
     durations, names = [], set()
     for rank in ranks:
         counted = rank.steps.counted

@@ -67,7 +67,7 @@ class Report:
         Args:
             data: its rows.
             load: returns what it was made of, for the tables at event level.
-            counted: returns the report on the steps that count; None where this one is.
+            counted: returns the report on the measured steps; None where this one is.
         """
         self.data = data
         self._load = load
@@ -75,7 +75,7 @@ class Report:
 
     @property
     def counted(self) -> Report:
-        """The report on the steps that count: its sums by the number of its steps are means.
+        """The report on the measured steps: its sums by the number of its steps are means.
 
         It is this one where steps were chosen, and of a trace that marks none.
         """

@@ -157,7 +157,7 @@ class RankPart(Struct, frozen=True, kw_only=True):
     start_us: Us
     """When it came, on the clock of the run's first rank, since the begin of what is shown."""
     wait_us: Us
-    """How long it waited for the late rank: its duration beyond the transfer, which follows."""
+    """How long it waited for the straggler: its duration beyond the transfer, which follows."""
     late: bool
     """Whether it came last."""
 
@@ -175,7 +175,7 @@ class CollectiveRanks(Struct, frozen=True, kw_only=True):
     """Largest `clock_spread_us` of these ranks: how far moments of different ranks are comparable.
     Null where one is unknown."""
     offset: Count
-    """Ranks before the first one here, the late rank not counted: it is always here."""
+    """Ranks before the first one here, the straggler not counted: it is always here."""
     left_out: Count
     """Ranks after the last one here."""
     ranks: list[RankPart]

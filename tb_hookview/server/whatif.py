@@ -56,7 +56,7 @@ class ReplaysOfTrace:
 
     @cached_property
     def timeline(self) -> Timeline:
-        """The timeline; its critical path and links are of the replay of the steps that count."""
+        """The timeline; its critical path and links are of the replay of the measured steps."""
         return Timeline(self._analysis, self.of([]).simulator)
 
     def of(self, steps: list[str]) -> WhatIfs:

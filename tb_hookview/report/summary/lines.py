@@ -18,7 +18,7 @@ MEMORY_CLASSES = 3
 LUMPS = 3
 """Operators of compiled code that are named where it is on no module."""
 LOADING = 5
-"""Modules named whose host times hold the loading of kernels."""
+"""Modules named whose host times hold lazy kernel loading."""
 
 
 UNKNOWN_IDLE = 0.1
@@ -180,7 +180,7 @@ def _kernel_loading(report: ReportData) -> list[str]:
         return []
     most = [f"{module_label(path)} {format_us(us)}" for us, path in ranked[:LOADING]]
     more = f" and {len(ranked) - len(most)} more" if len(ranked) > len(most) else ""
-    return [f"host times hold the loading of kernels on their first use: {', '.join(most)}{more}"]
+    return [f"host times include lazy kernel loading: {', '.join(most)}{more}"]
 
 
 def _compiled(report: ReportData) -> list[str]:
@@ -215,8 +215,8 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
         for row, time in zip(rows, times, strict=True)
         if row.operators
     ]
-    largest = f", most of it {', '.join(most[:LUMPS])}" if most else ""
-    said = [*([without] if unknown else []), f"each region is one lump{largest}"]
+    largest = f"; most of it {', '.join(most[:LUMPS])}" if most else ""
+    said = [*([without] if unknown else []), f"not broken down by module{largest}"]
     return [
         f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the "
         "first compiled step (torch 2.10 or later) and record with hookview.profile()"

@@ -38,7 +38,7 @@ def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[Summ
 
     Args:
         data: the report.
-        counted: that on the steps that count.
+        counted: that on the measured steps.
         rows: rows of a table.
     """
     found = [
@@ -154,7 +154,7 @@ def _module(
 
 
 def _syncs(data: ReportData) -> SummaryTable:
-    """Syncs by cause and place; sums, and the mean over the steps that count."""
+    """Syncs by cause and place; sums, and the mean over the measured steps."""
     groups: defaultdict[tuple[str, str, str, str], list[Sync]] = defaultdict(list)
     for sync in data.syncs:
         where = MISSING if sync.module is None else module_label(sync.module)

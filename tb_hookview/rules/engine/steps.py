@@ -1,4 +1,4 @@
-"""The steps that count, and quantities of a mean step."""
+"""The measured steps, and quantities of a mean step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SET_UP = [
 
 
 class StepContext(Struct, frozen=True, dict=True):
-    """Steps that count; figures "a step" are means over them, in microseconds."""
+    """Measured steps; figures "a step" are means over them, in microseconds."""
 
     selection: Selection
     selected_rows: list[schema.Step]
@@ -39,7 +39,7 @@ class StepContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def indices(self) -> tuple[int, ...]:
-        """Steps that count."""
+        """Measured steps."""
         return self.selection.counted
 
     @cached_property
@@ -49,7 +49,7 @@ class StepContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def report_rows(self) -> list[schema.Step]:
-        """Rows of the report for the steps that count."""
+        """Rows of the report for the measured steps."""
         rows = dict(zip(self.selection.steps, self.selected_rows, strict=True))
         return [rows[step] for step in self.indices]
 
@@ -103,7 +103,7 @@ class StepContext(Struct, frozen=True, dict=True):
         return np.asarray(counts[self._analysis.steps.at(time)])
 
     def us_per_step(self, nanoseconds: float) -> float:
-        """A total over the steps that count, as microseconds a step."""
+        """A total over the measured steps, as microseconds a step."""
         return float(nanoseconds) / 1000 / max(len(self), 1)
 
 

@@ -40,7 +40,7 @@ def test_a_region_without_modules_says_what_it_runs_and_how_to_get_them(tmp_path
         """
     path = grid.write(tmp_path / "t.json", grid.events(picture, NAMES))
     assert lines_about_compiled_code(path) == [
-        "compiled: each region is one lump, most of it aten::mm 15.0 us, aten::add 10.0 us; to get "
+        "compiled: not broken down by module; most of it aten::mm 15.0 us, aten::add 10.0 us; to get "
         "modules' times, call hookview.wrap() before the first compiled step (torch 2.10 or later) "
         "and record with hookview.profile()"
     ]
@@ -72,5 +72,5 @@ def test_a_long_name_of_a_kernel_is_cut() -> None:
 
 def test_a_recorded_trace() -> None:
     (line,) = lines_about_compiled_code(shared_trace("tracelens_mi300_compile_triton.json.gz"))
-    assert "one lump, most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line
+    assert "by module; most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line
     assert "_unsafe_view_mul_silu 527 us; to get modules' times, call" in line

@@ -26,7 +26,8 @@ export function PathTables({ report, target, place }: PathTablesProps): ReactEle
       aria-busy={status === "loading"}
     >
       <h2>
-        On the critical path <span className="muted">a step, by module and by kind of work</span>
+        On the critical path{" "}
+        <span className="muted">per step, by module and by kind of device event</span>
       </h2>
       {answer !== null && (
         <>

@@ -224,7 +224,7 @@ test("what was refused predicts nothing", () => {
 test("a module's time on the path is that of all parts, and those not listed are counted", () => {
   const whole = Object.values(PATH).reduce((sum, us) => sum + us, 0);
   expect(moduleRows(ANSWER)).toEqual([
-    { name: "outside every module", path: whole, slack: 0 },
+    { name: "not in a module", path: whole, slack: 0 },
     { name: "(root)", path: whole - PATH.host, slack: null },
   ]);
   expect(moduleRest(ANSWER)).toEqual({ modules: 2, path: whole - PATH.data });
