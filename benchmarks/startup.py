@@ -29,7 +29,8 @@ TENSORBOARD_AIM = 0.050
 """Seconds."""
 
 _PYTHON, _HELP = "`python -c pass`", "`hookview --help`"
-_ANALYZER = "`import tb_hookview.loading.analyzer`, reader and rules included"
+_IMPORTS = "import tb_hookview.report.build, tb_hookview.trace.reader"
+_ANALYZER = f"`{_IMPORTS}`, rules included"
 _TORCH, _RECORDER = "`import torch`", "what `wrap` and `profile` of tb_hookview add to it"
 _QUICK = 3
 
@@ -50,7 +51,7 @@ def _measured(repeats: int) -> Times:
     commands: dict[str, list[str | Path]] = {
         _PYTHON: [sys.executable, "-c", "pass"],
         _HELP: [*hookview, "--help"],
-        _ANALYZER: [sys.executable, "-c", "import tb_hookview.loading.analyzer"],
+        _ANALYZER: [sys.executable, "-c", _IMPORTS],
     }
     times = Times({name: [] for name in (*commands, _TORCH, _RECORDER)}, set(), [])
     for number in range(repeats + 1):

@@ -117,6 +117,7 @@ def checks_of(part: str) -> list[list[Check]]:
         others.append(Check("page: browser", ["npm", "run", "--silent", script], page))
     marks = {"quick": ["-m", "not slow"], "rest": ["-m", "slow"], "all": []}[part]
     spread = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile", "--no-loadscope-reorder"]
+    spread += ["--max-worker-restart", "0"]  # after a crash it would wait for ever
     return [[Check("pytest", [PYTHON, "-m", "pytest", "-rs", *spread, *marks])], others]
 
 

@@ -199,12 +199,24 @@ LAZY = {
     # needs it.
     "cache/location.py": {"platformdirs"},
     # A cached report is loaded without numpy, rules and reader.
-    "loading/loader.py": {"tb_hookview.loading.analyzer", "tb_hookview.workers.pool"},
+    "loading/cached_reader.py": {
+        "tb_hookview.analysis.analysis",
+        "tb_hookview.loading",
+        "tb_hookview.trace.reader",
+        "tb_hookview.workers.pool",
+    },
+    "report/open_trace.py": {
+        "tb_hookview.analysis.selection",
+        "tb_hookview.report.build",
+        "tb_hookview.report.whatif",
+        "tb_hookview.tables.catalogue",
+        "tb_hookview.timeline",
+        "tb_hookview.timeline.replayed",
+    },
     # Who only writes a report as JSON needs neither its tables, its summary nor what-ifs.
     "report/result.py": {
         "tb_hookview.report.summary.html",
         "tb_hookview.report.summary.plain",
-        "tb_hookview.report.whatif",
         "tb_hookview.sql",
         "tb_hookview.tables.catalogue",
     },

@@ -49,13 +49,13 @@ class Rows(int):
 
 def hookview(path: str) -> Work:
     """The complete report as JSON; as in `analyze`, other processes start before imports."""
-    from tb_hookview.loading import Loader
+    from tb_hookview.loading import CachedReader
     from tb_hookview.trace import trace_file
 
-    loader, file = Loader.from_environment(), trace_file(path)
-    loader.prepare(file)
+    reader, file = CachedReader.from_environment(), trace_file(path)
+    reader.prepare(file)
     import_all(*_OURS)
-    return lambda: loader.report(file).to_json()
+    return lambda: reader.open(file).report().to_json()
 
 
 def json_loads(path: str) -> Work:

@@ -50,7 +50,7 @@ test("a finding is taken out: bars, bounds and address follow", async () => {
   const bounds = low === high ? "by both bounds" : `between ${low} and ${high}`;
   await expect
     .poll(() => sentence().textContent())
-    .toBe(`Was ${now} a step, would be ${then} (${bounds}).`);
+    .toBe(`Was ${now} per step, would be ${then} (${bounds}).`);
   await list.getByRole("button", { name: "None" }).click();
   await expect.poll(() => bars().count()).toBe(1);
   await list.getByRole("button", { name: "All" }).click();

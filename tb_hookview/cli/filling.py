@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tb_hookview.cache import VARIABLE
 from tb_hookview.errors import HookviewError
-from tb_hookview.loading import Loader
+from tb_hookview.loading import CachedReader
 from tb_hookview.trace import TraceFile
 from tb_hookview.workers.count import VARIABLE as PROCESSES
 from tb_hookview.workers.errors import WorkerDiedError, WorkerError
@@ -50,7 +50,7 @@ def fill(files: Sequence[TraceFile], folder: Path, workers: int) -> Iterator[Out
 def fill_one(file: TraceFile) -> Outcome:
     """Cache columns and report of a trace, and return what became of it."""
     try:
-        return Outcome(Loader.from_environment().fill(file))
+        return Outcome(CachedReader.from_environment().fill(file))
     except HookviewError as error:
         return Outcome(False, str(error))
     except OSError as error:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tb_hookview.analysis.selection import select
 from tb_hookview.errors import UsageError
 from tb_hookview.export.counting import Counter
 from tb_hookview.export.destination import check, new_file, new_folder
 from tb_hookview.export.trace_file import write_perfetto
-from tb_hookview.loading import load
+from tb_hookview.loading import open_trace
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.progress import Progress, silent
-from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
 from tb_hookview.tables.catalogue import CATALOGUE, entry
 from tb_hookview.tables.outlets.arrow import require
@@ -92,11 +90,11 @@ def export(
     if isinstance(chosen.file, LocalFile) and _is_same(out, chosen.file.path):
         raise UsageError(f"{out}: is the trace itself; name another file")
     say = progress or silent
-    analysis = load(chosen.file, say)
-    report = build_report(analysis, steps).with_warnings(chosen.warnings)
+    opened = open_trace(chosen.file, say)
+    report = opened.report(steps).with_warnings(chosen.warnings)
     if wanted == PERFETTO:
         with new_file(out) as partial:
-            write_perfetto(partial, select(analysis, steps), report, say)
+            write_perfetto(partial, opened, steps, say)
     elif one_file:
         with new_file(out) as partial:
             _write_tables({names[0]: partial}, wanted, report, say)

@@ -11,7 +11,6 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.links import row_links, wait_links
-from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.types import EventRow
 from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
@@ -28,14 +27,21 @@ _LARGEST = 2**31 - 1
 """Of the numbers that an operating system gives processes and threads, as Perfetto holds them."""
 
 
-def write_threads(writer: PacketWriter, analysis: Analysis, rows: Arrays) -> None:
-    """Write every chosen row of the trace on its thread's or stream's track."""
+def write_threads(writer: PacketWriter, simulator: Simulator, rows: Arrays) -> None:
+    """Write every chosen row of the trace on its thread's or stream's track.
+
+    Args:
+        writer: of the file.
+        simulator: replays of the whole trace, for what waited for what.
+        rows: of the table `events`.
+    """
+    analysis = simulator.analysis
     events, threads = analysis.trace.events, analysis.trace.threads
     chosen = rows.places
     start, duration, thread = (c[chosen] for c in (events.start, events.duration, events.thread))
     order = np.lexsort((-duration, start, thread))
     chosen, thread = chosen[order], thread[order]
-    flows = _flows(analysis)
+    flows = _flows(simulator)
     tracks = _Tracks(writer, analysis.trace)
     bounds = np.searchsorted(thread, np.arange(len(threads) + 1)).tolist()
     for index, place in enumerate(threads):
@@ -95,11 +101,10 @@ def _number(text: str) -> int | None:
     return int(text) if known else None
 
 
-def _flows(analysis: Analysis) -> dict[int, list[int]]:
+def _flows(simulator: Simulator) -> dict[int, list[int]]:
     """Arrows by row of the trace: launches, forward operators of nodes, what waited for what."""
-    simulator = Simulator(Selection(analysis, None))
     graph = None if simulator.refused else simulator.graph
-    links = [*row_links(analysis), *wait_links(analysis, graph)]
+    links = [*row_links(simulator.analysis), *wait_links(simulator.analysis, graph)]
     flows: dict[int, list[int]] = defaultdict(list)
     number = 0
     for _, _, source, target in links:

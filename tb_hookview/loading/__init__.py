@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tb_hookview.errors import UsageError
+from tb_hookview.loading.cached_reader import CachedReader
 from tb_hookview.loading.choose import choose_trace
-from tb_hookview.loading.loader import Loader
 from tb_hookview.progress import Count, Progress, uncounted
+from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.report.opened import EVERYTHING_OPEN
 from tb_hookview.report.result import Report
 from tb_hookview.trace.source.file import TraceFile, trace_file
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
 
-__all__ = ["Loader", "analyze", "load"]
+__all__ = ["CachedReader", "analyze", "load", "open_trace"]
 
 
 def analyze(
@@ -44,16 +46,26 @@ def analyze(
     if not str(path):
         raise UsageError("the path is empty; name a trace file, or a folder of them")
     chosen = choose_trace(path, worker)
-    loader = Loader.from_environment()
-    return loader.report(chosen.file, steps, progress).with_warnings(chosen.warnings)
+    return open_trace(chosen.file, progress).report(steps).with_warnings(chosen.warnings)
+
+
+def open_trace(path: str | Path | TraceFile, progress: Progress | None = None) -> OpenTrace:
+    """Open a trace file: what is asked of it is loaded from the cache, or computed.
+
+    All that a program has open takes `BYTES` of memory at most; what it used longest ago is
+    computed again.
+    """
+    opened = CachedReader.from_environment().open(trace_file(path), progress)
+    opened.budget = EVERYTHING_OPEN
+    return opened
 
 
 def load(
     path: str | Path | TraceFile, progress: Progress | None = None, count: Count = uncounted
 ) -> Analysis:
-    """Analyze a trace file, as `Loader.analysis`.
+    """Analyze a trace file, as `CachedReader.analysis`.
 
     Raises:
         TraceError: the file cannot be read, or is no trace.
     """
-    return Loader.from_environment().analysis(trace_file(path), progress, count)
+    return CachedReader.from_environment().analysis(trace_file(path), progress, count)

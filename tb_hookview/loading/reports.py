@@ -2,45 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from tb_hookview.cache import Source
+from tb_hookview.cache import Source, later
 from tb_hookview.decoders import decoder
-from tb_hookview.report.result import Report, path_as_text
+from tb_hookview.report.result import path_as_text
 from tb_hookview.schema import ReportData
 
 KIND = "report"
 
 
-def store(source: Source, steps: Sequence[str] | None, report: Report) -> bool:
-    """Store the report of a source, over all of it or over some steps.
+class CachedReports(NamedTuple):
+    """Reports on one state of a file, each on all of its trace or on some steps."""
 
-    Returns:
-        Whether it is stored.
+    source: Source
+    path: str
+    """Address of the file now: content that was moved is the same."""
 
-    Raises:
-        OSError: it cannot be written.
-    """
-    trace = msgspec.structs.replace(report.data.trace, path="")
-    data = msgspec.structs.replace(report.data, trace=trace)
-    return source.put(KIND, [msgspec.json.encode(data)], *_key(steps))
+    def load(self, steps: Sequence[str] | None) -> ReportData | None:
+        """Return a report; None where none is cached."""
+        content = self.source.get(KIND, *(steps or ()))
+        if content is None:
+            return None
+        try:
+            data = decoder(ReportData).decode(content)
+        except (msgspec.DecodeError, ValueError):
+            self.source.drop(KIND, *(steps or ()))
+            return None
+        return _at(data, path_as_text(self.path))
+
+    def store(self, steps: Sequence[str] | None, report: Callable[[], ReportData]) -> None:
+        """Cache what is returned, on another thread."""
+        later(lambda: self.put(steps, report()))
+
+    def put(self, steps: Sequence[str] | None, data: ReportData) -> bool:
+        """Cache a report.
+
+        Returns:
+            Whether it is cached.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        return self.source.put(KIND, [msgspec.json.encode(_at(data, ""))], *(steps or ()))
 
 
-def load(source: Source, path: str, steps: Sequence[str] | None) -> Report | None:
-    """Return a source's cached report as that of a file at a path; None without."""
-    content = source.get(KIND, *_key(steps))
-    if content is None:
-        return None
-    try:
-        data = decoder(ReportData).decode(content)
-    except (msgspec.DecodeError, ValueError):
-        source.drop(KIND, *_key(steps))
-        return None
-    trace = msgspec.structs.replace(data.trace, path=path_as_text(path))
-    return Report(msgspec.structs.replace(data, trace=trace))
-
-
-def _key(steps: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(steps or ())
+def _at(data: ReportData, path: str) -> ReportData:
+    trace = msgspec.structs.replace(data.trace, path=path)
+    return msgspec.structs.replace(data, trace=trace)

@@ -1,22 +1,18 @@
-"""Traces below a root; the last ones analyzed are cached."""
+"""Traces below a root, with what is open of them."""
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
 from pathlib import Path
 
-from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.errors import TraceError
-from tb_hookview.loading import Loader
+from tb_hookview.loading import CachedReader
 from tb_hookview.loading.choose import choose_trace
+from tb_hookview.loading.store import trace_store
 from tb_hookview.mcp.root import Root
 from tb_hookview.report.markdown.rows import TracePath
+from tb_hookview.report.opened import BYTES, Budget
 from tb_hookview.report.result import Report
 from tb_hookview.timeline.timeline import Timeline
 from tb_hookview.trace import find_runs
-from tb_hookview.trace.source.file import TraceFile
-
-_KEPT = 2
 
 
 class Traces:
@@ -28,10 +24,8 @@ class Traces:
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self._loader = Loader.from_environment()
-        self._analysis = lru_cache(_KEPT)(self._analyze)
-        self._report = lru_cache(_KEPT)(self._report_on)
-        self._timeline = lru_cache(1)(self._lanes)
+        reader = CachedReader.from_environment()
+        self._store = trace_store(lambda: reader, Budget(BYTES))
 
     def listed(self) -> list[TracePath]:
         """All traces below the root, by run and worker."""
@@ -51,31 +45,13 @@ class Traces:
             TraceError: it cannot be read as a trace.
         """
         chosen = choose_trace(str(self.root.place(path)), worker or None)
-        report = self._report(chosen.file, _stamp(chosen.file))
+        report = self._store.ask(chosen.file, lambda opened: opened.report())
         return report.with_warnings(chosen.warnings)
 
     def timeline(self, path: str, worker: str = "") -> Timeline:
         """The timeline of a trace; raises as `report`."""
         chosen = choose_trace(str(self.root.place(path)), worker or None)
-        return self._timeline(chosen.file, _stamp(chosen.file))
-
-    def _analyze(self, file: TraceFile, _stamp: tuple[int, int]) -> Analysis:
-        return self._loader.analysis(file)
-
-    def _report_on(self, file: TraceFile, stamp: tuple[int, int]) -> Report:
-        return self._loader.report(file, analysis=partial(self._analysis, file, stamp))
-
-    def _lanes(self, file: TraceFile, stamp: tuple[int, int]) -> Timeline:
-        return Timeline(self._analysis(file, stamp))
+        return self._store.ask(chosen.file, lambda opened: opened.timeline)
 
     def _relative(self, address: str) -> str:
         return Path(address).resolve().relative_to(self.root.folder).as_posix()
-
-
-def _stamp(file: TraceFile) -> tuple[int, int]:
-    """What changes when a file does."""
-    try:
-        found = Path(file.address).stat()
-    except OSError as error:
-        raise TraceError(file.address, f"cannot be read ({error.strerror})") from None
-    return found.st_mtime_ns, found.st_size

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from tb_hookview.loading.loader import Loader
+from tb_hookview.loading import open_trace
 from tb_hookview.ranks.files import run_files
 from tb_hookview.ranks.result import TABLES, RunReport
 from tb_hookview.ranks.run import analyze_run
@@ -31,7 +31,7 @@ def query_run(path: str, query: str, limits: Limits | None = None) -> Result:
 
     @cache
     def report(worker: str) -> Report:
-        return Loader.from_environment().report(traces[worker].file)
+        return open_trace(traces[worker].file).report()
 
     def each(name: str) -> Iterator[tuple[str, Table[Any]]]:
         return ((worker, report(worker).table(name)) for worker in traces)

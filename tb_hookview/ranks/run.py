@@ -14,7 +14,7 @@ import msgspec
 from tb_hookview.addresses.text import shown
 from tb_hookview.cache import opened, source_of
 from tb_hookview.errors import HookviewError, TraceError, UsageError
-from tb_hookview.loading.loader import Loader
+from tb_hookview.loading import CachedReader, open_trace
 from tb_hookview.progress import Progress, silent
 from tb_hookview.ranks.answer import answer
 from tb_hookview.ranks.choice import choose
@@ -122,7 +122,7 @@ def summarize_file(file: TraceFile) -> Mapped | str:
         source = source_of(file, opened())
         if source and (cached := stored.load(source, file.address)):
             return cached
-        summary = summarize(Loader.from_environment().analysis(file, wanted=NEEDED))
+        summary = summarize(CachedReader.from_environment().analysis(file, wanted=NEEDED))
         if source:
             with suppress(OSError):  # a full disk is no reason to fail
                 stored.store(source, summary)
@@ -173,7 +173,7 @@ def _result(
 
 def _finding(files: Mapping[str, TraceFile], rank: RankSummary, module: str | None) -> str | None:
     """Rule of the most expensive finding of a rank; with a module, of those about it, or None."""
-    report = Loader.from_environment().report(files[rank.path])
+    report = open_trace(files[rank.path]).report()
     findings = list(report.data.findings)
     about = [finding for finding in findings if not module or finding.where == module]
     return next((finding.rule for finding in about), None)

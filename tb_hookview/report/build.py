@@ -18,13 +18,14 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.modules.tree import ORIGINS
-from tb_hookview.analysis.selection import Selection, select
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.isolation import Failures, is_strict
+from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.report.per_step import mean_idle, per_step
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.agreement import Contradiction, without_contradictions
@@ -65,21 +66,10 @@ def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Repo
     Raises:
         NotFoundError: the trace has no step of that name.
     """
-    selection = select(analysis, steps)
-    rows = step_rows(selection)
-    averaged = selection.averaged
-    means = rows if averaged is selection else [rows[step] for step in averaged.steps]
-    decided = _decided(selection, rows, mean_idle(means))
-    if averaged is selection:
-        return Report(_data(selection, rows, decided), lambda: selection)
-
-    def counted() -> Report:
-        return Report(_data(averaged, step_rows(averaged), decided), lambda: averaged)
-
-    return Report(_data(selection, rows, decided), lambda: selection, counted)
+    return OpenTrace(lambda: analysis).report(steps)
 
 
-class _Decided(NamedTuple):
+class Decided(NamedTuple):
     """What replays and rules say about the measured steps."""
 
     diagnosis: Diagnosis
@@ -87,8 +77,12 @@ class _Decided(NamedTuple):
     path: list[schema.PathWork]
 
 
-def _decided(selection: Selection, rows: list[schema.Step], idle: schema.Idle | None) -> _Decided:
-    alone, failures = Alone(Simulator(selection)), Failures()
+def decide(selection: Selection) -> Decided:
+    """Replay the measured steps of a selection, and ask all rules about them."""
+    rows, averaged = selection.derived(step_rows), selection.averaged
+    means = rows if averaged is selection else [rows[step] for step in averaged.steps]
+    idle = mean_idle(means)
+    alone, failures = Alone(selection.derived(Simulator)), Failures()
     verdict = failures.attempt(
         "the verdict", partial(find_verdict, alone, idle), unknown_verdict(FAILED)
     )
@@ -96,12 +90,12 @@ def _decided(selection: Selection, rows: list[schema.Step], idle: schema.Idle | 
     path = failures.attempt(
         "table critical_path_work", partial(critical_path_work_rows, alone.simulator), no_path
     )
-    return _Decided(diagnose(selection, rows, alone, failures), verdict, path)
+    return Decided(diagnose(selection, rows, alone, failures), verdict, path)
 
 
-def _data(selection: Selection, rows: list[schema.Step], decided: _Decided) -> ReportData:
+def build_data(selection: Selection, decided: Decided) -> ReportData:
     """All rows over a selection. A table that fails on this trace is empty."""
-    diagnosis = decided.diagnosis
+    rows, diagnosis = selection.derived(step_rows), decided.diagnosis
     failures = Failures(diagnosis.failures.found)
 
     def table(name: str, make: Callable[[Selection], list[Rows]]) -> list[Rows]:

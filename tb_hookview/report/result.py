@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.schema import ReportData
 
 if TYPE_CHECKING:
-    from tb_hookview.analysis.selection import Selection
+    from tb_hookview.report.open_trace import OpenTrace
     from tb_hookview.sql import Limits, Result
     from tb_hookview.tables.table import Table
 
@@ -57,21 +56,19 @@ class Report:
     """Steps, by start."""
 
     def __init__(
-        self,
-        data: ReportData,
-        load: Callable[[], Selection] | None = None,
-        counted: Callable[[], Report] | None = None,
+        self, data: ReportData, source: OpenTrace | None = None, steps: Sequence[str] | None = None
     ) -> None:
         """Make a report.
 
         Args:
             data: its rows.
-            load: returns what it was made of, for the tables at event level.
-            counted: returns the report on the measured steps; None where this one is.
+            source: the trace; None where there are rows alone.
+            steps: names of the steps that it is on; all of the trace without any.
         """
         self.data = data
-        self._load = load
-        self._counted = cache(counted) if counted else None
+        self.source = source
+        """The trace that it is on, for its other reports and tables."""
+        self._steps = steps
 
     @property
     def counted(self) -> Report:
@@ -79,7 +76,9 @@ class Report:
 
         It is this one where steps were chosen, and of a trace that marks none.
         """
-        return self if self._counted is None else self._counted()
+        if self._steps or not self.data.per_step.marked or self.source is None:
+            return self
+        return self.source.report([schema.COUNTED])
 
     @property
     def verdict(self) -> schema.Verdict:
@@ -88,16 +87,15 @@ class Report:
 
     def tables(self) -> dict[str, Table[Any]]:
         """All tables by name; event-level tables are computed on first use."""
-        selection = cache(self._selection)
-        return {name: self._table(name, selection) for name in _names()}
+        return {name: self.table(name) for name in _names()}
 
     def table(self, name: str) -> Table[Any]:
-        """One table.
+        """One table; raises as `OpenTrace.table`."""
+        from tb_hookview.tables.catalogue import computed_table, entry, report_table
 
-        Raises:
-            NotFoundError: there is none of that name.
-        """
-        return self._table(name, self._selection)
+        if entry(name).computed:
+            return computed_table(name, lambda: self._trace.rows(name, self._steps))
+        return report_table(name, self.data)
 
     def whatif(
         self, *, without: Iterable[str] = (), scale: Mapping[str, float] | None = None
@@ -112,9 +110,7 @@ class Report:
         Raises:
             UsageError: there is nothing of that name, or a factor is none.
         """
-        from tb_hookview.report.whatif import what_if
-
-        return what_if(self._selection(), without, scale)
+        return self._trace.what_ifs(self._steps).answer(without, scale)
 
     def sql(self, query: str, limits: Limits | None = None) -> Result:
         """The answer to a query in SQL on the tables, read only; converts to data frames.
@@ -146,16 +142,11 @@ class Report:
         """Name the tables too."""
         return sorted({*super().__dir__(), *_names()})
 
-    def _table(self, name: str, selection: Callable[[], Selection]) -> Table[Any]:
-        from tb_hookview.tables.catalogue import entry, event_table, report_table
-
-        computed = entry(name).computed
-        return event_table(name, selection) if computed else report_table(name, self.data)
-
-    def _selection(self) -> Selection:
-        if self._load is None:
+    @property
+    def _trace(self) -> OpenTrace:
+        if self.source is None:
             raise UsageError("this report was made without its trace; analyze the trace again")
-        return self._load()
+        return self.source
 
     def with_warnings(self, warnings: Sequence[schema.TraceWarning]) -> Report:
         """The same report with more to say about its source."""
@@ -164,13 +155,7 @@ class Report:
         trace = msgspec.structs.replace(
             self.data.trace, warnings=[*self.data.trace.warnings, *warnings]
         )
-        return Report(msgspec.structs.replace(self.data, trace=trace), self._load, self._counted)
-
-    def loaded_by(
-        self, load: Callable[[], Selection], counted: Callable[[], Report] | None = None
-    ) -> Report:
-        """The same report without its analysis; `load` and `counted` return theirs on demand."""
-        return Report(self.data, load, counted)
+        return Report(msgspec.structs.replace(self.data, trace=trace), self.source, self._steps)
 
     def __repr__(self) -> str:
         """Summarize in one line."""

@@ -18,13 +18,6 @@ from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
 
 
-def what_if(
-    selection: Selection, without: Iterable[str] = (), scale: Mapping[str, float] | None = None
-) -> schema.WhatIf:
-    """Answer one question, as `WhatIfs.answer`."""
-    return WhatIfs(selection).answer(without, scale)
-
-
 class WhatIfs(Struct, frozen=True, dict=True):
     """What-ifs about one selection, which share its dependency graph and its findings."""
 
@@ -66,4 +59,4 @@ class WhatIfs(Struct, frozen=True, dict=True):
 
     @cached_property
     def _found(self) -> list[Found]:
-        return find_all(self.selection, step_rows(self.selection))
+        return find_all(self.selection, self.selection.derived(step_rows))

@@ -12,9 +12,9 @@ from isal import igzip
 from werkzeug.exceptions import HTTPException
 
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
+from tb_hookview.loading.store import UnwantedError
 from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail, ErrorKind
 from tb_hookview.server.bounds import bounded
-from tb_hookview.server.waiting import UnwantedError
 
 _log = logging.getLogger(__name__)
 
@@ -27,10 +27,12 @@ FRAMED_POLICY = (
 PAGE_POLICY = f"{FRAMED_POLICY}; frame-ancestors 'self'"
 """The same, and pages of other servers may not show it in a frame."""
 
+JSON = "application/json"
+
 SMALLEST_COMPRESSED = 1024
 """Bytes below which compression saves no packet."""
 
-_COMPRESSIBLE = {"application/json", "text/html", "text/css", "text/javascript", "image/svg+xml"}
+_COMPRESSIBLE = {JSON, "text/html", "text/css", "text/javascript", "image/svg+xml"}
 
 _KINDS: dict[type[HookviewError], tuple[ErrorKind, int]] = {
     NotFoundError: ("not_found", 404),
@@ -57,7 +59,7 @@ def json(value: Any, status: int = 200) -> Response:
     Raises:
         UsageError: it is too large, and not for its rows.
     """
-    return Response(bounded(value), status, mimetype="application/json")
+    return Response(bounded(value), status, mimetype=JSON)
 
 
 def as_text(name: str) -> str:

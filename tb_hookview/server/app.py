@@ -1,39 +1,20 @@
-"""The application: routes as docs/http_api.md lists them."""
+"""The application: it answers what `routes.py` lists."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from functools import cache as once
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 from flask import Flask, Response, request
 
-from tb_hookview.addresses.text import shown
-from tb_hookview.loading import Loader
-from tb_hookview.rules.catalogue import RULES
-from tb_hookview.schema.runs import LeftOut, Runs
-from tb_hookview.server import (
-    answers,
-    cache,
-    comparison,
-    dry_run,
-    history,
-    memory,
-    modules,
-    page,
-    ranks,
-    replayed,
-    reports,
-    sql,
-    tables,
-    timeline,
-    whatif,
-)
-from tb_hookview.server.requests import RunList, describe_runs, select
-from tb_hookview.server.store import AnalysisStore
-from tb_hookview.server.waiting import client_waits
-from tb_hookview.trace.source.runs import Listing
-from tb_hookview.version import __version__
+from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.server import answers, page
+from tb_hookview.server.cache import tag_of, tagged
+from tb_hookview.server.dry_run import dry_run_file
+from tb_hookview.server.routes import ROUTES, Route
+from tb_hookview.server.served import Served
+from tb_hookview.trace import TraceFile
 
 
 def create_app(
@@ -51,49 +32,56 @@ def create_app(
         policy: the Content-Security-Policy of its pages.
     """
     app = Flask("tb_hookview", static_folder=None)
-    loader = once(Loader.from_environment)  # at the first question, which hears what is wrong
-    store = AnalysisStore(lambda *asked: loader().analysis(*asked), who=client_waits)
-    of_dry_run = dry_run.dry_run_file(logdir)
-    listed = RunList(None if of_dry_run else logdir)
     answers.install(app, hosts, policy)
-    cache.install(app, listed)
     page.install(app)
-    dry_run.install(app, of_dry_run)
-    timeline.install(app, store, listed)
-    modules.install(app, store, listed)
-    comparison.install(app, store, listed)
-    whatif.install(app, store, listed)
-    memory.install(app, store, listed)
-    replayed.install(app, store, listed)
-    of_runs = ranks.Runs(listed)
-    ranks.install(app, of_runs, store)
-    history.install(app, listed)
-
-    known = reports.Reports(loader, store)
-    reports.install(app, known, listed)
-    tables.install(app, store, known.on, listed)
-    sql.install(app, store, known.on, listed, of_runs)
-
-    @app.get("/api/runs")
-    def runs() -> Response:
-        return answers.json(_runs(logdir, listed.listing(), of_dry_run))
-
-    @app.get("/api/rules")
-    def rules() -> Response:
-        return answers.json([rule.described() for rule in RULES])
-
-    @app.get("/api/progress")
-    def progress() -> Response:
-        return answers.json(store.progress(select(listed.last(), request.args).file))
-
+    served = Served(logdir, dry_run_file(logdir))
+    for route in ROUTES:
+        if route.handler is not None:
+            path = route.path.replace("{", "<").replace("}", ">")
+            app.add_url_rule(path, path, _view(served, route), methods=["GET"])
     return app
 
 
-def _runs(logdir: str | Path | None, found: Listing, of_dry_run: Path | None) -> Runs:
-    return Runs(
-        logdir="" if logdir is None else answers.as_text(shown(logdir)),
-        version=__version__,
-        runs=describe_runs(found.runs),
-        left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
-        dry_run=None if of_dry_run is None else answers.as_text(of_dry_run.name),
+def _view(served: Served, route: Route) -> Callable[..., Response]:
+    def view(**in_path: str) -> Response:
+        if not route.sides:
+            return _response(route, (served,), in_path)
+        files = [served.listed.choose(request.args, side).file for side in route.sides]
+        return _of_traces(served, files, lambda *traces: _tagged(route, traces, in_path))
+
+    return view
+
+
+def _of_traces(
+    served: Served, files: list[TraceFile], question: Callable[..., Response]
+) -> Response:
+    """The answer to a question about traces, each as it is now."""
+    if not files:
+        return question()
+    return served.traces.ask(
+        files[0],
+        lambda first: _of_traces(served, files[1:], lambda *rest: question(first, *rest)),
     )
+
+
+def _tagged(route: Route, traces: tuple[OpenTrace, ...], in_path: dict[str, str]) -> Response:
+    """The answer about traces: not sent where the client has it, nor made where it is cached."""
+    if not route.tagged:
+        return _response(route, traces, in_path)
+    tag = tag_of((trace.state for trace in traces), by_form=route.by_form)
+    if request.if_none_match.contains_weak(tag):
+        return tagged(Response(status=304), tag, by_form=route.by_form)
+    if route.cached and (body := traces[0].get(("answer", tag))):
+        return tagged(Response(body, mimetype=answers.JSON), tag, by_form=route.by_form)
+    response = _response(route, traces, in_path)
+    if route.cached:
+        body = response.get_data()
+        traces[0].keep(("answer", tag), body, len(body))
+    return tagged(response, tag, by_form=route.by_form)
+
+
+def _response(route: Route, about: tuple[Any, ...], in_path: dict[str, str]) -> Response:
+    assert route.handler is not None
+    asked = {parameter.name: parameter.of(request.args) for parameter in route.asked}
+    answer = route.handler(*about, **asked, **in_path)
+    return answer if isinstance(answer, Response) else answers.json(answer)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, takewhile
 from typing import Any
 
 import msgspec
@@ -32,9 +32,9 @@ def bounded(value: Any) -> bytes:
     return body if len(body) <= MOST_BYTES else _cut(msgspec.json.decode(body), len(body))
 
 
-def fitting(rows: Sequence[Any], room: int = MOST_BYTES - ROOM_FOR_CUT) -> int:
+def fitting(rows: Iterable[Any], room: int = MOST_BYTES - ROOM_FOR_CUT) -> int:
     """How many of some rows, from the first on, take at most `room` bytes as JSON."""
-    return sum(total <= room for total in accumulate(map(_bytes, rows)))
+    return sum(1 for _ in takewhile(lambda total: total <= room, accumulate(map(_bytes, rows))))
 
 
 def _cut(answer: Any, size: int) -> bytes:

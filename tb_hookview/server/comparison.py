@@ -1,37 +1,19 @@
-"""Comparison of two traces over HTTP."""
+"""The comparison of two traces."""
 
 from __future__ import annotations
 
-from flask import Flask, Response, request
-
 from tb_hookview.comparison.compare import compare
-from tb_hookview.report.build import build_report
-from tb_hookview.schema import COUNTED, ReportData
+from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.schema import COUNTED
 from tb_hookview.schema.comparison import Compared
-from tb_hookview.server import answers
-from tb_hookview.server.requests import RunList
-from tb_hookview.server.store import AnalysisStore
-
-OTHER = "other_"
-"""Prefix of the parameters of the second trace."""
 
 
-def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
-    """Add the route to an application."""
-
-    @app.get("/api/compare")
-    def compared() -> Response:
-        sides = [_side(store, listed, prefix) for prefix in ("", OTHER)]
-        (base, base_steps), (other, other_steps) = sides
-        return answers.json(
-            Compared(
-                comparison=compare(base, other), base_steps=base_steps, other_steps=other_steps
-            )
-        )
-
-
-def _side(store: AnalysisStore, listed: RunList, prefix: str) -> tuple[ReportData, list[str]]:
-    """Return the report the query asks for, and the names of its trace's steps."""
-    analysis = store.get(listed.choose(request.args, prefix).file)
-    report = build_report(analysis, request.args.getlist(f"{prefix}step") or [COUNTED])
-    return report.data, list(analysis.steps.name)
+def compared(
+    base: OpenTrace, other: OpenTrace, *, step: list[str], other_step: list[str]
+) -> Compared:
+    """What changed between two traces."""
+    return Compared(
+        comparison=compare(base.data(step or [COUNTED]), other.data(other_step or [COUNTED])),
+        base_steps=[each.name for each in base.data().steps],
+        other_steps=[each.name for each in other.data().steps],
+    )

@@ -1,4 +1,4 @@
-"""The route of a dry run: its JSON is served in the place of traces."""
+"""A dry run: its JSON is served in the place of traces."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 
 import msgspec
-from flask import Flask, Response
 
 from tb_hookview.addresses.text import is_address
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.schema.host import DryRunReport
-from tb_hookview.server import answers
+from tb_hookview.server.served import Served
 
 LARGEST = 256 << 20
 """Bytes of a file that is read."""
@@ -30,14 +29,16 @@ def dry_run_file(path: str | Path | None) -> Path | None:
         return None  # the list of runs says why it cannot be read
 
 
-def install(app: Flask, path: Path | None) -> None:
-    """Add the route to an application."""
+def dry_run(served: Served) -> DryRunReport:
+    """The dry run that is served.
 
-    @app.get("/api/dry_run")
-    def dry_run() -> Response:
-        if path is None:
-            raise NotFoundError("traces are served here, and no dry run; serve its JSON file")
-        return answers.json(_read(path))
+    Raises:
+        NotFoundError: traces are.
+        TraceError: it cannot be read.
+    """
+    if served.dry_run is None:
+        raise NotFoundError("traces are served here, and no dry run; serve its JSON file")
+    return _read(served.dry_run)
 
 
 def _read(path: Path) -> DryRunReport:

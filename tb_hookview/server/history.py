@@ -1,22 +1,19 @@
-"""The route about a watched training: the steps in the folder of a run."""
+"""A watched training: the steps in the folder of a run."""
 
 from __future__ import annotations
 
 import os
 import time
+from functools import lru_cache
 from pathlib import Path
-from threading import Lock
-
-from cachetools import LRUCache
-from flask import Flask, Response, request
 
 from tb_hookview.addresses.text import is_address
 from tb_hookview.errors import NotFoundError
 from tb_hookview.history.answer import read_history
 from tb_hookview.history.files import has_steps
 from tb_hookview.schema.watched.history import History
-from tb_hookview.server import answers
 from tb_hookview.server.requests import RunList
+from tb_hookview.server.served import Served
 from tb_hookview.step_log import ENDING
 
 CACHED = 8
@@ -25,48 +22,32 @@ CACHED = 8
 State = tuple[tuple[str, int, int], ...]
 
 
-class Histories:
-    """Histories that were read, each until its files change. Safe to use from threads."""
+def history(served: Served, *, run: str) -> History:
+    """A watched training over all its steps.
 
-    def __init__(self) -> None:
-        self._cached: LRUCache[str, tuple[State, History]] = LRUCache(CACHED)
-        self._lock = Lock()
-
-    def get(self, folder: str) -> History:
-        """Return the history of a folder.
-
-        Raises:
-            TraceError: as `read_history`.
-        """
-        with self._lock:
-            state = _state(folder)
-            cached = self._cached.get(folder)
-            if cached is None or cached[0] != state:
-                cached = self._cached[folder] = (state, read_history(folder))
-            return cached[1]
+    Raises:
+        NotFoundError: the run has no steps of one.
+    """
+    folder = _folder(served.listed, run)
+    if not has_steps(folder):
+        raise NotFoundError(
+            "this run has no steps of a watched training; record it with hookview.watch"
+        )
+    return _read(folder, _state(folder))
 
 
-def install(app: Flask, listed: RunList) -> None:
-    """Add the route to an application."""
-    known = Histories()
-
-    @app.get("/api/history")
-    def history() -> Response:
-        folder = _folder(listed)
-        if not has_steps(folder):
-            raise NotFoundError(
-                "this run has no steps of a watched training; record it with hookview.watch"
-            )
-        return answers.json(known.get(folder))
+@lru_cache(CACHED)
+def _read(folder: str, _state: State) -> History:
+    return read_history(folder)
 
 
-def _folder(listed: RunList) -> str:
-    """Return the folder of the run that the request names.
+def _folder(listed: RunList, name: str) -> str:
+    """Return the folder of a run.
 
     Raises:
         UsageError, NotFoundError, TraceError: as `RunList.choose_run`.
     """
-    run = listed.choose_run(request.args)
+    run = listed.choose_run({"run": name})
     file = listed.offered(run.workers[0].traces[0]).file
     address = file.address
     if is_address(address):

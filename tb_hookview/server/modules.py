@@ -1,42 +1,25 @@
-"""Routes about single modules."""
+"""Answers about single modules."""
 
 from __future__ import annotations
 
-from flask import Flask, Response, request
-
-from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.errors import UsageError
 from tb_hookview.report.module.detail import module_bars, module_detail
 from tb_hookview.report.module.search import search_kernels
-from tb_hookview.server import answers
-from tb_hookview.server.requests import RunList
-from tb_hookview.server.store import AnalysisStore
+from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.schema.module import KernelSearch, ModuleDetail
 
 
-def install(app: Flask, store: AnalysisStore, listed: RunList) -> None:
-    """Give an application the routes below api/module."""
-
-    def analysis() -> Analysis:
-        return store.get(listed.choose(request.args).file)
-
-    @app.get("/api/module")
-    def module() -> Response:
-        path = request.args.get("path")
-        if path is None:
-            raise UsageError("the query needs path=MODULE, one of the report's modules")
-        return answers.json(module_detail(analysis(), path, _steps()))
-
-    @app.get("/api/module/bars")
-    def module_over_time() -> Response:
-        measure = request.args.get("measure", "")
-        bars = module_bars(analysis(), request.args.getlist("path"), measure, _steps())
-        return answers.json(bars)
-
-    @app.get("/api/module/search")
-    def modules_by_kernel() -> Response:
-        text = request.args.get("q", "")
-        return answers.json(search_kernels(analysis(), text, _steps()))
+def module(trace: OpenTrace, *, path: str, step: list[str]) -> ModuleDetail:
+    """One module."""
+    return module_detail(trace.analysis, path, step)
 
 
-def _steps() -> list[str] | None:
-    return request.args.getlist("step") or None
+def bars(
+    trace: OpenTrace, *, path: list[str], measure: str, step: list[str]
+) -> dict[str, list[float]]:
+    """What the calls of some modules cost over time, in microseconds."""
+    return module_bars(trace.analysis, path, measure, step)
+
+
+def search(trace: OpenTrace, *, q: str, step: list[str]) -> KernelSearch:
+    """The modules whose kernels have a text in their names."""
+    return search_kernels(trace.analysis, q, step)

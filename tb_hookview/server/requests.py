@@ -113,20 +113,6 @@ def select(runs: Iterable[Run], query: Mapping[str, str], prefix: str = "") -> T
     return _named("trace", query[f"{prefix}trace"], traces)
 
 
-def whole_number(query: Mapping[str, str], key: str, default: int, most: int) -> int:
-    """A number of a query.
-
-    Raises:
-        UsageError: it is no whole number from 0 to `most`.
-    """
-    text = query.get(key)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and int(text) <= most):
-        raise UsageError(f"{key}={text[:50]}: not a whole number from 0 to {most:,}")
-    return int(text)
-
-
 def _run(runs: Iterable[Run], query: Mapping[str, str], prefix: str) -> Run:
     return _named("run", _required(query, f"{prefix}run"), {as_text(run.name): run for run in runs})
 

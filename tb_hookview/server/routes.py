@@ -1,11 +1,12 @@
-"""Every route of the HTTP interface: its parameters, and the types of its answers.
+"""Every route of the HTTP interface, the one table of it.
 
+A route is checked, answered, tagged, cached and described (`openapi.py`) by its row here.
 docs/http_api.md says the same in words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tb_hookview.ranks.overview import QUANTITIES
@@ -40,293 +41,286 @@ from tb_hookview.schema.timeline import (
 from tb_hookview.schema.units import Us
 from tb_hookview.schema.watched.history import History
 from tb_hookview.schema.whatif import WhatIf
-from tb_hookview.server.comparison import OTHER
-from tb_hookview.server.memory import MOST_POINTS, POINTS
-from tb_hookview.server.ranks import COLLECTIVES, MERGED, RANKS, STEPS
-from tb_hookview.server.requests import FURTHEST
-from tb_hookview.server.sql import LONGEST
-from tb_hookview.server.tables import ARROW
-from tb_hookview.server.timeline import LONGEST_ID, LONGEST_TEXT, LONGEST_US, WIDEST
+from tb_hookview.server import (
+    comparison,
+    dry_run,
+    history,
+    listing,
+    memory,
+    modules,
+    ranks,
+    reports,
+    sql,
+    tables,
+    timeline,
+    whatif,
+)
+from tb_hookview.server.parameters import (
+    NAME,
+    TEXT,
+    TEXTS,
+    TIME,
+    Parameter,
+    text_up_to,
+    whole,
+)
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.query import DEFAULT, MOST, OPERATORS
 
-_NAME = {"type": "string", "minLength": 1}
-_TIME = {"type": "number", "minimum": -LONGEST_US, "maximum": LONGEST_US}
-_TEXT = {"type": "string"}
-_TEXTS = {"type": "array", "items": _TEXT}
-
-
-class Parameter(NamedTuple):
-    """One parameter of a query."""
-
-    name: str
-    means: str
-    schema: dict[str, Any]
-    required: bool = False
+OTHER = "other_"
+"""Prefix of the parameters of a second trace."""
+FURTHEST = 10**12
+"""Largest offset: no table has more rows."""
+_OF_TRACE = (404, 422, 503)
 
 
 class Route(NamedTuple):
-    """One route; `answer` is a type for JSON, or the media type of a file."""
+    """One route."""
 
     path: str
-    says: str
     answer: Any
+    """A type for JSON, or the media type of a file."""
     parameters: tuple[Parameter, ...] = ()
     errors: tuple[int, ...] = ()
+    handler: Callable[..., Any] | None = None
+    """Called with the open traces of `sides`, or `Served` without any, and the other parameters by
+    name; returns the answer, or a response. None for the files of the page."""
+    text: str = ""
+    sides: tuple[str, ...] = ()
+    """Prefix of the parameters that name each trace the answer is about."""
+    tagged: bool = False
+    """Whether the answer depends on these traces and the question alone."""
+    cached: bool = False
+    """Whether it comes again and takes a while to make."""
+    by_form: bool = False
+    """Whether its form is what the client accepts."""
+
+    @property
+    def says(self) -> str:
+        """What it answers, in a line."""
+        return self.text or (self.handler.__doc__ or "").partition("\n")[0]
+
+    @property
+    def asked(self) -> list[Parameter]:
+        """Parameters in the query, without those that name `sides`."""
+        naming = {each.name for side in self.sides for each in _trace(side)}
+        in_path = {each.name for each in self.parameters if f"{{{each.name}}}" in self.path}
+        return [each for each in self.parameters if each.name not in naming | in_path]
 
 
 _STEP = Parameter(
-    "step", "a step's name; may be repeated; `counted` alone: those that means are over", _TEXTS
+    "step", "a step's name; may be repeated; `counted` alone: those that means are over", TEXTS
 )
-_START = Parameter("start", "microseconds", _TIME)
-_END = Parameter("end", "microseconds, after start", _TIME)
-_WIDTH = Parameter("width", "pixels", {"type": "integer", "minimum": 1, "maximum": WIDEST})
-_LANES = Parameter("lanes", "ids of lanes, with commas between; all of them without it", _TEXT)
+_START = Parameter("start", "microseconds", TIME)
+_END = Parameter("end", "microseconds, after start", TIME)
+_WIDTH = Parameter("width", "pixels", whole(1, timeline.WIDEST))
+_WINDOW = tuple(each._replace(required=True) for each in (_START, _END, _WIDTH))
+_LANES = Parameter("lanes", "ids of lanes, with commas between; all of them without it", TEXT)
 _QUESTION = (
-    Parameter("without", "a finding's id, or a rule's for all of its; may be repeated", _TEXTS),
-    Parameter("scale", "WHAT=FACTOR, as in host=0.5; may be repeated", _TEXTS),
+    Parameter("without", "a finding's id, or a rule's for all of its; may be repeated", TEXTS),
+    Parameter("scale", "WHAT=FACTOR, as in host=0.5; may be repeated", TEXTS),
 )
-_SQL = Parameter(
-    "query", "one query that reads", {"type": "string", "maxLength": LONGEST}, required=True
-)
+_SQL = Parameter("query", "one query that reads", {**TEXT, "maxLength": sql.LONGEST}, required=True)
 _PATH = "a module's path in the report"
 _EVENT = Parameter(
-    "id",
-    "an event's id of api/timeline/window",
-    {"type": "integer", "minimum": 0, "maximum": 10**LONGEST_ID - 1},
-    required=True,
+    "id", "an event's id of api/timeline/window", whole(0, 10**16 - 1), required=True
+)
+_OFFSET = Parameter("offset", "rows to leave out first", whole(0, FURTHEST), default=0)
+_ROWS = (
+    Parameter("sort", "a column, `-` before it for descending; may be repeated", TEXTS),
+    Parameter("filter", f"column:op:value, op {', '.join(OPERATORS)}; may be repeated", TEXTS),
+    _OFFSET,
+    Parameter(
+        "limit", f"rows of the answer, {DEFAULT} without it", whole(0, MOST), default=DEFAULT
+    ),
+    Parameter("columns", "columns, with commas between; all of them without it", TEXT, default=""),
+)
+_COLLECTIVE = Parameter(
+    "id", "a collective's id in the table collectives", whole(0, ranks.COLLECTIVES), required=True
 )
 
 
 def _trace(prefix: str = "") -> tuple[Parameter, ...]:
     return (
-        Parameter(f"{prefix}run", "a run's name of api/runs", _NAME, required=True),
-        Parameter(f"{prefix}worker", "a worker's name of api/runs", _NAME, required=True),
-        Parameter(f"{prefix}trace", "a trace's id of api/runs; the newest without it", _TEXT),
+        Parameter(f"{prefix}run", "a run's name of api/runs", NAME, required=True),
+        Parameter(f"{prefix}worker", "a worker's name of api/runs", NAME, required=True),
+        Parameter(f"{prefix}trace", "a trace's id of api/runs; the newest without it", TEXT),
     )
 
 
-def _about_trace(path: str, says: str, answer: Any, *parameters: Parameter) -> Route:
+def _about_trace(
+    path: str,
+    answer: Any,
+    handler: Callable[..., Any],
+    *parameters: Parameter,
+    cached: bool = False,
+) -> Route:
     """A route about one trace, with parameters in addition to those that name it."""
-    return Route(path, says, answer, (*_trace(), *parameters), (404, 422, 503))
+    asked = (*_trace(), *parameters)
+    return Route(path, answer, asked, _OF_TRACE, handler, sides=("",), tagged=True, cached=cached)
 
 
-def _required(*parameters: Parameter) -> Iterator[Parameter]:
-    return (parameter._replace(required=True) for parameter in parameters)
-
-
-def _text_up_to(most: int) -> Parameter:
-    return Parameter("q", "the text", _NAME | {"maxLength": most}, required=True)
-
-
-def _up_to(most: int) -> dict[str, Any]:
-    return {"type": "integer", "minimum": 0, "maximum": most}
-
-
-def _about_run(path: str, says: str, answer: Any, *parameters: Parameter) -> Route:
+def _about_run(
+    path: str, answer: Any, handler: Callable[..., Any], *parameters: Parameter
+) -> Route:
     """A route about a run: the newest trace of each of its workers is a rank."""
-    return Route(path, says, answer, (_trace()[0], *parameters), (404, 422, 503))
+    return Route(path, answer, (_trace()[0], *parameters), _OF_TRACE, handler)
 
 
-_OPS = ", ".join(OPERATORS)
-_ROWS = (
-    Parameter("sort", "a column, `-` before it for descending; may be repeated", _TEXTS),
-    Parameter("filter", f"column:op:value, op {_OPS}; may be repeated", _TEXTS),
-    Parameter("offset", "rows to leave out first", _up_to(FURTHEST)),
-    Parameter("limit", f"rows of the answer, {DEFAULT} without it", _up_to(MOST)),
-    Parameter("columns", "columns, with commas between; all of them without it", _TEXT),
-)
-_COLLECTIVE = Parameter(
-    "id", "a collective's id in the table collectives", _up_to(COLLECTIVES), required=True
-)
-_PAGE = Route("/index.html", "The page.", "text/html")
+def _table(names: list[str]) -> Parameter:
+    return Parameter("table", "a table's name", {"enum": names}, required=True)
+
+
+def _page(path: str, answer: str, text: str) -> Route:
+    return Route(path, answer, text=text)
+
+
+_FORMS = f"as {tables.ARROW} where that is accepted."
 
 ROUTES = (
-    _PAGE._replace(path="/"),
-    _PAGE,
-    Route("/index.js", "The page's script.", "text/javascript"),
-    Route(
-        "/assets/{name}",
-        "A file of the page.",
-        "*/*",
-        (Parameter("name", "the file's name", _NAME, required=True),),
-        (404,),
+    _page("/", "text/html", "The page."),
+    _page("/index.html", "text/html", "The page."),
+    _page("/index.js", "text/javascript", "The page's script."),
+    _page("/assets/{name}", "*/*", "A file of the page.")._replace(
+        parameters=(Parameter("name", "the file's name", NAME, required=True),), errors=(404,)
     ),
-    Route("/api/runs", "The runs of the log directory; parses nothing.", Runs, (), (422,)),
-    Route("/api/dry_run", "The dry run that is served.", DryRunReport, (), (404, 422)),
-    _about_trace("/api/report", "The report of one trace.", ReportData, _STEP),
+    Route("/api/runs", Runs, (), (422,), listing.runs),
+    Route("/api/dry_run", DryRunReport, (), (404, 422), dry_run.dry_run),
+    _about_trace("/api/report", ReportData, reports.report, _STEP, cached=True),
     _about_trace(
         "/api/report/rows",
-        "Rows of a table of the report, where the report leaves some out.",
         ReportRows,
+        reports.report_rows,
         _STEP,
-        Parameter("table", "a list of rows of the report, as `modules`", _NAME, required=True),
-        Parameter("offset", "rows to leave out first", _up_to(FURTHEST)),
+        Parameter("table", "a list of rows of the report, as `modules`", NAME, required=True),
+        _OFFSET,
     ),
-    Route("/api/rules", "The rules that traces are checked against.", list[RuleInfo]),
-    Route(
-        "/api/progress", "How far the reading of a trace is.", ReadingProgress, _trace(), (404, 422)
-    ),
+    Route("/api/rules", list[RuleInfo], (), (), listing.rules),
+    Route("/api/progress", ReadingProgress, _trace(), (404, 422), listing.progress),
     Route(
         "/api/table/{table}",
-        f"Some rows of a table; as {ARROW} where that is accepted.",
         TablePage,
-        (
-            Parameter("table", "a table's name", {"enum": list(CATALOGUE)}, required=True),
-            *_trace(),
-            _STEP,
-            *_ROWS,
-        ),
-        (404, 422, 503, 406),
+        (_table(list(CATALOGUE)), *_trace(), _STEP, *_ROWS),
+        (*_OF_TRACE, 406),
+        tables.table_rows,
+        f"Some rows of a table; {_FORMS}",
+        sides=("",),
+        tagged=True,
+        by_form=True,
     ),
-    _about_run("/api/ranks", "The ranks of a run, and who was late.", RunOverview),
-    _about_run("/api/history", "A watched training over all its steps.", History),
+    _about_run("/api/ranks", RunOverview, ranks.ranks),
+    _about_run("/api/history", History, history.history),
     _about_run(
         "/api/ranks/steps",
-        "Quantities of steps by ranks, of as many steps as fit.",
         StepMatrix,
+        ranks.steps,
         Parameter(
             "quantity",
             "what of a step; may be repeated",
             {"type": "array", "items": {"enum": list(QUANTITIES)}, "minItems": 1},
             required=True,
         ),
-        Parameter("offset", "steps to leave out first", _up_to(STEPS)),
+        Parameter("offset", "steps to leave out first", whole(0, ranks.STEPS), default=0),
     ),
     _about_run(
         "/api/ranks/collective",
-        "One collective on some of its ranks, on the clock of the first.",
         CollectiveRanks,
+        ranks.collective,
         _COLLECTIVE,
-        Parameter("offset", "ranks to leave out first", _up_to(RANKS)),
+        Parameter("offset", "ranks to leave out first", whole(0, ranks.RANKS), default=0),
     ),
     _about_run(
         "/api/ranks/collective/rank",
-        "What one rank ran around a collective.",
         RankActivity,
+        ranks.collective_rank,
         _COLLECTIVE,
-        Parameter("rank", "a rank's number", _up_to(RANKS), required=True),
+        Parameter("rank", "a rank's number", whole(0, ranks.RANKS), required=True),
     ),
+    _about_run("/api/ranks/collective/file", ranks.MERGED, ranks.collective_file, _COLLECTIVE),
     _about_run(
-        "/api/ranks/collective/file",
-        "A trace of one collective on several ranks, on the clock of the first, compressed.",
-        MERGED,
-        _COLLECTIVE,
-    ),
-    _about_run(
-        "/api/ranks/table/{table}",
-        f"Some rows of a table of a run; as {ARROW} where that is accepted.",
-        TablePage,
-        Parameter("table", "a table's name", {"enum": list(RUN_TABLES)}, required=True),
-        *_ROWS,
-    )._replace(errors=(404, 422, 503, 406)),
-    _about_run("/api/ranks/progress", "How far the reading of a run is.", ReadingProgress)._replace(
-        errors=(404, 422)
-    ),
-    _about_trace(
-        "/api/sql",
-        "Rows that answer a query on the tables of a trace.",
-        SqlAnswer,
-        _SQL,
-        _STEP,
-    ),
-    Route("/api/sql/tables", "What a query on a trace can read.", SqlTables),
-    _about_run(
-        "/api/ranks/sql", "Rows that answer a query on the tables of a run.", SqlAnswer, _SQL
-    ),
-    Route("/api/ranks/sql/tables", "What a query on a run can read.", SqlTables),
+        "/api/ranks/table/{table}", TablePage, ranks.run_rows, _table(list(RUN_TABLES)), *_ROWS
+    )._replace(errors=(*_OF_TRACE, 406), text=f"Some rows of a table of a run; {_FORMS}"),
+    _about_run("/api/ranks/progress", ReadingProgress, ranks.progress)._replace(errors=(404, 422)),
+    # A query may ask for random numbers, and so for another answer each time.
+    _about_trace("/api/sql", SqlAnswer, sql.sql, _SQL, _STEP)._replace(tagged=False),
+    Route("/api/sql/tables", SqlTables, (), (), sql.trace_tables),
+    _about_run("/api/ranks/sql", SqlAnswer, sql.sql_of_run, _SQL),
+    Route("/api/ranks/sql/tables", SqlTables, (), (), sql.run_tables),
     _about_trace(
         "/api/module",
-        "One module.",
         ModuleDetail,
-        Parameter("path", _PATH, _TEXT, required=True),
+        modules.module,
+        Parameter("path", _PATH, TEXT, required=True),
         _STEP,
+        cached=True,
     ),
     _about_trace(
         "/api/module/bars",
-        "What the calls of some modules cost over time, in microseconds.",
         dict[str, list[Us]],
-        Parameter("path", f"{_PATH}; may be repeated", _TEXTS | {"maxItems": MOST_PATHS}),
+        modules.bars,
+        Parameter("path", f"{_PATH}; may be repeated", TEXTS | {"maxItems": MOST_PATHS}),
         Parameter("measure", "which cost", {"enum": list(MEASURES)}, required=True),
         _STEP,
     ),
     _about_trace(
         "/api/module/search",
-        "The modules whose kernels have a text in their names.",
         KernelSearch,
-        _text_up_to(MOST_TEXT),
+        modules.search,
+        Parameter("q", "the text", text_up_to(MOST_TEXT), required=True),
         _STEP,
     ),
     _about_trace(
         "/api/compare",
-        "What changed between two traces.",
         Compared,
+        comparison.compared,
         *(_STEP, *_trace(OTHER), _STEP._replace(name=f"{OTHER}step")),
-    ),
+        cached=True,
+    )._replace(sides=("", OTHER)),
     _about_trace(
         "/api/whatif",
-        "How long a step would take with something taken out or scaled.",
         WhatIf,
+        whatif.what_if,
         _STEP,
         *_QUESTION,
         Parameter(
             "modules",
             "0 to leave out the critical path by module and slack, which take half of the time",
             {"enum": ["0", "1"]},
+            default="1",
         ),
+        cached=True,
     ),
     _about_trace(
-        "/api/whatif/lanes",
-        "The lanes of the replayed steps, as recorded and as predicted.",
-        TimelineOverview,
-        _STEP,
-        *_QUESTION,
+        "/api/whatif/lanes", TimelineOverview, whatif.lanes, _STEP, *_QUESTION, cached=True
     ),
-    _about_trace(
-        "/api/whatif/window",
-        "The blocks of a window of these lanes.",
-        TimelineWindow,
-        _STEP,
-        *_QUESTION,
-        *_required(_START, _END, _WIDTH),
-    ),
+    _about_trace("/api/whatif/window", TimelineWindow, whatif.window, _STEP, *_QUESTION, *_WINDOW),
     _about_trace(
         "/api/memory",
-        "Memory of a device: peaks, modules at the peak, and the curve of a window.",
         MemoryAnswer,
+        memory.memory,
         _STEP,
-        Parameter("device", "as `cpu` or `cuda:0`; the one that matters most without it", _TEXT),
+        Parameter("device", "as `cpu` or `cuda:0`; the one that matters most without it", TEXT),
         *(_START, _END),
         Parameter(
             "points",
-            f"most points of the curve, {POINTS} without it",
-            {"type": "integer", "minimum": 4, "maximum": MOST_POINTS},
+            f"most points of the curve, {memory.POINTS} without it",
+            whole(4, memory.MOST_POINTS),
+            default=memory.POINTS,
         ),
     ),
-    _about_trace(
-        "/api/timeline", "The lanes of the timeline, its bounds and a minimap.", TimelineOverview
+    _about_trace("/api/timeline", TimelineOverview, timeline.overview, cached=True)._replace(
+        text="The lanes of the timeline, its bounds and a minimap."
     ),
-    _about_trace(
-        "/api/timeline/window",
-        "The blocks of a window.",
-        TimelineWindow,
-        *_required(_START, _END, _WIDTH),
-        _LANES,
-    ),
-    _about_trace("/api/timeline/event", "One event.", EventDetail, _EVENT),
+    _about_trace("/api/timeline/window", TimelineWindow, timeline.window, *_WINDOW, _LANES),
+    _about_trace("/api/timeline/event", EventDetail, timeline.event, _EVENT),
     _about_trace(
         "/api/timeline/search",
-        "The events with a text in their names.",
         SearchResult,
-        _text_up_to(LONGEST_TEXT),
-        *(_START, _END, _WIDTH, _LANES),
+        timeline.find,
+        Parameter("q", "the text", text_up_to(timeline.LONGEST_TEXT), required=True),
+        *(_START, _END, _WIDTH._replace(default=timeline.PARTS), _LANES),
     ),
-    _about_trace(
-        "/api/timeline/statistics",
-        "What host and devices did in a window.",
-        WindowStatistics,
-        *_required(_START, _END),
-    ),
+    _about_trace("/api/timeline/statistics", WindowStatistics, timeline.statistics, *_WINDOW[:2]),
 )
 
 ANSWERS = [

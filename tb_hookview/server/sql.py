@@ -1,117 +1,70 @@
-"""The routes of SQL: a query on the tables of a trace or a run, and what there is to ask."""
+"""SQL: a query on the tables of a trace or a run, and what there is to ask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from importlib.util import find_spec
-from threading import BoundedSemaphore, Lock
+from threading import BoundedSemaphore
 from typing import Any
 
 import msgspec
-from cachetools import LRUCache
-from flask import Flask, Response, request
 
-from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.errors import UsageError
 from tb_hookview.ranks.query import run_sources
 from tb_hookview.ranks.result import TABLES
-from tb_hookview.report.result import Report
+from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.schema.sql import SqlAnswer, SqlColumn, SqlTable, SqlTables
 from tb_hookview.schema.tables import TableColumn
-from tb_hookview.server import answers
-from tb_hookview.server.ranks import Runs
-from tb_hookview.server.requests import RunList
-from tb_hookview.server.store import AnalysisStore
-from tb_hookview.sql import WORKER, Limits, Result, run, sources_of
+from tb_hookview.server.answers import as_text
+from tb_hookview.server.served import Served
+from tb_hookview.sql import WORKER, Limits, Result, Source, sources_of
+from tb_hookview.sql import run as ask
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
 from tb_hookview.tables.table import Table
-from tb_hookview.trace import TraceFile
 
 LIMITS = Limits(rows=10_000, seconds=20.0, megabytes=500)
 RUN_MEGABYTES = 1000
 """Most that a table of all traces of a run takes."""
-AT_ONCE = 2
-"""Queries that run at a time; further ones wait."""
 BYTES = 900_000
 """Most bytes of the rows of an answer."""
 LONGEST = 10_000
 """Characters of a query."""
-CACHED_BYTES = 300_000_000
-"""Of the rows that queries on one trace have read, for further queries on the same tables."""
+_turns = BoundedSemaphore(2)
+"""Queries that run at a time; further ones wait."""
 
 
-ReportOn = Callable[[TraceFile, "list[str] | None"], Report]
+def sql(trace: OpenTrace, *, query: str, step: list[str]) -> SqlAnswer:
+    """Rows that answer a query on the tables of a trace."""
+    tables = {name: trace.table(name, step) for name in CATALOGUE}
+    return _asked(query, sources_of(tables, lambda table: trace.arrow(table.name, step)))
 
 
-def install(
-    app: Flask, store: AnalysisStore, report_on: ReportOn, listed: RunList, runs: Runs
-) -> None:
-    """Add the routes to an application."""
-    turns = BoundedSemaphore(AT_ONCE)
+def sql_of_run(served: Served, *, run: str, query: str) -> SqlAnswer:
+    """Rows that answer a query on the tables of a run."""
+    traces = served.traces_of(run)
 
-    @app.get("/api/sql")
-    def sql() -> Response:
-        query = _query()
-        file, steps = listed.choose(request.args).file, request.args.getlist("step") or None
-        # First: should the file change in between, the rows are cached with its old state.
-        cached = store.derived(file, _Rows)
-        tables = report_on(file, steps).tables()
-        sources = sources_of(tables, lambda table: cached.of(table, steps or []))
-        with turns:
-            return answers.json(_answer(run(query, sources, LIMITS)))
+    def each(name: str) -> Iterator[tuple[str, Table[Any]]]:
+        for worker, trace in traces.workers:
+            found = served.traces.ask(trace.file, lambda opened: opened.table(name))
+            yield as_text(worker), found
 
-    @app.get("/api/sql/tables")
-    def sql_tables() -> Response:
-        return answers.json(_tables(_of_trace(())))
-
-    @app.get("/api/ranks/sql")
-    def sql_of_run() -> Response:
-        query, traces = _query(), runs.asked()
-
-        def each(name: str) -> Iterator[tuple[str, Table[Any]]]:
-            for worker, trace in traces.workers:
-                yield answers.as_text(worker), report_on(trace.file, None).table(name)
-
-        sources = run_sources(lambda: runs.store.get(traces), each, RUN_MEGABYTES)
-        with turns:
-            return answers.json(_answer(run(query, sources, LIMITS)))
-
-    @app.get("/api/ranks/sql/tables")
-    def sql_tables_of_run() -> Response:
-        return answers.json(_tables([*_of_run(), *_of_trace((_WORKER,))]))
+    sources = run_sources(lambda: served.run(traces), each, RUN_MEGABYTES)
+    return _asked(query, sources)
 
 
-class _Rows:
-    """Rows of the tables of one analysis; the last ones are cached. Safe to use from threads."""
-
-    def __init__(self, _analysis: Analysis) -> None:
-        self._cached: LRUCache[object, Any] = LRUCache(CACHED_BYTES, lambda rows: rows.nbytes)
-        self._lock = Lock()
-
-    def of(self, table: Table[Any], steps: list[str]) -> Any:
-        """The Arrow table of a table, on all of the trace or on some steps."""
-        key = (table.name, *steps)
-        with self._lock:
-            if key in self._cached:
-                return self._cached[key]
-        rows = table.to_arrow()
-        with self._lock:
-            if rows.nbytes <= self._cached.maxsize:
-                self._cached[key] = rows
-        return rows
+def trace_tables(_served: Served) -> SqlTables:
+    """What a query on a trace can read."""
+    return _tables(_of_trace(()))
 
 
-def _query() -> str:
-    """The query that is asked.
+def run_tables(_served: Served) -> SqlTables:
+    """What a query on a run can read."""
+    return _tables([*_of_run(), *_of_trace((_WORKER,))])
 
-    Raises:
-        UsageError: it is too long.
-    """
-    query = request.args.get("query", "")
-    if len(query) > LONGEST:
-        raise UsageError(f"query= has {len(query):,} characters; at most {LONGEST:,}")
-    return query
+
+def _asked(query: str, sources: Mapping[str, Source]) -> SqlAnswer:
+    with _turns:
+        return _answer(ask(query, sources, LIMITS))
 
 
 def _answer(result: Result) -> SqlAnswer:
@@ -134,7 +87,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_WORKER = TableColumn(WORKER, "str", None, "The trace that the row is of.")
+_WORKER = TableColumn(WORKER, "text", None, "The trace that the row is of.")
 
 
 def _tables(tables: list[SqlTable]) -> SqlTables:

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 
 from flask import request
 
-from tb_hookview.errors import HookviewError
-
-Wanted = Callable[[], bool]
-"""Returns whether what was asked for is still wanted; called from any thread."""
-
-
-class UnwantedError(HookviewError):
-    """The work was given up, because nobody waited for it any more."""
-
-    def __init__(self) -> None:
-        super().__init__("request cancelled")
-
-
-def always() -> bool:
-    """Return true: wanted until it is there."""
-    return True
+from tb_hookview.loading.store import Wanted, always
 
 
 def client_waits() -> Wanted:

@@ -96,12 +96,12 @@ def empty_table(name: str) -> Table[Any]:
     return Table(entry(name).row_type, (), name)
 
 
-def _source(name: str) -> Callable[[Selection], Arrays]:
-    """What computes a table at event level; imported by name, since it needs numpy."""
-    source: Callable[[Selection], Arrays] = getattr(
+def event_rows(name: str, selection: Selection) -> Arrays:
+    """The rows of a table at event level; what computes them needs numpy."""
+    compute: Callable[[Selection], Arrays] = getattr(
         import_module(f"tb_hookview.tables.events.{name}"), name
     )
-    return source
+    return compute(selection)
 
 
 def report_table(name: str, report: schema.ReportData) -> Table[Any]:
@@ -113,14 +113,15 @@ def report_table(name: str, report: schema.ReportData) -> Table[Any]:
     return Table(entry(name).row_type, getattr(report, name), name)
 
 
-def event_table(name: str, selection: Callable[[], Selection]) -> Table[Any]:
-    """A table at event level; asks for the analysis when its rows are first needed.
+def computed_table(name: str, compute: Callable[[], Arrays]) -> Table[Any]:
+    """A table whose rows are computed when they are first needed.
 
     Raises:
         NotFoundError: there is none of that name.
     """
-
-    def compute() -> Arrays:
-        return _source(name)(selection())
-
     return Table(entry(name).row_type, compute, name)
+
+
+def event_table(name: str, selection: Callable[[], Selection]) -> Table[Any]:
+    """A table at event level; raises as `computed_table`."""
+    return computed_table(name, lambda: event_rows(name, selection()))

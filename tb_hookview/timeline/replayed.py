@@ -20,8 +20,9 @@ from tb_hookview.arrays.types import Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import LaneKind, Minimap, TimelineOverview
+from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.critical_path import CriticalPath
-from tb_hookview.simulation.simulator import Prediction
+from tb_hookview.simulation.simulator import Prediction, Simulator
 from tb_hookview.timeline import wire
 from tb_hookview.timeline.lane_set import LaneSet
 from tb_hookview.timeline.lanes import colours
@@ -190,3 +191,11 @@ def overview(lanes: ReplayedLanes) -> TimelineOverview:
         minimap=Minimap([], [], []),
         colours=list(colours.NAMES),
     )
+
+
+def replayed_lanes(timeline: Timeline, simulator: Simulator, change: Change) -> ReplayedLanes:
+    """Lanes of the steps of a simulator, as recorded and with a change."""
+    path = timeline.path
+    if path.simulator is not simulator:
+        path = PathLane(timeline.analysis, simulator)
+    return ReplayedLanes(timeline, path, simulator.predict(change))

@@ -25,9 +25,9 @@ from tb_hookview.analysis.analysis import analyze_trace
 from tb_hookview.cli.summary import summarize
 from tb_hookview.errors import TraceError
 from tb_hookview.report.build import build_report
+from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.server import create_app
 from tb_hookview.server.timeline import overview, window
-from tb_hookview.timeline import Timeline
 from tb_hookview.trace import Trace, read_trace
 
 Damage = Callable[[bytes, Random], bytes]
@@ -89,10 +89,10 @@ def feed_timeline(data: bytes) -> None:
     trace = _read(data)
     if trace is None:
         return
-    timeline = Timeline(analyze_trace(trace))
-    lanes = overview(timeline, {})
-    end = str(min(lanes.duration_us + 1.0, LONGEST_US))
-    drawn = window(timeline, {"start": "-1", "end": end, "width": "64"})
+    opened = OpenTrace(lambda: analyze_trace(trace))
+    lanes = overview(opened)
+    end = min(lanes.duration_us + 1.0, LONGEST_US)
+    drawn = window(opened, start=-1.0, end=end, width=64, lanes=None)
     for answer in (lanes, drawn):
         json.loads(json.dumps(msgspec.to_builtins(answer), allow_nan=False))
 

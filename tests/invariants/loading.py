@@ -18,7 +18,7 @@ from support.same_trace import assert_same
 
 import tb_hookview as hookview
 from tb_hookview.cache import opened, source_of
-from tb_hookview.loading import analyzer, columns
+from tb_hookview.loading import cached_reader, columns
 from tb_hookview.trace import LocalFile, reader
 
 
@@ -44,7 +44,7 @@ def _own_cache() -> Iterator[pytest.MonkeyPatch]:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as changed:
         changed.setenv("HOOKVIEW_CACHE", folder)
         changed.delenv("HOOKVIEW_CACHE_LIMIT", raising=False)
-        changed.setattr(analyzer, "CACHED_FROM", 0)
+        changed.setattr(cached_reader, "CACHED_FROM", 0)
         yield changed
 
 

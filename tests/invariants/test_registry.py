@@ -10,7 +10,6 @@ import pytest
 from invariants.case import Case
 from invariants.registry import Of, broken, explained, invariants
 
-from tb_hookview.analysis.selection import select
 from tb_hookview.report.result import Report
 
 PICTURE = """
@@ -29,7 +28,7 @@ def test_a_wrong_total_breaks_the_invariants_that_it_is_in(case: Case) -> None:
     assert broken(case, Of.FILES) == []
     totals = msgspec.structs.replace(case.data.totals, sync_count=3)
     wrong = msgspec.structs.replace(case.data, totals=totals)
-    case.report = Report(wrong, lambda: select(case.analysis, None))
+    case.report = Report(wrong, case.report.source)
     found = broken(case, Of.FILES)
     assert [each.name for each in found] == [
         "report.totals_of_syncs_are_those_of_their_rows",

@@ -65,6 +65,12 @@ def test_rows_that_fit_are_counted_in_bytes() -> None:
     assert fitting(["é" * 10] * 5, 50) == 2  # two bytes each, quotes, a comma
 
 
+def test_rows_past_the_limit_are_not_written() -> None:
+    rows = iter(["x" * 10] * 100)
+    assert fitting(rows, 50) == 3
+    assert len(list(rows)) == 96, "one more was looked at"
+
+
 def event(category: str, name: str, thread: int, start: int, length: int, **args: int) -> Any:
     place = {"pid": 0 if "device" in args else 1, "tid": thread, "ts": start, "dur": length}
     return {"ph": "X", "cat": category, "name": name, **place, "args": args}
@@ -192,7 +198,8 @@ def test_a_page_of_a_table_says_what_it_leaves_out(
 
 @pytest.mark.parametrize("table", ["", "trace", "schema", "nothing", "__class__"])
 def test_rows_of_what_is_no_table_are_refused(logdir: Path, table: str) -> None:
+    says = "not a list of rows" if table else "needs table=NAME"
     query = {"run": "rank2", "worker": "host_1", "table": table}
     answer = create_app(logdir).test_client().get("/api/report/rows", query_string=query)
     assert answer.status_code == 400
-    assert "not a list of rows" in answer.json["error"]["message"]
+    assert says in answer.json["error"]["message"]

@@ -11,8 +11,10 @@ from flask.testing import FlaskClient
 from shared_traces import shared_trace
 from support.opened import opened
 
-from tb_hookview.loading import analyzer
+from tb_hookview.report import build
 from tb_hookview.server import create_app
+from tb_hookview.server.requests import RunList
+from tb_hookview.trace import TraceEntry
 
 REPORT = "/api/report?run=rank2&worker=host_1&trace=1700000000456"
 GZIP = {"Accept-Encoding": "gzip"}
@@ -22,13 +24,13 @@ GZIP = {"Accept-Encoding": "gzip"}
 def built(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The reports that were made, one entry for each."""
     made: list[object] = []
-    real = analyzer.build_report
+    real = build.build_data
 
     def counted(*args: object, **kwargs: object) -> object:
         made.append(args)
         return real(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(analyzer, "build_report", counted)
+    monkeypatch.setattr(build, "build_data", counted)
     return made
 
 
@@ -94,3 +96,19 @@ def test_the_newest_trace_is_the_newest_now(client: FlaskClient, newest: Path) -
 )
 def test_what_may_change_by_itself_bears_no_tag(client: FlaskClient, url: str) -> None:
     assert "ETag" not in client.get(url).headers
+
+
+def test_tag_and_answer_are_of_the_same_trace(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer trace that is written meanwhile is another answer, and not that of the tag."""
+    question, chosen = "/api/report?run=rank2&worker=host_1", []
+    real = RunList.choose
+
+    def counted(*args: object) -> TraceEntry:
+        chosen.append(real(*args))  # type: ignore[arg-type]
+        return chosen[-1]
+
+    monkeypatch.setattr(RunList, "choose", counted)
+    assert client.get(question).status_code == 200
+    assert len(chosen) == 1

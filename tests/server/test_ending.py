@@ -21,9 +21,9 @@ from tb_hookview.workers.count import VARIABLE, cores
 
 PROGRAM = """
 import sys, threading
-from tb_hookview.loading import Loader
+from tb_hookview.loading import CachedReader
 
-def endless(loader, file, show, count):
+def endless(reader, file, show, count):
     print("reading", flush=True)
     try:
         while True:
@@ -32,7 +32,7 @@ def endless(loader, file, show, count):
     finally:
         print("stopped", flush=True)
 
-Loader.analysis = endless
+CachedReader.analysis = endless
 from tb_hookview.cli import main
 sys.argv = ["hookview", "serve", sys.argv[1]]
 main()
@@ -92,7 +92,7 @@ def test_it_ends_at_once_and_leaves_nothing_behind(
 
 IN_SHARES = """
 import signal, sys
-from tb_hookview.loading import loader
+from tb_hookview.loading import cached_reader
 from tb_hookview.trace import plan
 from tb_hookview.workers import pool
 
@@ -104,7 +104,7 @@ def start_stopped(process, *given):
     print(process._popen.pid, flush=True)
 
 pool._Process.__init__ = start_stopped
-loader.SMALLEST_SHARE = plan.SMALLEST_SHARE = 1000  # a small trace is worth two
+cached_reader.SMALLEST_SHARE = plan.SMALLEST_SHARE = 1000  # a small trace is worth two
 plan.BYTES_PER_S = 1
 from tb_hookview.cli import main
 sys.argv = ["hookview", "serve", sys.argv[1]]

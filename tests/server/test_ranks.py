@@ -14,8 +14,7 @@ from ranks.traces import Spell, write_run
 import tb_hookview as hookview
 from tb_hookview.export.merged import write_merged
 from tb_hookview.ranks import overview as overviews
-from tb_hookview.server import create_app
-from tb_hookview.server import ranks as routes
+from tb_hookview.server import create_app, served
 
 MEGABYTE = 1_000_000
 pytestmark = pytest.mark.usefixtures("ranks_on_threads")
@@ -122,8 +121,8 @@ def test_the_trace_of_a_collective_is_that_of_the_command(
         ("/collective/rank", {"id": "99", "rank": "1"}, 404, "no collective 99"),
         ("", {"run": "gone"}, 404, "no run is called 'gone'"),
         ("", {"run": ""}, 400, "run=NAME"),
-        ("/steps", {"quantity": "joy"}, 400, "no quantity 'joy'"),
-        ("/steps", {}, 400, "it is missing"),
+        ("/steps", {"quantity": "joy"}, 400, "quantity=joy: not one of"),
+        ("/steps", {}, 400, "needs quantity=NAME"),
         ("/steps", {"quantity": "wait", "offset": "-1"}, 400, "not a whole number"),
         ("/table/kernels", {}, 404, "no table 'kernels' of a run"),
         ("/table/collectives", {"sort": "joy"}, 400, "no column 'joy'"),
@@ -160,8 +159,8 @@ def test_a_run_is_read_once_and_again_when_a_file_changes(
         read.append(files.workers)
         return real(name, files, **given)
 
-    real = routes.analyze_traces
-    monkeypatch.setattr(routes, "analyze_traces", counted)
+    real = served.analyze_traces
+    monkeypatch.setattr(served, "analyze_traces", counted)
     client = create_app(write_run(tmp_path / "late", LATE).parent).test_client()
     assert ask(client, "/progress")["stage"] == "waiting"
     assert ask(client)["stragglers"][0]["module"] == "b"

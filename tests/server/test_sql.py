@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from ranks.traces import Spell, write_run
 
-from tb_hookview.server import create_app
+from tb_hookview.server import create_app, served
 from tb_hookview.server import sql as routes
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.table import Table
@@ -88,9 +88,10 @@ def test_rows_that_a_query_has_read_are_not_made_again(
 
 
 def test_rows_that_take_too_much_are_made_for_each_query(
-    client: FlaskClient, made: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes, "CACHED_BYTES", 1)
+    monkeypatch.setattr(served, "BYTES", 1)
+    client = create_app(grid.write(tmp_path / "t.json", grid.events(PICTURE))).test_client()
     assert ask(client, "from host_rows") == ask(client, "from host_rows")
     assert made == ["host_rows", "host_rows"]
 
@@ -202,5 +203,7 @@ def test_what_there_is_to_ask_of_a_run(of_run: FlaskClient) -> None:
     assert list(named) == ["ranks", "rank_steps", "collectives", "stragglers", *CATALOGUE]
     for name, columns in named.items():
         assert ("worker" in columns[:1]) == (name in CATALOGUE)
+    types = {column["type"] for table in answer["tables"] for column in table["columns"]}
+    assert types <= {"text", "integer", "number", "boolean", "json"}
     for name in ("ranks", "modules", "device_events"):
         assert [row[0] for row in ask_run(of_run, f"from (describe {name})")] == named[name]

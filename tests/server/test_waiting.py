@@ -13,10 +13,12 @@ from urllib.request import urlopen
 import pytest
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading import Loader
-from tb_hookview.server import Server
-from tb_hookview.server import app as apps
-from tb_hookview.server.store import AnalysisStore, Count, Show
+from tb_hookview.loading import CachedReader
+from tb_hookview.loading.store import Store
+from tb_hookview.progress import Count
+from tb_hookview.progress import Progress as Show
+from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.server import Server, served
 from tb_hookview.trace import TraceFile
 
 NEWEST = "run=rank2&worker=host_1"
@@ -35,7 +37,7 @@ class Readings:
             self.began.set()
             while not self.finish.wait(0.02):
                 show("decoding", 0.5)
-            return Loader.from_environment().analysis(file, show, count)
+            return CachedReader.from_environment().analysis(file, show, count)
         finally:
             self.ended.set()
 
@@ -43,7 +45,11 @@ class Readings:
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> Readings:
     made = Readings()
-    monkeypatch.setattr(apps, "AnalysisStore", lambda _load, who: AnalysisStore(made, who=who))
+    monkeypatch.setattr(
+        served,
+        "trace_store",
+        lambda _reader, budget, who: Store(made, lambda _, read: OpenTrace(read), budget, who),
+    )
     return made
 
 

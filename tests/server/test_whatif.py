@@ -18,7 +18,7 @@ from tb_hookview.analysis.dependencies.graph import Graph
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.whatif import what_if
+from tb_hookview.report.whatif import WhatIfs
 from tb_hookview.server import create_app
 from tb_hookview.simulation import simulator
 
@@ -57,7 +57,8 @@ def ask(client: FlaskClient, status: int = 200, **more: Any) -> Any:
 
 def test_the_answer_is_what_python_says(client: FlaskClient, newest: Path) -> None:
     (finding, *_) = tb_hookview.analyze(newest).findings
-    expected = what_if(select(load(newest), None), [finding.id], {"host": 0.5, "kernels": 2})
+    asked = WhatIfs(select(load(newest), None))
+    expected = asked.answer([finding.id], {"host": 0.5, "kernels": 2})
     asked = ask(client, without=finding.id, scale=["host=0.5", "kernels=2"])
     assert asked == json.loads(msgspec.json.encode(expected))
     assert asked["predicted_us"] < asked["replayed_us"]

@@ -11,6 +11,8 @@ what an import does.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -145,6 +147,7 @@ def serve(modules: Sequence[str]) -> dict[str, Any] | None:
         for request in requests:
             child = os.fork()
             if child == 0:
+                _end_with_parent()
                 asked.close()
                 answers.close()
                 return request
@@ -152,6 +155,12 @@ def serve(modules: Sequence[str]) -> dict[str, Any] | None:
         answers.write(json.dumps(_codes(children)).encode() + b"\n")
         answers.flush()
     return None
+
+
+def _end_with_parent() -> None:
+    """Be killed when the process ends that forked this one, where the system can do that."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _codes(children: list[int]) -> list[int]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sys import getsizeof
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from tb_hookview.arrays.types import Code, DeviceNumber, EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.trace.format.compiled_graphs import CompiledGraphs
@@ -241,6 +243,13 @@ class Trace(Content, frozen=True):
     def path(self) -> str:
         """Address of the file."""
         return self.file.address
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its columns and texts take in memory."""
+        tables = (self.events, self.flows, self.memory)
+        columns: int = sum(column.nbytes for table in tables for column in astuple(table))
+        return columns + sum(map(getsizeof, self.strings.texts + self.texts.texts))
 
     @property
     def lost(self) -> str | None:

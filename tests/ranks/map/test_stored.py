@@ -10,7 +10,7 @@ from ranks.traces import Spell, write_run
 from support.caching import cache, folder
 
 from tb_hookview.cache import Cache, source_of
-from tb_hookview.loading.loader import Loader
+from tb_hookview.loading import CachedReader
 from tb_hookview.ranks import run
 from tb_hookview.ranks.map import stored
 from tb_hookview.ranks.map.summary import Mapped
@@ -40,13 +40,13 @@ def trace(tmp_path: Path) -> Path:
 def readings(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The files whose events are read."""
     read: list[object] = []
-    real = Loader.analysis
+    real = CachedReader.analysis
 
-    def analysis(self: Loader, file: TraceFile, **more: Any) -> object:
+    def analysis(self: CachedReader, file: TraceFile, **more: Any) -> object:
         read.append(file)
         return real(self, file, **more)
 
-    monkeypatch.setattr(run.Loader, "analysis", analysis)
+    monkeypatch.setattr(run.CachedReader, "analysis", analysis)
     return read
 
 

@@ -11,11 +11,11 @@ from shared_traces import shared_trace
 from support.loaded import loaded
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.selection import select
 from tb_hookview.errors import UsageError
 from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
+from tb_hookview.tables import catalogue
 from tb_hookview.tables.catalogue import CATALOGUE
 
 TRACES = [
@@ -97,14 +97,19 @@ def test_an_empty_trace_has_empty_tables(tmp_path: Path) -> None:
         assert table.to_pandas().empty
 
 
-def test_selection_is_shared_by_the_tables_of_one_call(tmp_path: Path) -> None:
-    analysis = load(grid.write(tmp_path / "t.json", grid.events("main ops [a ]")))
-    asked: list[int] = []
+def test_tables_of_one_report_share_their_selection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, selections = catalogue.event_rows, []
 
-    def count() -> Any:
-        asked.append(1)
-        return select(analysis, None)
+    def seen(name: str, selection: Any) -> Any:
+        selections.append(selection)
+        return real(name, selection)
 
-    for table in Report(build_report(analysis).data, count).tables().values():
-        len(table)
-    assert len(asked) == 1
+    monkeypatch.setattr(catalogue, "event_rows", seen)
+    report = build_report(load(grid.write(tmp_path / "t.json", grid.events("main ops [a ]"))))
+    for _ in range(2):
+        for table in report.tables().values():
+            len(table)
+    assert len(selections) == len(COMPUTED), "each is computed once"
+    assert len({id(selection) for selection in selections}) == 1

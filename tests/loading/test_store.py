@@ -7,22 +7,41 @@ import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shared_traces import shared_trace
 
 from tb_hookview import NotFoundError, TraceError
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.loading import Loader
-from tb_hookview.progress import silent, uncounted
-from tb_hookview.server import store as stores
-from tb_hookview.server.store import AnalysisStore, Count, ReadingProgress, Show, memory
-from tb_hookview.server.waiting import UnwantedError
+from tb_hookview.loading import CachedReader
+from tb_hookview.loading import store as stores
+from tb_hookview.loading.store import ReadingProgress, Store, UnwantedError
+from tb_hookview.progress import Count, silent, uncounted
+from tb_hookview.progress import Progress as Show
+from tb_hookview.report import build
+from tb_hookview.report.open_trace import OpenTrace, analysis_bytes
+from tb_hookview.report.opened import BYTES, Budget
 from tb_hookview.trace import LocalFile, TraceFile
+
+Traces = Store[TraceFile, OpenTrace]
 
 
 def load_file(file: TraceFile, show: Show = silent, count: Count = uncounted) -> Analysis:
-    return Loader.from_environment().analysis(file, show, count)
+    return CachedReader.from_environment().analysis(file, show, count)
+
+
+def store_of(read: Any, most: int = BYTES, **more: Any) -> Traces:
+    return Store(read, lambda _file, reading: OpenTrace(reading), Budget(most), **more)
+
+
+def get(store: Traces, file: TraceFile) -> Analysis:
+    return store.ask(file, lambda opened: opened.analysis)
+
+
+@pytest.fixture
+def training() -> Path:
+    return shared_trace("hta_mi250_minitoy_training.json.gz")
 
 
 @pytest.fixture
@@ -43,16 +62,16 @@ def test_those_who_ask_at_once_share_one_reading(traces: list[LocalFile]) -> Non
         assert go_on.wait(60)
         return load_file(file, show, count)
 
-    store = AnalysisStore(slow)
+    store = store_of(slow)
     with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(store.get, traces[0]) for _ in range(8)]
+        asked = [pool.submit(get, store, traces[0]) for _ in range(8)]
         assert began.wait(60)
         assert not any(answer.done() for answer in asked)
         go_on.set()
         first, *others = [answer.result() for answer in asked]
     assert readings == [traces[0]]
     assert all(other is first for other in others)
-    assert store.get(traces[0]) is first
+    assert get(store, traces[0]) is first
 
 
 def test_two_traces_are_read_side_by_side(traces: list[LocalFile]) -> None:
@@ -62,16 +81,16 @@ def test_two_traces_are_read_side_by_side(traces: list[LocalFile]) -> None:
         both.wait(60)  # breaks if one had to wait for the other
         return load_file(file, show, count)
 
-    store = AnalysisStore(together, at_once=2)
+    store = store_of(together, at_once=2)
     with ThreadPoolExecutor(2) as pool:
-        assert len(list(pool.map(store.get, traces[:2]))) == 2
+        assert len(list(pool.map(lambda file: get(store, file), traces[:2]))) == 2
 
 
 def test_a_file_written_again_is_read_again(traces: list[LocalFile]) -> None:
-    store = AnalysisStore(load_file)
-    before = store.get(traces[0])
+    store = store_of(load_file)
+    before = get(store, traces[0])
     shutil.copy(shared_trace("hta_cpu_only.json.gz"), traces[0].path)
-    after = store.get(traces[0])
+    after = get(store, traces[0])
     assert len(after.trace.events) != len(before.trace.events)
 
 
@@ -85,10 +104,10 @@ def test_a_failed_reading_reaches_all_who_wait_and_is_forgotten(
         assert go_on.wait(60)
         return load_file(file, show, count)
 
-    store = AnalysisStore(held)
+    store = store_of(held)
     traces[0].path.write_bytes(b"not a trace")
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(store.get, traces[0]) for _ in range(2)]
+        asked = [pool.submit(get, store, traces[0]) for _ in range(2)]
         assert began.wait(60)
         go_on.set()
         for answer in asked:
@@ -96,41 +115,80 @@ def test_a_failed_reading_reaches_all_who_wait_and_is_forgotten(
                 answer.result()
     assert store.progress(traces[0]) == ReadingProgress("waiting", None)
     shutil.copy(training, traces[0].path)
-    assert store.get(traces[0]).trace
+    assert get(store, traces[0]).trace
 
 
 def test_the_least_recently_used_are_dropped_first(traces: list[LocalFile]) -> None:
-    two_fit = 2 * memory(load_file(traces[0]).trace)
-    store = AnalysisStore(load_file, cached_bytes=two_fit + two_fit // 4)
-    first, second = store.get(traces[0]), store.get(traces[1])
-    assert store.get(traces[0]) is first
-    store.get(traces[2])
-    assert store.get(traces[0]) is first
-    assert store.get(traces[1]) is not second
+    two_fit = 2 * analysis_bytes(load_file(traces[0]))
+    store = store_of(load_file, most=two_fit + two_fit // 4)
+    first, second = get(store, traces[0]), get(store, traces[1])
+    assert get(store, traces[0]) is first
+    get(store, traces[2])
+    assert get(store, traces[0]) is first
+    assert get(store, traces[1]) is not second
 
 
 def test_what_is_derived_is_made_once_and_cached_with_its_trace(traces: list[LocalFile]) -> None:
     made: list[Analysis] = []
 
-    class Derived:
-        def __init__(self, analysis: Analysis) -> None:
-            made.append(analysis)
+    def derive(analysis: Analysis) -> object:
+        made.append(analysis)
+        return object()
 
-    store = AnalysisStore(load_file, cached_bytes=1)
+    def derived(_: int = 0) -> object:
+        return store.ask(traces[0], lambda opened: opened.made_of_value("this", derive))
+
+    store = store_of(load_file, most=1)
     with ThreadPoolExecutor(4) as pool:
-        first, *others = pool.map(lambda _: store.derived(traces[0], Derived), range(8))
-    assert made == [store.get(traces[0])]
+        first, *others = pool.map(derived, range(8))
+    assert made == [get(store, traces[0])]
     assert all(other is first for other in others)
-    store.get(traces[1])
-    assert store.derived(traces[0], Derived) is not first
+    get(store, traces[1])
+    assert derived() is not first
+
+
+def test_one_report_is_built_for_all_who_ask_at_once(
+    traces: list[LocalFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, built, both = build.build_data, [], threading.Barrier(2)
+
+    def counted(*args: Any) -> Any:
+        built.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(build, "build_data", counted)
+
+    def report(_: int) -> object:
+        both.wait(60)
+        return store.ask(traces[0], lambda opened: opened.data())
+
+    store = store_of(load_file)
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(report, range(2))
+    assert one is other
+    assert len(built) == 1
+
+
+def test_what_is_derived_counts_and_goes_before_what_was_read(traces: list[LocalFile]) -> None:
+    size = analysis_bytes(load_file(traces[0]))
+    store = store_of(load_file, most=2 * size)
+    opened = store.opened(traces[0])
+    analysis = opened.analysis
+    for number in range(4):
+        opened.derived(number, lambda: "x", size // 2)
+        assert opened.bytes <= 2 * size
+    assert [number in opened for number in range(4)] == [False, False, True, True]
+    assert opened.analysis is analysis
+    opened.derived("large", lambda: "x", size)
+    assert "large" not in opened, "more than a quarter of all is made each time"
 
 
 def test_one_that_is_larger_than_all_is_cached_alone(traces: list[LocalFile]) -> None:
-    store = AnalysisStore(load_file, cached_bytes=1)
-    first = store.get(traces[0])
-    assert store.get(traces[0]) is first
-    store.get(traces[1])
-    assert store.get(traces[0]) is not first
+    store = store_of(load_file, most=1)
+    first = get(store, traces[0])
+    assert get(store, traces[0]) is first
+    get(store, traces[1])
+    assert get(store, traces[0]) is not first
 
 
 def test_progress_is_that_of_the_reading_under_way(traces: list[LocalFile]) -> None:
@@ -143,9 +201,9 @@ def test_progress_is_that_of_the_reading_under_way(traces: list[LocalFile]) -> N
 
         return load_file(file, both, count)
 
-    store = AnalysisStore(watched)
+    store = store_of(watched)
     assert store.progress(traces[0]) == ReadingProgress("waiting", None)
-    store.get(traces[0])
+    get(store, traces[0])
     stages = list(dict.fromkeys(progress.stage for progress in seen))
     assert stages == ["decoding", "columns", "attribution"]
     assert all(progress.done is None or 0 <= progress.done <= 1 for progress in seen)
@@ -158,7 +216,7 @@ def test_progress_is_that_of_the_reading_under_way(traces: list[LocalFile]) -> N
 
 def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="gone"):
-        AnalysisStore(load_file).get(LocalFile(tmp_path / "nothing.json"))
+        get(store_of(load_file), LocalFile(tmp_path / "nothing.json"))
 
 
 class Readings:
@@ -199,9 +257,9 @@ def test_a_reading_stops_when_the_last_who_waited_has_gone(traces: list[LocalFil
 
         return wanted
 
-    store = AnalysisStore(readings, who=who)
+    store = store_of(readings, who=who)
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(store.get, traces[0]) for _ in here]
+        asked = [pool.submit(get, store, traces[0]) for _ in here]
         assert all(looked.wait(60) for looked in looked_after)
         here[0].set()
         assert not readings.ended.acquire(timeout=0.3), "one still waits"
@@ -221,13 +279,13 @@ def test_who_asks_as_a_reading_is_given_up_gets_another(traces: list[LocalFile])
     def who() -> stores.Wanted:
         return (lambda: True) if late.is_set() else (lambda: not gone.is_set())
 
-    store = AnalysisStore(readings, who=who)
+    store = store_of(readings, who=who)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(store.get, traces[0])
+        first = pool.submit(get, store, traces[0])
         gone.set()
         assert readings.ended.acquire(timeout=60)
         late.set()
-        second = pool.submit(store.get, traces[0])
+        second = pool.submit(get, store, traces[0])
         readings.finish.set()
         assert second.result(60).trace
         with pytest.raises(UnwantedError):
@@ -244,11 +302,11 @@ def test_one_more_than_may_be_read_at_once_waits_its_turn(traces: list[LocalFile
         assert go_on.wait(60)
         return load_file(file, show, count)
 
-    store = AnalysisStore(held, at_once=1)
+    store = store_of(held, at_once=1)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(store.get, traces[0])
+        first = pool.submit(get, store, traces[0])
         assert reading.acquire(timeout=60)
-        second = pool.submit(store.get, traces[1])
+        second = pool.submit(get, store, traces[1])
         assert not reading.acquire(timeout=0.3)
         assert store.progress(traces[0]).stage == "decoding"
         assert store.progress(traces[1]) == ReadingProgress("waiting", None)
@@ -276,11 +334,11 @@ def test_first_come_first_served_whoever_leaves_the_line(traces: list[LocalFile]
     files = [LocalFile(traces[0].path.with_name(f"{number}.json.gz")) for number in range(6)]
     for file in files:
         shutil.copy(traces[0].path, file.path)
-    store = AnalysisStore(held, who=who, at_once=1)
+    store = store_of(held, who=who, at_once=1)
     with ThreadPoolExecutor(6) as pool:
         asked = []
         for number, file in enumerate(files):
-            asked.append(pool.submit(store.get, file))
+            asked.append(pool.submit(get, store, file))
             while len(store._readings) <= number:
                 pass
         assert reading.acquire(timeout=60)
@@ -304,7 +362,7 @@ def test_a_file_written_while_it_is_read_is_read_again(traces: list[LocalFile]) 
             traces[0].path.write_bytes(other.read_bytes())
         return analysis
 
-    found = AnalysisStore(replaced).get(traces[0])
+    found = get(store_of(replaced), traces[0])
     assert (readings, len(found.trace.events)) == (2, len(load_file(LocalFile(other)).trace.events))
 
 
@@ -322,7 +380,7 @@ def test_a_reading_that_fails_on_a_file_written_meanwhile_is_not_the_last_word(
             raise TraceError(file.address, "cut off")
         return load_file(file, show, count)
 
-    assert AnalysisStore(written).get(traces[0]).trace
+    assert get(store_of(written), traces[0]).trace
     assert readings == 2
 
 
@@ -340,15 +398,15 @@ def test_a_file_that_is_never_left_alone_says_so(traces: list[LocalFile]) -> Non
     path = traces[0].path.with_suffix("")  # plain JSON may end with spaces
     path.write_bytes(gzip.decompress(traces[0].path.read_bytes()))
     with pytest.raises(TraceError, match=f"{path}: is being written to; load it again"):
-        AnalysisStore(growing).get(LocalFile(path))
+        get(store_of(growing), LocalFile(path))
     assert readings == 2
 
 
 def test_a_store_that_closes_stops_its_readings_and_refuses_others(traces: list[LocalFile]) -> None:
     readings = Readings()
-    store = AnalysisStore(readings, at_once=1)
+    store = store_of(readings, at_once=1)
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(store.get, path) for path in traces[:2]]
+        asked = [pool.submit(get, store, path) for path in traces[:2]]
         while not readings.begun:
             pass
         store.close()
@@ -357,5 +415,5 @@ def test_a_store_that_closes_stops_its_readings_and_refuses_others(traces: list[
             with pytest.raises(UnwantedError):
                 answer.result(60)
     with pytest.raises(UnwantedError):
-        store.get(traces[2])
+        get(store, traces[2])
     assert readings.begun == 1

@@ -1,9 +1,9 @@
-"""Analyses, and what else is read of files, cached in memory: each is read once."""
+"""What a server has open: each state of a source is read once, by as many threads as cores."""
 
 from __future__ import annotations
 
-import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -11,23 +11,17 @@ from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
 
-from cachetools import LRUCache
-from msgspec.structs import astuple
-
-from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.errors import NotFoundError, TraceError
-from tb_hookview.progress import Count
-from tb_hookview.progress import Progress as Show
+from tb_hookview.errors import HookviewError, NotFoundError, TraceError
+from tb_hookview.loading.cached_reader import CachedReader
+from tb_hookview.progress import Count, Progress
+from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.report.opened import Budget, Opened
 from tb_hookview.schema.runs import ReadingProgress
-from tb_hookview.server.waiting import UnwantedError, Wanted, always
-from tb_hookview.trace import Trace, TraceFile
+from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.workers.count import cores
 
-CACHED_BYTES = 2 << 30
-"""Bytes that analyses may take, with what is derived from them. A larger one is cached alone."""
-
-PER_COLUMNS = 3
-"""Memory of an analysis with its timeline, in multiples of its columns; measured: 2 to 3."""
+MOST = 1000
+"""States of sources that are remembered."""
 
 STOPS_WITHIN_S = 5.0
 """Seconds that the end of the program waits for readings to stop."""
@@ -35,13 +29,19 @@ STOPS_WITHIN_S = 5.0
 ASKED_EVERY_S = 0.2
 """Seconds between two looks of a request whether its client still waits."""
 
-Derived = TypeVar("Derived")
-Value = TypeVar("Value")
-Load = Callable[[TraceFile, Show, Count], Analysis]
-
 WAITING = ReadingProgress("waiting", None)
 READS = frozenset({"downloading", "decoding", "ranks"})
 """Stages that read files."""
+
+Wanted = Callable[[], bool]
+"""Returns whether what was asked for is still wanted; called from any thread."""
+
+
+class UnwantedError(HookviewError):
+    """The work was given up, because nobody waited for it any more."""
+
+    def __init__(self) -> None:
+        super().__init__("request cancelled")
 
 
 class ChangedError(TraceError):
@@ -50,6 +50,11 @@ class ChangedError(TraceError):
     def __init__(self, address: str) -> None:
         reason = "is being written to"
         super().__init__(address, reason, "load it again when whoever writes it is done")
+
+
+def always() -> bool:
+    """Return true: wanted until it is there."""
+    return True
 
 
 class State(Protocol):
@@ -83,6 +88,8 @@ class Source(Protocol):
 
 
 Asked = TypeVar("Asked", bound=Source)
+Held = TypeVar("Held", bound=Opened[Any])
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -94,76 +101,74 @@ class _Key(Generic[Asked]):
 
 
 @dataclass
-class _Entry(Generic[Value]):
-    value: Value
-    derived: dict[Any, Any] = field(default_factory=dict)
-    lock: Lock = field(default_factory=Lock)
-
-
-@dataclass
-class _Reading(Generic[Value]):
-    future: Future[_Entry[Value]] = field(init=False)
+class _Reading:
+    future: Future[Any] = field(init=False)
     progress: ReadingProgress = WAITING
     waiting: int = 0
     """Requests that wait for it; at 0 it is given up."""
     given_up: bool = False
 
 
-class ReadingStore(Generic[Asked, Value]):
-    """What was read of sources, least recently used dropped first. Safe to use from many threads.
+class Store(Generic[Asked, Held]):
+    """What is open of sources, by their state. Safe to use from many threads.
 
     Args:
-        load: reads a source.
-        cached: how much may be cached, in what `size` gives.
-        size: of a value.
+        read: reads a source.
+        make: opens a source, given what reads it.
+        budget: how much may be in memory.
         who: returns, for whoever is asking now, whether they still wait for the answer.
         at_once: how many are read at a time; as many as there are cores if None.
     """
 
     def __init__(
         self,
-        load: Callable[[Asked, Show, Count], Value],
-        cached: int,
-        size: Callable[[Value], int],
+        read: Callable[[Asked, Progress, Count], Any],
+        make: Callable[[Asked, Callable[[], Any]], Held],
+        budget: Budget,
         who: Callable[[], Wanted] = lambda: always,
         at_once: int | None = None,
     ) -> None:
-        self._load, self._who = load, who
-        self._cached: LRUCache[_Key[Asked], _Entry[Value]] = LRUCache(
-            cached, lambda entry: min(size(entry.value), cached)
-        )
-        self._readings: dict[_Key[Asked], _Reading[Value]] = {}
+        self._source_read, self._make, self._budget, self._who = read, make, budget, who
+        self._open: OrderedDict[_Key[Asked], Held] = OrderedDict()
+        self._readings: dict[_Key[Asked], _Reading] = {}
         self._pool = ThreadPoolExecutor(at_once or cores(), "hookview-read")
         self._lock = Lock()
         self._closed = False
         _stores.add(self)
 
-    def get(self, source: Asked) -> Value:
-        """Return what a source holds, reading it if need be.
+    def ask(self, source: Asked, question: Callable[[Held], Answer]) -> Answer:
+        """Return the answer to a question about a source as it is now.
 
-        Whoever asks for one that is being read waits for that reading. One that fails is
-        forgotten, so that the next to ask tries again. One that nobody waits for any more stops.
-        What is returned is of one state: what is written to meanwhile is read again.
+        Whoever needs one that is being read waits for that reading. One that fails is forgotten,
+        so that the next to ask tries again. One that nobody waits for any more stops. An answer
+        is about one state: one that is written to meanwhile is asked again.
 
         Raises:
             NotFoundError: the file is gone.
             TraceError: it cannot be read as a trace, or is being written to.
             UnwantedError: whoever asked has gone, or the store was closed.
         """
-        return self._entry(source).value
+        try:
+            return question(self.opened(source))
+        except ChangedError:  # once more, before that is an error
+            return question(self.opened(source))
 
-    def derived(self, source: Asked, make: Callable[[Value], Derived]) -> Derived:
-        """Return `make` of what a source holds, cached as long as that is.
+    def opened(self, source: Asked) -> Held:
+        """Return what is open of a source in its state now.
 
         Raises:
-            NotFoundError, TraceError, UnwantedError: as `get`.
+            NotFoundError: the file is gone.
         """
-        entry = self._entry(source)
-        with entry.lock:
-            if make not in entry.derived:
-                entry.derived[make] = make(entry.value)
-            made: Derived = entry.derived[make]
-        return made
+        key = _key(source)
+        with self._lock:
+            found = self._open.get(key)
+            if found is None:
+                found = self._open[key] = self._make(source, lambda: self._wait_for(key))
+                found.budget, found.state = self._budget, (source.address, key.state)
+            self._open.move_to_end(key)
+            if len(self._open) > MOST:
+                self._open.popitem(last=False)
+        return found
 
     def progress(self, source: Asked) -> ReadingProgress:
         """Return the progress of reading a source; "waiting" if nobody asked for it."""
@@ -171,10 +176,10 @@ class ReadingStore(Generic[Asked, Value]):
         with self._lock:
             if reading := self._readings.get(key):
                 return reading.progress
-            entry = self._cached.get(key)
-        if entry is None:
+            found = self._open.get(key)
+        if found is None or not found.is_read:
             return WAITING
-        return ReadingProgress("done", 1.0, key.state.size, self._events(entry.value))
+        return ReadingProgress("done", 1.0, key.state.size, found.events)
 
     def close(self) -> None:
         """Give up all readings, and wait until they have stopped; further ones are refused."""
@@ -186,21 +191,9 @@ class ReadingStore(Generic[Asked, Value]):
         self._pool.shutdown(wait=False, cancel_futures=True)
         wait([r.future for r in readings if not r.future.done()], STOPS_WITHIN_S)
 
-    def _events(self, _value: Value) -> int | None:
-        """Events that were read, where that is counted."""
-        return None
-
-    def _entry(self, source: Asked) -> _Entry[Value]:
+    def _wait_for(self, key: _Key[Asked]) -> Any:
         wanted = self._who()
-        try:
-            return self._attempt(_key(source), wanted)
-        except ChangedError:  # once more, before that is an error
-            return self._attempt(_key(source), wanted)
-
-    def _attempt(self, key: _Key[Asked], wanted: Wanted) -> _Entry[Value]:
         with self._lock:
-            if entry := self._cached.get(key):
-                return entry
             reading = self._readings.get(key) or self._begin(key)
             reading.waiting += 1
         try:
@@ -214,7 +207,7 @@ class ReadingStore(Generic[Asked, Value]):
         finally:
             self._leave(key, reading)
 
-    def _begin(self, key: _Key[Asked]) -> _Reading[Value]:
+    def _begin(self, key: _Key[Asked]) -> _Reading:
         """Put a reading in line; with the lock held."""
         if self._closed:
             raise UnwantedError
@@ -222,7 +215,7 @@ class ReadingStore(Generic[Asked, Value]):
         reading.future = self._pool.submit(self._read, key, reading)
         return reading
 
-    def _leave(self, key: _Key[Asked], reading: _Reading[Value]) -> None:
+    def _leave(self, key: _Key[Asked], reading: _Reading) -> None:
         with self._lock:
             reading.waiting -= 1
             if not reading.waiting:
@@ -230,17 +223,17 @@ class ReadingStore(Generic[Asked, Value]):
                 reading.future.cancel()
                 self._forget(key, reading)
 
-    def _read(self, key: _Key[Asked], reading: _Reading[Value]) -> _Entry[Value]:
+    def _read(self, key: _Key[Asked], reading: _Reading) -> Any:
         try:
-            entry = _Entry(self._load_one_state(key, reading))
+            value = self._read_one_state(key, reading)
             with self._lock:
-                self._cached[key] = entry
-            return entry
+                found = self._open.get(key)
+            return value if found is None else found.hold(value)
         finally:
             with self._lock:
                 self._forget(key, reading)
 
-    def _load_one_state(self, key: _Key[Asked], reading: _Reading[Value]) -> Value:
+    def _read_one_state(self, key: _Key[Asked], reading: _Reading) -> Any:
         events = 0
 
         def show(stage: str, done: float | None) -> None:
@@ -255,7 +248,7 @@ class ReadingStore(Generic[Asked, Value]):
             events = number
 
         try:
-            value = self._load(key.source, show, count)
+            value = self._source_read(key.source, show, count)
         except TraceError as error:
             if _key(key.source) != key:
                 raise ChangedError(key.source.address) from error
@@ -264,40 +257,28 @@ class ReadingStore(Generic[Asked, Value]):
             raise ChangedError(key.source.address)
         return value
 
-    def _forget(self, key: _Key[Asked], reading: _Reading[Value]) -> None:
+    def _forget(self, key: _Key[Asked], reading: _Reading) -> None:
         """Remove a reading from the list, unless replaced; the caller holds the lock."""
         if self._readings.get(key) is reading:
             del self._readings[key]
 
 
-class AnalysisStore(ReadingStore[TraceFile, Analysis]):
-    """Analyses by file.
+def trace_store(
+    reader: Callable[[], CachedReader], budget: Budget, who: Callable[[], Wanted] = lambda: always
+) -> Store[TraceFile, OpenTrace]:
+    """Return a store of open traces.
 
     Args:
-        load: reads a trace file.
-        cached_bytes: memory that analyses may take.
-        who, at_once: as of `ReadingStore`.
+        reader: reads them; asked at the first question, which hears what is wrong.
+        budget: how much may be in memory.
+        who: as of `Store`.
     """
-
-    def __init__(
-        self,
-        load: Load,
-        cached_bytes: int = CACHED_BYTES,
-        who: Callable[[], Wanted] = lambda: always,
-        at_once: int | None = None,
-    ) -> None:
-        super().__init__(load, cached_bytes, lambda found: memory(found.trace), who, at_once)
-
-    def _events(self, value: Analysis) -> int | None:
-        return value.trace.event_count
-
-
-def memory(trace: Trace) -> int:
-    """Return about how many bytes a trace's analysis takes, with what is derived from it."""
-    tables = (trace.events, trace.flows, trace.memory)
-    columns: int = sum(column.nbytes for table in tables for column in astuple(table))
-    texts = sum(map(sys.getsizeof, trace.strings.texts + trace.texts.texts))
-    return PER_COLUMNS * (columns + texts)
+    return Store(
+        lambda *asked: reader().analysis(*asked),
+        lambda file, read: OpenTrace(read, lambda: reader().reports(file)),
+        budget,
+        who,
+    )
 
 
 def _key(source: Asked) -> _Key[Asked]:
@@ -308,7 +289,7 @@ def _key(source: Asked) -> _Key[Asked]:
         raise NotFoundError(f"{name}: the file is gone; load the list again") from error
 
 
-_stores: WeakSet[ReadingStore[Any, Any]] = WeakSet()
+_stores: WeakSet[Store[Any, Any]] = WeakSet()
 
 
 def _close_all() -> None:
