@@ -1,12 +1,14 @@
 // How long each view takes until it can be used, the server having read the trace and the page being
 // loaded afresh, and the largest answer that it asks for:
 //
-//     node benchmarks/page_views.mjs TRACE|LOGDIR ... [--runs N] [--only TEXT] [--answers]
-//                                    [--write docs/performance.md]
+//     node benchmarks/page_views.mjs TRACE|LOGDIR ... [--runs N] [--only TEXT] [--width PIXELS]
+//                                    [--answers] [--shifts] [--write docs/performance.md]
 //
 // From the change of the address, or the reader's move, to the frame in which the view's content is
 // drawn and no answer is awaited. A trace is served with a copy of itself to compare with; of a log
-// directory only the view Ranks is measured. --answers lists every answer.
+// directory only the view Ranks is measured. The layout shift is the sum over that time, of what was
+// drawn before and moved (https://web.dev/articles/cls, a reader's own move counted too). --answers
+// lists every answer, --shifts what moved.
 
 import { linkSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -16,9 +18,8 @@ import { parseArgs } from "node:util";
 import { launch, serve } from "./browser.mjs";
 import { machine, publish, today } from "./table.mjs";
 import { RANKS, VIEWS } from "./views/scenes.mjs";
-import { settle, watchFetches } from "./views/settle.mjs";
+import { settle, watchPage } from "./views/settle.mjs";
 
-const VIEWPORT = { width: 1440, height: 900 };
 const FIRST_MS = 300_000;
 
 const { values, positionals } = parseArgs({
@@ -26,16 +27,19 @@ const { values, positionals } = parseArgs({
   options: {
     runs: { type: "string", default: "5" },
     only: { type: "string", default: "" },
+    width: { type: "string", default: "1440" },
     answers: { type: "boolean", default: false },
+    shifts: { type: "boolean", default: false },
     write: { type: "string" },
   },
 });
 if (positionals.length === 0) {
   console.error(
-    "usage: node benchmarks/page_views.mjs TRACE|LOGDIR ... [--runs N] [--only TEXT] [--answers] [--write FILE]",
+    "usage: node benchmarks/page_views.mjs TRACE|LOGDIR ... [--runs N] [--only TEXT] [--width PIXELS] [--answers] [--shifts] [--write FILE]",
   );
   process.exit(2);
 }
+const VIEWPORT = { width: Number(values.width), height: 900 };
 
 /** One scene, once: milliseconds, its answers, whether the trace has nothing to show there. */
 async function visit(page, { from, to, move, ready }) {
@@ -62,6 +66,11 @@ async function measure(page, server, scene) {
     for (const answer of visits[0].answers)
       console.error(`${scene.title}: ${JSON.stringify(answer)}`);
   }
+  const shifts = visits.map(shiftOf);
+  if (values.shifts) {
+    for (const { value, moved } of visits[shifts.indexOf(Math.max(...shifts))].shifts)
+      console.error(`${scene.title}: ${value.toFixed(3)} ${moved.join("; ")}`);
+  }
   const failed = visits.flatMap(({ answers }) => answers.filter(({ status }) => status >= 400));
   for (const { path, status } of failed.slice(0, 1))
     console.error(`${scene.title}: ${status} ${path}`);
@@ -72,9 +81,15 @@ async function measure(page, server, scene) {
     median: warm[Math.floor(warm.length / 2)].ms,
     slowest: warm.at(-1).ms,
     cpu: Math.min(...warm.map((one) => one.cpu)),
+    shift: Math.max(...shifts),
     largest: Math.max(0, ...answers.map(({ decoded }) => decoded)),
     sent: Math.max(0, ...answers.map(({ encoded }) => encoded)),
   };
+}
+
+/** What moved by itself, summed. */
+function shiftOf({ shifts }) {
+  return shifts.reduce((sum, { value }) => sum + value, 0);
 }
 
 /** The log directory of an argument: itself, or one that holds the trace twice. */
@@ -94,7 +109,7 @@ async function measureAll(browser, path) {
   try {
     const page = await browser.newPage({ viewport: VIEWPORT });
     page.setDefaultTimeout(FIRST_MS);
-    await page.addInitScript(watchFetches);
+    await page.addInitScript(watchPage);
     page.served = server.url;
     await page.goto(server.url);
     await page.locator(".content-inner[aria-busy=false]").waitFor({ timeout: FIRST_MS });
@@ -129,13 +144,14 @@ async function timelineOf() {
 }
 
 function cells(figures) {
-  if (figures === undefined) return ["", ""];
-  if (figures.failed) return ["**does not come**", ""];
-  if (figures.missing) return ["not in the trace", ""];
+  if (figures === undefined) return ["", "", ""];
+  if (figures.failed) return ["**does not come**", "", ""];
+  if (figures.missing) return ["not in the trace", "", ""];
   const kilobytes = (bytes) => (bytes / 1000).toFixed(0);
   return [
     `${figures.median.toFixed(0)} (${figures.slowest.toFixed(0)}), ${figures.cpu.toFixed(0)}`,
     `${kilobytes(figures.largest)} (${kilobytes(figures.sent)})`,
+    figures.shift.toFixed(3),
   ];
 }
 
@@ -149,10 +165,10 @@ function table(measured, browser, load) {
   const names = positionals.map((path) => basename(path)).join(" ");
   return [
     `${today()}. ${machine(browser)}; load average ${load} before and ${loadavg()[0].toFixed(1)} after. ` +
-      `\`node benchmarks/page_views.mjs ${names} --runs ${values.runs}\``,
+      `\`node benchmarks/page_views.mjs ${names} --runs ${values.runs} --width ${values.width}\``,
     "",
-    `| view | ${named.map((name) => `${name}: ms, median (slowest), server's CPU | largest answer, kB (sent)`).join(" | ")} |`,
-    `| --- |${" ---: | ---: |".repeat(measured.length)}`,
+    `| view | ${named.map((name) => `${name}: ms, median (slowest), server's CPU | largest answer, kB (sent) | layout shift`).join(" | ")} |`,
+    `| --- |${" ---: | ---: | ---: |".repeat(measured.length)}`,
     ...titles.map((title) => {
       const row = measured.flatMap(({ found }) => cells(found.get(title)));
       return `| ${[title, ...row].join(" | ")} |`;

@@ -1,7 +1,13 @@
 // What runs in the page: when a view is there, and what was asked for until then.
 
-/** Before the page's own script: counts answers that are awaited, as `waiting` of the window. */
-export function watchFetches() {
+/**
+ * Before the page's own script: counts answers that are awaited, as `waiting` of the window, and
+ * gathers what moves by itself, as `shifts`.
+ */
+export function watchPage() {
+  window.shifts = [];
+  window.shiftObserver = new PerformanceObserver((list) => window.shifts.push(...list.getEntries()));
+  window.shiftObserver.observe({ type: "layout-shift", buffered: true });
   const own = window.fetch.bind(window);
   window.waiting = 0;
   performance.setResourceTimingBufferSize(10_000);
@@ -62,6 +68,17 @@ export async function settle({ ready, hash, move }) {
   };
   const frame = () => new Promise((next) => requestAnimationFrame(next));
 
+  const shiftOf = ({ value, sources }) => ({
+    value,
+    moved: sources.map(({ node, previousRect, currentRect }) => {
+      const name = (node?.nodeType === Node.TEXT_NODE ? node.parentElement : node) ?? null;
+      const at = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(" ");
+      return `${name?.tagName} .${name?.className}: ${at(previousRect)} -> ${at(currentRect)}`;
+    }),
+  });
+
+  window.shiftObserver.takeRecords();
+  window.shifts = [];
   performance.clearResourceTimings();
   const begun = performance.now();
   act();
@@ -84,9 +101,11 @@ export async function settle({ ready, hash, move }) {
     encoded: entry.encodedBodySize,
     decoded: entry.decodedBodySize,
   }));
+  window.shifts.push(...window.shiftObserver.takeRecords());
   return {
     ms: since - begun,
     answers,
+    shifts: window.shifts.map(shiftOf),
     missing: main().querySelector(ready) === null,
   };
 }

@@ -21,7 +21,7 @@ test("the straggler is named with its module and what a step gains", async () =>
 test("the keyboard walks over the map and selects a cell, which the address keeps", async () => {
   await map().focus();
   for (const key of ["ArrowDown", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
-  await expect.poll(readout).toContain("rank 2, step 1: waits for others");
+  await expect.poll(readout).toContain("rank 2, step 1: straggler wait");
   await page.keyboard.press("Enter");
   await expect.poll(() => parameter(page.url(), "rank")).toBe("2");
   expect(parameter(page.url(), "rankstep")).toBe("ProfilerStep#1");
@@ -36,7 +36,7 @@ test("the keyboard walks over the map and selects a cell, which the address keep
 test("pointing says the figures; another quantity is in the address", async () => {
   const box = await map().boundingBox();
   await map().hover({ position: { x: ((box?.width ?? 0) * 5) / 8, y: 5 } });
-  await expect.poll(readout).toMatch(/rank 2, step 0: waits for others 0 µs, 0.0% of 17.00 ms/);
+  await expect.poll(readout).toMatch(/rank 2, step 0: straggler wait 0 µs, 0.0% of 17.00 ms/);
   const shown = page.getByRole("group", { name: "Show" });
   await shown.getByRole("button", { name: "communication" }).click();
   await expect.poll(() => parameter(page.url(), "heat")).toBe("communication");
@@ -71,7 +71,7 @@ test("a rank's trace is named without the folders of the server", async () => {
 
 test("sorting the ranks stays in the address", async () => {
   await page
-    .getByRole("columnheader", { name: /waits for others/ })
+    .getByRole("columnheader", { name: /straggler wait/ })
     .getByRole("button")
     .first()
     .click();

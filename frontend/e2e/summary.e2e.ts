@@ -116,7 +116,7 @@ test("a trace without a device says so and shows no device", async () => {
 });
 
 const severe = (): ReturnType<Page["getByRole"]> =>
-  page.getByRole("list", { name: "What speaks against this trace" });
+  page.getByRole("list", { name: "Data-quality warnings" });
 
 test("what makes its figures wrong comes after the verdict, and nothing where nothing does", async () => {
   expect(await severe().count()).toBe(0);

@@ -50,7 +50,7 @@ test("a finding is taken out: bars, bounds and address follow", async () => {
   const bounds = low === high ? "by both bounds" : `between ${low} and ${high}`;
   await expect
     .poll(() => sentence().textContent())
-    .toBe(`Was ${now} a step, would be ${then} (${bounds}).`);
+    .toBe(`Was ${now} per step, would be ${then} (${bounds}).`);
   await list.getByRole("button", { name: "None" }).click();
   await expect.poll(() => bars().count()).toBe(1);
   await list.getByRole("button", { name: "All" }).click();
@@ -103,7 +103,7 @@ test("modules and kinds have their time on the path and their slack", async () =
 });
 
 test("syncs are taken out, and what is not there cannot be", async () => {
-  await page.getByRole("checkbox", { name: "Syncs do not wait" }).check();
+  await page.getByRole("checkbox", { name: "Remove all syncs" }).check();
   const { predicted_us: then } = await ask("&scale=syncs%3D0");
   await expect.poll(() => sentence().textContent()).toContain(`would be ${written(then)}`);
   await page.getByText("no collectives in these steps").waitFor();
@@ -112,7 +112,7 @@ test("syncs are taken out, and what is not there cannot be", async () => {
 test("nothing moves when an answer comes", async () => {
   const question = page.locator(".whatif-question");
   const before = await question.boundingBox();
-  await page.getByRole("checkbox", { name: "Syncs do not wait" }).check();
+  await page.getByRole("checkbox", { name: "Remove all syncs" }).check();
   await expect.poll(() => bars().count()).toBe(2);
   expect((await question.boundingBox())?.y).toBe(before?.y);
 });

@@ -152,7 +152,7 @@ class Analysis(Struct, frozen=True, dict=True):
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
-        """What speaks against the trace."""
+        """What puts in doubt the trace."""
         found = find_faults(
             self.host, self.nodes, self.modules, self.device_events, self.clocks, self.bounds
         )
@@ -328,7 +328,7 @@ class Analysis(Struct, frozen=True, dict=True):
 
     @cached_property
     def compiled_modules(self) -> Bool:
-        """Whether each module ran inside of compiled regions, if at all."""
+        """Whether each module ran inside of compiled regions, where they ran."""
         return compiled_modules(self.host, self.modules, self.module_calls)
 
     @cached_property

@@ -68,7 +68,7 @@ class Selection(Struct, frozen=True, dict=True):
 
     @cached_property
     def counted(self) -> tuple[int, ...]:
-        """Indices of the steps that count: those selected; of a whole trace `Steps.counted`."""
+        """Indices of the measured steps: those selected; of a whole trace `Steps.counted`."""
         if self.chosen is not None:
             return self.chosen
         return tuple(np.flatnonzero(self.analysis.steps.counted).tolist())

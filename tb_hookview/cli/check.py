@@ -148,7 +148,7 @@ def check(
 
     Exit 2 if it cannot be read, or if it is outside of none but lacks what a limit is about (a
     backward pass, a device). Counts and times are of the whole trace, or of the chosen steps
-    together; shares are of the steps that count; limits of ranks are of all ranks of the newest run
+    together; shares are of the measured steps; limits of ranks are of all ranks of the newest run
     in the folder PATH. The profiler's own sync as it stops is not
     counted.
     """

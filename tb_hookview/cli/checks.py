@@ -1,6 +1,6 @@
 """The limits that `hookview check` checks a report against.
 
-Counts and sums are of the whole report; shares are of its steps that count, and say so.
+Counts and sums are of the whole report; shares are of its measured steps, and say so.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ _OF_COUNTED: dict[str, Callable[[ReportData, float], Outcome]] = {
     "max_unattributed_percent": unattributed_percent,
     "max_idle_percent": idle_percent,
 }
-"""Limits of the steps that count."""
+"""Limits of the measured steps."""
 
 
 def tests(

@@ -18,7 +18,7 @@ _TIMES = {
     "communication": "communication_us",
     "exposed": "exposed_communication_us",
     "idle": "idle_us",
-    "waits for others": "wait_us",
+    "straggler wait": "wait_us",
 }
 
 
@@ -52,7 +52,7 @@ def _means(mean: RankTimes) -> RenderableType:
 
 
 def _ranks(comparison: RunComparison, rows: int) -> RenderableType:
-    title = "Ranks by change of their own time (the step less the waits)"
+    title = "Ranks by change of their self time (the step less the waits)"
     made = table(title, "rank", "", *_TIMES, text_columns=2)
     for row in comparison.ranks[:rows]:
         changes = (getattr(row.times, field).change for field in _TIMES.values())
@@ -61,7 +61,7 @@ def _ranks(comparison: RunComparison, rows: int) -> RenderableType:
 
 
 def _collectives(comparison: RunComparison, rows: int) -> RenderableType:
-    columns = ("collective", "", "bytes", "a step", "transfer", "change", "wait", "change")
+    columns = ("collective", "", "bytes", "per step", "transfer", "change", "wait", "change")
     made = table("Collectives by change", *columns, text_columns=2)
     for row in comparison.collectives[:rows]:
         made.add_row(

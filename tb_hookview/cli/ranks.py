@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tb_hookview.schema import Run
 
 
-@click.command(short_help="Read all ranks of a run: who was late, and why.")
+@click.command(short_help="Read all ranks of a run: stragglers, and why.")
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
 @click.option(
@@ -103,8 +103,8 @@ def _ranks_table(run: Run, top: int) -> RenderableType:
 
     shown = sorted(run.ranks, key=lambda row: row.wait_us or 0.0)[:top]
     made = table(
-        f"Ranks, mean of a step ({len(shown)} that wait least)",
-        *("rank", "step", "compute", "communication", "exposed", "idle", "waits for others"),
+        f"Ranks, mean per step ({len(shown)} that wait least)",
+        *("rank", "step", "compute", "communication", "exposed", "idle", "straggler wait"),
     )
     for row in sorted(shown, key=lambda row: row.rank):
         times = (
@@ -126,7 +126,7 @@ def _collectives_table(run: Run, top: int) -> RenderableType:
     shown = sorted(run.collectives, key=lambda row: -row.wait_us)[:top]
     made = table(
         "Collectives for which the ranks waited longest",
-        *("collective", "step", "module", "bytes", "late rank", "transfer", "wait", "GB/s"),
+        *("collective", "step", "module", "bytes", "straggler", "transfer", "wait", "GB/s"),
         text_columns=3,
     )
     for row in shown:

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from tb_hookview.formats import MISSING, format_number, printable
 from tb_hookview.report.summary.brief import brief_lines, brief_notes, brief_tables
-from tb_hookview.report.summary.lines import summary_lines
-from tb_hookview.report.summary.tables import summary_tables
+from tb_hookview.report.summary.whole import whole_summary
 from tb_hookview.schema import module_label, severe_warnings
 
 if TYPE_CHECKING:
@@ -25,18 +24,24 @@ _STYLES = {"high": "bold red", "medium": "yellow"}
 
 def summarize(report: Report, *, rows: int) -> RenderableType:
     """Return the whole summary of a report, with at most `rows` rows a table."""
-    tables = summary_tables(report.data, report.counted.data, rows)
-    severe = severe_warnings(report.data.trace)  # at the head
+    made = whole_summary(report.data, report.counted.data, rows)
+    severe = severe_warnings(report.data.trace)  # in the head
     warnings = [_warning(row) for row in report.data.trace.warnings if row not in severe]
-    return Group(_head(summary_lines(report.data)), *map(_rendered, tables), *warnings)
+    return Group(
+        _head(made.head),
+        *map(_rendered, made.first),
+        Text("\n".join([*map(printable, made.details), ""])),
+        *map(_rendered, made.rest),
+        *warnings,
+    )
 
 
 def summarize_briefly(report: Report) -> RenderableType:
     """Return what decides a step, the first findings and the top classes of modules."""
     data = report.data
     tables = brief_tables(data, report.counted.data)
-    notes = Text("\n".join(map(printable, brief_notes(data))), style="dim")
-    return Group(_head(brief_lines(data)), *map(_rendered, tables), notes)
+    printed = "\n".join(map(printable, brief_notes(data, "--verbose shows everything")))
+    return Group(_head(brief_lines(data)), *map(_rendered, tables), Text(printed, style="dim"))
 
 
 def module_name(path: str | None) -> str:

@@ -45,7 +45,7 @@ def whatif(
     worker: str | None,
     steps: tuple[str, ...],
 ) -> None:
-    """Replay the steps of the trace PATH with something changed: bounds, not promises."""
+    """Replay the steps of the trace PATH with something changed: an estimate by trace replay."""
     from tb_hookview.simulation.questions import parse_factors
 
     factors = parse_factors(scale)
@@ -77,7 +77,7 @@ def _render(answer: WhatIf, *, changed: bool) -> RenderableType:
         change = format_share(answer.predicted_us / replayed - 1 if replayed else None, 1)
         lines.append(
             f"with the change {format_us(answer.predicted_us)} ({change}), between "
-            f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: bounds, not promises"
+            f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: estimates by trace replay"
         )
     if answer.unrecorded_us is not None:
         then = f", {format_us(answer.unrecorded_predicted_us)} with the change" if changed else ""
@@ -94,7 +94,7 @@ def _paths(answer: WhatIf) -> RenderableType:
     from tb_hookview.cli.summary import table
     from tb_hookview.formats import format_us
 
-    made = table("Critical path of a step", "", "replayed", "changed")
+    made = table("Critical path per step", "", "replayed", "changed")
     before, after = answer.replayed_path, answer.critical_path
     if before is not None and after is not None:
         later = msgspec.structs.asdict(after)
@@ -116,7 +116,7 @@ def _modules(answer: WhatIf) -> RenderableType:
     made = table("Modules on the critical path, and the slack of the others", "", *_COLUMNS)
     modules = answer.path_modules or []
     for row in modules[:MODULES]:
-        name = "outside every module" if row.module is None else module_label(row.module)
+        name = "not in a module" if row.module is None else module_label(row.module)
         time = sum(msgspec.structs.asdict(row.path).values())
         made.add_row(Text(printable(name)), format_us(time), format_us(row.slack_us))
     more = max(len(modules) - MODULES, 0) + (answer.path_modules_left_out or 0)
@@ -128,7 +128,7 @@ def _kinds(answer: WhatIf) -> RenderableType:
     from tb_hookview.cli.summary import table
     from tb_hookview.formats import format_us
 
-    made = table("Kinds of device events", "", "a step", *_COLUMNS)
+    made = table("Kinds of device events", "", "per step", *_COLUMNS)
     for row in answer.path_kinds or []:
         times = row.device_us, row.path_us, row.slack_us
         made.add_row(row.kind, *map(format_us, times))

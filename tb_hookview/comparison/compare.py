@@ -23,7 +23,7 @@ SPREAD = (
 
 
 def compare(base: ReportData, other: ReportData) -> Comparison:
-    """Join two reports on steps that count (`Report.counted`); what changed most comes first.
+    """Join two reports on measured steps (`Report.counted`); what changed most comes first.
 
     `compare(b, a)` is `compare(a, b)` with its sides exchanged; rows that changed equally may
     come in another order.

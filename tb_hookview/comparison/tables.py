@@ -52,7 +52,7 @@ class _SyncGroup(Struct, frozen=True):
     place: tuple[Hashable, ...]
     """Node, operator, file and function."""
     module: Hashable
-    """The number of its module's match; None outside every module."""
+    """The number of its module's match; None where there is no module."""
     syncs: list[Sync]
 
     def blocked_us(self) -> float:
@@ -175,7 +175,7 @@ def _kernel_change(
 class _Found(Struct, frozen=True):
     finding: Finding
     module: Hashable
-    """The number of its module's match; None outside every module."""
+    """The number of its module's match; None where there is no module."""
 
 
 def finding_changes(

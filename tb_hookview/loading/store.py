@@ -41,7 +41,7 @@ class UnwantedError(HookviewError):
     """The work was given up, because nobody waited for it any more."""
 
     def __init__(self) -> None:
-        super().__init__("nobody waited for this answer any more")
+        super().__init__("request cancelled")
 
 
 class ChangedError(TraceError):

@@ -114,7 +114,7 @@ class Tools:
         offset: int = 0,
         limit: int = 15,
     ) -> str:
-        """Predict the step by a replay with something taken out or scaled: bounds, not promises.
+        """Predict the step by a replay with something taken out or scaled: an estimate.
 
         `without`: ids of findings, or of rules for all of theirs. `scale`: factors by what they
         are of: host, launches, kernels, kind:KIND, kernel:NAME, module:PATH, communication, data,

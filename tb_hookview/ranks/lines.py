@@ -22,13 +22,33 @@ _PLACES = {
 
 
 def summary_lines(run: Run) -> list[str]:
-    """Ranks and collectives, and the stragglers with the cause and the gain of each."""
+    """Verdict, ranks and collectives, and the stragglers with the cause and the gain of each."""
     of = f" of {run.world_size}" if run.world_size else ""
     matched = format_count(len(run.collectives), "collective")
     lines = [f"{run.path}: {len(run.ranks)}{of} ranks, {matched} matched, {run.unmatched} not"]
     lines += straggler_lines(run.stragglers)
-    lines += [] if run.stragglers else ["no stragglers"]
+    lines += [] if run.stragglers else [verdict_sentence(run)]
     return [*lines, *map(_pipeline, run.pipelines)]
+
+
+def verdict_sentence(run: Run) -> str:
+    """What holds up the run, in one sentence: its first straggler, else how a step is spent."""
+    if run.stragglers:
+        return f"R{_cost(run.stragglers[0], [])[1:]}."
+    step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
+    if step is None:
+        return "No rank is a straggler in most steps."
+    return (
+        f"No rank is a straggler in most steps: {format_us(step)} per step, "
+        f"{format_us(mean_of(run, 'compute_us'))} of it computing and "
+        f"{format_us(exposed)} ({format_share(exposed, step)}) exposed communication."
+    )
+
+
+def mean_of(run: Run, column: str) -> float | None:
+    """Mean of a column of the ranks, microseconds; None where it is known of none."""
+    known = [us for rank in run.ranks if (us := getattr(rank, column)) is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _pipeline(row: Pipeline) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.errors import UsageError
+from tb_hookview.ranks.lines import mean_of, verdict_sentence
 from tb_hookview.schema.rank_view import Quantity
 from tb_hookview.trace.source.runs import natural
 
@@ -44,8 +45,12 @@ def overview(run: schema.Run, workers: Mapping[str, str]) -> schema.RunOverview:
         ranks=[rank.rank for rank in run.ranks],
         workers=[workers.get(rank.path, "") for rank in run.ranks],
         start_us=[rank.start_us for rank in run.ranks],
-        step_us=_mean([rank.step_us for rank in run.ranks]),
-        wait_us=_mean([rank.wait_us for rank in run.ranks]),
+        step_us=mean_of(run, "step_us"),
+        wait_us=mean_of(run, "wait_us"),
+        sentence=verdict_sentence(run),
+        compute_us=mean_of(run, "compute_us"),
+        exposed_communication_us=mean_of(run, "exposed_communication_us"),
+        idle_us=mean_of(run, "idle_us"),
         steps=step_names(run),
         stragglers=run.stragglers,
         pipelines=run.pipelines[:LISTED],

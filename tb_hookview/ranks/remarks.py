@@ -1,4 +1,4 @@
-"""What the traces of a run lack, and what speaks against the matches: lines for its answer."""
+"""What the traces of a run lack, and what puts in doubt the matches: lines for its answer."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def build_data(selection: Selection, decided: Decided) -> ReportData:
 
 
 def _with_warnings(data: ReportData, analysis: Analysis, failures: Failures) -> ReportData:
-    """The report with what speaks against the trace, and what of the report failed."""
+    """The report with what puts in doubt the trace, and what of the report failed."""
     none: list[schema.TraceWarning] = []
     found = failures.attempt("data-quality warnings", lambda: warning_rows(analysis), none)
     contradictions: list[Contradiction] = []

@@ -1,4 +1,4 @@
-"""Means over the steps that count, and in words which steps these are."""
+"""Means over the measured steps, and in words which steps these are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def per_step(
     """Average the steps of a selection.
 
     Args:
-        selection: the steps that count.
+        selection: the measured steps.
         rows: their rows in the report.
         totals: sums over them.
     """

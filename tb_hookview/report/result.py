@@ -72,7 +72,7 @@ class Report:
 
     @property
     def counted(self) -> Report:
-        """The report on the steps that count: its sums by the number of its steps are means.
+        """The report on the measured steps: its sums by the number of its steps are means.
 
         It is this one where steps were chosen, and of a trace that marks none.
         """

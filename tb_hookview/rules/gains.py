@@ -94,7 +94,7 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
     change = removed(context.analysis, found)
     gain = alone.simulator.gain(change) / 1000
     step = context.steps.measured_us
-    # What costs something but gains nothing by itself is no mere remark.
+    # What costs something but gains nothing by itself is more than informational.
     rank = severity(gain, step) if gain or not finding.cost_us_per_step else "low"
     unrecorded = _unrecorded(alone.simulator, change)
     worth = SMALL * step <= (finding.cost_us_per_step or 0.0)

@@ -99,7 +99,7 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     frequent; recomputed calls do not count. Empty where the trace was recorded without
     `record_shapes`."""
     compiled: bool = False
-    """Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not
+    """Whether the module runs inside a compiled region (`torch.compile`), if it ran: it was not
     called on its own, and the recorder says so, or a region ran in the nearest module above it that
     was called. Where our recorder's map places the region's graphs, its calls and times are known.
     Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of
@@ -149,8 +149,8 @@ class Coverage(Struct, frozen=True):
     """Attributed backward host time by evidence."""
     unattributed_by_reason: dict[str, Us]
     """The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient
-    mark), a node whose forward operator is not in the trace, a forward operator that ran outside
-    every module, a trace that names no modules at all, a launch in a range by which a pipeline
+    mark), a node whose forward operator is not in the trace, a forward operator that ran in
+    no module, a trace that names no modules at all, a launch in a range by which a pipeline
     marks its backward, outside of autograd nodes."""
     by_origin: dict[str, Us] = {}
     """Attributed backward time, in `measure`, by what names the module: `recorder` (marks or the

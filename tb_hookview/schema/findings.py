@@ -19,7 +19,7 @@ class Advice(Struct, frozen=True):
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing that costs time and could be changed: a rule at a place.
 
-    "A step" is the mean over the steps that count: those chosen; of a whole trace all in which the
+    "A step" is the mean over the measured steps: those chosen; of a whole trace all in which the
     host launched work (ran anything, where the trace has no launches), less the first, which warms
     up, where there is another.
     """
@@ -37,7 +37,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     where: str
     """Module and node or operator, as a person reads it."""
     module: str | None
-    """Path of the module; null outside every module, and for several modules."""
+    """Path of the module; null where there is no module, and for several modules."""
     module_id: int | None = None
     cost_us_per_step: Us | None
     """Device idle time charged to the finding, plus device time spent on work that could be
@@ -82,7 +82,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     advice: list[Advice]
     """Related rules that no trace shows, to look at as well."""
     count: Count
-    """Number of times the rule holds in the steps that count."""
+    """Number of times the rule holds in the measured steps."""
     examples: list[Us]
     """Starts of the first 20 of these; of syncs: `syncs[].start_us`."""
     examples_us: list[Us | None] = []
@@ -92,7 +92,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The event of that length, or the call that held the longest part of the sync; null for idle
     times, steps and moments."""
     sync_ids: list[int] = []
-    """Syncs of the steps that count which it explains."""
+    """Syncs of the measured steps which it explains."""
     caveats: list[str]
     """Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host
     (given where idle time is charged); a gain that holds under conditions."""

@@ -187,7 +187,7 @@ class DrySync(Struct, frozen=True, kw_only=True):
     """Autograd node of the backward pass."""
     module: str | None
     """Path below the root of the model; in the backward pass that of the forward that made the
-    node. Null outside of modules."""
+    node. Null where there is no module."""
     module_class: str | None
     line: str | None
     """ "file.py:12", the program's innermost line; null where no frame is the program's."""

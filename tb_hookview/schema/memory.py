@@ -82,7 +82,7 @@ class MemoryModule(Struct, frozen=True):
     checkpoint_bytes: Bytes | None
     """Most bytes that checkpointing the module would free at the peak: activations live then that
     were allocated in it or below, and freed by its nodes or by those below. An upper bound, since
-    its own backward needs them all again: the peak may move there. Null outside of modules."""
+    its own backward needs them all again: the peak may move there. Null without a module."""
 
 
 class MemoryOperator(Struct, frozen=True):
@@ -94,7 +94,7 @@ class MemoryOperator(Struct, frozen=True):
     calls: Count
     """Rows of that name in the trace."""
     increase_bytes: Bytes
-    """Allocated less freed, operators inside included; below 0 where more was freed."""
+    """Allocated minus freed, operators inside included; below 0 where more was freed."""
     self_increase_bytes: Bytes
     """The same without the operators inside."""
     allocated_bytes: Bytes

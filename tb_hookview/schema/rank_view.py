@@ -96,7 +96,15 @@ class RunOverview(Struct, frozen=True, kw_only=True):
     step_us: Us | None
     """Mean duration of a step over the ranks; null without one that counts, as what follows."""
     wait_us: Us | None
-    """Mean time a step in which a rank waited for others."""
+    """Mean time per step in which a rank waited for others."""
+    sentence: str
+    """What holds up the run: its first straggler, else how a step is spent."""
+    compute_us: Us | None
+    """Mean over the ranks of `compute_us` per step, as what follows."""
+    exposed_communication_us: Us | None
+    """Communication in which nothing computed."""
+    idle_us: Us | None
+    """Nothing computed and no collective ran."""
     steps: list[str]
     """Names of all steps, in their order."""
     stragglers: list[Straggler]
@@ -151,7 +159,7 @@ class RankPart(Struct, frozen=True, kw_only=True):
     start_us: Us
     """When it came, on the clock of the run's first rank, since the begin of what is shown."""
     wait_us: Us
-    """How long it waited for the late rank: its duration beyond the transfer, which follows."""
+    """How long it waited for the straggler: its duration beyond the transfer, which follows."""
     late: bool
     """Whether it came last."""
 
@@ -169,7 +177,7 @@ class CollectiveRanks(Struct, frozen=True, kw_only=True):
     """Largest `clock_spread_us` of these ranks: how far moments of different ranks are comparable.
     Null where one is unknown."""
     offset: Count
-    """Ranks before the first one here, the late rank not counted: it is always here."""
+    """Ranks before the first one here, the straggler not counted: it is always here."""
     left_out: Count
     """Ranks after the last one here."""
     ranks: list[RankPart]

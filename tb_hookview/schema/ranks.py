@@ -8,7 +8,7 @@ from tb_hookview.schema.units import Bytes, Count, Share, Us
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """One rank of a run; times are means over its steps that count."""
+    """One rank of a run; times are means over its measured steps."""
 
     id: int
     rank: int
@@ -16,7 +16,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     start_us: Us
     """First moment of its trace, on its own clock: its timeline counts from there."""
     steps: Count
-    """Steps that count."""
+    """Measured steps."""
     step_us: Us | None
     """Duration of a step on the host; null without a step that counts, as what follows."""
     compute_us: Us | None
@@ -95,7 +95,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     late_reason: str | None
     """What it spent that time on: module, data, optimizer, sync, host; null for unknown."""
     late_by_us: Us | None
-    """Time of the late rank before it, less that of the next latest; null for unknown."""
+    """Time of the straggler before it, less that of the next latest; null for unknown."""
     bus_gb_per_s: float | None
     """Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second."""
 

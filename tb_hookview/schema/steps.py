@@ -172,7 +172,7 @@ class Totals(Struct, frozen=True):
 
 
 class PerStep(Struct, frozen=True, kw_only=True):
-    """Means over the steps that count: those that summaries, pages and comparisons show.
+    """Means over the measured steps: those that summaries, pages and comparisons show.
 
     They count the selected steps. Of a whole trace they count all but the first, which warms up,
     and those in which nothing was launched; all, where that leaves none. Device events are in the

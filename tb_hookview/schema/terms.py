@@ -21,7 +21,7 @@ KINDS = (
 
 
 COUNTED = "counted"
-"""Stands for the name of a step: the steps that count, over which means are taken."""
+"""Stands for the name of a step: the measured steps, over which means are taken."""
 
 
 class Phase(IntEnum):

@@ -83,7 +83,7 @@ class PathKind(Struct, frozen=True):
 
 
 class WhatIf(Struct, frozen=True, kw_only=True):
-    """A replay with something changed. Figures are means over the steps that count."""
+    """A replay with something changed. Figures are means over the measured steps."""
 
     step_us: Us | None
     """A step as recorded, by the slower of host and device: from the end of the device's earlier

@@ -59,7 +59,7 @@ def scaled(analysis: Analysis, factors: Mapping[str, float]) -> Change:
             nothing of that name.
     """
     if math.prod(max(factor, 1.0) for factor in factors.values()) > MOST:
-        raise UsageError(f"factors of more than {MOST:,.0f} together are no step any more")
+        raise UsageError(f"the combined factor may not exceed {MOST:,.0f}")
     return together(_scaled(analysis, what, factor) for what, factor in factors.items())
 
 

@@ -45,7 +45,7 @@ class Timeline(LaneSet):
 
     Args:
         analysis: the trace.
-        simulator: replays its steps that count; one of its own without it.
+        simulator: replays its measured steps; one of its own without it.
     """
 
     def __init__(self, analysis: Analysis, simulator: Simulator | None = None) -> None:

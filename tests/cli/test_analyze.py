@@ -28,8 +28,13 @@ def test_the_summary_holds_the_numbers_of_the_report(annotated: Path) -> None:
     report = tb_hookview.analyze(annotated).data
     assert lines[0].strip() == str(annotated)
     assert lines[1].strip() == report.verdict.sentence
-    assert "Tesla V100-SXM2-16GB" in lines[2]
-    assert "rank 1 of 2" in lines[2]
+    (origin,) = (line for line in lines if line.startswith("Tesla V100-SXM2-16GB"))
+    assert "rank 1 of 2" in origin
+    heads = ("critical path: ", "without the first finding: ", "Findings", "Modules by self time")
+    order = [at for head in heads for at, line in enumerate(lines) if line.startswith(head)]
+    assert len(order) >= len(heads)
+    assert order == sorted(order)
+    assert order[-1] < lines.index(origin)
     devices = lines.index(next(line for line in lines if line.startswith("Devices (")))
     for step in report.steps:
         line, caused = (line for line in lines if line.startswith(step.name))
@@ -84,8 +89,8 @@ def test_modules_that_loaded_kernels_are_named(tmp_path: Path) -> None:
         {**names, "launch": "cudaLaunchKernel"},
     )
     done = call("analyze", "--verbose", grid.write(tmp_path / "t.json", traced))
-    line = next(line for line in done.stdout.splitlines() if "loading of kernels" in line)
-    assert line.endswith("on their first use: Net_0 30.0 us, Linear_0 16.0 us")
+    line = next(line for line in done.stdout.splitlines() if "lazy kernel loading" in line)
+    assert line.endswith("lazy kernel loading: Net_0 30.0 us, Linear_0 16.0 us")
 
 
 def test_steps_narrow_the_summary(annotated: Path) -> None:

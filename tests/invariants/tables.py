@@ -111,7 +111,7 @@ def findings_name_the_syncs_they_explain(case: Case) -> None:
         explained = [syncs[number] for number in finding.sync_ids]
         assert {sync.cause for sync in explained} <= {finding.rule}
         # Any other finding without a module is about several.
-        if finding.module_id is not None or finding.where.startswith("outside every module"):
+        if finding.module_id is not None or finding.where.startswith("not in a module"):
             assert {sync.module_id for sync in explained} <= {finding.module_id}
         if finding.rule in causes and finding.rule.startswith("sync-"):
             assert [sync.start_us for sync in explained][:20] == finding.examples

@@ -126,7 +126,7 @@ def test_path_and_neighbours_are_those_of_now(
     ].endswith("c?.json.gz")
     (warning,) = hookview.analyze(run).data.trace.warnings
     assert (warning.code, warning.count) == ("other-traces", 2)
-    assert cache.usage().entries == 2  # of the whole, and of the steps that count
+    assert cache.usage().entries == 2  # of the whole, and of the measured steps
 
 
 def test_a_trace_written_anew_is_read_anew(

@@ -76,7 +76,7 @@ def test_the_times_sum_up(data: ReportData) -> None:
     total = sum(own.values()) + coverage.unattributed_host_us
     assert total == pytest.approx(coverage.backward_host_us, abs=1e-6)
     assert set(coverage.by_evidence) == {"sequence", "mark"}
-    assert set(coverage.unattributed_by_reason) == {"made outside every module"}
+    assert set(coverage.unattributed_by_reason) == {"not made in a module"}
     root = data.modules[0]
     below = sum(time for path, time in own.items() if path != "loss")
     assert root.backward.host_us == pytest.approx(below, abs=1e-6)

@@ -41,7 +41,7 @@ def test_recomputation_is_told_apart_in_a_checkpointed_resnet() -> None:
 
 
 def test_a_checkpointed_data_parallel_backward_is_attributed_without_our_recorder() -> None:
-    """All but the loss, outside of modules; the all-reduce of gradients is separate."""
+    """All but the loss, not in a module; the all-reduce of gradients is separate."""
     coverage = analyze(shared_traces.shared_trace("tracelens_mi300_resnet_checkpointing_ddp"))
     coverage = coverage.data.coverage
     computed = coverage.backward_device_us - coverage.communication_device_us

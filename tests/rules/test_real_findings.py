@@ -75,7 +75,7 @@ def test_the_remedy_for_embeddings_that_are_exchanged() -> None:
 
 
 def test_reads_of_split_sizes_are_told_by_their_annotation() -> None:
-    """20 reads and 30 copies in the five steps that count."""
+    """20 reads and 30 copies in the five measured steps."""
     for name in ("hta_a100_dlrm", "hta_v100_training"):
         for each in _findings(name):
             if each.rule in ("sync-scalar-item", "sync-d2h-copy"):

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 _listening: list[list[str]] = []
 
@@ -17,12 +18,17 @@ def _hear(event: str, arguments: tuple[object, ...]) -> None:
             heard.append(path)
 
 
-sys.addaudithook(_hear)  # none can be taken off again, so there is one for all tests
+@cache
+def _start_hearing() -> None:
+    """Once: no audit hook can be taken off again. Not before it is needed: to Dynamo each call of
+    it is a frame, which tests count."""
+    sys.addaudithook(_hear)
 
 
 @contextmanager
 def opened() -> Iterator[list[str]]:
     """Collect the absolute paths of all files opened meanwhile, on any thread of this process."""
+    _start_hearing()
     heard: list[str] = []
     _listening.append(heard)
     try:

@@ -141,7 +141,7 @@ export const Collective = {
   },
   late_by_us: {
     unit: "us",
-    text: "Time of the late rank before it, less that of the next latest; null for unknown.",
+    text: "Time of the straggler before it, less that of the next latest; null for unknown.",
   },
   bus_gb_per_s: {
     text: "Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second.",
@@ -174,7 +174,7 @@ export const CollectiveRanks = {
   },
   offset: {
     unit: "count",
-    text: "Ranks before the first one here, the late rank not counted: it is always here.",
+    text: "Ranks before the first one here, the straggler not counted: it is always here.",
   },
   left_out: { unit: "count", text: "Ranks after the last one here." },
   ranks: { text: "Empty where it is refused." },
@@ -292,7 +292,7 @@ export const Coverage = {
   by_evidence_host: { unit: "us", text: "Attributed backward host time by evidence." },
   unattributed_by_reason: {
     unit: "us",
-    text: "The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all, a launch in a range by which a pipeline marks its backward, outside of autograd nodes.",
+    text: "The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran in no module, a trace that names no modules at all, a launch in a range by which a pipeline marks its backward, outside of autograd nodes.",
   },
   by_origin: {
     unit: "us",
@@ -372,7 +372,7 @@ export const DrySync = {
   within: { text: "The operator around it, where that is known." },
   node: { text: "Autograd node of the backward pass." },
   module: {
-    text: "Path below the root of the model; in the backward pass that of the forward that made the node. Null outside of modules.",
+    text: "Path below the root of the model; in the backward pass that of the forward that made the node. Null where there is no module.",
   },
   line: {
     text: "\"file.py:12\", the program's innermost line; null where no frame is the program's.",
@@ -445,7 +445,7 @@ export const Finding = {
     text: "By the gain, where it is unknown by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated, the host does other things, or for unknown reasons.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
-  module: { text: "Path of the module; null outside every module, and for several modules." },
+  module: { text: "Path of the module; null where there is no module, and for several modules." },
   cost_us_per_step: {
     unit: "us",
     text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did.",
@@ -476,7 +476,7 @@ export const Finding = {
   },
   reference: { text: "Source to read on." },
   advice: { text: "Related rules that no trace shows, to look at as well." },
-  count: { unit: "count", text: "Number of times the rule holds in the steps that count." },
+  count: { unit: "count", text: "Number of times the rule holds in the measured steps." },
   examples: { unit: "us", text: "Starts of the first 20 of these; of syncs: `syncs[].start_us`." },
   examples_us: {
     unit: "us",
@@ -485,7 +485,7 @@ export const Finding = {
   examples_event_id: {
     text: "The event of that length, or the call that held the longest part of the sync; null for idle times, steps and moments.",
   },
-  sync_ids: { text: "Syncs of the steps that count which it explains." },
+  sync_ids: { text: "Syncs of the measured steps which it explains." },
   caveats: {
     text: "Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions.",
   },
@@ -739,7 +739,7 @@ export const MemoryModule = {
   activation_longest_us: { unit: "us", text: "The longest of these times." },
   checkpoint_bytes: {
     unit: "bytes",
-    text: "Most bytes that checkpointing the module would free at the peak: activations live then that were allocated in it or below, and freed by its nodes or by those below. An upper bound, since its own backward needs them all again: the peak may move there. Null outside of modules.",
+    text: "Most bytes that checkpointing the module would free at the peak: activations live then that were allocated in it or below, and freed by its nodes or by those below. An upper bound, since its own backward needs them all again: the peak may move there. Null without a module.",
   },
 } as const;
 
@@ -747,7 +747,7 @@ export const MemoryOperator = {
   calls: { unit: "count", text: "Rows of that name in the trace." },
   increase_bytes: {
     unit: "bytes",
-    text: "Allocated less freed, operators inside included; below 0 where more was freed.",
+    text: "Allocated minus freed, operators inside included; below 0 where more was freed.",
   },
   self_increase_bytes: { unit: "bytes", text: "The same without the operators inside." },
   allocated_bytes: { unit: "bytes", text: "Allocated, operators inside included." },
@@ -813,7 +813,7 @@ export const Module = {
     text: "`Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`.",
   },
   compiled: {
-    text: "Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
+    text: "Whether the module runs inside a compiled region (`torch.compile`), if it ran: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
   },
   compiled_lump: {
     text: "Compiled code in the module's own time that is not broken down by modules, as the trace holds no map of our recorder's or it does not fit; null where there is none.",
@@ -1081,7 +1081,7 @@ export const Rank = {
     unit: "us",
     text: "First moment of its trace, on its own clock: its timeline counts from there.",
   },
-  steps: { unit: "count", text: "Steps that count." },
+  steps: { unit: "count", text: "Measured steps." },
   step_us: {
     unit: "us",
     text: "Duration of a step on the host; null without a step that counts, as what follows.",
@@ -1125,7 +1125,7 @@ export const RankPart = {
   },
   wait_us: {
     unit: "us",
-    text: "How long it waited for the late rank: its duration beyond the transfer, which follows.",
+    text: "How long it waited for the straggler: its duration beyond the transfer, which follows.",
   },
   late: { text: "Whether it came last." },
 } as const;
@@ -1268,7 +1268,14 @@ export const RunOverview = {
     unit: "us",
     text: "Mean duration of a step over the ranks; null without one that counts, as what follows.",
   },
-  wait_us: { unit: "us", text: "Mean time a step in which a rank waited for others." },
+  wait_us: { unit: "us", text: "Mean time per step in which a rank waited for others." },
+  sentence: { text: "What holds up the run: its first straggler, else how a step is spent." },
+  compute_us: {
+    unit: "us",
+    text: "Mean over the ranks of `compute_us` per step, as what follows.",
+  },
+  exposed_communication_us: { unit: "us", text: "Communication in which nothing computed." },
+  idle_us: { unit: "us", text: "Nothing computed and no collective ran." },
   steps: { text: "Names of all steps, in their order." },
   stragglers: { text: "As of `hookview ranks`: each found with those before it fixed." },
   pipelines: { text: "The first of those of the run." },

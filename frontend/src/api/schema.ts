@@ -186,7 +186,7 @@ export interface Collective {
   late_module: string | null;
   /** What it spent that time on: module, data, optimizer, sync, host; null for unknown. */
   late_reason: string | null;
-  /** Time of the late rank before it, less that of the next latest; null for unknown. */
+  /** Time of the straggler before it, less that of the next latest; null for unknown. */
   late_by_us: number | null;
   /** Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second. */
   bus_gb_per_s: number | null;
@@ -221,7 +221,7 @@ export interface CollectiveRanks {
   transfer_us: number;
   /** Largest `clock_spread_us` of these ranks: how far moments of different ranks are comparable. Null where one is unknown. */
   clock_spread_us: number | null;
-  /** Ranks before the first one here, the late rank not counted: it is always here. */
+  /** Ranks before the first one here, the straggler not counted: it is always here. */
   offset: number;
   /** Ranks after the last one here. */
   left_out: number;
@@ -359,7 +359,7 @@ export interface Coverage {
   measure: string;
   /** Attributed backward host time by evidence. */
   by_evidence_host: Record<string, number>;
-  /** The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran outside every module, a trace that names no modules at all, a launch in a range by which a pipeline marks its backward, outside of autograd nodes. */
+  /** The rest, in `measure`, by reason: a gradient whose parameter is not known (no gradient mark), a node whose forward operator is not in the trace, a forward operator that ran in no module, a trace that names no modules at all, a launch in a range by which a pipeline marks its backward, outside of autograd nodes. */
   unattributed_by_reason: Record<string, number>;
   /** Attributed backward time, in `measure`, by what names the module: `recorder` (marks or the manifest), `lightning`, `python_stack` (the stack's own label, `Linear_3`), `annotation` (no module at all: a range that somebody put around the forward). */
   by_origin: Record<string, number>;
@@ -459,7 +459,7 @@ export interface DrySync {
   within: string | null;
   /** Autograd node of the backward pass. */
   node: string | null;
-  /** Path below the root of the model; in the backward pass that of the forward that made the node. Null outside of modules. */
+  /** Path below the root of the model; in the backward pass that of the forward that made the node. Null where there is no module. */
   module: string | null;
   module_class: string | null;
   /** "file.py:12", the program's innermost line; null where no frame is the program's. */
@@ -620,7 +620,7 @@ export interface EventSummary {
   duration: number;
 }
 
-/** One thing that costs time and could be changed: a rule at a place. "A step" is the mean over the steps that count: those chosen; of a whole trace all in which the host launched work (ran anything, where the trace has no launches), less the first, which warms up, where there is another. */
+/** One thing that costs time and could be changed: a rule at a place. "A step" is the mean over the measured steps: those chosen; of a whole trace all in which the host launched work (ran anything, where the trace has no launches), less the first, which warms up, where there is another. */
 export interface Finding {
   /** `rule:where`; the report numbers those that share it. */
   id: string;
@@ -631,7 +631,7 @@ export interface Finding {
   title: string;
   /** Module and node or operator, as a person reads it. */
   where: string;
-  /** Path of the module; null outside every module, and for several modules. */
+  /** Path of the module; null where there is no module, and for several modules. */
   module: string | null;
   module_id: number | null;
   /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did. */
@@ -657,7 +657,7 @@ export interface Finding {
   reference: string;
   /** Related rules that no trace shows, to look at as well. */
   advice: Advice[];
-  /** Number of times the rule holds in the steps that count. */
+  /** Number of times the rule holds in the measured steps. */
   count: number;
   /** Starts of the first 20 of these; of syncs: `syncs[].start_us`. */
   examples: number[];
@@ -665,7 +665,7 @@ export interface Finding {
   examples_us: (number | null)[];
   /** The event of that length, or the call that held the longest part of the sync; null for idle times, steps and moments. */
   examples_event_id: (number | null)[];
-  /** Syncs of the steps that count which it explains. */
+  /** Syncs of the measured steps which it explains. */
   sync_ids: number[];
   /** Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host (given where idle time is charged); a gain that holds under conditions. */
   caveats: string[];
@@ -1014,7 +1014,7 @@ export interface MemoryModule {
   activation_lifetime_us: number | null;
   /** The longest of these times. */
   activation_longest_us: number | null;
-  /** Most bytes that checkpointing the module would free at the peak: activations live then that were allocated in it or below, and freed by its nodes or by those below. An upper bound, since its own backward needs them all again: the peak may move there. Null outside of modules. */
+  /** Most bytes that checkpointing the module would free at the peak: activations live then that were allocated in it or below, and freed by its nodes or by those below. An upper bound, since its own backward needs them all again: the peak may move there. Null without a module. */
   checkpoint_bytes: number | null;
 }
 
@@ -1025,7 +1025,7 @@ export interface MemoryOperator {
   operator: string;
   /** Rows of that name in the trace. */
   calls: number;
-  /** Allocated less freed, operators inside included; below 0 where more was freed. */
+  /** Allocated minus freed, operators inside included; below 0 where more was freed. */
   increase_bytes: number;
   /** The same without the operators inside. */
   self_increase_bytes: number;
@@ -1102,7 +1102,7 @@ export interface Module {
   kernel_loading_us: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
-  /** Whether the module runs inside a compiled region (`torch.compile`), if at all: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
+  /** Whether the module runs inside a compiled region (`torch.compile`), if it ran: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
   compiled: boolean;
   /** Compiled code in the module's own time that is not broken down by modules, as the trace holds no map of our recorder's or it does not fit; null where there is none. */
   compiled_lump: CompiledLump | null;
@@ -1335,7 +1335,7 @@ export interface PathWork {
   us: number;
 }
 
-/** Means over the steps that count: those that summaries, pages and comparisons show. They count the selected steps. Of a whole trace they count all but the first, which warms up, and those in which nothing was launched; all, where that leaves none. Device events are in the step that launched them; those launched before the trace began are in none. Work between steps is left out. */
+/** Means over the measured steps: those that summaries, pages and comparisons show. They count the selected steps. Of a whole trace they count all but the first, which warms up, and those in which nothing was launched; all, where that leaves none. Device events are in the step that launched them; those launched before the trace began are in none. Work between steps is left out. */
 export interface PerStep {
   /** Steps that the means are over. */
   steps: number;
@@ -1420,14 +1420,14 @@ export interface PlacedTime {
   placed_device_us: number | null;
 }
 
-/** One rank of a run; times are means over its steps that count. */
+/** One rank of a run; times are means over its measured steps. */
 export interface Rank {
   id: number;
   rank: number;
   path: string;
   /** First moment of its trace, on its own clock: its timeline counts from there. */
   start_us: number;
-  /** Steps that count. */
+  /** Measured steps. */
   steps: number;
   /** Duration of a step on the host; null without a step that counts, as what follows. */
   step_us: number | null;
@@ -1472,7 +1472,7 @@ export interface RankPart {
   own_start_us: number;
   /** When it came, on the clock of the run's first rank, since the begin of what is shown. */
   start_us: number;
-  /** How long it waited for the late rank: its duration beyond the transfer, which follows. */
+  /** How long it waited for the straggler: its duration beyond the transfer, which follows. */
   wait_us: number;
   /** Whether it came last. */
   late: boolean;
@@ -1667,8 +1667,16 @@ export interface RunOverview {
   start_us: number[];
   /** Mean duration of a step over the ranks; null without one that counts, as what follows. */
   step_us: number | null;
-  /** Mean time a step in which a rank waited for others. */
+  /** Mean time per step in which a rank waited for others. */
   wait_us: number | null;
+  /** What holds up the run: its first straggler, else how a step is spent. */
+  sentence: string;
+  /** Mean over the ranks of `compute_us` per step, as what follows. */
+  compute_us: number | null;
+  /** Communication in which nothing computed. */
+  exposed_communication_us: number | null;
+  /** Nothing computed and no collective ran. */
+  idle_us: number | null;
   /** Names of all steps, in their order. */
   steps: string[];
   /** As of `hookview ranks`: each found with those before it fixed. */
@@ -2314,7 +2322,7 @@ export interface WatchedRecording {
   ratio: number;
 }
 
-/** A replay with something changed. Figures are means over the steps that count. */
+/** A replay with something changed. Figures are means over the measured steps. */
 export interface WhatIf {
   /** A step as recorded, by the slower of host and device: from the end of the device's earlier work to the end of the last step's, or from the first step's start to the last one's end on the host, divided by the number of steps. Null where the replay is refused, as all that follows. */
   step_us: number | null;

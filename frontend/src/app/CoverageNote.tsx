@@ -32,7 +32,7 @@ export function CoverageNote({ report }: { report: WireReport }): ReactElement {
               {" "}
               of {duration(over(backwardTotal(report), divisor(report, "mean")))} backward{" "}
               {measureOf(report)}
-              {report.per_step.of > 1 && " a step"}
+              {report.per_step.of > 1 && " per step"}
             </span>
           </>
         )}
@@ -68,7 +68,7 @@ export function CoverageNote({ report }: { report: WireReport }): ReactElement {
   );
 }
 
-/** The share of modules, and what is not one: an annotation, or known by a stack's label only. */
+/** The share of modules, and what is not one: an annotation, or attributed via a stack's label only. */
 function Shares({ attributed }: { attributed: Attributed }): ReactElement {
   const { modules, stackLabels, annotations } = attributed;
   return (

@@ -25,7 +25,7 @@ interface TopBarProps {
   choice: Extract<Choice, { found: true }>;
   /** Report of all steps, null while it is being read. */
   whole: WireReport | null;
-  /** Report of the chosen step, else of the steps that count. */
+  /** Report of the chosen step, else of the measured steps. */
   means: WireReport | null;
   /** What stands after the selectors. */
   children: ReactNode;

@@ -45,7 +45,7 @@ export function TraceContent(props: TraceContentProps): ReactElement {
 interface Reports {
   /** The report of all steps, where the names of the steps come from; null until it is there. */
   whole: WireReport | null;
-  /** The report of the chosen step, else of the steps that count; null until it is there. */
+  /** The report of the chosen step, else of the measured steps; null until it is there. */
   means: WireReport | null;
   /** The report to show; of other steps of the trace, or the file before, while it is stale. */
   shown: WireReport | null;
@@ -63,7 +63,7 @@ interface Shown {
 
 /**
  * The whole report first, then, from what the server then has at hand, that of the chosen step or
- * of the steps that count. What is shown stays until there is something else of the same trace, so
+ * of the measured steps. What is shown stays until there is something else of the same trace, so
  * that nobody loses their place.
  *
  * @param target what the view shows

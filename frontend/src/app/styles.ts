@@ -3,6 +3,7 @@ import charts from "../components/charts.css?inline";
 import controls from "../components/controls.css?inline";
 import table from "../components/table/table.css?inline";
 import tip from "../components/tip.css?inline";
+import band from "../parts/band.css?inline";
 import panel from "../parts/panel.css?inline";
 import serverTable from "../parts/serverTable/serverTable.css?inline";
 import states from "../parts/states.css?inline";
@@ -22,6 +23,7 @@ const SHEETS = [
   table,
   controls,
   panel,
+  band,
   serverTable,
   states,
   syncTimeline,

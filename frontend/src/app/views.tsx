@@ -109,7 +109,7 @@ function modulesBadge(report: WireReport, whole: WireReport): Badge {
   const share = headline(report, "mean").stepShare;
   return {
     text: share === null ? NOTHING : `${Math.round(share * 100)}%`,
-    title: "Share of a step that the host spends in the backward pass",
+    title: "Share of the step that the host spends in the backward pass",
   };
 }
 

@@ -2,6 +2,7 @@ import {
   useEffect,
   useEffectEvent,
   useState,
+  type CSSProperties,
   type PointerEvent,
   type ReactElement,
   type ReactNode,
@@ -41,7 +42,11 @@ export function SidePanel({ label, className, onClose, children }: SidePanelProp
       className={`panel ${className}`}
       aria-label={label}
       tabIndex={-1}
-      style={width === null ? undefined : { flexBasis: width }}
+      style={
+        width === null
+          ? undefined
+          : ({ flexBasis: width, "--panel-width": `${width}px` } as CSSProperties)
+      }
     >
       <Handle onResize={resize} />
       {children}

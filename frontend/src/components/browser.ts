@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { flushSync } from "react-dom";
 
 /** Put text on the clipboard; false where the browser forbids it. */
 export async function copyText(text: string): Promise<boolean> {
@@ -66,7 +67,10 @@ export function useWidth<T extends HTMLElement>(): [RefObject<T | null>, number]
     };
     // Before the first paint: the observer speaks only after it.
     measure();
-    const observer = new ResizeObserver(measure);
+    // In the frame that the width is new in, not in the next one.
+    const observer = new ResizeObserver(() => {
+      flushSync(measure);
+    });
     observer.observe(element);
     return () => {
       observer.disconnect();

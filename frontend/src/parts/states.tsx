@@ -84,7 +84,7 @@ const TITLES: Readonly<Record<string, string>> = {
   not_found: "There is no such trace",
   usage: "This cannot be shown",
   network: "No answer from the server",
-  version: "Page and server do not fit together",
+  version: "Page and server versions don't match",
   internal: "The server failed",
   stopped: "The reading was stopped",
   unwanted: "The reading was stopped",

@@ -42,7 +42,7 @@ test("a trace without compiled code says nothing of it", () => {
 });
 
 test("a lump without the recorder's map has a remedy", () => {
-  expect(compiledText(report([REGION]))).toContain("one lump");
+  expect(compiledText(report([REGION]))).toContain("not broken down by module");
   expect(compiledRemedy(report([REGION]))).toContain("docs/compiled.md");
 });
 

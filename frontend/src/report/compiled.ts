@@ -23,7 +23,7 @@ export function compiledText(report: WireReport): string | null {
     return `Compiled code: ${String(compiled.placed)} of ${String(compiled.calls)} calls of graphs are on their modules, the others with the module around them (${whole.join(", ")}).`;
   }
   if (regions.length === 0) return null;
-  return "Compiled code: each region is one lump, with the module around it.";
+  return "Compiled code is not broken down by module.";
 }
 
 /** How to get modules of compiled code. */

@@ -27,7 +27,7 @@ export function findingsOfModule(report: WireReport, module: WireModule): WireFi
 
 /** What a price is measured in, of the report that has the finding. */
 export interface PriceBasis {
-  /** Mean length of the steps that count, microseconds; null without steps. */
+  /** Mean length of the measured steps, microseconds; null without steps. */
   readonly stepUs: number | null;
   /** Whose time a cost is. */
   readonly of: "device" | "host";

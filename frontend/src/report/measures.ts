@@ -11,12 +11,12 @@ export function measureOf(report: WireReport): Measure {
   return report.coverage.measure === "device" ? "device" : "host";
 }
 
-/** By how much sums of a report, which is on the steps that count, are divided. */
+/** By how much sums of a report, which is on the measured steps, are divided. */
 export function divisor(report: WireReport, averaging: Averaging): number {
   return averaging === "mean" ? Math.max(1, report.steps.length) : 1;
 }
 
-/** Mean length of the steps that count, in microseconds; 0 without steps. */
+/** Mean length of the measured steps, in microseconds; 0 without steps. */
 export function meanStep(report: WireReport): number {
   return report.per_step.duration_us ?? 0;
 }

@@ -1,5 +1,4 @@
 import type { WirePathWork, WireReport } from "../api/types";
-import { percent } from "../text/formats";
 import type { Phase } from "./stepBars";
 import { PATH_DEFINITIONS, PATH_PARTS, type PathPart } from "./criticalPath";
 
@@ -99,9 +98,4 @@ export function segmentText({ part, phase, label }: PathSegment): string {
   if (part === "host") return `host, ${label}`;
   if (part === "device") return `device, ${phase === null ? "" : `${phase}, `}${label}`;
   return label;
-}
-
-/** The bar in words. */
-export function pathText(segments: readonly PathSegment[]): string {
-  return segments.map((one) => `${segmentText(one)} ${percent(one.share)}`).join("; ");
 }

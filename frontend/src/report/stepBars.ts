@@ -161,19 +161,19 @@ export const DEVICE_TIME_DEFINITIONS = {
   copy: define("copies", "Idle while the host was inside a copy of unpinned memory.", "us"),
   allocator: define("allocator", "Idle while the host allocated or freed device memory.", "us"),
   kernel_loading: define(
-    "loading of kernels",
+    "lazy kernel loading",
     "Idle while the host loaded the code of a kernel, mostly in its first launch.",
     "us",
   ),
   launch: define(
-    "waiting for the host to launch",
+    "launch-bound",
     "Idle because the host launched the next device event too late.",
     "us",
   ),
   communication: define("communication", "Idle because of communication.", "us"),
   profiler: define("profiler", "Idle because of the profiler's own work.", "us"),
   device: define(
-    "idle although work is queued",
+    "idle with work queued",
     "Idle although the next device event had been launched in time.",
     "us",
   ),

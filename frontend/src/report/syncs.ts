@@ -114,7 +114,7 @@ export function knownBlocked(report: WireReport, us: number): number | null {
   return us === 0 && !seen ? null : us;
 }
 
-/** Syncs of the steps that count, without the profiler's own: how many, and blocked for how long. */
+/** Syncs of the measured steps, without the profiler's own: how many, and blocked for how long. */
 export function syncsPerStep(
   report: WireReport,
   syncs: readonly WireSync[],

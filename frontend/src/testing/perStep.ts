@@ -1,6 +1,6 @@
 import type { WirePerStep, WireReport, WireStep } from "../api/types";
 
-/** Means over the steps that count, as the server computes them of a report on these. */
+/** Means over the measured steps, as the server computes them of a report on these. */
 export function perStep(report: Omit<WireReport, "per_step">): WirePerStep {
   const counted = report.steps.filter(({ counts }) => counts);
   const steps = counted.length > 0 ? counted : report.steps;

@@ -66,7 +66,7 @@ export function count(value: Amount): string {
   return value > 0 && value < 0.05 ? "<0.1" : groupedTenths.format(value);
 }
 
-/** A count where none is worth no ink. */
+/** A count; none is a dash. */
 export function countOrNothing(value: Amount): string {
   return value === 0 ? NOTHING : count(value);
 }

@@ -31,7 +31,7 @@ def find_faults(
     clocks: ClockErrors,
     bounds: tuple[int, int],
 ) -> tuple[Fault, ...]:
-    """Find what speaks against a trace; nothing for a correct one.
+    """Find what puts in doubt a trace; nothing for a correct one.
 
     Args:
         clocks: contradictions of the clocks.

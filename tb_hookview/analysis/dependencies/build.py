@@ -1,4 +1,4 @@
-"""From an analysis to the graph of its steps that count."""
+"""From an analysis to the graph of its measured steps."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Window(Struct, frozen=True):
     """Steps that are replayed, and the device events in them."""
 
     steps: tuple[int, ...]
-    """Indices of the steps that count, ascending."""
+    """Indices of the measured steps, ascending."""
     start: int
     """Start of the first of them on the host, nanoseconds."""
     host_end: int

@@ -59,7 +59,7 @@ EVIDENCE = (
 REASONS = (
     "gradient accumulation, parameter unknown",
     "no forward operator found",
-    "made outside every module",
+    "not made in a module",
     "the trace names no modules",
     "in a range of the backward, outside of autograd nodes",
 )

@@ -22,7 +22,7 @@ _REGION = "Torch-Compiled Region"
 
 
 def compiled_modules(host: HostRows, modules: Modules, module_calls: ModuleCalls) -> Bool:
-    """Return whether each module ran inside of compiled regions, if at all; shape (m,)."""
+    """Return whether each module ran inside of compiled regions, where they ran; shape (m,)."""
     found = np.zeros(len(modules), bool)
     if host.trace.manifest is None:  # then every module has calls
         return found

@@ -32,12 +32,12 @@ def comparison(found: Comparison, page: Page) -> str:
         "",
         f"Base {name(found.base.path)}, means: {quoted(found.base.text)}.",
         f"Other {name(found.other.path)}, means: {quoted(found.other.text)}.",
-        f"Times a step; of modules, forward and backward: {found.measure} time.",
+        f"Times per step; of modules, forward and backward: {found.measure} time.",
         *(f"- {label}: {_pair(pair)}" for label, pair in pairs.items() if _known(pair)),
         f"- syncs: {format_number(found.syncs.base)} to {format_number(found.syncs.other)}",
         *_findings(found),
         "",
-        "Modules by change of their own time:",
+        "Modules by change of their self time:",
     ]
     columns = ("module", "class", "", "forward", "change", "backward", "change", "syncs")
     changed = [each for each in found.modules if each.effect_us or each.syncs.change]
@@ -94,7 +94,7 @@ def what_if(trace: str, asked: Sequence[str], found: WhatIf, page: Page) -> str:
         f"{format_us(replayed)} ({format_share(replayed - step, step)} off)",
         f"- with the change {format_us(found.predicted_us)} "
         f"({format_share(found.predicted_us - replayed, replayed)}), between "
-        f"{format_us(found.low_us)} and {format_us(found.high_us)}: bounds, not promises",
+        f"{format_us(found.low_us)} and {format_us(found.high_us)}: estimates by trace replay",
     ]
     if path := found.critical_path:
         parts = [f"{label} {format_us(getattr(path, label))}" for label in path.__struct_fields__]
@@ -105,6 +105,6 @@ def what_if(trace: str, asked: Sequence[str], found: WhatIf, page: Page) -> str:
 
 
 def _on_path(row: PathModule) -> Sequence[str]:
-    label = "outside of modules" if row.module is None else quoted(module_label(row.module))
+    label = "not in a module" if row.module is None else quoted(module_label(row.module))
     time = sum(getattr(row.path, part) for part in row.path.__struct_fields__)
     return (label, format_us(time), format_us(row.slack_us))

@@ -52,7 +52,7 @@ def _whereabouts(found: EventDetail) -> list[str]:
         "device": found.device,
         "stream": found.stream,
     }
-    times = {"own time": found.self_us, "device work inside": found.device_us}
+    times = {"self time": found.self_us, "device work inside": found.device_us}
     return [
         *(f"- {label}: {quoted(text)}" for label, text in texts.items() if text),
         *(f"- {label}: {format_us(time)}" for label, time in times.items() if time is not None),

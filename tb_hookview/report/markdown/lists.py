@@ -47,13 +47,13 @@ def modules(counted: ReportData, contains: str, page: Page) -> str:
     ]
     found.sort(key=lambda module: -_own(module, device))
     columns = (
-        *("module", "class", "calls", "forward, own", "forward, with children"),
-        *("backward, own", "backward, with children", "share of all backward"),
+        *("module", "class", "calls", "forward, self", "forward, with children"),
+        *("backward, self", "backward, with children", "share of all backward"),
         *("syncs", "host blocked", "remarks"),
     )
     rows = (list(_module(module, counted, device, steps)) for module in found)
     measure = "device time, summed over streams" if device else "host time"
-    lines = [*intro("Modules", counted), f"Times are {measure}, a step."]
+    lines = [*intro("Modules", counted), f"Times are {measure} per step."]
     return paged(lines, *table(columns, rows), page)
 
 

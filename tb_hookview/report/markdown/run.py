@@ -32,7 +32,7 @@ def ranks(run: Run, page: Page) -> str:
         *([] if run.stragglers else ["- no stragglers"]),
         *_collectives(run),
         "",
-        "Ranks, mean of a step:",
+        "Ranks, mean per step:",
     ]
     columns = ("rank", "step", "compute", "communication", "exposed", "idle", "waits", "trace")
     return paged(lines, *table(columns, map(_rank, run.ranks)), page)
@@ -66,7 +66,7 @@ def _straggler(row: Straggler) -> str:
 
 
 def _collectives(run: Run) -> list[str]:
-    columns = ("collective", "step", "bytes", "transfer", "wait", "late rank", "because of")
+    columns = ("collective", "step", "bytes", "transfer", "wait", "straggler", "because of")
     longest = sorted(run.collectives, key=lambda row: -row.wait_us)[:_COLLECTIVES]
     head, rows = table(columns, map(_collective, longest))
     return ["", "Collectives for which the ranks waited longest:", *head, *rows] if rows else []

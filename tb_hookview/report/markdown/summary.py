@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tb_hookview.report.markdown.text import MOST_CHARACTERS, NOTE, quoted, table
-from tb_hookview.report.summary.lines import summary_lines
 from tb_hookview.report.summary.table import Cell, SummaryTable
-from tb_hookview.report.summary.tables import summary_tables
-from tb_hookview.schema import ReportData, severe_warnings
+from tb_hookview.report.summary.whole import whole_summary
+from tb_hookview.schema import ReportData
 
 _LONGEST_LINE = 500
 _WARNINGS = 10
@@ -19,7 +18,7 @@ def markdown_summary(data: ReportData, counted: ReportData, limit: int) -> str:
 
     Args:
         data: the report.
-        counted: that on the steps that count.
+        counted: that on the measured steps.
         limit: rows of each table; fewer where the text would be too long.
     """
     while True:
@@ -30,21 +29,22 @@ def markdown_summary(data: ReportData, counted: ReportData, limit: int) -> str:
 
 
 def _lines(data: ReportData, counted: ReportData, limit: int) -> Iterator[str]:
-    yield "# Summary of a trace"
+    made = whole_summary(data, counted, limit)
+    yield from ("# Summary of a trace", "", *_listed(made.head))
+    for table_of in made.first:
+        yield from _table(table_of)
+    yield from ("", "## Details", "", *_listed(made.details))
+    for table_of in made.rest:
+        yield from _table(table_of)
+    if made.notes:
+        yield from ("", "## Notes on the data", "", *_listed(made.notes[:_WARNINGS]))
+    if len(made.notes) > _WARNINGS:
+        yield f"- ... and {len(made.notes) - _WARNINGS} more"
     yield ""
-    for line in summary_lines(data):
-        yield f"- {quoted(line, _LONGEST_LINE)}"
-    for made in summary_tables(data, counted, limit):
-        yield from _table(made)
-    severe = severe_warnings(data.trace)
-    others = [warning for warning in data.trace.warnings if warning not in severe]
-    if others:
-        yield from ("", "## Notes on the data", "")
-    for warning in others[:_WARNINGS]:
-        yield f"- {quoted(warning.message, _LONGEST_LINE)}"
-    if len(others) > _WARNINGS:
-        yield f"- ... and {len(others) - _WARNINGS} more"
-    yield ""
+
+
+def _listed(lines: Iterable[str]) -> Iterator[str]:
+    return (f"- {quoted(line, _LONGEST_LINE)}" for line in lines)
 
 
 def _table(made: SummaryTable) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The short summary: what decides a step, what to change, which modules take the time."""
+"""What every summary begins with: what decides a step, what to change, where the time goes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections import defaultdict
 from textwrap import shorten
 
 from tb_hookview.formats import MISSING, format_count, format_share, format_us
+from tb_hookview.report.summary.lines import host_line
+from tb_hookview.report.summary.operators import operator_table
 from tb_hookview.report.summary.table import SummaryTable
 from tb_hookview.schema import Finding, PathWork, ReportData, Work, severe_warnings
 
@@ -16,20 +18,32 @@ _WIDEST = 80
 _LATER = 1.05
 """Times the step on the host from which on the step with its device work is given, too."""
 _ANNOTATION = "annotation"
+_WORTH_SAYING = 0.01
+"""Share of the step that the first finding saves at least, to be worth a line."""
 
 
 def brief_lines(data: ReportData) -> list[str]:
-    """What decides a step, what that consists of, how long it is."""
+    """What decides a step, what that consists of, how long it is, what the first finding saves."""
     means = data.per_step
     verdict = data.verdict
     lines = [data.trace.path, verdict.sentence, *filter(None, [verdict.unrecorded_sentence])]
     if data.critical_path_work:
         lines.append(f"critical path: {_path(data.critical_path_work)}")
+    elif means.duration_us:
+        lines.append(host_line(means))
     busy, idle = means.device_busy_us, means.device_idle_us
     step = f"step {format_us(means.duration_us)} on the host{_with_device(data)} ({means.text})"
     if busy is not None and idle is not None:
         step += f"; device busy {format_share(busy, busy + idle)}"
-    return [*lines, step]
+    return [*lines, step, *_saved(data)]
+
+
+def _saved(data: ReportData) -> list[str]:
+    step, first = data.verdict.step_us, data.findings[0] if data.findings else None
+    gain = None if first is None else first.gain_us_per_step
+    if not step or not gain or gain < _WORTH_SAYING * step:
+        return []
+    return [f"without the first finding: {format_us(step)} -> {format_us(step - gain)} per step"]
 
 
 def _with_device(data: ReportData) -> str:
@@ -56,19 +70,25 @@ def _what(row: PathWork) -> str:
 
 def brief_tables(data: ReportData, counted: ReportData) -> list[SummaryTable]:
     """The first findings, and the classes of modules with the longest self time."""
-    tables = [_findings(data), _classes(counted)]
-    return [table for table in tables if table.rows]
+    return [table for table in (_findings(data), class_table(counted)) if table.rows]
 
 
-def brief_notes(data: ReportData) -> list[str]:
-    """What makes figures wrong; how many other notes there are, and where all else is."""
+def class_table(counted: ReportData) -> SummaryTable:
+    """The classes of modules with the longest self time; operators where no module has any."""
+    found = _classes(counted)
+    return found if found.rows else operator_table(counted, CLASSES)
+
+
+def brief_notes(data: ReportData, more: str = "") -> list[str]:
+    """What makes figures wrong; how many other notes there are, and where `more` is."""
     severe = severe_warnings(data.trace)
     others = len(data.trace.warnings) - len(severe)
-    count = f"{format_count(others, 'note')} on data quality; " if others else ""
     lines = [f"warning: {warning.message}" for warning in severe]
     if (data.trace.world_size or 1) > 1:
         lines.append(f"1 of {data.trace.world_size} ranks; `hookview ranks` reads all of a folder")
-    return [*lines, f"{count}--verbose shows everything"]
+    count = f"{format_count(others, 'note')} on data quality" if others else ""
+    last = "; ".join(filter(None, (count, more)))
+    return [*lines, last] if last else lines
 
 
 def _findings(data: ReportData) -> SummaryTable:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tb_hookview.report.summary.lines import summary_lines
-from tb_hookview.report.summary.tables import summary_tables
-from tb_hookview.schema import ReportData, severe_warnings
+from tb_hookview.report.summary.table import SummaryTable
+from tb_hookview.report.summary.whole import whole_summary
+from tb_hookview.schema import ReportData
 from tb_hookview.tables.notebook import heading_html, table_html
 
 ROWS = 10
@@ -16,12 +16,18 @@ def html_summary(data: ReportData, counted: ReportData) -> str:
 
     Args:
         data: the report.
-        counted: that on the steps that count.
+        counted: that on the measured steps.
     """
-    severe = severe_warnings(data.trace)  # at the head
-    warnings = [warning.message for warning in data.trace.warnings if warning not in severe]
-    parts = [heading_html([*summary_lines(data), *warnings])]
-    for table in summary_tables(data, counted, ROWS):
-        title = f"{table.title} {table.hidden}".strip()
-        parts.append(table_html(title, table.columns, table.rows, table.names))
+    made = whole_summary(data, counted, ROWS)
+    parts = [
+        heading_html(made.head),
+        *map(_table, made.first),
+        heading_html([*made.details, *made.notes]),
+        *map(_table, made.rest),
+    ]
     return f"<div>{''.join(parts)}</div>"
+
+
+def _table(table: SummaryTable) -> str:
+    title = f"{table.title} {table.hidden}".strip()
+    return table_html(title, table.columns, table.rows, table.names)

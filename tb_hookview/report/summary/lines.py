@@ -1,4 +1,4 @@
-"""The head of a summary: what was recorded, and the mean step."""
+"""The details of a summary: what was recorded, and the mean step."""
 
 from __future__ import annotations
 
@@ -11,33 +11,28 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
-from tb_hookview.schema import Module, PerStep, Recording, ReportData, module_label, severe_warnings
+from tb_hookview.schema import Module, PerStep, Recording, ReportData, module_label
 
 MEMORY_CLASSES = 3
 """Classes of live bytes that are named at the peak."""
 LUMPS = 3
 """Operators of compiled code that are named where it is on no module."""
 LOADING = 5
-"""Modules named whose host times hold the loading of kernels."""
+"""Modules named whose host times hold lazy kernel loading."""
 
 
 UNKNOWN_IDLE = 0.1
 """Share of idle time from which on it is said that its cause is unknown."""
 
 
-def summary_lines(report: ReportData) -> list[str]:
-    """Say in a few lines what a report is about, and what its mean step consists of."""
+def detail_lines(report: ReportData) -> list[str]:
+    """Say in a few lines what was recorded, and what its mean step consists of."""
     lines = [
-        report.trace.path,
-        report.verdict.sentence,
-        *([report.verdict.unrecorded_sentence] if report.verdict.unrecorded_sentence else []),
-        *(f"warning: {warning.message}" for warning in severe_warnings(report.trace)),
         _origin(report),
         f"{format_count(report.trace.events, 'event')} over "
         f"{format_us(report.trace.duration_us)}, {_recorder(report)}",
         *_recording(report.trace.recording),
-        f"step {format_us(report.per_step.duration_us)} ({report.per_step.text})",
-        _host(report.per_step),
+        host_line(report.per_step),
     ]
     more = (*_memory(report), *_kernel_loading(report), *_compiled(report))
     return [*lines, *_device(report), _syncs(report), *more]
@@ -92,7 +87,8 @@ _UNCOMPARED = (
 )
 
 
-def _host(means: PerStep) -> str:
+def host_line(means: PerStep) -> str:
+    """The phases of the host in a mean step."""
     phases = _parts(
         backward=means.backward_us,
         forward=means.forward_us,
@@ -184,7 +180,7 @@ def _kernel_loading(report: ReportData) -> list[str]:
         return []
     most = [f"{module_label(path)} {format_us(us)}" for us, path in ranked[:LOADING]]
     more = f" and {len(ranked) - len(most)} more" if len(ranked) > len(most) else ""
-    return [f"host times hold the loading of kernels on their first use: {', '.join(most)}{more}"]
+    return [f"host times include lazy kernel loading: {', '.join(most)}{more}"]
 
 
 def _compiled(report: ReportData) -> list[str]:
@@ -219,8 +215,8 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
         for row, time in zip(rows, times, strict=True)
         if row.operators and time
     ]
-    largest = f", most of it {', '.join(most[:LUMPS])}" if most else ""
-    said = [*([without] if unknown else []), f"each region is one lump{largest}"]
+    largest = f"; most of it {', '.join(most[:LUMPS])}" if most else ""
+    said = [*([without] if unknown else []), f"not broken down by module{largest}"]
     return [
         f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the "
         "first compiled step (torch 2.10 or later) and record with hookview.profile()"

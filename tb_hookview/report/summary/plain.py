@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_hookview.formats import format_count, printable
-from tb_hookview.report.summary.lines import summary_lines
-from tb_hookview.report.summary.operators import operator_table
+from tb_hookview.formats import printable
+from tb_hookview.report.summary.brief import brief_lines, brief_notes, brief_tables
 from tb_hookview.report.summary.table import Cell, SummaryTable
-from tb_hookview.report.summary.tables import finding_table, module_table
 from tb_hookview.schema import ReportData
 
-ROWS = 5
-"""Rows of each table."""
 WIDEST = 60
 """Characters of a cell."""
 
 
 def plain_summary(data: ReportData, counted: ReportData) -> str:
-    """Write the head of a summary, its modules and its findings.
+    """Write what decides a step, the first findings and the top classes of modules.
 
     Args:
         data: the report.
-        counted: that on the steps that count.
+        counted: that on the measured steps.
     """
-    lines = [printable(line) for line in summary_lines(data)]
-    made = (module_table(counted, ROWS), operator_table(counted, ROWS), finding_table(data, ROWS))
-    for table in made:
-        if table.rows or table.hidden:
-            lines += ["", printable(table.title), *_table(table)]
-    if data.trace.warnings:
-        lines.append(format_count(len(data.trace.warnings), "note") + " on data quality")
-    return "\n".join(lines)
+    lines = [printable(line) for line in brief_lines(data)]
+    for table in brief_tables(data, counted):
+        lines += ["", printable(table.title), *_table(table)]
+    notes = [printable(note) for note in brief_notes(data)]
+    return "\n".join([*lines, *(["", *notes] if notes else [])])
 
 
 def _table(table: SummaryTable) -> list[str]:

@@ -33,12 +33,12 @@ _ORIGINS = {
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
-def summary_tables(data: ReportData, counted: ReportData, rows: int) -> list[SummaryTable]:
-    """Return the tables that there are rows for, with at most `rows` each.
+def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[SummaryTable]:
+    """Return the tables of the details that there are rows for, with at most `rows` each.
 
     Args:
         data: the report.
-        counted: that on the steps that count.
+        counted: that on the measured steps.
         rows: rows of a table.
     """
     found = [
@@ -49,7 +49,6 @@ def summary_tables(data: ReportData, counted: ReportData, rows: int) -> list[Sum
         _cut(_syncs(data), rows),
         _cut(_threads(data), rows),
         _cut(_coverage(counted), rows),
-        finding_table(data, rows),
     ]
     return [table for table in found if table.rows or table.hidden]
 
@@ -155,7 +154,7 @@ def _module(
 
 
 def _syncs(data: ReportData) -> SummaryTable:
-    """Syncs by cause and place; sums, and the mean over the steps that count."""
+    """Syncs by cause and place; sums, and the mean over the measured steps."""
     groups: defaultdict[tuple[str, str, str, str], list[Sync]] = defaultdict(list)
     for sync in data.syncs:
         where = MISSING if sync.module is None else module_label(sync.module)

@@ -1,4 +1,4 @@
-"""What speaks against the trace, in words: the faults that its reading and its analysis found.
+"""What puts in doubt the trace, in words: the faults that its reading and its analysis found.
 
 One of high severity makes figures of the report wrong or leaves them out; it heads the summary.
 """
@@ -116,7 +116,7 @@ WORDS: dict[str, Words] = {
         "schedule's wait and warmup, or train for more steps",
     ),
     "compiled": Words(
-        "modules ran inside compiled regions, if at all: their own times are unknown, and part of "
+        "modules may have run inside compiled regions: their own times are unknown, and part of "
         "the module that was compiled; to get them, call hookview.wrap() before the first "
         "compiled step (torch 2.10 or later), with a new TORCHINDUCTOR_CACHE_DIR where torch has "
         "the code in its cache, and record again",

@@ -67,7 +67,7 @@ RULE = Rule(
     family="compile",
     title="The model is not compiled and may gain from torch.compile",
     description="No compiled region, Triton kernel or CUDA graph in the trace; pointwise-unfused "
-    "or tiny-kernels-launch-bound holds; at most two syncs a step; the same kernels, equally "
+    "or tiny-kernels-launch-bound holds; at most two syncs per step; the same kernels, equally "
     "often, in every step.",
     fix="Try torch.compile on the model or on the functions that take the time. Leave the first "
     "steps out of the measurement: they compile. Remove shapes that depend on data first.",

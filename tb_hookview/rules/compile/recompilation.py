@@ -30,7 +30,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _compiling(context: Context) -> Iterator[Occurrence]:
-    """Time spent on compiling in steps that count."""
+    """Time spent on compiling in measured steps."""
     if not context.steps.marked:
         return
     compiling = context.rows.matching(_COMPILING[0]) | context.rows.matching(_COMPILING[1])
@@ -102,7 +102,7 @@ RULE = Rule(
     title="Code is compiled during the steps, or in several variants",
     description="Spans of torch.compile (compile_inner, dynamo_timed, autotuning) after the first "
     "step of a trace that marks steps; or two variants of one compiled region "
-    "(Torch-Compiled Region: graph/variant) in the steps that count.",
+    "(Torch-Compiled Region: graph/variant) in the measured steps.",
     fix="TORCH_LOGS=recompiles names the guard that failed. Pad or bucket shapes, or mark sizes by "
     "torch._dynamo.mark_dynamic. Pass Python numbers that change as tensors. Run every shape once "
     "before the loop.",

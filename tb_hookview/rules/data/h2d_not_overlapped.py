@@ -30,7 +30,7 @@ _BOUND = "The gain is at most the time that other device events of a step can hi
 
 
 def _on_stream_of_kernels(context: Context) -> DeviceEventIndex:
-    """Copies from pinned memory, in steps that count, on a stream that runs kernels too."""
+    """Copies from pinned memory, in measured steps, on a stream that runs kernels too."""
     work, events = context.analysis.device_events, context.analysis.trace.events
     stream, kind = events.thread[work.event], events.kind[work.event]
     kernels = isin(stream, unique(stream[kind == EventCategory.KERNEL]))

@@ -29,7 +29,7 @@ _BETWEEN = 2
 
 
 def reduced_one_by_one(context: Context) -> TreeRow:
-    """All-reduces (call tree rows) in steps that count, if there is one for each gradient."""
+    """All-reduces (call tree rows) in measured steps, if there is one for each gradient."""
     launch = context.analysis.device_events.launch
     transfers = context.device_events.of_kinds("communication") & context.device_events.counted
     transfers &= (launch >= 0) & ~of_batch_norms(context)
@@ -103,8 +103,8 @@ RULE = Rule(
     id="collective-per-parameter",
     family="distributed",
     title="Every gradient is reduced by a collective of its own",
-    description="Twenty or more all-reduces a step, and one for every two gradients or more (rows "
-    "of AccumulateGrad). The time of the transfers themselves is in comm-exposed.",
+    description="Twenty or more all-reduces per step, and one for every two gradients or more "
+    "(rows of AccumulateGrad). The time of the transfers themselves is in comm-exposed.",
     fix="Reduce gradients together: flatten them into a few buckets, or pass the list to "
     "all_reduce_coalesced. DistributedDataParallel does so, and overlaps the buckets with the "
     "backward. Otherwise start all of them with async_op=True, and wait once after the last.",

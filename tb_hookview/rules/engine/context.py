@@ -1,7 +1,7 @@
 """Queries of rules about a trace, each answered once for all of them.
 
 Each part answers questions about one table: `steps`, `rows` (of the call tree), `device_events`,
-`syncs` and `gaps`. What a part calls `counted` lies in the steps that count. Times inside are
+`syncs` and `gaps`. What a part calls `counted` lies in the measured steps. Times inside are
 nanoseconds, those "a step" microseconds.
 """
 
@@ -58,7 +58,7 @@ class Context(Struct, frozen=True, dict=True):
 
     @cached_property
     def steps(self) -> StepContext:
-        """The steps that count, and the mean step."""
+        """The measured steps, and the mean step."""
         return StepContext(self.selection, self.step_rows)
 
     @property

@@ -203,7 +203,7 @@ def _distortion(context: Context) -> Iterator[str]:
 def _where(occurrence: Occurrence, path: str | None) -> str:
     if occurrence.everywhere:
         return occurrence.place
-    module = "outside every module" if path is None else schema.module_label(path)
+    module = "not in a module" if path is None else schema.module_label(path)
     return f"{module}, {occurrence.place}" if occurrence.place else module
 
 

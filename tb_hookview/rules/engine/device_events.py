@@ -24,7 +24,7 @@ class DeviceEventContext(NamedRows, frozen=True):
 
     @cached_property
     def counted(self) -> Bool:
-        """Device events of steps that count, by `Analysis.device_event_step`."""
+        """Device events of measured steps, by `Analysis.device_event_step`."""
         return isin(self.analysis.device_event_step, self.steps.indices)
 
     def name_of(self, event: int) -> str:
@@ -33,7 +33,7 @@ class DeviceEventContext(NamedRows, frozen=True):
 
     @cached_property
     def devices(self) -> list[int]:
-        """Devices, as the trace numbers them, that ran an event in steps that count."""
+        """Devices, as the trace numbers them, that ran an event in measured steps."""
         return unique(self.analysis.device_events.device[self.counted]).tolist()  # type: ignore[no-any-return]
 
     def copies_matching(self, pattern: str) -> Bool:

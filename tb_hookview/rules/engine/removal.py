@@ -26,7 +26,7 @@ _UNNAMED = [
 def removed(analysis: Analysis, found: Found) -> Change:
     """What is gone without the cause of a finding, of what it was charged for.
 
-    - Syncs do not wait.
+    - Remove all syncs.
     - Calls that load data, copy, or allocate take no time; nor does what the host did otherwise
       while the device was idle.
     - Pauses that nothing explains are gone where the occurrence has idle time of no known cause.

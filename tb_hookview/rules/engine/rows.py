@@ -65,7 +65,7 @@ class RowContext(NamedRows, frozen=True):
         return found
 
     def host_time(self, wanted: Bool) -> tuple[HostTime, ...]:
-        """Time within some rows, by thread, as far as it lies in steps that count."""
+        """Time within some rows, by thread, as far as it lies in measured steps."""
         tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
         thread = tree.thread[rows]
         return tuple(

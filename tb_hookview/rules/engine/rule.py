@@ -37,25 +37,25 @@ class Occurrence(Struct, frozen=True):
     evidence: str
     """Phrase of the observation with its figures, without a full stop."""
     module: int = -1
-    """Row of `Modules`; -1 outside every module and for several modules."""
+    """Row of `Modules`; -1 for no module and for several modules."""
     everywhere: bool = False
     """Whether it is of the whole step or several modules, located by `place` alone."""
     count: int = 1
     """Number of times it was seen."""
     syncs: SyncIndex = field(default_factory=lambda: np.zeros(0, np.int64))
-    """The syncs that it is about, those of steps that count."""
+    """The syncs that it is about, those of measured steps."""
     gaps: GapIndex = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of `Analysis.gaps` that it causes. Those that a rule of higher priority was charged for
     are subtracted."""
     wasted: DeviceEventIndex = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Rows of `DeviceEvents`, in steps that count, that could be avoided or shortened. Time that a
+    """Rows of `DeviceEvents`, in measured steps, that could be avoided or shortened. Time that a
     rule of higher priority was charged for is subtracted."""
     wasted_ns: Nanoseconds | None = None
     """That part of the time of each row of `wasted`, nanoseconds; None: all of it."""
     saved: float = 1.0
     """That part of the wasted time, or of the host's, which the fix saves."""
     host: tuple[HostTime, ...] = ()
-    """Time of host threads, in steps that count, that could be avoided or shortened where the model
+    """Time of host threads, in measured steps, that could be avoided or shortened where the model
     runs on the CPU (`Context.on_host`); none elsewhere. It is the cost, as no device idles there.
     Time that a rule of higher priority was charged for is subtracted."""
     once_us: float | None = None

@@ -1,4 +1,4 @@
-"""The steps that count, and quantities of a mean step."""
+"""The measured steps, and quantities of a mean step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SET_UP = [
 
 
 class StepContext(Struct, frozen=True, dict=True):
-    """Steps that count; figures "a step" are means over them, in microseconds."""
+    """Measured steps; figures "a step" are means over them, in microseconds."""
 
     selection: Selection
     selected_rows: list[schema.Step]
@@ -40,7 +40,7 @@ class StepContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def indices(self) -> tuple[int, ...]:
-        """Steps that count."""
+        """Measured steps."""
         return self.selection.counted
 
     @cached_property
@@ -50,7 +50,7 @@ class StepContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def report_rows(self) -> list[schema.Step]:
-        """Rows of the report for the steps that count."""
+        """Rows of the report for the measured steps."""
         rows = dict(zip(self.selection.steps, self.selected_rows, strict=True))
         return [rows[step] for step in self.indices]
 
@@ -109,11 +109,11 @@ class StepContext(Struct, frozen=True, dict=True):
         return self._analysis.steps.window[list(self.indices)]
 
     def cut(self, time: TimeSet) -> TimeSet:
-        """That part of a time which lies in steps that count."""
+        """That part of a time which lies in measured steps."""
         return intervals.intersect(time, intervals.normal(self.windows))
 
     def us_per_step(self, nanoseconds: float) -> float:
-        """A total over the steps that count, as microseconds a step."""
+        """A total over the measured steps, as microseconds a step."""
         return float(nanoseconds) / 1000 / max(len(self), 1)
 
 

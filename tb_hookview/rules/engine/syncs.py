@@ -57,7 +57,7 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def counted(self) -> Bool:
-        """Syncs of the training in steps that count.
+        """Syncs of the training in measured steps.
 
         The profiler's own is not one, nor is one on a thread that launches no kernels and marks no
         steps: the host may block there, as a loader does that pins memory, or a checkpoint writer.

@@ -37,7 +37,7 @@ _REACH = 8
 
 
 class Attention(Struct, frozen=True):
-    """Chains of a batched product, a softmax and a batched product, in the steps that count.
+    """Chains of a batched product, a softmax and a batched product, in the measured steps.
 
     Nothing but scaling, masks, casts and dropout lies between them. Rows are of the call tree.
     """
@@ -111,7 +111,7 @@ def _outside(context: Context, first: TreeRow, last: TreeRow) -> Bool:
 
 
 def _outermost(context: Context) -> TreeRow:
-    """Operators of torch that lie in no other, in the steps that count."""
+    """Operators of torch that lie in no other, in the measured steps."""
     parts = context.rows.beginning("aten::") & ~context.rows.named(*_FALLS_BACK)
     operator = context.host.kind == EventCategory.OPERATOR
     row = np.flatnonzero(parts & operator & context.rows.counted)

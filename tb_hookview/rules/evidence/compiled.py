@@ -22,7 +22,7 @@ LOOKUP = "TorchDynamo Cache Lookup"
 
 
 def regions(context: Context) -> Bool:
-    """Compiled regions in steps that count, shape (n,)."""
+    """Compiled regions in measured steps, shape (n,)."""
     return context.rows.beginning("Torch-Compiled Region: ") & context.rows.counted
 
 

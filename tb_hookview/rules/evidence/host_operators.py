@@ -37,7 +37,7 @@ def _compiled(context: Context) -> Bool:
 
 
 def units(context: Context) -> Bool:
-    """Outermost rows of what computes, and autograd nodes whole; in steps that count."""
+    """Outermost rows of what computes, and autograd nodes whole; in measured steps."""
     whole = computing(context) | (context.host.role == Role.NODE)
     above = lookup(context.rows.inside(whole).astype(np.int64), context.call_tree.parent)
     return np.asarray(whole & (above != 1) & context.rows.counted)
@@ -54,7 +54,7 @@ def unit_names(context: Context, rows: Int) -> StringIndex:
 
 
 def without_operators(context: Context, thread: int) -> TimeSet:
-    """Time of a thread, in steps that count, in no operator, loader or collective."""
+    """Time of a thread, in measured steps, in no operator, loader or collective."""
     known = computing(context) | (context.host.role == Role.DATA)
     known |= context.host.role == Role.COLLECTION
     rows = np.flatnonzero(known & (context.call_tree.thread == thread))

@@ -75,7 +75,6 @@ def modules_text(context: Context, ranked: list[tuple[int, int]]) -> str:
     """Modules with bytes, in words."""
     paths = context.analysis.modules.path
     return ", ".join(
-        f"{module_label(paths[module]) if module >= 0 else 'outside of modules'} "
-        f"{format_bytes(size)}"
+        f"{module_label(paths[module]) if module >= 0 else 'not in a module'} {format_bytes(size)}"
         for module, size in ranked
     )

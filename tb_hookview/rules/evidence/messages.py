@@ -12,7 +12,7 @@ from tb_hookview.rules.engine.context import Context
 
 
 def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
-    """Collectives of several ranks whose name fits, in steps that count.
+    """Collectives of several ranks whose name fits, in measured steps.
 
     Returns:
         Their call tree rows, and the bytes of each one's larger message, -1 for unknown.

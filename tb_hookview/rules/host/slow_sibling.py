@@ -39,7 +39,7 @@ _PYTHON = -1
 
 
 class _Work(NamedTuple):
-    """Operators, nodes and Python between them, in steps that count; columns of shape (k,)."""
+    """Operators, nodes and Python between them, in measured steps; columns of shape (k,)."""
 
     module: ModuleIndex
     name: StringIndex

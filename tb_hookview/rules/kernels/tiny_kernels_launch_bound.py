@@ -97,7 +97,7 @@ RULE = Rule(
     id="tiny-kernels-launch-bound",
     family="kernels",
     title="Launch-bound: kernels are shorter than their launches",
-    description="At least 50 kernels a step, half of them shorter than 10 us, more than half "
+    description="At least 50 kernels per step, half of them shorter than 10 us, more than half "
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
     "launch that add up to 10% of the step. Kernels of a CUDA graph do not count. The cost is all "
     "gaps below 1 ms.",

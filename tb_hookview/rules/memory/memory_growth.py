@@ -14,7 +14,7 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.memory import modules_text, top_modules
 
 _STEPS = 3
-"""Fewest steps that count, of which each holds more than the one before."""
+"""Fewest measured steps, of which each holds more than the one before."""
 _LEAST = 4096
 """Bytes a step: less is the bookkeeping of a loop."""
 
@@ -39,13 +39,13 @@ def _find(context: Context) -> Iterator[Occurrence]:
             place=f"device {name}",
             module=module,
             everywhere=module < 0,
-            evidence=f"the least that is in use during a step grows in each of "
+            evidence=f"baseline memory grows in each of "
             f"{format_count(len(least), 'step')}, by "
             f"{format_bytes(int(growth.mean()))}{context.each} "
             f"from {format_bytes(int(least[0]))}{where}",
             claims_gain=False,
             examples=np.asarray(windows[1:, 0]),
-            latent="the memory runs out in the end",
+            latent="it will eventually run out of memory",
         )
 
 
@@ -75,8 +75,8 @@ RULE = Rule(
     id="memory-growth",
     family="memory",
     title="Memory in use grows from step to step",
-    description="In a trace recorded with profile_memory: the least that is in use during a step "
-    "grows by 4 KiB or more from each of three or more steps that count to the next.",
+    description="In a trace recorded with profile_memory: baseline memory (the least in use "
+    "during a step) grows by 4 KiB or more from each of three or more measured steps to the next.",
     fix="Do not keep tensors of a step with their graph: append loss.item() or loss.detach() to "
     "lists of losses and metrics, and clear what is cached for each batch.",
     reference="PyTorch FAQ: My model reports CUDA error: out of memory",

@@ -31,7 +31,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         spare = int(failed.reserved[worst]) - used if failed.reserved[worst] >= 0 else 0
         name = device_name(int(failed.device_type[worst]), int(failed.device_index[worst]))
         in_use = f" with {format_bytes(used)} in use" if used >= 0 else ""
-        held = f" and {format_bytes(spare)} held unused" if spare > 0 else ""
+        held = f" and {format_bytes(spare)} reserved, unused" if spare > 0 else ""
         yield Occurrence(
             place=f"device {name}",
             module=each,

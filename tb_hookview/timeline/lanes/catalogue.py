@@ -73,7 +73,7 @@ def list_lanes(
 
 def _path(path: PathLane, names: LaneNames) -> Entry:
     """The critical path; why there is none, where the trace is not replayed."""
-    lane = Entry("path", "", "critical path", "of the steps that count", late=True)
+    lane = Entry("path", "", "critical path", "of the measured steps", late=True)
     if path.refused is not None:
         return replace(lane, note=f"no critical path: {path.refused}")
     return replace(lane, items=partial(path.items, names))

@@ -1,4 +1,4 @@
-"""The lane of the critical path: what passed the time of the steps that count, piece by piece."""
+"""The lane of the critical path: what passed the time of the measured steps, piece by piece."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_PART: Colours = np.array([_COLOURS[part] for part in Part], np.uint8)
 
 
 class PathLane:
-    """The critical path of the steps that count; the graph is built on first use.
+    """The critical path of the measured steps; the graph is built on first use.
 
     Args:
         analysis: the trace.

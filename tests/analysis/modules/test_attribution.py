@@ -265,7 +265,7 @@ def test_what_nothing_explains_is_unattributed_with_its_reason(tmp_path: Path) -
     )
     assert data.coverage.unattributed_by_reason == {
         "no forward operator found": 17.0,
-        "made outside every module": 15.0,
+        "not made in a module": 15.0,
     }
 
 

@@ -12,7 +12,7 @@ from shared_traces import shared_trace
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.summary.lines import summary_lines
+from tb_hookview.report.summary.lines import detail_lines
 
 NAMES = {"region": "Torch-Compiled Region: 0/0", "mm": "aten::mm", "add": "aten::add"}
 
@@ -21,15 +21,15 @@ def test_a_list_of_another_recorder_is_no_recording_of_torch(tmp_path: Path) -> 
     path = tmp_path / "t.json"
     rows = [{"ph": "X", "name": "gemm", "pid": 1, "tid": 7, "ts": 5 * n, "dur": 3} for n in (1, 2)]
     path.write_text(json.dumps(rows))
-    first = summary_lines(build_report(load(path)).data)
+    first = detail_lines(build_report(load(path)).data)
     assert any("by another recorder: no event has a category" in line for line in first)
     path.write_text(json.dumps([{**rows[0], "cat": "cpu_op"}, rows[1]]))
-    second = summary_lines(build_report(load(path)).data)
+    second = detail_lines(build_report(load(path)).data)
     assert any("recorded by torch.profiler" in line for line in second)
 
 
 def lines_about_compiled_code(path: Path) -> list[str]:
-    lines = summary_lines(build_report(load(path)).data)
+    lines = detail_lines(build_report(load(path)).data)
     return [line for line in lines if line.startswith("compiled: ")]
 
 
@@ -40,7 +40,7 @@ def test_a_region_without_modules_says_what_it_runs_and_how_to_get_them(tmp_path
         """
     path = grid.write(tmp_path / "t.json", grid.events(picture, NAMES))
     assert lines_about_compiled_code(path) == [
-        "compiled: each region is one lump, most of it aten::mm 15.0 us, aten::add 10.0 us; to get "
+        "compiled: not broken down by module; most of it aten::mm 15.0 us, aten::add 10.0 us; to get "
         "modules' times, call hookview.wrap() before the first compiled step (torch 2.10 or later) "
         "and record with hookview.profile()"
     ]
@@ -55,14 +55,14 @@ def test_generated_kernels_without_a_known_launch_have_no_time_to_name(tmp_path:
         """
     path = grid.write(tmp_path / "t.json", grid.events(picture, names))
     (line,) = lines_about_compiled_code(path)
-    assert line.startswith("compiled: each region is one lump; to get")
+    assert line.startswith("compiled: not broken down by module; to get")
 
 
 def test_a_model_that_torch_gave_up_on_has_no_region() -> None:
     data = build_report(load(recording("compiled.eager"))).data
     inner = data.modules[-1]
     unknown = replace(inner, compiled=True, forward=replace(inner.forward, host_us=None))
-    lines = summary_lines(replace(data, modules=[*data.modules[:-1], unknown]))
+    lines = detail_lines(replace(data, modules=[*data.modules[:-1], unknown]))
     (line,) = [line for line in lines if line.startswith("compiled: ")]
     assert line.startswith(
         "compiled: 1 module without times of their own, and no compiled code ran"
@@ -84,5 +84,5 @@ def test_a_long_name_of_a_kernel_is_cut() -> None:
 
 def test_a_recorded_trace() -> None:
     (line,) = lines_about_compiled_code(shared_trace("tracelens_mi300_compile_triton.json.gz"))
-    assert "one lump, most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line
+    assert "by module; most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line
     assert "_unsafe_view_mul_silu 527 us; to get modules' times, call" in line

@@ -18,7 +18,7 @@ def test_pinned_by_the_thread_that_trains(tmp_path: Path) -> None:
         gpu  kernel [k]                                               [k corr=7]
         """
     (finding,) = findings(tmp_path, picture, NAMES)["pin-memory-inline"]
-    assert finding.where == "outside every module, aten::pin_memory"
+    assert finding.where == "not in a module, aten::pin_memory"
     assert finding.count == 1, "the call is part of the operator"
     assert finding.cost_us_per_step
     assert finding.cost_us_per_step >= 20

@@ -46,7 +46,7 @@ def every_sync(context: Context, **fields: Any) -> dict[tuple[str | None, str], 
 
 
 def test_syncs_by_module_and_outermost_operator(tmp_path: Path) -> None:
-    """Of two steps that count; the first step's does not."""
+    """Of two measured steps; the first step's does not."""
     context = context_of(tmp_path, STEPS)
     found = every_sync(context)
     assert {key: each.count for key, each in found.items()} == {

@@ -145,7 +145,7 @@ def test_each_module_has_a_finding_of_its_own(tmp_path: Path) -> None:
     found = findings(tmp_path, picture, STEPS)["sync-scalar-item"]
     assert sorted(finding.where for finding in found) == [
         "fc, aten::item",
-        "outside every module, aten::item",
+        "not in a module, aten::item",
     ]
     assert {finding.module for finding in found} == {"fc", None}
 

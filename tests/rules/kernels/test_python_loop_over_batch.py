@@ -16,7 +16,7 @@ AFTER = [("aten::mm", "gemm")] * 3
 def test_a_loop_over_samples(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, operators(TURN * 10 + END + AFTER))[RULE]
     assert "10 times in a row" in finding.evidence
-    assert finding.where == "outside every module, a loop around aten::select"
+    assert finding.where == "not in a module, a loop around aten::select"
     # The gap before the first kernel begins with its launch.
     assert finding.cost_us_per_step == pytest.approx(7 + 9 * 36 + 10 * 16)
 

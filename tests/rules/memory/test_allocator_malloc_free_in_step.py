@@ -24,7 +24,7 @@ STEP = """
 def test_memory_is_allocated_in_a_step(tmp_path: Path) -> None:
     found = findings(tmp_path, STEP.format(first="cudaMalloc", second="cudaMalloc"))
     (finding,) = found["allocator-malloc-free-in-step"]
-    assert finding.where == "outside every module, aten::mm"
+    assert finding.where == "not in a module, aten::mm"
     assert finding.count == 2
     assert "0 of which free memory" in finding.evidence
     assert finding.cost_us_per_step

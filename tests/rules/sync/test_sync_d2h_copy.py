@@ -22,7 +22,7 @@ def test_a_tensor_brought_to_the_host(tmp_path: Path, memory: str) -> None:
         """,
     )
     (finding,) = found["sync-d2h-copy"]
-    assert finding.where == "outside every module, aten::to"
+    assert finding.where == "not in a module, aten::to"
     assert found.rules == {"sync-d2h-copy"}
 
 

@@ -24,7 +24,7 @@ def test_a_synchronize_that_no_operator_asked_for(tmp_path: Path) -> None:
         """,
     )
     (finding,) = found["sync-explicit"]
-    assert finding.where == "outside every module, cudaDeviceSynchronize"
+    assert finding.where == "not in a module, cudaDeviceSynchronize"
     assert (finding.cost_us_per_step or 0) > 0
     assert finding.caveats == [NO_STEPS]
 

@@ -17,7 +17,7 @@ def test_an_operator_that_nothing_is_known_of(tmp_path: Path) -> None:
         """,
     )
     (finding,) = found["sync-in-operator"]
-    assert finding.where == "outside every module, mylib::lookup"
+    assert finding.where == "not in a module, mylib::lookup"
     assert finding.confidence == "medium"
 
 

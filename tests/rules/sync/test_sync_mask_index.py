@@ -21,7 +21,7 @@ def test_a_mask_as_index(tmp_path: Path, operator: str) -> None:
         """,
     )
     (finding,) = found["sync-mask-index"]
-    assert finding.where == f"outside every module, {operator}"
+    assert finding.where == f"not in a module, {operator}"
 
 
 def test_nonzero_by_itself(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_result_as_long_as_values_say(tmp_path: Path) -> None:
         """,
     )
     (finding,) = found["sync-nonzero-variable-shape"]
-    assert finding.where == "outside every module, aten::argwhere"
+    assert finding.where == "not in a module, aten::argwhere"
     caveat, no_steps = finding.caveats
     assert no_steps == NO_STEPS
     assert "conditional" in caveat

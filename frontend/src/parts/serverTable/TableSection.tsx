@@ -38,6 +38,8 @@ interface TableSectionProps<Group extends string> {
   ) => void;
   /** The figure that decides what is expensive, and orders the table at first. */
   cost: { column: string; definition: Definition; title: string };
+  /** At most as many rows as this are expected, before they are there. */
+  expected: number;
   /** What the rows are of: "whole trace, 3 steps". */
   of: string;
   /** What tells rows of one name apart. */
@@ -77,12 +79,13 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
   return (
     <>
       <TableToolbar {...props} found={loaded.value?.total ?? null} />
-      {!(top.status === "ready" && top.value.total === 0) && (
+      {props.expected > 0 && !(top.status === "ready" && top.value.total === 0) && (
         <TopBars
           title={cost.title}
           of={props.of}
           detail={props.detail}
           rows={rowsOf(top.value)}
+          room={Math.min(TOP, props.expected)}
           column={cost.column}
           definition={cost.definition}
           onSelect={onSelect}

@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import type { CSSProperties, ReactElement } from "react";
 
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
@@ -12,6 +12,8 @@ interface TopBarsProps {
   /** What the rows are of: "whole trace, 3 steps". */
   of: string;
   rows: readonly TableRow[];
+  /** How many rows there is room for, whether they are there yet or not. */
+  room: number;
   /** Column that the bars are of. */
   column: string;
   definition: Definition;
@@ -22,14 +24,14 @@ interface TopBarsProps {
 
 /** The most expensive rows as bars; the table below says the same. */
 export function TopBars(props: TopBarsProps): ReactElement {
-  const { title, of, rows, column, definition, detail, onSelect } = props;
+  const { title, of, rows, room, column, definition, detail, onSelect } = props;
   const most = largest(rows, column);
   return (
     <section className="facet top-bars" aria-label={title}>
       <h2>
         {title} <span className="muted">{of}</span>
       </h2>
-      <ol>
+      <ol style={{ "--rows": room } as CSSProperties}>
         {rows.map((row) => {
           const value = numberOf(row, column);
           return (

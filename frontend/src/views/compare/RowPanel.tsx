@@ -35,7 +35,7 @@ export function RowPanel(props: RowPanelProps): ReactElement {
   const { row, table, base, other, after, onClose } = props;
   const before = useReportOf(base, table === "syncs" && row.base !== null);
   return (
-    <SidePanel label="Difference" className="" onClose={onClose}>
+    <SidePanel label="Difference" className="row-panel" onClose={onClose}>
       <header>
         <h2>
           <Name text={row.name} className="wrap" />
@@ -54,8 +54,8 @@ export function RowPanel(props: RowPanelProps): ReactElement {
         )}
       </p>
       <dl className="facts">
-        <Fact title="before, a step" value={duration(row.before)} />
-        <Fact title="after, a step" value={duration(row.after)} />
+        <Fact title="before, per step" value={duration(row.before)} />
+        <Fact title="after, per step" value={duration(row.after)} />
         <Fact title="change" value={changeOf(row.change)} />
       </dl>
       <SideSection title="before" row={row} table={table} {...{ place: row.base, side: base }}>

@@ -166,7 +166,7 @@ function reasonsOf(comparison: WireComparison, direction: number): Reason[] {
   return second === undefined ? [first] : [first, second];
 }
 
-/** Syncs of one module, or of one operator outside every module, count together. */
+/** Syncs of one module, or of one operator not in a module, count together. */
 function syncs(sites: readonly WireSyncChange[]): Reason[] {
   const sums = new Map<string, number>();
   for (const { other_site: other, base_site: base, blocked_us: blocked } of sites) {

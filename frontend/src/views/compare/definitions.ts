@@ -3,8 +3,8 @@ import { define } from "../../text/definitions";
 /** Totals of a comparison, means per step on both sides. */
 export const COMPARE_TOTAL_DEFINITIONS = {
   step: define("step", "Mean length of the compared steps, on the host's clock.", "us"),
-  busy: define("device busy", "Time of a step in which a device did any work.", "us"),
-  idle: define("device idle", "Time of a step in which the devices had nothing to do.", "us"),
+  busy: define("device busy", "Time per step in which a device did any work.", "us"),
+  idle: define("device idle", "Time per step in which the devices had nothing to do.", "us"),
   forward: define("forward, device", "Device time launched in the forward.", "us"),
   backward: define("backward, device", "Device time launched in the backward.", "us"),
   forwardHost: define(
@@ -56,8 +56,8 @@ export const COMPARE_DEFINITIONS = {
     "The change of the time in syncs, in the module and its children.",
     "us",
   ),
-  syncs: define("syncs", "The change of the number of syncs in a step.", "count"),
-  count: define("count", "The change of how often it is in a step.", "count"),
+  syncs: define("syncs", "The change of the number of syncs per step.", "count"),
+  count: define("count", "The change of how often it is per step.", "count"),
   idle: define("idle caused", "The change of the device's idle time because of it.", "us"),
   gain: define("gain", "The change of what a replay without it gains.", "us"),
 } as const;

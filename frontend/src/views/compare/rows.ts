@@ -147,7 +147,7 @@ function sitePlace(site: WireSite | null): RowPlace | null {
     site.operator,
     site.frame,
   ].filter((part) => part !== null);
-  const text = parts.length === 0 ? "outside every module and operator" : parts.join(" · ");
+  const text = parts.length === 0 ? "not in a module and operator" : parts.join(" · ");
   return { text, module: site.module, site };
 }
 

@@ -17,7 +17,7 @@ export function DryRunPanel({ run, place }: { run: WireDryRun; place: DryPlace }
     go({ sync: null });
   };
   return (
-    <SidePanel label="Sync" className="sync-panel" onClose={close}>
+    <SidePanel label="Sync" className="sync-panel row-panel" onClose={close}>
       <header>
         <h2>
           <Name text={sync.title} className="wrap" />

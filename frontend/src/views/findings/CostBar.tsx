@@ -33,7 +33,7 @@ export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
         <dl className="cost-legend">
           <Part
             swatch="cost"
-            title="costs a step"
+            title="cost per step"
             us={finding.cost_us_per_step}
             share={costShare}
           />

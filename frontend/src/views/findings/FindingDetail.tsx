@@ -71,7 +71,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
       </div>
       <div className="finding-places">
         <section aria-label="Cost">
-          <h3>In a step</h3>
+          <h3>Per step</h3>
           <CostBar row={row} labelled />
         </section>
         {sync !== null && (

@@ -7,28 +7,24 @@ export const FINDING_DEFINITIONS = {
   finding: define("finding", "What is wrong, and where."),
   picture: define("cost in the step", "What it costs, as a part of the mean step."),
   cost: define(
-    "cost a step",
+    "cost/step",
     "Device idle time attributed to the finding, plus device time of avoidable work; no idle time is attributed twice.",
     "us",
   ),
-  gain: defineField("gain a step", Finding.gain_us_per_step),
+  gain: defineField("saving/step", Finding.gain_us_per_step),
   share: define(
     "of step",
-    "The cost as a share of the mean length of the steps that count: all but the first, which warms up, and those that launched nothing.",
+    "The cost as a share of the mean length of the measured steps: all but the first, which warms up, and those that launched nothing.",
     "fraction",
   ),
   count: defineField("seen", Finding.count),
   findings: define("findings", "One for each rule and place where it holds.", "count"),
   step: define(
     "step",
-    "Mean length of the steps that count: all but the first, which warms up, and those that launched nothing.",
+    "Mean length of the measured steps: all but the first, which warms up, and those that launched nothing.",
     "us",
   ),
-  mostExpensive: define(
-    "most expensive",
-    "The cost of the most expensive finding in a step.",
-    "us",
-  ),
+  mostExpensive: define("most expensive", "The cost of the most expensive finding per step.", "us"),
 } as const;
 
 /** How surely the events prove a finding's cause. */

@@ -23,7 +23,7 @@ const given = report({
     finding({ rule: "scalar-read", where: "header, IndexBackward0", module: "header" }),
     finding({ rule: "blocking-copy", where: "head, ToCopyBackward0", module: "head" }),
     finding({ rule: "scalar-read", where: "(root), aten::item", module: "" }),
-    finding({ rule: "scalar-read", where: "outside every module, aten::item", module: null }),
+    finding({ rule: "scalar-read", where: "not in a module, aten::item", module: null }),
   ],
 });
 
@@ -34,7 +34,7 @@ test("a sync is advised upon by the finding of its cause and module", () => {
   expect(rules).toEqual([
     ["head, IndexBackward0"],
     ["(root), aten::item"],
-    ["outside every module, aten::item"],
+    ["not in a module, aten::item"],
     [],
   ]);
 });
@@ -89,7 +89,7 @@ const several = (): WireReport =>
   });
 const wheres = (rows: readonly FindingRow[]): string[] => rows.map(({ finding: f }) => f.where);
 
-test("costs are shares of the steps that count", () => {
+test("costs are shares of the measured steps", () => {
   expect(several().per_step.duration_us).toBe(200);
   expect(report().per_step.duration_us).toBe(100);
   expect(report({ steps: [] }).per_step.duration_us).toBeNull();

@@ -67,22 +67,25 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
               title: place.group === "sequence" ? "Most to gain" : "Most expensive by device time",
             }}
             of={rowsNote(report)}
+            expected={report.kernels.length}
             detail={place.group === "launch" ? (row) => textOf(row, "operator") : undefined}
             empty={{ none: NOTHING_THERE[place.group], notFound: "No kernel fits the search." }}
             asked={quick}
             fill={fill}
           />
-          <RooflineFacet
-            target={target}
-            points={place.points}
-            onPoints={(points) => {
-              change({ points, row: null });
-            }}
-            selected={place.row}
-            onSelect={(row) => {
-              if (place.points === "kernel") change({ group: "launch", row });
-            }}
-          />
+          {report.kernels.length > 0 && (
+            <RooflineFacet
+              target={target}
+              points={place.points}
+              onPoints={(points) => {
+                change({ points, row: null });
+              }}
+              selected={place.row}
+              onSelect={(row) => {
+                if (place.points === "kernel") change({ group: "launch", row });
+              }}
+            />
+          )}
         </div>
       </div>
       {place.row !== null && (

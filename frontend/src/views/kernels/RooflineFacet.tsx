@@ -66,7 +66,11 @@ export function RooflineFacet(props: RooflineFacetProps): ReactElement {
   const roofs = roofsOf(rowsOf(peaks.value));
   return (
     <section
-      className="facet roofline-facet"
+      className={
+        drawn.length > 0 || answer.status === "loading"
+          ? "facet roofline-facet drawn"
+          : "facet roofline-facet"
+      }
       aria-label="Roofline"
       aria-busy={answer.status === "loading"}
     >

@@ -67,7 +67,7 @@ export const ROOFLINE_DEFINITIONS = {
     "fraction",
   ),
   unknown: define(
-    "products without known FLOPs",
+    "GEMM time without FLOP counts",
     "Device time of products, convolutions and attention whose FLOPs are not known.",
     "us",
   ),

@@ -53,7 +53,7 @@ export function AtPeak({ rows }: { rows: readonly WireMemoryModule[] }): ReactEl
 
 /** What is outside of every module has no path. */
 export function moduleText(path: string | null): string {
-  return path === null ? "outside of modules" : pathText(path);
+  return path === null ? "not in a module" : pathText(path);
 }
 
 function cellsOf(rows: readonly WireMemoryModule[]): Cell[] {

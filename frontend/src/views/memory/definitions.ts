@@ -7,7 +7,7 @@ export const MEMORY_DEFINITIONS = {
   peak: defineField("peak", MemoryPeak.allocated_bytes),
   reserved: defineField("reserved at the peak", MemoryPeak.reserved_bytes),
   unused: define(
-    "held unused",
+    "reserved, unused",
     "Reserved less allocated bytes at the peak: parts that are too small, of other streams, or left from an earlier peak.",
     "bytes",
   ),
@@ -24,7 +24,7 @@ export const MEMORY_DEFINITIONS = {
   allocated: defineField("allocated", MemoryModule.allocated_bytes),
   self: defineField("itself", MemoryOperator.self_allocated_bytes),
   inside: defineField("with operators inside", MemoryOperator.allocated_bytes),
-  increase: defineField("less freed", MemoryOperator.increase_bytes),
+  increase: defineField("net increase", MemoryOperator.increase_bytes),
 } as const;
 
 /** Classes of live bytes, by the lives of blocks. */

@@ -183,6 +183,6 @@ function whyNot(report: WireReport, { quantity, clock }: ChosenQuantity, by: num
       .map(([reason, us]) => `${reason} ${duration(us / by)}`)
       .join(" · ");
   }
-  if (quantity === "forward") return clock === "device" ? "launched outside every module" : "";
-  return quantity === "communication" ? "launched outside every module's work" : "";
+  if (quantity === "forward") return clock === "device" ? "launched not in a module" : "";
+  return quantity === "communication" ? "launched not in a module's work" : "";
 }

@@ -51,7 +51,7 @@ export function NoModules({ report, averaging }: NoModulesProps): ReactElement {
         <div>
           <h2>
             Most expensive autograd nodes{" "}
-            <span className="muted">{mean ? "a step" : "sum over the steps"}</span>
+            <span className="muted">{mean ? "per step" : "sum over the steps"}</span>
           </h2>
           <NodeTable rows={mostExpensive} by={divisor(report, averaging)} />
         </div>

@@ -202,7 +202,7 @@ function blockedCell(settings: CellSettings, key: "blocked" | "idle"): Render {
   const scale = scaleOf(settings, key);
   return (n) => {
     const value = n[key];
-    // No sync is worth no ink, and an idle time without a sync is not one of these.
+    // None is a dash, and an idle time without a sync is not one of these.
     if (n.syncs === 0) return "—";
     const text = scaledDuration(value, scale);
     const look = isHighlighted(lostIn(value, n.idle), settings.step);

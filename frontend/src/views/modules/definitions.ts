@@ -8,7 +8,7 @@ import type { ChosenQuantity } from "./quantity";
 
 /** Figures above the fold. */
 export const FIGURE_DEFINITIONS = {
-  step: define("step", "Mean length of the steps that count, on the host's clock.", "us"),
+  step: define("step", "Mean length of the measured steps, on the host's clock.", "us"),
   backwardDevice: define(
     "backward, device",
     "Sum of the durations of all device events launched inside an autograd node, communication included. Streams overlap, so it may exceed the step.",
@@ -54,7 +54,7 @@ export const FIGURE_DEFINITIONS = {
   ),
   attributed: define(
     "attributed",
-    "Share of the backward time that is known to belong to a module; an annotation is none.",
+    "Share of the backward time that is known to belong to a module; annotations don't count.",
     "fraction",
   ),
 } as const;
@@ -160,7 +160,7 @@ export const MODULE_PANEL_DEFINITIONS = {
     "Mean estimated occupancy of the kernels, by duration, as the profiler wrote it down.",
   ),
   kernelLoading: define(
-    "loading of kernels",
+    "lazy kernel loading",
     "The part of the host times, including children, that went into the first use of kernels: charged once, to whichever module comes first.",
     "us",
   ),

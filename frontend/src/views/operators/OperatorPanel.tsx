@@ -38,7 +38,7 @@ export function OperatorPanel(props: OperatorPanelProps): ReactElement {
       {(row) => (
         <>
           <Stack text={textOf(row, "stack")} />
-          <Calls {...props} />
+          <Calls {...props} expected={Math.min(CALLS, numberOf(row, "calls") ?? 0)} />
           <OfModules target={target} name={textOf(row, "name")} />
         </>
       )}
@@ -62,7 +62,15 @@ function Stack({ text }: { text: string }): ReactElement | null {
   );
 }
 
-function Calls({ report, target, group, id }: OperatorPanelProps): ReactElement {
+interface CallsProps extends OperatorPanelProps {
+  /** Rows that there is room for before they are there. */
+  expected: number;
+}
+
+/** Of a row, with its line. */
+const ROW_PX = 24;
+
+function Calls({ report, target, group, id, expected }: CallsProps): ReactElement {
   const device = report.devices.length > 0;
   const longest = device ? "device_us" : "host_us";
   const filter = [`${OPERATOR_TABLES[group].of}:eq:${id}`];
@@ -71,7 +79,7 @@ function Calls({ report, target, group, id }: OperatorPanelProps): ReactElement 
   const rows = rowsOf(calls.value);
   const total = calls.value?.total ?? 0;
   return (
-    <section aria-busy={calls.status === "loading"}>
+    <section aria-busy={calls.status === "loading"} style={{ minHeight: (expected + 2) * ROW_PX }}>
       <h3>
         {total > rows.length ? `Longest ${count(rows.length)} of ${count(total)} calls` : "Calls"}
       </h3>

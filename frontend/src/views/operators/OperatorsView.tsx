@@ -22,12 +22,12 @@ const GROUPS: Readonly<Record<OperatorGroup, string>> = {
 const BY_DEVICE = {
   column: "self_device_us",
   definition: D.selfDevice,
-  title: "Most expensive by own device time",
+  title: "Most expensive by self device time",
 };
 const BY_HOST = {
   column: "self_host_us",
   definition: D.selfHost,
-  title: "Most expensive by own host time",
+  title: "Most expensive by self host time",
 };
 const EMPTY = { none: "The trace holds no operators.", notFound: "No operator fits the search." };
 
@@ -57,6 +57,7 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
           }}
           cost={device ? BY_DEVICE : BY_HOST}
           of={rowsNote(report)}
+          expected={report.operators.length}
           detail={OPERATOR_DETAILS[place.group]}
           empty={EMPTY}
         />

@@ -111,11 +111,17 @@ function Asked({ tables, target, workers }: ContentProps): ReactElement {
             Run
           </button>
           <span className="muted">Ctrl+Enter</span>
-          <Examples scope={scope} onChoose={setDraft} />
+          <Examples
+            scope={scope}
+            onChoose={(query) => {
+              if (query === sql) setDraft(query);
+              else go({ sql: query });
+            }}
+          />
         </div>
       </section>
-      <Answered loaded={answer} asked={sql !== null} />
       <Tables tables={tables.tables} />
+      <Answered loaded={answer} asked={sql !== null} />
     </>
   );
 }

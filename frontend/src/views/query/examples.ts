@@ -60,7 +60,7 @@ group by all
 order by us desc`,
   },
   {
-    title: "Late ranks",
+    title: "Stragglers",
     query: `select rank, module, reason, steps
 from stragglers`,
   },

@@ -26,7 +26,7 @@ export function StepLabels({
   );
 }
 
-/** Where the late ranks are. */
+/** Where the stragglers are. */
 export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
   const all = run.ranks.length;
   return (

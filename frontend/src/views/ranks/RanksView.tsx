@@ -17,6 +17,7 @@ import { RANK_DEFINITIONS as D } from "./definitions";
 import { HeatSection } from "./HeatSection";
 import { RankList as RankTable } from "./RankList";
 import { RankPanel } from "./RankPanel";
+import { RunVerdict } from "./RunVerdict";
 import { Stragglers } from "./Stragglers";
 import { Together } from "./Together";
 import { useChangeRanks, useRunProgress } from "./useRun";
@@ -26,7 +27,7 @@ interface RanksViewProps {
   listed: WireRuns;
 }
 
-/** All ranks of the run: who is late and why, step by step, and what is between them. */
+/** All ranks of the run: stragglers and why, step by step, and what is between them. */
 export function RanksView({ target, listed }: RanksViewProps): ReactElement {
   const key = useRunKey(listed, target.run);
   const loaded = useOverview(key);
@@ -36,6 +37,7 @@ export function RanksView({ target, listed }: RanksViewProps): ReactElement {
   return (
     <div className="view" aria-busy={loaded.status === "loading"}>
       <div className="view-main server-table-view ranks">
+        <RunVerdict run={loaded.value} />
         <RunFigures run={loaded.value} />
         <Omitted run={loaded.value} />
         <Stragglers run={loaded.value} />
@@ -90,7 +92,7 @@ function RunFigures({ run }: { run: WireRunOverview }): ReactElement {
       <DurationFigure
         definition={D.meanWait}
         us={wait_us}
-        note={`${percent(ratio(wait_us, step_us))} of a step`}
+        note={`${percent(ratio(wait_us, step_us))} of the step`}
       />
       <Figure definition={D.late} number={count(stragglers.length)} />
       <DurationFigure definition={D.clocks} us={clock_spread_us} />

@@ -113,7 +113,7 @@ function RankPages({ shown }: { shown: WireCollectiveRanks }): ReactElement | nu
         Earlier ranks
       </button>
       <span role="status">
-        {count(offset)} ranks before these, {count(left)} after; the late rank is always shown
+        {count(offset)} ranks before these, {count(left)} after; the straggler is always shown
       </span>
       <button
         type="button"

@@ -20,16 +20,16 @@ export const RANK_DEFINITIONS = {
   communication: defineField("communication", Rank.communication_us),
   exposed: defineField("exposed", Rank.exposed_communication_us),
   idle: defineField("idle", Rank.idle_us),
-  wait: defineField("waits for others", Rank.wait_us),
+  wait: defineField("straggler wait", Rank.wait_us),
   duration: defineField("step", RankStep.duration_us),
   path: define("trace", "The file that was read."),
   ranks: define("ranks", "Ranks of this run whose traces were read, of those there should be."),
   meanStep: defineField("step", RunOverview.step_us),
-  meanWait: defineField("waits for others", RunOverview.wait_us),
+  meanWait: defineField("straggler wait", RunOverview.wait_us),
   late: define("stragglers", "Ranks for which the others wait in most steps."),
   clocks: defineField("clock spread", RunOverview.clock_spread_us),
   caused: defineField("others wait", Straggler.wait_caused_us),
-  gain: defineField("gain", Straggler.gain_us_per_step),
+  gain: defineField("saving/step", Straggler.gain_us_per_step),
 } as const;
 
 /** What the heat map shows. */
@@ -42,7 +42,7 @@ export const HEAT_DEFINITIONS: Readonly<Record<RankQuantity, Definition>> = {
 };
 
 const sequence = defineField("number", Collective.sequence);
-const lateRank = defineField("late rank", Collective.late_rank);
+const lateRank = defineField("straggler", Collective.late_rank);
 
 /** Collectives between the ranks. */
 export const COLLECTIVE_DEFINITIONS = {
@@ -54,8 +54,8 @@ export const COLLECTIVE_DEFINITIONS = {
   ranks: defineField("ranks", Collective.ranks),
   transfer: defineField("transfer", Collective.transfer_us),
   wait: defineField("wait", Collective.wait_us),
-  lateRank: define("late rank", lateRank.text, "count"),
-  lateModule: defineField("late module", Collective.late_module),
+  lateRank: define("straggler", lateRank.text, "count"),
+  lateModule: defineField("straggler's module", Collective.late_module),
   lateReason: defineField("reason", Collective.late_reason),
   lateBy: defineField("late by", Collective.late_by_us),
   bandwidth: define(

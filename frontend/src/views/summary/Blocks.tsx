@@ -42,7 +42,7 @@ export function Kinds({ report }: { report: WireReport }): ReactElement | null {
   const rows = kindRows(report);
   if (rows.length === 0) return null;
   return (
-    <Block title="Device events by kind" note="a step, summed over streams" from={TIMELINE}>
+    <Block title="Device events by kind" note="per step, summed over streams" from={TIMELINE}>
       <ShareTable
         head={[T.kind, T.kindTime, T.kindShare]}
         rows={rows}
@@ -67,7 +67,7 @@ export function BreakdownBlock({ report }: { report: WireReport }): ReactElement
           },
           {
             title: "time",
-            text: `Time on the clock, not a sum over streams; mean of ${counted(report.breakdown.length, "step")}, those that count and whose device events are all in the trace.`,
+            text: `Time on the clock, not a sum over streams; mean of ${counted(report.breakdown.length, "step")}, measured and with all their device events in the trace.`,
           },
           {
             title: "share",

@@ -18,7 +18,7 @@ export function HostOperators({ report }: { report: WireReport }): ReactElement 
   return (
     <Block
       title="Most expensive operators"
-      note="own host time, a step"
+      note="self host time per step"
       from={{ view: "operators", title: "All operators" }}
     >
       <table className="small-table shares">

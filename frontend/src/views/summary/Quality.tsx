@@ -22,7 +22,7 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
   return (
     <Block
       title="Backward attributed"
-      note={`${measureOf(report)} time, a step`}
+      note={`${measureOf(report)} time per step`}
       from={{ view: "modules", title: "Modules" }}
     >
       {share === null || rows.length === 0 ? (
@@ -55,7 +55,7 @@ export function SevereWarnings({ report }: { report: WireReport }): ReactElement
   const severe = severeWarnings(report);
   if (severe.length === 0) return null;
   return (
-    <ul className="notes severe" aria-label="What speaks against this trace">
+    <ul className="notes severe" aria-label="Data-quality warnings">
       {severe.map((warning) => (
         <Warning key={warning.id} warning={warning} />
       ))}

@@ -1,106 +1,55 @@
-import type { CSSProperties, ReactElement } from "react";
+import type { ReactElement } from "react";
 
-import { withoutFinding } from "../../address/links";
+import { devicePlace, phasePlace, withoutFinding } from "../../address/links";
 import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
-import { PlaceLink } from "../../parts/PlaceLink";
-import {
-  pathHeads,
-  pathSegments,
-  pathText,
-  segmentText,
-  type PathSegment,
-} from "../../report/pathBar";
-import { duration, percent } from "../../text/formats";
-import { colourOf, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
+import { Band, type BandBlock, type BandHead, type BandSaving } from "../../parts/Band";
+import { pathHeads, pathSegments, segmentText, type PathSegment } from "../../report/pathBar";
+import { labelledDevice, labelledPhases, stepBars } from "../../report/stepBars";
+import { DEVICE_COLOURS, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
 
 /** What decides the length of a step, what that consists of, and what the first finding would save. */
 export function Verdict({ report }: { report: WireReport }): ReactElement {
+  const { sentence, unrecorded_sentence: unrecorded } = report.verdict;
   const segments = pathSegments(report);
-  const [decides, ...remedy] = unbroken(report.verdict.sentence).split(/(?<=\.) /);
+  const known = segments.length > 0;
   return (
-    <section className="band" aria-label="Verdict">
-      <p className="verdict">{decides}</p>
-      <Saving report={report} />
-      <p className="verdict-remedy">{remedy.join(" ")}</p>
-      {report.verdict.unrecorded_sentence !== null && (
-        <p className="muted">{unbroken(report.verdict.unrecorded_sentence)}</p>
-      )}
-      {segments.length > 0 && <PathBar segments={segments} />}
-    </section>
+    <Band
+      sentence={[sentence, ...(unrecorded === null ? [] : [unrecorded])].join(" ")}
+      saving={savingOf(report)}
+      barOf={known ? "Critical path per step" : "Mean step"}
+      {...(known
+        ? { heads: pathHeads(segments), blocks: segments.map(blockOf) }
+        : withoutPath(report))}
+    />
   );
 }
 
 /** A saving of less than this share of the step is no news. */
 const WORTH_SAYING = 0.01;
 
-/** Numbers stay on one line with their units. */
-function unbroken(sentence: string): string {
-  return sentence.replaceAll(/(?<=\d) (?=(?:us|ms|s|min)\b)/g, "\u00a0");
-}
-
 /** The length of a step now and without the first finding. */
-function Saving({ report }: { report: WireReport }): ReactElement | null {
+function savingOf(report: WireReport): BandSaving | null {
   const [first] = report.findings;
-  const { step_us: step } = report.verdict;
+  const { step_us: from } = report.verdict;
   const gain = first?.gain_us_per_step ?? null;
-  if (first === undefined || step === null || gain === null || gain < WORTH_SAYING * step) {
+  if (first === undefined || from === null || gain === null || gain < WORTH_SAYING * from) {
     return null;
   }
-  return (
-    <div className="saving">
-      <p className="saving-steps">
-        {duration(step)} → {duration(step - gain)}
-      </p>
-      <p className="muted">per step, without the first finding</p>
-      <PlaceLink
-        to={withoutFinding(first.id)}
-        className="saving-button"
-        title={`${first.title}: estimate by trace replay`}
-      >
-        What if
-      </PlaceLink>
-    </div>
-  );
+  return {
+    from,
+    to: from - gain,
+    of: "per step, without the first finding",
+    button: "What if",
+    title: `${first.title}: estimate by trace replay`,
+    place: withoutFinding(first.id),
+  };
 }
 
-function PathBar({ segments }: { segments: readonly PathSegment[] }): ReactElement {
-  return (
-    <div className="path" role="group" aria-label={`Critical path per step: ${pathText(segments)}`}>
-      <div className="path-heads" aria-hidden="true">
-        {pathHeads(segments).map(({ key, text, share }) => (
-          <span key={key} className="path-head" style={{ flexGrow: share }}>
-            {text !== "" && `${text} ${percent(share)}`}
-          </span>
-        ))}
-      </div>
-      <div className="path-bar">
-        {segments.map((segment) => (
-          <Segment key={segment.key} segment={segment} />
-        ))}
-      </div>
-    </div>
-  );
-}
-
-function Segment({ segment }: { segment: PathSegment }): ReactElement {
-  const { label, us, share } = segment;
-  const text = `${segmentText(segment)}: ${duration(us)} (${percent(share)})`;
-  return (
-    <span
-      className="path-segment"
-      style={{ flexGrow: share, "--part": colourOf(colour(segment)) } as CSSProperties}
-    >
-      <PlaceLink to={placeOf(segment)} className="path-block" title={text}>
-        <span className="path-text">
-          <span className="path-label">{label}</span>
-          <span className="path-share">
-            {duration(us)} <span className="path-percent">{percent(share)}</span>
-          </span>
-        </span>
-      </PlaceLink>
-    </span>
-  );
+function blockOf(segment: PathSegment): BandBlock {
+  const { key, label, us, share } = segment;
+  const text = segmentText(segment);
+  return { key, label, us, share, text, colour: colour(segment), place: placeOf(segment) };
 }
 
 function colour({ part, phase }: PathSegment): keyof Palette {
@@ -113,4 +62,42 @@ function placeOf({ part, phase }: PathSegment): Partial<Place> {
     return { view: "modules", quantity: phase, ...fresh };
   }
   return { view: part === "device" ? "kernels" : "timeline", ...fresh };
+}
+
+/** Of steps that cannot be replayed: what the host does in one, or the device where that says more. */
+function withoutPath(report: WireReport): { heads: BandHead[]; blocks: BandBlock[] } {
+  const [mean] = stepBars(report);
+  if (mean === undefined) return { heads: [], blocks: [] };
+  const host = labelledPhases(mean.host).filter(({ us }) => us > 0);
+  const device = labelledDevice(mean.device ?? []).filter(({ us }) => us > 0);
+  if (host.length < 2 && device.length > 0) {
+    return {
+      heads: [{ key: "device", text: "device", share: 1 }],
+      blocks: device.map((part) => ({
+        ...blockOfPart(part, "device"),
+        colour: DEVICE_COLOURS[part.key],
+        place: devicePlace(part.key),
+      })),
+    };
+  }
+  return {
+    heads: [{ key: "host", text: "host", share: 1 }],
+    blocks: host.map((part) => ({
+      ...blockOfPart(part, "host"),
+      colour: PHASE_COLOURS[part.key],
+      place: phasePlace(part.key),
+    })),
+  };
+}
+
+function blockOfPart(
+  {
+    key,
+    us,
+    share,
+    definition: { title },
+  }: ReturnType<typeof labelledPhases | typeof labelledDevice>[number],
+  of: string,
+): Pick<BandBlock, "key" | "label" | "text" | "us" | "share"> {
+  return { key, label: title, text: `${of}, ${title}`, us, share };
 }

@@ -3,7 +3,7 @@ import { define, defineField } from "../../text/definitions";
 
 /** Figures of the summary. */
 export const SUMMARY_DEFINITIONS = {
-  step: define("step", "Mean length of the steps that count, on the host's clock.", "us"),
+  step: define("step", "Mean length of the measured steps, on the host's clock.", "us"),
   busy: define(
     "device busy",
     "Share of the steps in which a device did any work; the mean over the devices.",
@@ -26,7 +26,7 @@ export const SUMMARY_DEFINITIONS = {
   ),
   blocked: define(
     "host blocked",
-    "How long the host was in syncs: mean over the steps that count, without the profiler's own.",
+    "How long the host was in syncs: mean over the measured steps, without the profiler's own.",
     "us",
   ),
 } as const;
@@ -93,7 +93,7 @@ export const SUMMARY_TABLE_DEFINITIONS = {
   kind: define("kind of work", "What the kernels compute, from their names."),
   kindTime: define(
     "sum over streams",
-    "Sum of the durations of this kind of device events that a step launched, mean over the steps that count. Streams overlap, so all kinds together may exceed the step.",
+    "Sum of the durations of this kind of device events that a step launched, mean over the measured steps. Streams overlap, so all kinds together may exceed the step.",
     "us",
   ),
   kindShare: define("share", "The same as a share of the time of all device events.", "fraction"),

@@ -37,7 +37,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
     go({ sync: null });
   };
   return (
-    <SidePanel label="Sync" className="sync-panel" onClose={close}>
+    <SidePanel label="Sync" className="sync-panel row-panel" onClose={close}>
       <header>
         <h2>
           <Name text={node.kind === "cause" ? title : whatText(node)} className="wrap" />

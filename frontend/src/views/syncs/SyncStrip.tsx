@@ -57,7 +57,7 @@ export function SyncStrip(props: SyncStripProps): ReactElement | null {
         ))}
       </div>
       <figcaption className="muted">
-        <span>The steps from left to right; as high as the host waits.</span>
+        <span>Steps from left to right; height: time blocked.</span>
         <span>
           <span className="swatch" style={{ background: colourOf("wait") }} />
           the device idles meanwhile

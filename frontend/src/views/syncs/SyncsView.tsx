@@ -135,7 +135,7 @@ function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
             foldAll(true);
           }}
         >
-          Every sync
+          Expand all
         </button>
         <button
           type="button"
@@ -143,7 +143,7 @@ function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
             foldAll(false);
           }}
         >
-          Call sites
+          Group by call site
         </button>
       </div>
     </div>

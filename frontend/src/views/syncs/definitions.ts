@@ -52,7 +52,7 @@ export const SYNC_FACT_DEFINITIONS = {
   ),
   perStep: define(
     "per step",
-    "The sum over the steps that count, divided by their number; the profiler's own does not count.",
+    "The sum over the measured steps, divided by their number; the profiler's own does not count.",
     "us",
   ),
 } as const;
@@ -92,8 +92,8 @@ export const SYNC_FIGURE_DEFINITIONS = {
     "us",
   ),
   perStep: define(
-    "host blocked a step",
-    "The part of it in steps that count, divided by their number: the figure of the summary.",
+    "host blocked/step",
+    "The part of it in measured steps, divided by their number: the figure of the summary.",
     "us",
   ),
   profiler: define(

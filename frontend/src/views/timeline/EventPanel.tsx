@@ -16,7 +16,7 @@ interface EventPanelProps {
   onClose: () => void;
 }
 
-/** One event: what it is, what led to it, what it is linked to. */
+/** One event: what it is, its call stack, what it is linked to. */
 export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps): ReactElement {
   if (loaded.status === "error") {
     return <p className="message">{loaded.error.message}</p>;
@@ -66,7 +66,7 @@ function Facts({ event }: { event: WireEvent }): ReactElement {
         <Owner event={event} />
       </Fact>
       {event.evidence !== null && (
-        <Fact title="known by">
+        <Fact title="attributed via">
           <Name text={evidenceText(event.evidence)} />
         </Fact>
       )}
@@ -181,7 +181,7 @@ function Chain({ event }: { event: WireEvent }): ReactElement {
   return (
     <section aria-label="Chain">
       <header>
-        <h3>What led to it</h3>
+        <h3>Call stack</h3>
         <CopyButton
           text={lines.map(({ indent, text }) => indent + text).join("\n")}
           source={source}

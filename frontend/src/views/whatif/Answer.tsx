@@ -60,7 +60,7 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
                 <br />
               </>
             )}
-            Bounds and no promise: a replay knows what the trace shows, and nothing else.
+            Estimate by trace replay: it knows only what the trace shows.
             <br />
             <Term text={D.error.text}>{D.error.title}</Term> {percent(prediction.error)} ·{" "}
             <Term text={D.launches.text}>{D.launches.title}</Term>{" "}
@@ -84,10 +84,10 @@ function Figures({ prediction, changed, report }: Omit<AnswerProps, "stale">): R
         definition={D.then}
         number={then}
         unit={thenUnit}
-        note={changed ? gainText(prediction) : "nothing is changed"}
+        note={changed ? gainText(prediction) : "nothing changed"}
       />
       <Figure
-        definition={changed ? D.decides : { ...D.decides, title: "decides now" }}
+        definition={changed ? D.decides : { ...D.decides, title: "bottleneck" }}
         number={PATH_DEFINITIONS[decides.part].title}
         note={`${percent(decides.share)} of the critical path`}
       />
@@ -168,7 +168,7 @@ function PathTable(props: { prediction: Prediction; changed: boolean }): ReactEl
     <table className="small-table whatif-path">
       <thead>
         <tr>
-          <th scope="col">critical path of a step</th>
+          <th scope="col">critical path per step</th>
           <th scope="col">{D.now.title}</th>
           <th scope="col">{D.then.title}</th>
         </tr>

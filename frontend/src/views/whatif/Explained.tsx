@@ -19,7 +19,7 @@ const NOT_OFFERED = [
   ],
   [
     "Values that are needed",
-    "A sync that is taken out is taken to be unnecessary; whether its value is needed is in no trace.",
+    "Taking out a sync assumes that it is not needed; whether its value is needed is in no trace.",
   ],
   ["The cost of recording", "It slows the host, stacks and shapes most; it is in all times here."],
 ] as const;

@@ -22,7 +22,7 @@ export function Factors({ report, place }: FactorsProps): ReactElement {
     <section className="facet whatif-factors" aria-label="Factors">
       <header>
         <h2>
-          Quicker or slower{" "}
+          Scale durations{" "}
           <span className="muted">
             by a <Term text={D.factor.text}>{D.factor.title}</Term>
           </span>
@@ -156,7 +156,7 @@ function SyncsRow({ report, place }: FactorsProps): ReactElement {
             }}
           />
           <label htmlFor={id} className="muted">
-            taken to be unnecessary
+            assumes that none is needed
           </label>
         </span>
       )}

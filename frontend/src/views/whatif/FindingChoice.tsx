@@ -24,7 +24,7 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
     <section className="facet whatif-findings" aria-label="Findings that are gone">
       <header>
         <h2>
-          Without <span className="muted">these findings</span>
+          Apply fixes <span className="muted">of these findings</span>
         </h2>
         <span className="links">
           <button

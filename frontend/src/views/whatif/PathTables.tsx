@@ -17,20 +17,24 @@ interface PathTablesProps {
 }
 
 /** The critical path of the predicted step by module and by kind, and the slack of what is off it. */
-export function PathTables({ report, target, place }: PathTablesProps): ReactElement | null {
+export function PathTables({ report, target, place }: PathTablesProps): ReactElement {
   const { value: answer, status } = useAnswer(target, report, place, true);
-  if (answer === null) return null;
   return (
     <section
-      className="facet whatif-slack"
+      className={answer === null ? "facet whatif-slack whatif-awaited" : "facet whatif-slack"}
       aria-label="Critical path by module and kind"
       aria-busy={status === "loading"}
     >
       <h2>
-        On the critical path <span className="muted">a step, by module and by kind of work</span>
+        On the critical path{" "}
+        <span className="muted">per step, by module and by kind of device event</span>
       </h2>
-      <SlackTable title={D.module} rows={moduleRows(answer)} rest={moduleRest(answer)} />
-      <SlackTable title={D.kind} rows={kindRows(answer)} rest={null} />
+      {answer !== null && (
+        <>
+          <SlackTable title={D.module} rows={moduleRows(answer)} rest={moduleRest(answer)} />
+          <SlackTable title={D.kind} rows={kindRows(answer)} rest={null} />
+        </>
+      )}
     </section>
   );
 }

@@ -39,6 +39,7 @@ export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
             <Factors report={report} place={place} />
           </div>
         )}
+        {loaded.status === "loading" && loaded.value === null && <div className="whatif-awaited" />}
         {loaded.status !== "error" && loaded.value?.refused === null && (
           <PathTables report={report} target={target} place={place} />
         )}
@@ -63,7 +64,7 @@ function AnswerOf({ loaded, changed, report }: AnswerOfProps): ReactElement {
   if (loaded.status === "error") {
     const nothing = loaded.error.kind === "not_found" || loaded.error.kind === "usage";
     return (
-      <Refused title="This has no answer" why={loaded.error.message}>
+      <Refused title="No prediction available" why={loaded.error.message}>
         <button
           type="button"
           onClick={() => {

@@ -68,7 +68,7 @@ export function answerText({ before, after, low, high }: Prediction, changed: bo
   if (!changed) return `A step takes ${duration(before)} in a replay with nothing changed.`;
   const [least, most] = [duration(low), duration(high)];
   const bounds = least === most ? "by both bounds" : `between ${least} and ${most}`;
-  return `Was ${duration(before)} a step, would be ${duration(after)} (${bounds}).`;
+  return `Was ${duration(before)} per step, would be ${duration(after)} (${bounds}).`;
 }
 
 /**
@@ -107,7 +107,7 @@ export interface SlackRow {
 /** Modules of an answer, in its order. */
 export function moduleRows(answer: WireWhatIf): SlackRow[] {
   return (answer.path_modules ?? []).map(({ module, path, slack_us: slack }) => ({
-    name: module === null ? "outside every module" : pathText(module),
+    name: module === null ? "not in a module" : pathText(module),
     path: timeOf(path),
     slack,
   }));

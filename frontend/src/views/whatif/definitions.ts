@@ -9,7 +9,7 @@ export const WHATIF_DEFINITIONS = {
     "us",
   ),
   then: define(
-    "then",
+    "predicted",
     "A step in the replay with the change, by the slower of host and device.",
     "us",
   ),
@@ -20,7 +20,7 @@ export const WHATIF_DEFINITIONS = {
   ),
   gain: define("gain", "How much shorter a step is in the replay with the change.", "us"),
   decides: define(
-    "decides then",
+    "new bottleneck",
     "The largest part of the critical path of the predicted step: what to change next.",
   ),
   error: define(
@@ -30,7 +30,7 @@ export const WHATIF_DEFINITIONS = {
   ),
   launches: defineField("launches known", WhatIf.launches_known),
   steps: defineField("steps", WhatIf.steps),
-  findingGain: defineField("gain alone", Finding.gain_us_per_step),
+  findingGain: defineField("saving/step", Finding.gain_us_per_step),
   factor: define(
     "factor",
     "The recorded time is multiplied by it: 0 takes it out, 1 changes nothing, 2 doubles it.",
@@ -42,10 +42,10 @@ export const WHATIF_DEFINITIONS = {
 export const SLACK_DEFINITIONS = {
   module: define(
     "module",
-    "What is on the critical path of the predicted step; what is of a module below it is only that one's.",
+    "What is on the critical path of the predicted step; child modules are counted separately.",
   ),
   kind: define("device events", "Kinds of device events on the critical path of that step."),
-  path: define("on the path", "Time on the critical path, a step.", "us"),
+  path: define("on the path", "Time on the critical path per step.", "us"),
   slack: defineField("slack", PathModule.slack_us),
 } as const;
 
@@ -60,7 +60,7 @@ export const SCALE_DEFINITIONS = {
     "Collectives on the device, with their waiting for other ranks.",
   ),
   syncs: define(
-    "Syncs do not wait",
+    "Remove all syncs",
     "The host goes on at each sync without waiting for the device.",
   ),
 } as const;

@@ -193,7 +193,7 @@ test("parts sum to the bars, and the largest decides", () => {
 
 test("an answer is said in a sentence", () => {
   expect(answerText(predicted(), true)).toBe(
-    "Was 100.0 µs a step, would be 60.0 µs (between 55.0 µs and 61.0 µs).",
+    "Was 100.0 µs per step, would be 60.0 µs (between 55.0 µs and 61.0 µs).",
   );
   expect(answerText(predicted({ low_us: 60, high_us: 60 }), true)).toContain("(by both bounds)");
   expect(answerText(predicted(), false)).toContain("takes 100.0 µs in a replay with nothing");
@@ -224,7 +224,7 @@ test("what was refused predicts nothing", () => {
 test("a module's time on the path is that of all parts, and those not listed are counted", () => {
   const whole = Object.values(PATH).reduce((sum, us) => sum + us, 0);
   expect(moduleRows(ANSWER)).toEqual([
-    { name: "outside every module", path: whole, slack: 0 },
+    { name: "not in a module", path: whole, slack: 0 },
     { name: "(root)", path: whole - PATH.host, slack: null },
   ]);
   expect(moduleRest(ANSWER)).toEqual({ modules: 2, path: whole - PATH.data });

@@ -28,7 +28,7 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
   const node = tree.nodes[index];
   const sums = numbers[index];
   if (node === undefined || sums === undefined) return null;
-  const per = chosen.averaging === "mean" && report.per_step.of > 1 ? " a step" : "";
+  const per = chosen.averaging === "mean" && report.per_step.of > 1 ? " per step" : "";
   const close = (): void => {
     go({ picked: null });
   };

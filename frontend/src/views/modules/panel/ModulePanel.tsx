@@ -79,7 +79,7 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
   const module = report.modules[index];
   if (node === undefined || module === undefined) return null;
   const below = countBelow(base, index);
-  const per = chosen.averaging === "mean" && report.per_step.of > 1 ? " a step" : "";
+  const per = chosen.averaging === "mean" && report.per_step.of > 1 ? " per step" : "";
   const zoomed = place.zoom === node.path;
   return (
     <>

@@ -1,0 +1,52 @@
+import type { ReactElement } from "react";
+
+import type { WireRunOverview } from "../../api/types";
+import { Band, type BandBlock, type BandSaving } from "../../parts/Band";
+import { ratio } from "../../text/numbers";
+import type { Palette } from "../../theme/colours";
+import { findingsOf, moduleOf } from "./links";
+
+/** What holds up the run, and how the ranks spend a step. */
+export function RunVerdict({ run }: { run: WireRunOverview }): ReactElement {
+  return (
+    <Band
+      sentence={run.sentence}
+      saving={savingOf(run)}
+      barOf="Step, mean over ranks"
+      heads={[]}
+      blocks={blocksOf(run)}
+    />
+  );
+}
+
+function blocksOf(run: WireRunOverview): BandBlock[] {
+  const parts: readonly [string, number | null, keyof Palette][] = [
+    ["compute", run.compute_us, "busy"],
+    ["exposed communication", run.exposed_communication_us, "communication"],
+    ["idle", run.idle_us, "idle"],
+  ];
+  const whole = parts.reduce((sum, [, us]) => sum + (us ?? 0), 0);
+  return parts.flatMap(([label, us, colour]) => {
+    if (us === null || us <= 0) return [];
+    const share = ratio(us, whole) ?? 0;
+    const place = { view: "ranks", search: "", sort: null } as const;
+    return [{ key: label, label, text: label, us, share, colour, place }];
+  });
+}
+
+/** A step without the excess of the first straggler. */
+function savingOf(run: WireRunOverview): BandSaving | null {
+  const [first] = run.stragglers;
+  const gain = first?.gain_us_per_step ?? null;
+  if (first === undefined || run.step_us === null || gain === null || gain <= 0) return null;
+  const place = run.ranks.indexOf(first.rank);
+  const { finding, module, rank } = first;
+  return {
+    from: run.step_us,
+    to: run.step_us - gain,
+    of: `per step, with rank ${rank} as fast as the others`,
+    button: finding === null ? `Open rank ${rank}` : "Its finding",
+    title: finding ?? module ?? `rank ${rank}`,
+    place: finding === null ? moduleOf(run, place, module ?? "") : findingsOf(run, place, finding),
+  };
+}
