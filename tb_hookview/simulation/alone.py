@@ -195,7 +195,7 @@ class Alone(Struct, frozen=True, dict=True):
 
     @cached_property
     def _path_disagrees(self) -> bool:
-        """Whether most of the critical path is of the shorter side, so that neither decides alone."""
+        """Whether most of the critical path is of the shorter side, so neither decides alone."""
         base = self.simulator.unrecorded if self.before is not None else None
         path = (base or self.simulator.unchanged).path
         shorter = _DEVICE_PARTS if self.host_side > self.device_side else (Part.HOST,)
