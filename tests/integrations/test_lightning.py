@@ -117,7 +117,7 @@ def test_it_watches_every_batch_and_changes_nothing(package, loader, tmp_path):
     assert all(torch.equal(trained[name], value) for name, value in plain.state_dict().items())
     assert hooks_below(watched) == []
     (rank,) = read_history(str(tmp_path)).ranks
-    assert (rank.steps, rank.blocks) == (6, ["net.0", "net.2"])
+    assert (rank.steps, rank.blocks) == (7, ["net.0", "net.2"])
     assert rank.data_us is not None
     assert rank.optimizer_us is not None
 

@@ -46,6 +46,7 @@ def _own_cache() -> Iterator[pytest.MonkeyPatch]:
         changed.delenv("HOOKVIEW_CACHE_LIMIT", raising=False)
         changed.setattr(cached_reader, "CACHED_FROM", 0)
         yield changed
+        wait_until_written()
 
 
 def _not_again(*_: object, **__: object) -> None:

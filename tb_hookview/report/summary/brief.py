@@ -35,15 +35,15 @@ def brief_lines(data: ReportData) -> list[str]:
     step = f"step {format_us(means.duration_us)} on the host{_with_device(data)} ({means.text})"
     if busy is not None and idle is not None:
         step += f"; device busy {format_share(busy, busy + idle)}"
-    return [*lines, step, *_saved(data)]
+    return [*lines, f"{step}{_without_first(data)}"]
 
 
-def _saved(data: ReportData) -> list[str]:
+def _without_first(data: ReportData) -> str:
     step, first = data.verdict.step_us, data.findings[0] if data.findings else None
     gain = None if first is None else first.gain_us_per_step
     if not step or not gain or gain < _WORTH_SAYING * step:
-        return []
-    return [f"without the first finding: {format_us(step)} -> {format_us(step - gain)} per step"]
+        return ""
+    return f"; {format_us(step - gain)} without the first finding"
 
 
 def _with_device(data: ReportData) -> str:

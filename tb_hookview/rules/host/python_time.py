@@ -54,13 +54,13 @@ def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurre
     module = lookup(context.analysis.attribution.row_module, row)
     name = named_activity(context.host, threads, time)
     between = _between(context, thread, time)
-    groups: dict[tuple[int, str, str], list[int]] = {}
-    for gap, key in enumerate(zip(module.tolist(), name, between, strict=True)):
-        groups.setdefault(key, []).append(gap)
-    for (number, what, where), gaps in groups.items():
+    groups: dict[tuple[int, str, bool], list[int]] = {}
+    for gap, (number, what, where) in enumerate(zip(module.tolist(), name, between, strict=True)):
+        groups.setdefault((number, what or where, bool(what)), []).append(gap)
+    for (number, where, named), gaps in groups.items():
         found = HostTime(thread, time[gaps])
         if _usual(context, found.time) > _SHARE * context.steps.duration_us:
-            yield _occurrence(context, found, number, what or where, bool(what))
+            yield _occurrence(context, found, number, where, named)
 
 
 def _usual(context: Context, time: TimeSet) -> float:

@@ -87,9 +87,10 @@ def test_operators_inside_each_other_that_run_again_are_counted_once(tmp_path: P
         """
         main notes [fwd               ]
         main ops    [aten::relu seq=5]
-        auto ops                        [relu' seq=5 F=1                 ]
+        auto ops                        [relu' seq=5 F=1                      ]
         auto ops                          [aten::linear seq=1           ]
         auto ops                             [aten::addmm seq=1]
+        auto ops                                                          [mul]
         """,
     )
     label = module(data, "## forward ##")
