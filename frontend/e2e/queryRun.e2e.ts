@@ -25,7 +25,7 @@ async function write(query: string): Promise<void> {
 
 async function askTheRun(query: string): Promise<void> {
   await scope(/Whole run/).click();
-  await page.getByRole("region", { name: "Tables" }).getByText("stragglers").waitFor();
+  await page.getByRole("region", { name: "Tables" }).getByText("stragglers", { exact: true }).waitFor();
   await write(query);
   await run();
 }
@@ -50,7 +50,7 @@ test("the same question of one trace", async () => {
 
 test("what the run says as a whole is asked by an example", async () => {
   await scope(/Whole run/).click();
-  await page.getByLabel("Examples").selectOption("Late ranks");
+  await page.getByLabel("Examples").selectOption("Stragglers");
   await expect.poll(() => editor().textContent()).toContain("from stragglers");
   await run();
   await page.getByRole("gridcell", { name: "2", exact: true }).waitFor();
@@ -59,7 +59,7 @@ test("what the run says as a whole is asked by an example", async () => {
 test("every example of a run has an answer", async () => {
   await scope(/Whole run/).click();
   const examples = page.getByLabel("Examples");
-  await expect.poll(() => examples.textContent()).toContain("Late ranks");
+  await expect.poll(() => examples.textContent()).toContain("Stragglers");
   const titles = await examples.locator("option:not([disabled])").allTextContents();
   expect(titles.length).toBeGreaterThan(3);
   for (const title of titles) {
@@ -75,7 +75,7 @@ test("every example of a run has an answer", async () => {
 
 test("names of tables of a run and the column of the trace are completed", async () => {
   await scope(/Whole run/).click();
-  await page.getByRole("region", { name: "Tables" }).getByText("stragglers").waitFor();
+  await page.getByRole("region", { name: "Tables" }).getByText("stragglers", { exact: true }).waitFor();
   await write("select * from strag");
   await page.keyboard.press("Control+Space");
   await page.getByRole("option", { name: "stragglers" }).waitFor();

@@ -34,7 +34,7 @@ export function withRows(
 ): URL {
   for (const column of sort) url.searchParams.append("sort", column);
   for (const test of filter) url.searchParams.append("filter", test);
-  for (const column of columns) url.searchParams.append("columns", column);
+  if (columns.length > 0) url.searchParams.set("columns", columns.join(","));
   url.searchParams.set("offset", String(offset));
   url.searchParams.set("limit", String(limit));
   return url;

@@ -121,6 +121,7 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     tree, found = context.call_tree, [turn for rows in same if (turn := _spans(context, rows))]
     if not found:
         return None
+    found.sort(key=lambda turn: int(tree.start[turn[1][0]]))  # the first of a turn names the loop
     time = intervals.normal(np.concatenate([spans for spans, _ in found]))
     if not _is_small(context, operators, time, int(tree.thread[found[0][1][0]])):
         return None
