@@ -25,7 +25,10 @@ async function write(query: string): Promise<void> {
 
 async function askTheRun(query: string): Promise<void> {
   await scope(/Whole run/).click();
-  await page.getByRole("region", { name: "Tables" }).getByText("stragglers", { exact: true }).waitFor();
+  await page
+    .getByRole("region", { name: "Tables" })
+    .getByText("stragglers", { exact: true })
+    .waitFor();
   await write(query);
   await run();
 }
@@ -75,7 +78,10 @@ test("every example of a run has an answer", async () => {
 
 test("names of tables of a run and the column of the trace are completed", async () => {
   await scope(/Whole run/).click();
-  await page.getByRole("region", { name: "Tables" }).getByText("stragglers", { exact: true }).waitFor();
+  await page
+    .getByRole("region", { name: "Tables" })
+    .getByText("stragglers", { exact: true })
+    .waitFor();
   await write("select * from strag");
   await page.keyboard.press("Control+Space");
   await page.getByRole("option", { name: "stragglers" }).waitFor();
