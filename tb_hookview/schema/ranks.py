@@ -135,9 +135,9 @@ class Straggler(Struct, frozen=True, kw_only=True):
     """All that it spends more time on, the largest first."""
     gain_us_per_step: Us
     """What a step gains without all of that, the stragglers before it fixed too, by a replay of all
-    ranks: each one's own time passes as recorded, less the excess, and every collective ends its
-    transfer after the last rank came. Where messages name no ranks: by how much it is later than
-    the next, as far as the excess explains it."""
+    ranks: what each one does itself takes as long as recorded, less the excess, and every
+    collective ends its transfer after the last rank came. Where messages name no ranks: by how
+    much it is later than the next, as far as the excess explains it."""
     left_step_us: Us
     """Mean step that is left with it and those before it fixed."""
     finding: str | None

@@ -1453,7 +1453,7 @@ export const Straggler = {
   reasons: { text: "All that it spends more time on, the largest first." },
   gain_us_per_step: {
     unit: "us",
-    text: "What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: each one's own time passes as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it.",
+    text: "What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it.",
   },
   left_step_us: { unit: "us", text: "Mean step that is left with it and those before it fixed." },
   finding: {

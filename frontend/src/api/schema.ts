@@ -1914,7 +1914,7 @@ export interface Straggler {
   excess_us: number | null;
   /** All that it spends more time on, the largest first. */
   reasons: StragglerReason[];
-  /** What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: each one's own time passes as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it. */
+  /** What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it. */
   gain_us_per_step: number;
   /** Mean step that is left with it and those before it fixed. */
   left_step_us: number;
