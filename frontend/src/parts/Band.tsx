@@ -15,6 +15,9 @@ export interface BandSaving {
   readonly place: Partial<Place>;
 }
 
+/** A saving of less than this share of the step is no news. */
+export const WORTH_SAYING = 0.01;
+
 /** A labelled piece of the bar. */
 export interface BandBlock {
   readonly key: string;

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireRunOverview } from "../../api/types";
-import { Band, type BandBlock, type BandSaving } from "../../parts/Band";
+import { Band, type BandBlock, type BandSaving, WORTH_SAYING } from "../../parts/Band";
 import { ratio } from "../../text/numbers";
 import type { Palette } from "../../theme/colours";
 import { findingsOf, moduleOf } from "./links";
@@ -37,8 +37,9 @@ function blocksOf(run: WireRunOverview): BandBlock[] {
 /** A step without the excess of the first straggler. */
 function savingOf(run: WireRunOverview): BandSaving | null {
   const [first] = run.stragglers;
-  const gain = first?.gain_us_per_step ?? null;
-  if (first === undefined || run.step_us === null || gain === null || gain <= 0) return null;
+  if (first === undefined || run.step_us === null) return null;
+  const gain = first.gain_us_per_step;
+  if (gain < WORTH_SAYING * run.step_us) return null;
   const place = run.ranks.indexOf(first.rank);
   const { finding, module, rank } = first;
   return {

@@ -13,6 +13,9 @@ import { useChangeRanks } from "./useRun";
 /** Reasons that are named. */
 const MOST_REASONS = 3;
 
+/** Part of the wait below which the reasons leave some of it unexplained. */
+const EXPLAINED = 0.5;
+
 /** Every straggler in order: why, what a step gains without that, and what is left. */
 export function Stragglers({ run }: { run: WireRunOverview }): ReactElement {
   const [shown, more] = useMore(run.stragglers, 5);
@@ -97,6 +100,8 @@ function Why({ run, late, place }: WhyProps): ReactElement {
       {late.reasons.length > MOST_REASONS && ` and ${late.reasons.length - MOST_REASONS} more`}.
       Without that a step takes <strong>{duration(late.left_step_us)}</strong>,{" "}
       <strong>{duration(late.gain_us_per_step)}</strong> less.
+      {total < EXPLAINED * late.wait_caused_us &&
+        ` The cause of ${duration(late.wait_caused_us - total)} of the wait is unknown.`}
     </>
   );
 }

@@ -23,7 +23,7 @@ export function RunNote({ report, target, listed }: RunNoteProps): ReactElement 
   const [asked, setAsked] = useState(false);
   if (workers < 2 || (report.trace.world_size ?? 1) < 2) return null;
   return (
-    <section className="band run-note" aria-label="Ranks of the run">
+    <section className="facet run-note" aria-label="Ranks of the run">
       {asked || workers <= FEW_RANKS ? (
         <Stragglers runKey={key} workers={workers} />
       ) : (

@@ -3,7 +3,13 @@ import type { ReactElement } from "react";
 import { devicePlace, phasePlace, withoutFinding } from "../../address/links";
 import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
-import { Band, type BandBlock, type BandHead, type BandSaving } from "../../parts/Band";
+import {
+  Band,
+  type BandBlock,
+  type BandHead,
+  type BandSaving,
+  WORTH_SAYING,
+} from "../../parts/Band";
 import { pathHeads, pathSegments, segmentText, type PathSegment } from "../../report/pathBar";
 import { labelledDevice, labelledPhases, stepBars } from "../../report/stepBars";
 import { DEVICE_COLOURS, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
@@ -24,9 +30,6 @@ export function Verdict({ report }: { report: WireReport }): ReactElement {
     />
   );
 }
-
-/** A saving of less than this share of the step is no news. */
-const WORTH_SAYING = 0.01;
 
 /** The length of a step now and without the first finding. */
 function savingOf(report: WireReport): BandSaving | null {
