@@ -84,7 +84,7 @@ test("names of tables of a run and the column of the trace are completed", async
     .waitFor();
   await write("select * from strag");
   await page.keyboard.press("Control+Space");
-  await page.getByRole("option", { name: "stragglers" }).waitFor();
+  await page.getByRole("option", { name: "stragglers", exact: true }).waitFor();
 });
 
 test("a run of one trace has nothing to choose", async () => {

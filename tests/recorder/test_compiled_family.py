@@ -8,26 +8,28 @@ import pytest
 from support import compiled_family
 from support.forked_python import run_python
 
-SAMPLE, ALL = 16, 216
+SAMPLE, ALL, TOGETHER = 16, 216, 8
+"""Models in the quick tests, in all, and in one process."""
 TESTS = Path(__file__).parents[1]
 IMPORTED = ("torch", "torch._inductor", "torch._inductor.compile_fx")
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "seed",
+    "first",
     [
-        *range(SAMPLE),
-        *(pytest.param(n, marks=pytest.mark.slow) for n in range(SAMPLE, ALL)),
+        pytest.param(first, marks=[pytest.mark.slow] if first >= SAMPLE else [])
+        for first in range(0, ALL, TOGETHER)
     ],
 )
-def test_dynamo_makes_the_same_with_and_without_us(seed):
+def test_dynamo_makes_the_same_with_and_without_us(first):
     """The same graphs, breaks, frames and guards, compiled as often, and the same bits."""
     program = f"""
 import sys
 sys.path.insert(0, {str(TESTS)!r})
 from support import compiled_family
-compiled_family.check({seed})
+for seed in range({first}, {first + TOGETHER}):
+    compiled_family.check(seed)
 """
     done = run_python("-c", program, imported=IMPORTED)
     assert done.returncode == 0, done.stderr
