@@ -112,7 +112,7 @@ def test_gradients_are_equal_bit_for_bit(tmp_path):
     torch.manual_seed(1)
     expected = train(plain, 12)
     torch.manual_seed(1)
-    with hookview.watch(tmp_path, model=watched, scalars=False, first=4) as watch:
+    with hookview.watch(tmp_path, model=watched, scalars=False, first=4, slow_factor=None) as watch:
         assert train(watched, 12, watch.step) == expected
     for one, other in zip(plain.parameters(), watched.parameters(), strict=True):
         assert torch.equal(one, other)
@@ -142,7 +142,9 @@ def test_garbage_collections_are_counted(tmp_path):
 
 def test_the_first_recording_says_why_and_what_was_before(tmp_path):
     model = net()
-    with hookview.watch(tmp_path, model=model, first=6, steps=2, scalars=False) as watch:
+    with hookview.watch(
+        tmp_path, model=model, first=6, steps=2, slow_factor=None, scalars=False
+    ) as watch:
         until(watch, model, lambda: len(watch.recordings) == 1)
         train(model, 2, watch.step)
     (path,) = traces(tmp_path)

@@ -113,7 +113,9 @@ def test_a_folder_that_is_gone_is_one_warning_and_a_counter(tmp_path):
 
 def test_a_clock_that_jumps_changes_no_duration(tmp_path, monkeypatch):
     model, now = nn.Linear(2, 2), iter(range(10**9, 0, -(10**6)))
-    with hookview.watch(tmp_path, model=model, first=None, scalars=False) as watch:
+    with hookview.watch(
+        tmp_path, model=model, first=None, slow_factor=None, scalars=False
+    ) as watch:
         for _ in range(12):
             model(torch.ones(1, 2)).sum().backward()
             with monkeypatch.context() as jumps:
@@ -149,7 +151,9 @@ def test_a_store_that_goes_away_stops_nothing(tmp_path, expected_fault):
     model = nn.Linear(2, 2)
 
     def train() -> None:
-        with hookview.watch(tmp_path, model=model, first=None, scalars=False) as watch:
+        with hookview.watch(
+            tmp_path, model=model, first=None, slow_factor=None, scalars=False
+        ) as watch:
             watch._keeper._board = board
             for _ in range(30):
                 model(torch.ones(1, 2)).sum().backward()
