@@ -49,7 +49,7 @@ class Episode(NamedTuple):
     late_by: int
     """Time of the late rank before it, less that of the next latest."""
     reasons: dict[Reason, int]
-    """By how much each part of the late rank's time exceeds the others' median; below 0 if less."""
+    """By how much each part of the straggler's time exceeds the others' median; below 0 if less."""
     since: int
     """Moment on the late rank's clock from which they are counted: up to the start."""
     on_device: bool
@@ -158,7 +158,7 @@ def _longer(excess: Mapping[Reason, int]) -> int:
 def excess_of(
     ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool
 ) -> dict[Reason, int]:
-    """By how much each part of the late rank's time exceeds the lower median of the others'.
+    """By how much each part of the straggler's time exceeds the lower median of the others'.
 
     Args:
         ranks: summaries.

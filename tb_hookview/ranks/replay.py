@@ -1,4 +1,4 @@
-"""The ranks' steps replayed with some of a rank's own time taken out.
+"""The ranks' steps replayed with some of what a rank does taken out.
 
     rank 0   |- own -|[ all_reduce ....held]|- own -|     the end is a gate: rank 0 was held to it
     rank 1   |- own ----------------|[ a.r.]|- own -|

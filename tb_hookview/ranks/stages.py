@@ -92,7 +92,7 @@ def step_episodes(
 def _longer(
     ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, on_device: bool
 ) -> int:
-    """By how much the late rank works longer in all than the lower median of the others."""
+    """By how much the straggler works longer in all than the lower median of the others."""
     work = {
         number: sum(parts_of(ranks, times, spans, number, device=on_device).values())
         for number in spans

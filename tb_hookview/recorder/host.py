@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 _LIMIT = Path("/sys/fs/cgroup/cpu.max")
-"""Of a container: microseconds of processor time, or `max`, per so many microseconds."""
+"""Of a container: microseconds of processor time, or `max`, and the period in microseconds."""
 
 
 def describe() -> dict[str, float]:

@@ -48,6 +48,7 @@ class DeviceStamps:
         self._new, self._is_capturing = new, is_capturing
         self._events: list[Event] = []
         self._numbers = count(1)
+        self._newest = 0
         self._waiting: deque[tuple[Ended, int]] = deque()
 
     def stamp(self) -> int:
@@ -55,7 +56,7 @@ class DeviceStamps:
         try:
             if self._is_capturing():
                 return 0
-            number = next(self._numbers)
+            number = self._newest = next(self._numbers)
             if len(self._events) < _MOST:
                 self._events.append(self._new())
             self._event(number).record()
@@ -102,7 +103,7 @@ class DeviceStamps:
                 continue
             for place in (at + 1,) if kind >= GRADIENT else (at + 1, at + 2):
                 number = marks[place]
-                if not number or not 0 < last - number < _MOST:
+                if not 0 < number < last or self._newest - number >= _MOST:
                     return None
                 before_ms = self._event(number).elapsed_time(self._event(last))
                 timed[place] = -round(before_ms * 1e6)

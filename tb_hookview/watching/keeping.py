@@ -149,7 +149,7 @@ class Keeper:
         ]
 
     def ask(self, reason: str, steps: int | None) -> None:
-        """Ask for a recording, of so many steps, as soon as may be."""
+        """Ask for a recording of some steps, as soon as possible."""
         self._asked.append(_Asked(reason, steps, 0.0, None))
         self._thread.wake()
 

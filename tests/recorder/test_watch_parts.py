@@ -277,6 +277,20 @@ def test_marks_of_a_device_are_read_once_it_has_passed_them(monkeypatch):
     assert (last[0], last[2], last[4]) == (6, 2, -1)
 
 
+def test_a_mark_whose_event_is_used_again_has_no_time(monkeypatch):
+    monkeypatch.setattr(Passing, "now", 0.0)
+    monkeypatch.setattr(Passing, "done", 0.0)
+    monkeypatch.setattr("tb_hookview.watching.device._MOST", 4)
+    device = DeviceStamps(Passing, lambda: False)
+    marks = [GRADIENT, device.stamp(), 0]
+    assert list(device.passed((1, 0, 0, 5_000, marks))) == []
+    for _ in range(3):
+        device.stamp()  # the last of them takes the event of the mark
+    Passing.done = 100.0
+    first, _ = device.passed((2, 0, 0, 5_000, []))
+    assert (first[0], first[4]) == (1, [])
+
+
 def test_a_folder_that_is_gone_is_counted(tmp_path, expected_fault):
     with pytest.warns(RuntimeWarning, match="these steps are not kept"):
         file = write_steps(tmp_path / "never made", 3, 60_000)

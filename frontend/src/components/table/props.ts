@@ -19,7 +19,7 @@ export interface ColumnNotes {
   yields?: number;
 }
 
-// Order and rows come from src/model: the table does not sort by itself.
+// Order and rows come from the view: the table does not sort by itself.
 export const features = tableFeatures({ rowSortingFeature, columnMeta: metaHelper<ColumnNotes>() });
 
 export type Column<Row extends object> = ColumnDef<typeof features, Row>;
