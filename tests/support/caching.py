@@ -33,7 +33,7 @@ def written() -> Callable[[], None]:
 
 
 def wait_until_written() -> None:
-    """Wait until what is stored in the background is stored."""
-    for thread in threading.enumerate():
-        if thread.name == "hookview-cache":
+    """Wait until what is stored in the background is stored, by jobs that jobs start, too."""
+    while jobs := [each for each in threading.enumerate() if each.name == "hookview-cache"]:
+        for thread in jobs:
             thread.join()
