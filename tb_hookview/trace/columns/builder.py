@@ -33,6 +33,7 @@ from tb_hookview.trace.format.moves import UNNAMED, move_name
 from tb_hookview.trace.format.vocabulary import (
     CATEGORIES,
     CUDA_SYNC_CATEGORY,
+    DEVICE_CATEGORIES,
     FORWARD_BACKWARD_FLOWS,
     LAUNCH_FLOWS,
     EventCategory,
@@ -119,6 +120,7 @@ class Builder:
         kind = self._kind_table()[category]
         old = np.array([is_annotation_of_old(text) for text in strings.texts], bool)
         kind[(kind == EventCategory.OPERATOR) & old[columns["name"]]] = EventCategory.ANNOTATION
+        _link_launches(columns, kind)
         threads, renumbered = self._threads()
         columns["thread"] = renumbered[columns["thread"]]
         return {
@@ -413,6 +415,19 @@ def _joined(pieces: list[dict[str, Any]], wanted: Wanted) -> dict[str, Any]:
             whole[begin:end] = piece.pop(argument.column, _none(argument))
         joined[argument.column] = whole
     return joined
+
+
+def _link_launches(columns: dict[str, Any], kind: NDArray[np.int8]) -> None:
+    """Without any correlation id in a file (roctracer's), what links is the external id of rows."""
+    external, correlation = columns["external"], columns["correlation"]
+    if not len(external) or not len(correlation):
+        return
+    device = isin(kind, [int(each) for each in DEVICE_CATEGORIES])
+    linked = device | (kind == EventCategory.RUNTIME)
+    if not (correlation[linked] >= 0).any():
+        correlation[linked] = external[linked]
+        external[linked] = -1
+    external[device] = -1
 
 
 def _none(argument: Argument) -> float:
