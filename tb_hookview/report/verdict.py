@@ -102,9 +102,9 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     times: dict[str, float] = asdict(idle)
     analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
     gaps = analysis.gaps
-    long = (gaps.cause == Cause.LAUNCH) & (gaps.duration >= LONG_NS)
+    long = (gaps.duration if marked else analysis.idle_around) >= LONG_NS
     long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
-    work = float(gaps.duration[long].sum()) / 1000 / len(steps)
+    work = float(gaps.duration[long & (gaps.cause == Cause.LAUNCH)].sum()) / 1000 / len(steps)
     return {**times, "launch": times["launch"] - work, "work" if marked else "setup": work}
 
 
