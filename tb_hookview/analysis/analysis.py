@@ -154,7 +154,8 @@ class Analysis(Struct, frozen=True, dict=True):
     def idle_around(self) -> Nanoseconds:
         """Duration of each gap; of those before the first event of a device, of all of them."""
         gaps = self.gaps
-        leading = lookup(self.device_events.first_of_device, gaps.device_event) == 1
+        first = self.device_events.first_of_device
+        leading = (gaps.device_event >= 0) & first[gaps.device_event]
         _, device = unique_inverse(gaps.device)
         around = np.bincount(device, np.where(leading, gaps.duration, 0)).astype(np.int64)
         return np.where(leading, around[device], gaps.duration)

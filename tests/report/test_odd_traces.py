@@ -337,3 +337,20 @@ def test_launches_are_linked_by_external_ids_where_nothing_has_a_correlation(
     for row in rows[:1]:  # one correlation id, and they are what links
         row["args"]["correlation"] = 24
     assert "no-launch" in {w.code for w in report(tmp_path, *events).trace.warnings}
+
+
+def test_rows_of_torch_autograd_profiler_are_operators(tmp_path: Path) -> None:
+    """They have no category, and their process says where they were."""
+    host = [event("aten::linear", 0, 30, ""), event("aten::addmm", 5, 20, "")]
+    device = [event("aten::linear", 40, 9, "")]
+    for row in (*host, *device):
+        del row["cat"]
+        row["pid"] = "CPU functions" if row in host else "CUDA functions"
+    data = report(tmp_path, *host, *device)
+    assert {row.name: row.self_host_us for row in data.operators} == {
+        "aten::linear": 10,
+        "aten::addmm": 20,
+    }
+    (warning,) = [w for w in data.trace.warnings if w.code == "old-device"]
+    assert (warning.count, warning.severity) == (1, "high")
+    assert "unknown-category" not in {w.code for w in data.trace.warnings}
