@@ -26,6 +26,10 @@ _FAR_MORE = 10
 """Times what a finding saves now that it would save after the other side is quicker; below that it
 saves much of it now, however little that is of the step."""
 _RECORDED = "It gains {} by estimate where the host is not slowed by recording, {} as recorded."
+_PAUSES = (
+    "Pauses of {} that nothing in the trace explains decide the step, as where another process "
+    "uses the device: it gains {} with them, {} without."
+)
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves next to nothing now: the {} has to be quicker first."
 
@@ -99,8 +103,10 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
     unrecorded = _unrecorded(alone.simulator, change)
     worth = SMALL * step <= (finding.cost_us_per_step or 0.0)
     after = _saves_after(alone, change, gain) if worth and gain < SMALL * step else None
+    pauses = list(_among_pauses(alone, change, gain))
     return msgspec.structs.replace(
         finding,
+        confidence="low" if pauses else finding.confidence,
         gain_us_per_step=gain,
         unrecorded_gain_us_per_step=unrecorded,
         severity=rank,
@@ -108,6 +114,7 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
         caveats=[
             *finding.caveats,
             *([_FIRST.format(after)] if after else []),
+            *pauses,
             *_differing(gain, unrecorded, SMALL * step),
         ],
     )
@@ -117,6 +124,14 @@ def _unrecorded(simulator: Simulator, change: Change) -> float | None:
     """The gain without the cost of recording; None where that is unknown."""
     base = simulator.unrecorded
     return None if base is None else simulator.gain(change, base) / 1000
+
+
+def _among_pauses(alone: Alone, change: Change, gain: float) -> Iterator[str]:
+    """Yield a caveat where pauses that nothing explains decide the step, with both gains."""
+    if alone.pauses_decide:
+        without = alone.simulator.gain(change, alone.simulator.without_pauses) / 1000
+        pauses = format_us(alone.unexplained / 1000)
+        yield _PAUSES.format(pauses, format_us(gain), format_us(without))
 
 
 def _differing(gain: float, unrecorded: float | None, small: float) -> Iterator[str]:

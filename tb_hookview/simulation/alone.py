@@ -185,13 +185,18 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def bound(self) -> Bound:
         """What decides the length of a step."""
-        if not self.device_known or self.unexplained > max(self.host_side, self.device_side):
+        if not self.device_known or self.pauses_decide:
             return "unknown"
         if abs(self.host_side - self.device_side) <= self.margin or self._path_disagrees:
             return "even"
         if self.host_side > self.device_side:
             return self._decisive(HOST_SIDE, self.host_side, self.device_side)
         return self._decisive(DEVICE_SIDE, self.device_side, self.host_side)
+
+    @property
+    def pauses_decide(self) -> bool:
+        """Whether pauses that nothing explains are longer than either side."""
+        return self.unexplained > max(self.host_side, self.device_side)
 
     @cached_property
     def _path_disagrees(self) -> bool:

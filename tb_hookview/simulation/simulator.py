@@ -65,10 +65,9 @@ class Prediction(Struct, frozen=True, dict=True):
     def low(self) -> float:
         """Lower bound: without the pauses that nothing explains, less `Simulator.error`."""
         lengths = self.replay.lengths
-        known = np.where(self.simulator.graph.peers, lengths.pause, 0)
-        if (known == lengths.pause).all():
+        without = self.simulator.explained(lengths)
+        if (without.pause == lengths.pause).all():
             return max(self.step - self.simulator.error, 0.0)
-        without = Lengths(lengths.duration, lengths.lag, known)
         step = min(self.simulator.step_of(without), self.step)
         return max(step - self.simulator.error, 0.0)
 
@@ -141,6 +140,16 @@ class Simulator(Struct, frozen=True, dict=True):
         """The replay without the cost of recording; None where that is unknown."""
         change = without_recording(self.analysis, self.window.start)
         return None if change is None else self._replayed(self.lengths(change))
+
+    @cached_property
+    def without_pauses(self) -> Outcome:
+        """The replay without the pauses that nothing in the trace explains."""
+        return self._replayed(self.explained(recorded(self.graph)))
+
+    def explained(self, lengths: Lengths) -> Lengths:
+        """Lengths without the pauses that nothing explains; those of collectives are for peers."""
+        known = np.where(self.graph.peers, lengths.pause, 0)
+        return Lengths(lengths.duration, lengths.lag, known)
 
     @cached_property
     def error(self) -> float:

@@ -53,6 +53,15 @@ HOST_BOUND = """
     gpu kernel [dgemm corr=1                   ]
 """
 
+PAUSED = """
+    main notes [ProfilerStep#1                                                            ]
+    main ops                  [aten::item                                      ]
+    main calls [launch corr=1][wait                                            ][launch corr=2]
+    gpu kernel                                                       [k corr=1]                [k corr=2 ]
+"""
+"""The first kernel begins long after its launch, and nothing says why. Without the sync the second
+launch is done by then; without the pause as well, it ends 1,000 us earlier for it."""
+
 
 def finding(folder: Path, picture: str, rule: str) -> Finding:
     path = grid.write(folder / "t.json", drawn.events(picture))
@@ -65,6 +74,16 @@ def test_a_sync_that_is_gone_lets_the_host_run_ahead(tmp_path: Path) -> None:
     found = finding(tmp_path, SYNC, "sync-scalar-item")
     assert found.cost_us_per_step == found.gain_bound_us_per_step == 100
     assert found.gain_us_per_step == 100
+
+
+def test_gains_among_pauses_that_nothing_explains_are_bounded(tmp_path: Path) -> None:
+    """As where another process uses the device."""
+    found = finding(tmp_path, PAUSED, "sync-scalar-item")
+    assert found.confidence == "low"
+    assert found.caveats == [
+        "Pauses of 4.00 ms that nothing in the trace explains decide the step, as where another "
+        "process uses the device: it gains 1.60 ms with them, 1.00 ms without."
+    ]
 
 
 def test_a_loader_that_is_gone_gains_its_time(tmp_path: Path) -> None:

@@ -139,6 +139,13 @@ def test_what_events_lack_is_counted(tmp_path: Path) -> None:
     assert (trace.event_count, len(trace.events)) == (8, 6)
 
 
+def test_pairs_of_begin_and_end_are_counted(tmp_path: Path) -> None:
+    pair = [{**event(), "ph": phase, "ts": 5 + 5 * (phase == "E")} for phase in "BE"]
+    trace = read(tmp_path, event(), *pair)
+    assert [(notice.code, notice.times) for notice in trace.notices] == [("begin-end", 2)]
+    assert len(trace.events) == 1
+
+
 def test_numbers_beyond_64_bits_are_dropped_alone(tmp_path: Path) -> None:
     trace = read(tmp_path, event(args={"External id": 2**70, "Sequence number": 3}))
     assert trace.events.sequence.tolist() == [3]

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { finding } from "../testing/findings";
 import { report } from "../testing/report";
-import { priceBasis, priceText } from "./findings";
+import { alike, priceBasis, priceText } from "./findings";
 
 const BASIS = { stepUs: 100, of: "device" } as const;
 
@@ -17,6 +17,12 @@ test("a price says what is known, whose time it is, and no more", () => {
   );
   expect(price(5, 0)).toContain("No saving: off the critical path.");
   expect(price(null, 2)).toContain("Estimated saving: 2.0 µs (2.0%) per step");
+});
+
+test("findings of layers are one", () => {
+  const at = (where: string, rule = "one"): ReturnType<typeof finding> => finding({ where, rule });
+  const groups = alike([at("L_0, x"), at("L_12, x"), at("L_0, x", "two"), at("Head, x")]);
+  expect(groups.map((group) => group.length)).toEqual([2, 1, 1]);
 });
 
 test("what happens once is no time of a step", () => {

@@ -25,6 +25,18 @@ export function findingsOfModule(report: WireReport, module: WireModule): WireFi
   return report.findings.filter((finding) => finding.module_id === module.id);
 }
 
+/** Findings of one rule and fix whose places differ in a number alone, as layers do. */
+export function alike(findings: readonly WireFinding[]): [WireFinding, ...WireFinding[]][] {
+  const groups = new Map<string, [WireFinding, ...WireFinding[]]>();
+  for (const finding of findings) {
+    const key = `${finding.rule} ${finding.fix} ${finding.where.replace(/[0-9]+/g, "#")}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [finding]);
+    else group.push(finding);
+  }
+  return [...groups.values()];
+}
+
 /** What a price is measured in, of the report that has the finding. */
 export interface PriceBasis {
   /** Mean length of the measured steps, microseconds; null without steps. */

@@ -11,6 +11,9 @@ Which do depends on the memory at their ends, and on the vendor:
 HIP and XPU do not say whether memory is pinned. So the copy itself decides: its call held the host
 if most of the transfer passed in it.
 
+In a trace without device events, an asynchronous copy whose call is far longer than it takes to
+queue one held the host, whatever its direction: what it waited for, and for how long, is unknown.
+
 Such a copy waits for the event before it on its stream, if that took the longer part of the time
 until the copy began: else the call itself was the reason. After a call that orders streams
 (`cudaStreamWaitEvent`) it may be an event of another one.
@@ -23,7 +26,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.calls.part import Part
+from tb_hookview.analysis.calls.part import Part, none
 from tb_hookview.analysis.calls.queues import previous_on_stream
 from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.analysis.host.rows import HostRows
@@ -35,6 +38,8 @@ from tb_hookview.trace import EventCategory
 
 AT_ONCE_NS = 50_000
 """Time within which a copy begins that was queued behind another event of its stream."""
+_LONG_NS = 1_000_000
+"""Length of a call from which on it did more than queue a copy."""
 _MOST = 0.5
 """Share of a transfer that has to pass within its call for this to have held the host."""
 _UNPINNED = re.compile(r"Pageable|Host|M2D|D2M")
@@ -90,6 +95,14 @@ def of_copies(timing: LaunchTiming, copies: Copies, skew: int) -> Part:
     since = np.maximum(begins, start + waited)
     transfer = np.maximum(np.minimum(device_events.end[copy], end) - since, 0)
     return Part(row, waited, transfer, ahead, copy, np.arange(len(row)), copy)
+
+
+def of_unseen_copies(timing: LaunchTiming) -> Part:
+    """Calls that copied for long, in a trace without device events: all is the call's own time."""
+    long = (timing.call == Call.ASYNC_COPY) & (timing.call_tree.duration >= _LONG_NS)
+    row = np.flatnonzero(long) if not len(timing.device_events) else np.zeros(0, np.int64)
+    nothing = np.zeros(len(row), np.int64)
+    return Part(row, nothing, nothing, none(row), none(row), row[:0], row[:0])
 
 
 def _ahead(

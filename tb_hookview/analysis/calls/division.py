@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.calls.copies import find_copies, of_copies
+from tb_hookview.analysis.calls.copies import find_copies, of_copies, of_unseen_copies
 from tb_hookview.analysis.calls.full_queue import of_launches
 from tb_hookview.analysis.calls.part import Part
 from tb_hookview.analysis.calls.waits import of_frees, of_syncs
@@ -73,7 +73,7 @@ def divide_calls(timing: LaunchTiming, skew: int) -> CallTimes:
             ended in it.
     """
     copies = find_copies(timing)
-    held = of_copies(timing, copies, skew)
+    held, unseen = of_copies(timing, copies, skew), of_unseen_copies(timing)
     always = (timing.call == Call.WAIT) | (timing.call == Call.COPY)
     always[held.row] = False
     syncs = of_syncs(timing, np.flatnonzero(always), skew)
@@ -84,11 +84,12 @@ def divide_calls(timing: LaunchTiming, skew: int) -> CallTimes:
     duration = timing.call_tree.duration
     blocks = [
         duration[held.row],
+        duration[unseen.row],
         duration[syncs.row],
         np.where(frees.waited > 0, frees.waited, -1),
         np.full(len(full.row), -1, np.int64),
     ]
-    return _joined((held, syncs, frees, full), blocks, duration, unpinned)
+    return _joined((held, unseen, syncs, frees, full), blocks, duration, unpinned)
 
 
 def _joined(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from textwrap import shorten
 
 from tb_hookview.formats import MISSING, format_count, format_share, format_us
+from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.report.summary.lines import host_line
 from tb_hookview.report.summary.operators import operator_table
 from tb_hookview.report.summary.table import SummaryTable
@@ -43,6 +44,8 @@ def _without_first(data: ReportData) -> str:
     gain = None if first is None else first.gain_us_per_step
     if not step or not gain or gain < _WORTH_SAYING * step:
         return ""
+    if data.verdict.bound == "unknown":
+        return "; savings are uncertain because of these pauses"
     return f"; {format_us(step - gain)} without the first finding"
 
 
@@ -96,7 +99,8 @@ def brief_notes(data: ReportData, more: str = "") -> list[str]:
 
 
 def _findings(data: ReportData) -> SummaryTable:
-    rows = [(_saving(finding), _finding(finding)) for finding in data.findings[:FINDINGS]]
+    shown = alike(data.findings)[:FINDINGS]
+    rows = [(_saving(group[0]), _finding(group)) for group in shown]
     return SummaryTable("Findings", ("saves/step", "what to change"), list(rows), names=2)
 
 
@@ -105,8 +109,9 @@ def _saving(finding: Finding) -> str:
     return MISSING if not gain else format_us(gain)
 
 
-def _finding(finding: Finding) -> tuple[str, ...]:
-    return finding.title, finding.where, shorten(finding.fix, _WIDEST, placeholder=" ...")
+def _finding(group: list[Finding]) -> tuple[str, ...]:
+    fix = shorten(group[0].fix, _WIDEST, placeholder=" ...")
+    return group[0].title, where(group), fix
 
 
 def _classes(data: ReportData) -> SummaryTable:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec.structs import asdict
 
 from tb_hookview.formats import MISSING, format_number, format_share, format_us
+from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.report.summary.operators import operator_table
 from tb_hookview.report.summary.table import Row, SummaryTable
 from tb_hookview.schema import (
@@ -237,18 +238,24 @@ def _largest(parts: dict[str, float]) -> list[tuple[str, float]]:
 def finding_table(data: ReportData, rows: int) -> SummaryTable:
     """The most expensive findings; those left out and those without a cost are counted."""
     rows = min(rows, FINDINGS)
-    costly = [finding for finding in data.findings if finding.severity != "info"]
+    costly = [each for each in data.findings if _may_cost(each)]
     latent = len(data.findings) - len(costly)
-    left = [_left(costly[rows:])] if len(costly) > rows else []
+    groups = alike(costly)
+    firsts = [group[0] for group in groups[:rows]]
+    left = [_left([each for group in groups[rows:] for each in group])] if groups[rows:] else []
     left += [f"{latent:,} without a cost in this trace"] if latent else []
     hidden = [f"{' and '.join(left)}; the report has them all"] if left else []
     columns = ("severity", "finding", "cost", "gain")
-    caveats = Counter(caveat for finding in costly[:rows] for caveat in finding.caveats)
+    caveats = Counter(caveat for finding in firsts for caveat in finding.caveats)
     common = {caveat for caveat, count in caveats.items() if count > 1}
-    shown = [_finding(finding, common) for finding in costly[:rows]]
+    shown = [_finding(group, common) for group in groups[:rows]]
     of_several = [f"several findings: {caveat}" for caveat in caveats if caveat in common]
     title = f"Findings ({_each(data)})"
     return SummaryTable(title, columns, shown, names=2, hidden=" ".join([*of_several, *hidden]))
+
+
+def _may_cost(finding: Finding) -> bool:
+    return finding.severity != "info" or finding.cost_us_per_step is None
 
 
 def _left(findings: Sequence[Finding]) -> str:
@@ -262,12 +269,14 @@ def _each(data: ReportData) -> str:
     return f"per step, {data.per_step.text}" if data.per_step.marked else "of the whole trace"
 
 
-def _finding(finding: Finding, common: Collection[str]) -> Row:
+def _finding(group: list[Finding], common: Collection[str]) -> Row:
+    """The first of findings that are alike."""
+    finding = group[0]
     return (
         finding.severity,
         (
             finding.title,
-            finding.where,
+            where(group),
             f"{finding.evidence}.",
             *(caveat for caveat in finding.caveats if caveat not in common),
             f"{finding.fix} ({finding.rule})",

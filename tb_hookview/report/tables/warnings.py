@@ -35,7 +35,10 @@ class Words(NamedTuple):
 
 
 HIGH_NOTICES = frozenset(
-    {"cut-off", "packing-cut", "lost-events", "no-timestamp", "negative-duration", "old-device"}
+    {
+        *("cut-off", "packing-cut", "lost-events", "no-timestamp", "negative-duration"),
+        *("old-device", "begin-end"),
+    }
 )
 """Codes of the reader (`reliability.md`) of high severity: rows or times are missing."""
 

@@ -102,6 +102,7 @@ class Builder:
     def _add_others(self, events: list[Event], piece: Piece) -> None:
         phases = [event.ph for event in events]
         self._counts["no-phase"] += phases.count("")
+        self._counts["begin-end"] += phases.count("B") + phases.count("E")
         self.any_phase = self.any_phase or any(phases)
         linking = [event for event in events if event.cat in FORWARD_BACKWARD_FLOWS]
         for phase, arrows in self._arrows.items():
@@ -402,6 +403,8 @@ _MESSAGES = {
     "no-timestamp": "events without a time, or with an impossible one, left out",
     "no-duration": "events without a duration, or with one that is no number, taken as 0",
     "no-phase": "events without a phase (`ph`), left out",
+    "begin-end": "events that begin or end a row (`ph` B and E), left out: only complete ones (X), "
+    "as torch.profiler writes them, are read",
     "no-name": "events without a name",
     "old-device": "times of operators on the device by torch.autograd.profiler of torch 1.7 and "
     "before, left out, as they are no kernels; record with torch.profiler",

@@ -60,7 +60,10 @@ def test_a_caveat_of_several_findings_stands_once_and_the_largest_one_left_out_i
     data = drawn.report(tmp_path, SYNC)
     (first, *_) = data.findings
     same = replace(first, severity="low", cost_us_per_step=5.0, caveats=["Stacks.", "Mine."])
-    more = [replace(same, caveats=["Stacks."]), replace(same, cost_us_per_step=70.0)]
+    more = [
+        replace(same, where="there", caveats=["Stacks."]),
+        replace(same, where="and there", cost_us_per_step=70.0),
+    ]
     table = finding_table(replace(data, findings=[same, *more]), 2)
     cells = [cell for row in table.rows for cell in row[1]]
     assert "Stacks." not in cells

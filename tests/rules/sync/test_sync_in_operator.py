@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
+import simulation.drawn
+from rules.diagnosed import diagnosed
 from rules.drawn import causes, findings
 
 
@@ -19,6 +22,21 @@ def test_an_operator_that_nothing_is_known_of(tmp_path: Path) -> None:
     (finding,) = found["sync-in-operator"]
     assert finding.where == "not in a module, mylib::lookup"
     assert finding.confidence == "medium"
+
+
+def test_a_copy_that_the_trace_lacks_on_the_device(tmp_path: Path) -> None:
+    """The first call held the host for 1.5 ms; the second may only have queued a copy."""
+    picture = """
+        main ops   [aten::to              ] [aten::to       ]
+        main calls   [copy         ][wait]    [copy][wait   ]
+        """
+    drawn = simulation.drawn.events(picture)
+    waits, copies = diagnosed(grid.write(tmp_path / "t.json", drawn))["sync-in-operator"]
+    assert waits.evidence.startswith("1 sync in the trace, the host blocked for 900 us")
+    assert copies.evidence.startswith("1 sync in the trace, the host blocked for 2.10 ms")
+    assert "copies, to or from the device" in copies.evidence
+    assert "pinned memory" in copies.fix
+    assert copies.cost_us_per_step is None
 
 
 def test_a_known_operator_inside_it_goes_first(tmp_path: Path) -> None:

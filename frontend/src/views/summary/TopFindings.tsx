@@ -5,7 +5,7 @@ import type { WireFinding, WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { priceBasis, priceText, savingText, type PriceBasis } from "../../report/findings";
+import { alike, priceBasis, priceText, savingText, type PriceBasis } from "../../report/findings";
 import { ratio } from "../../text/numbers";
 
 const MOST = 3;
@@ -26,16 +26,22 @@ export function TopFindings({ report }: { report: WireReport }): ReactElement {
         <p className="muted">None of the rules found anything to change in these steps.</p>
       )}
       <ol>
-        {findings.slice(0, MOST).map((finding) => (
-          <TopFinding key={finding.id} finding={finding} basis={basis} />
-        ))}
+        {alike(findings)
+          .slice(0, MOST)
+          .map(([finding, ...more]) => (
+            <TopFinding key={finding.id} finding={finding} more={more.length} basis={basis} />
+          ))}
       </ol>
     </section>
   );
 }
 
-function TopFinding(props: { finding: WireFinding; basis: PriceBasis }): ReactElement {
-  const { finding, basis } = props;
+function TopFinding(props: {
+  finding: WireFinding;
+  more: number;
+  basis: PriceBasis;
+}): ReactElement {
+  const { finding, more, basis } = props;
   const saved = finding.gain_us_per_step ?? 0;
   return (
     <li>
@@ -48,6 +54,7 @@ function TopFinding(props: { finding: WireFinding; basis: PriceBasis }): ReactEl
       </PlaceLink>
       <p className="top-where">
         <Name text={finding.where} className="code" />
+        {more > 0 && <span className="muted">and {more} more like it</span>}
         <span className="muted">confidence {finding.confidence}</span>
       </p>
       <div className="top-saving">

@@ -34,9 +34,10 @@ export function Verdict({ report }: { report: WireReport }): ReactElement {
 /** The length of a step now and without the first finding. */
 function savingOf(report: WireReport): BandSaving | null {
   const [first] = report.findings;
-  const { step_us: from } = report.verdict;
+  const { step_us: from, bound } = report.verdict;
   const gain = first?.gain_us_per_step ?? null;
-  if (first === undefined || from === null || gain === null || gain < WORTH_SAYING * from) {
+  if (first === undefined || from === null || gain === null || bound === "unknown") return null;
+  if (gain < WORTH_SAYING * from) {
     return null;
   }
   return {
