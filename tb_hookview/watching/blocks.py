@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from torch import nn
-from torch.compiler import is_compiling
+from torch.compiler import is_dynamo_compiling
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
@@ -176,7 +176,7 @@ class _Enter(Hook):
         self.since = 0
 
     def __call__(self, _module: nn.Module, _args: object) -> None:
-        if not is_compiling():
+        if not is_dynamo_compiling():
             self.since = self.stamp()
 
 
@@ -189,7 +189,7 @@ class _Leave(Hook):
         self._enter = enter
 
     def __call__(self, *_: object) -> None:
-        if not is_compiling():
+        if not is_dynamo_compiling():
             enter = self._enter
             if enter.since:
                 enter.note((enter.number, enter.since, enter.stamp()))
@@ -205,7 +205,7 @@ class _LastGradient(Hook, partial[None]):
 
 
 def _note_gradient(note: Any, kind: int, stamp: Any, _parameter: nn.Parameter) -> None:
-    if not is_compiling():
+    if not is_dynamo_compiling():
         note((kind, stamp(), 0))
 
 
