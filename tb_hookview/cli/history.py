@@ -111,17 +111,19 @@ def _slow(said: History, top: int) -> Table:
 
 
 def _nearest(said: History, top: int) -> str:
-    """Return the path of the recording that is nearest to each row of slow steps."""
+    """Return the paths of the recordings that are nearest to the slow steps."""
     from tb_hookview.formats import printable
 
-    files = {row.id: row.file for row in said.recordings}
+    nearest: dict[int | None, list[str]] = {}
+    for row in said.slow_steps[:top]:
+        nearest.setdefault(row.recording_id, []).append(_steps(row.first, row.last))
     lines = [
-        f"recording nearest to {_steps(row.first, row.last)}: "
-        f"{printable(said.path.rstrip('/'))}/{printable(files[row.recording_id])}"
-        for row in said.slow_steps[:top]
-        if row.recording_id is not None
+        f"recording nearest to {', '.join(nearest[each.id])}: "
+        f"{printable(said.path.rstrip('/'))}/{printable(each.file)}"
+        for each in said.recordings
+        if each.id in nearest
     ]
-    return "\n".join(["", *lines]) if lines else ""
+    return "\n".join(["", *lines])
 
 
 def _steps(first: int, last: int) -> str:

@@ -106,9 +106,12 @@ def _row(
     enough = [each for each in causes if each.excess_us >= _SHARE * per_step]
     enough.sort(key=lambda each: -each.excess_us)
     # What a collection takes is in the parts in which it happened as well.
-    collections = [each for each in enough if each.part == GC]
-    if collections and collections[0].excess_us >= per_step / 2:
-        enough = [e for e in enough if e.part == GC or e.rank != collections[0].rank]
+    collections = {each.rank: each.excess_us for each in enough if each.part == GC}
+    enough = [
+        each
+        for each in enough
+        if each.part == GC or each.excess_us > 2 * collections.get(each.rank, 0.0)
+    ]
     return SlowSteps(
         id=number,
         first=first,
