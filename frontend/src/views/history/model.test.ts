@@ -1,14 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { WireWatchedRecording } from "../../api/types";
-import {
-  areaPath,
-  layers,
-  linePath,
-  moduleOfBlock,
-  pointsOf,
-  stepsText,
-} from "./model";
+import { areaPath, layers, linePath, moduleOfBlock, pointsOf, stepsText } from "./model";
 
 const recording = (start: number, rank: number, kept = true): WireWatchedRecording => ({
   id: start * 10 + rank,
