@@ -1,4 +1,4 @@
-"""A training that becomes slow at step 1,200 of 2,000, watched: the run that docs/watch.md shows.
+"""A training that becomes slow at step 1,200 of 2,000, watched; shown in docs/how-to/watch.md.
 
     python sample_traces/slow_later.py FOLDER
 

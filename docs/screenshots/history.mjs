@@ -1,4 +1,4 @@
-// The pictures of docs/watch.md, light and dark, of what sample_traces/slow_later.py records:
+// The pictures of docs/how-to/watch.md, light and dark, of what sample_traces/slow_later.py records:
 //
 //     node docs/screenshots/history.mjs RUNS
 //

@@ -14,6 +14,8 @@ pytestmark = pytest.mark.slow
 
 EVEN_RUNS = 10
 PROGRAM = FORKED_RANKS.with_name("watched_ranks.py")
+LONG_US = 50_000
+"""Half of its collection: longer than any step that is drawn."""
 
 
 def run(folder: Path, steps: int, how: str, seed: int) -> History:
@@ -36,9 +38,10 @@ def test_each_slow_rank_is_named_for_what_it_does_and_the_fourth_is_not(slow):
 
 
 def test_steps_that_collections_make_slow_name_their_rank(slow):
-    causes = [row.causes[0] for row in slow.slow_steps if row.causes and row.excess_us > 1e5]
-    assert causes
-    assert {(cause.rank, cause.part) for cause in causes} == {(2, "garbage collection")}
+    collected = [row for row in slow.slow_steps if row.causes and row.excess_us > LONG_US]
+    assert len(collected) >= 10
+    causes = {(row.causes[0].rank, row.causes[0].part) for row in collected}
+    assert causes == {(2, "garbage collection")}
 
 
 def test_all_ranks_record_the_same_steps(slow):

@@ -26,7 +26,7 @@ from torch.utils.data import DataLoader, Dataset
 import tb_hookview as hookview
 
 SLOW_S = 0.005
-COLLECTION_S = 0.02
+COLLECTION_S = 0.1
 PATIENCE_S = 60
 
 
