@@ -118,7 +118,7 @@ def within_parallel(module: nn.Module) -> nn.Module:
 class _TimedCall(ReplacedCall, partial[Any]):
     """Times a module's calls; replaces the call in its SLOT.
 
-    A `partial` of one function: called, that is half of what an object with a `__call__` costs.
+    A `partial` of one function: a call of it costs less than one of an object with a `__call__`.
     """
 
     own: Any
