@@ -60,12 +60,17 @@ def _render(said: History, top: int) -> RenderableType:
     head = Text("\n".join(lines) + "\n")
     head.stylize("bold", 0, len(lines[0]))
     return Group(
-        head, Text(_curve(said) + "\n"), _slow(said, top), _ranks(said, top), _recordings(said, top)
+        head,
+        Text(_curve(said) + "\n"),
+        _slow(said, top),
+        Text(_nearest(said, top), overflow="fold"),
+        _ranks(said, top),
+        _recordings(said, top),
     )
 
 
 def _curve(said: History) -> str:
-    """Return the longest step of each part of the training as a row of bars."""
+    """Return the longest of the median steps of each part of the training as a row of bars."""
     values = [value or 0.0 for value in said.points.median_us]
     per_bar = -(-len(values) // _WIDTH)
     bars = [max(values[at : at + per_bar]) for at in range(0, len(values), per_bar)]
@@ -99,10 +104,30 @@ def _slow(said: History, top: int) -> Table:
     for row in said.slow_steps[:top]:
         several = len(said.ranks) > 1
         causes = [f"{f'rank {c.rank}: ' if several else ''}{_cause(c)}" for c in row.causes[:2]]
-        steps = str(row.first) if row.first == row.last else f"{row.first}-{row.last}"
+        steps, said_causes = _steps(row.first, row.last), "; ".join(causes) or "unknown"
         times = (row.step_us, row.median_us, row.excess_us)
-        made.add_row(steps, "; ".join(causes) or "unknown", str(row.steps), *map(format_us, times))
+        made.add_row(steps, said_causes, str(row.steps), *map(format_us, times))
     return made
+
+
+def _nearest(said: History, top: int) -> str:
+    """Return the paths of the recordings that are nearest to the slow steps."""
+    from tb_hookview.formats import printable
+
+    nearest: dict[int | None, list[str]] = {}
+    for row in said.slow_steps[:top]:
+        nearest.setdefault(row.recording_id, []).append(_steps(row.first, row.last))
+    lines = [
+        f"recording nearest to {', '.join(nearest[each.id])}: "
+        f"{printable(said.path.rstrip('/'))}/{printable(each.file)}"
+        for each in said.recordings
+        if each.id in nearest
+    ]
+    return "\n".join(["", *lines])
+
+
+def _steps(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def _ranks(said: History, top: int) -> Table:
@@ -126,6 +151,6 @@ def _recordings(said: History, top: int) -> Table:
     made = table("\nRecordings", "steps", "asked by", "file", text_columns=3)
     for row in said.recordings[-top:]:
         kept = "" if row.kept else " (removed)"
-        steps = f"{row.start}-{row.start + row.steps - 1}"
+        steps = _steps(row.start, row.start + row.steps - 1)
         made.add_row(steps, printable(row.reason), printable(row.file) + kept)
     return made
