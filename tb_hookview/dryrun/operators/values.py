@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device
+from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device, on_host
 from tb_hookview.dryrun.operators.reason import Reason
 from tb_hookview.dryrun.operators.row import Row, always, when
 
@@ -63,6 +63,16 @@ ROWS = (
         when(lambda a: on_device(a["value"]), Reason("read", "the value to fill with is read")),
         evidence="binary",
         symbols=("masked_fill__cuda",),
+    ),
+    Row(
+        ("fill_.Tensor",),
+        "a tensor of the host is filled with a value of the device",
+        "Fill.cpp",
+        when(
+            lambda a: on_host(a["self"]) and on_device(a["value"]),
+            Reason("read", "the value to fill with is read"),
+        ),
+        symbols=("fill_",),
     ),
     Row(
         ("histc",),
