@@ -10,9 +10,7 @@ import torch
 from tb_hookview.dryrun.cuda.patches import Patches
 from tb_hookview.dryrun.recording.recorder import WATCH
 
-_NOTE = (
-    "a profiler that the program starts records the CPU alone, without its own wait at the end"
-)
+_NOTE = "a profiler that the program starts records the CPU alone, without its own wait at the end"
 
 
 def install(patches: Patches) -> None:

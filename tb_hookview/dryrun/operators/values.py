@@ -96,7 +96,7 @@ ROWS = (
         "DistributionTemplates.h",
         when(lambda a: filled(a["std"]), _STD, _STD),
         evidence="binary",
-        symbols=("normal_impl",),
+        symbols=("normal_impl", "normal"),
     ),
     Row(
         ("normal.float_Tensor_out", "normal.Tensor_Tensor_out"),
@@ -104,7 +104,7 @@ ROWS = (
         "DistributionTemplates.h",
         when(lambda a: filled(a["std"]), _STD),
         evidence="binary",
-        symbols=("normal_out_impl",),
+        symbols=("normal_out_impl", "normal_out"),
     ),
     Row(
         ("fake_quantize_per_channel_affine_cachemask",),
@@ -121,7 +121,10 @@ ROWS = (
         "not empty: the smallest and the largest zero point",
         "quantized/FakeQuantPerChannelAffine.cpp",
         always(_ZERO_POINTS, _ZERO_POINTS),
-        symbols=("_fake_quantize_learnable_per_channel_affine_backward",),
+        symbols=(
+            "_fake_quantize_learnable_per_channel_affine",
+            "_fake_quantize_learnable_per_channel_affine_backward",
+        ),
     ),
     Row(
         (
@@ -131,7 +134,10 @@ ROWS = (
         "always: scale and zero point",
         "quantized/FakeQuantPerTensorAffine.cpp",
         always(_SCALE, _ZERO_POINT, also_empty=True),
-        symbols=("_fake_quantize_learnable_per_tensor_affine",),
+        symbols=(
+            "_fake_quantize_learnable_per_tensor_affine",
+            "_fake_quantize_learnable_per_tensor_affine_backward",
+        ),
     ),
     Row(
         ("quantize_per_tensor.tensor_qparams",),
