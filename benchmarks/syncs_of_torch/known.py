@@ -21,9 +21,8 @@ KNOWN: Reasons = tuple(
         (r"get_dropout_state", f"{_ON_HOST}: a seed, once for each device"),
         (r"_cslt_sparse_mm_impl|_to_sparse_semi_structured", _REFUSED),
         (
-            r"MagmaStreamSyncGuard|magma_\w+",
-            "not noted: MAGMA, for complex ldl_factor(hermitian=True), for LU without pivots (which "
-            "no CPU does), and as preferred_linalg_library",
+            r"MagmaStreamSyncGuard|lazy_linalg::(magma\w+|lu_solve_kernel)",
+            "not noted: MAGMA, as preferred_linalg_library or for what cuSOLVER lacks",
         ),
         (
             r"embedding_backward_cuda_kernel_unique_by_key",
