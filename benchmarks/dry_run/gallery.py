@@ -38,7 +38,7 @@ from .models import Trained, models
 from .reported import reported
 
 STORE = Path(__file__).resolve().parents[1] / "results" / "dry_run_gallery.json"
-LIMIT_S = 240
+LIMIT_S = 900
 LIBRARIES = ("torch", "torchvision", "timm", "transformers", "diffusers")
 STEPS = 3
 _HEAD = """# Syncs of public models
