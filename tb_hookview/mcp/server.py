@@ -10,11 +10,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
+from tb_hookview.document.markdown import MOST_CHARACTERS, quoted
 from tb_hookview.errors import HookviewError
 from tb_hookview.mcp.root import Root
 from tb_hookview.mcp.tools import Tools
 from tb_hookview.mcp.traces import Traces
-from tb_hookview.report.markdown.text import MOST_CHARACTERS, quoted
 from tb_hookview.version import __version__
 
 NAMES = (
