@@ -11,7 +11,8 @@ from types import CodeType
 from typing import NamedTuple
 
 _log = logging.getLogger(__name__)
-_warned = False
+_warned: set[str] = set()
+"""Consequences of faults that were warned of."""
 _advised: set[str] = set()
 
 
@@ -30,7 +31,7 @@ LOST = "this recording is lost"
 
 
 def report(doing: str, fault: Exception, consequence: str = MARKS) -> None:
-    """Warn about the first fault of the process, and log later ones.
+    """Warn about the first fault of each consequence in the process, and log later ones.
 
     Args:
         doing: what failed, a phrase such as "marking a forward call".
@@ -50,21 +51,21 @@ def report(doing: str, fault: Exception, consequence: str = MARKS) -> None:
         f"tb_hookview: {doing} failed ({type(fault).__name__}: {fault}); "
         f"training is not affected, {consequence}"
     )
-    warn(message, fault)
+    warn(message, consequence, fault)
 
 
-def warn(message: str, fault: Exception | None = None) -> None:
-    """Warn, if this process has had no warning of ours; else log.
+def warn(message: str, consequence: str, fault: Exception | None = None) -> None:
+    """Warn, if this process has had no warning of the same consequence; else log.
 
     Args:
         message: the whole line.
+        consequence: what the user loses, a phrase.
         fault: what was caught, for the log.
     """
-    global _warned
-    if _warned:
+    if consequence in _warned:
         _log.debug(message, exc_info=fault)
         return
-    _warned = True
+    _warned.add(consequence)
     _show(message, RuntimeWarning)
 
 

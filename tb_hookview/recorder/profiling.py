@@ -214,7 +214,8 @@ class Profile(torch.profiler.profile):
             # torch would end the other recording, and crash as that is written.
             faults.warn(
                 "tb_hookview: a profiler is recording already, so this one records nothing; "
-                "training is not affected"
+                "training is not affected",
+                "not recorded",
             )
             self.stand_by()
         else:

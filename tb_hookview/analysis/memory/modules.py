@@ -11,6 +11,7 @@ from msgspec import Struct
 from tb_hookview.analysis.memory.blocks import Blocks
 from tb_hookview.analysis.memory.classes import NEVER, Lives, MemoryClass
 from tb_hookview.analysis.modules.tree import Modules
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
 
 
@@ -29,8 +30,7 @@ class ActivationLives(Struct, frozen=True):
 def live_by_module(kind: Int, lives: Lives, blocks: Blocks, live: Bool, modules: int) -> Int:
     """Bytes of some blocks by module and class, shape (modules + 1, classes)."""
     place = (lives.module[live] + 1) * len(MemoryClass) + kind[live]
-    total = np.zeros((modules + 1) * len(MemoryClass), np.int64)
-    np.add.at(total, place, blocks.size[live])
+    total = sum_by(place, blocks.size[live], (modules + 1) * len(MemoryClass))
     return total.reshape(-1, len(MemoryClass))
 
 
@@ -46,9 +46,7 @@ def activation_lives(
     np.maximum.at(longest, module, time)
 
     def summed(values: Int) -> Int:
-        total = np.zeros(modules + 1, np.int64)
-        np.add.at(total, module, values)
-        return total
+        return sum_by(module, values, modules + 1)
 
     ones = np.ones(len(mine), np.int64)
     return ActivationLives(
@@ -79,8 +77,7 @@ def checkpoint_bound(
     """
     mine = live & (kind == MemoryClass.ACTIVATION) & (lives.module >= 0) & (freed_in >= 0)
     shared = _nearest_shared(modules, lives.module[mine], freed_in[mine])
-    total = np.zeros(len(modules), np.int64)
-    np.add.at(total, shared[shared >= 0], blocks.size[mine][shared >= 0])
+    total = sum_by(shared, blocks.size[mine], len(modules))
     return modules.rolled_up(total)
 
 
