@@ -16,7 +16,7 @@ _warned: set[str] = set()
 _advised: set[str] = set()
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of Python."""
 
     file: str
@@ -69,7 +69,7 @@ def warn(message: str, consequence: str, fault: Exception | None = None) -> None
     _show(message, RuntimeWarning)
 
 
-def advise(subject: str, message: str, place: Place | None = None) -> None:
+def advise(subject: str, message: str, place: SourceLine | None = None) -> None:
     """Warn of a mistake in how the recorder is used, once per process and subject.
 
     Args:
@@ -85,7 +85,7 @@ def advise(subject: str, message: str, place: Place | None = None) -> None:
     _show(message, UserWarning, place)
 
 
-def _show(message: str, category: type[Warning], place: Place | None = None) -> None:
+def _show(message: str, category: type[Warning], place: SourceLine | None = None) -> None:
     try:
         warnings.warn_explicit(message, category, *(place or place_of_user()))
     except Warning:  # the process turns warnings into errors; a fault of ours must not become one
@@ -95,12 +95,12 @@ def _show(message: str, category: type[Warning], place: Place | None = None) -> 
             raise
 
 
-def place_of_user() -> Place:
+def place_of_user() -> SourceLine:
     """Return the line under way of the innermost code that is neither ours nor torch's."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
-    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""))
+    return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""))
 
 
 def _is_library(module: str) -> bool:

@@ -362,7 +362,7 @@ def _warn_unrecorded(
     schedule: Schedule | None,
     ranks: frozenset[int] | None,
     process: int,
-    place: faults.Place,
+    place: faults.SourceLine,
 ) -> None:
     def warn() -> None:
         if os.getpid() == process and records_here(ranks):

@@ -58,7 +58,7 @@ from tb_hookview.simulation.alone import Alone
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.tables.events.keys import first_events
 
-Rows = TypeVar("Rows")
+RowType = TypeVar("RowType")
 
 
 def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
@@ -99,7 +99,7 @@ def build_data(selection: Selection, decided: Decided) -> ReportData:
     rows, diagnosis = selection.derived(step_rows), decided.diagnosis
     failures = Failures(diagnosis.failures.found)
 
-    def table(name: str, make: Callable[[Selection], list[Rows]]) -> list[Rows]:
+    def table(name: str, make: Callable[[Selection], list[RowType]]) -> list[RowType]:
         return failures.attempt(f"table {name}", partial(make, selection), [])
 
     totals = _totals(selection)

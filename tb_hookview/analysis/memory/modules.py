@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.memory.blocks import Blocks
+from tb_hookview.analysis.memory.blocks import MemoryBlocks
 from tb_hookview.analysis.memory.classes import NEVER, Lives, MemoryClass
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.sums import sum_by
@@ -27,7 +27,7 @@ class ActivationLives(Struct, frozen=True):
     longest: Nanoseconds
 
 
-def live_by_module(kind: Int, lives: Lives, blocks: Blocks, live: Bool, modules: int) -> Int:
+def live_by_module(kind: Int, lives: Lives, blocks: MemoryBlocks, live: Bool, modules: int) -> Int:
     """Bytes of some blocks by module and class, shape (modules + 1, classes)."""
     place = (lives.module[live] + 1) * len(MemoryClass) + kind[live]
     total = sum_by(place, blocks.size[live], (modules + 1) * len(MemoryClass))
@@ -35,7 +35,7 @@ def live_by_module(kind: Int, lives: Lives, blocks: Blocks, live: Bool, modules:
 
 
 def activation_lives(
-    kind: Int, lives: Lives, blocks: Blocks, chosen: Bool, modules: int
+    kind: Int, lives: Lives, blocks: MemoryBlocks, chosen: Bool, modules: int
 ) -> ActivationLives:
     """Sum and longest of the lives of the activations among some blocks."""
     mine = np.flatnonzero(chosen & (kind == MemoryClass.ACTIVATION))
@@ -59,7 +59,12 @@ def activation_lives(
 
 
 def checkpoint_bound(
-    kind: Int, freed_in: ModuleIndex, lives: Lives, blocks: Blocks, live: Bool, modules: Modules
+    kind: Int,
+    freed_in: ModuleIndex,
+    lives: Lives,
+    blocks: MemoryBlocks,
+    live: Bool,
+    modules: Modules,
 ) -> Int:
     """Most bytes that checkpointing each module would free at a moment, shape (modules,).
 
