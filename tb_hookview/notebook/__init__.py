@@ -1,4 +1,4 @@
-"""The page of `server` in a cell of a notebook, as docs/notebooks.md describes it.
+"""The page of `server` in a cell of a notebook, as docs/how-to/notebooks.md describes it.
 
 IPython and `google.colab` are imported by those who run in them; neither is a dependency.
 

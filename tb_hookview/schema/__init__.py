@@ -3,8 +3,8 @@
 Producers return these structs; the OpenAPI description and the page's types follow from them. A
 field's unit is its type (`Us`, `Count`, `Bytes`, ...) and its definition the docstring below it.
 After a change run `make schema`: it writes `docs/openapi.json`, the tables of
-`docs/definitions.md`, and the page's `frontend/src/api/schema.ts` (types) and `fields.ts` (units
-and definitions). Tests fail where one of them is not up to date.
+`docs/reference/definitions.md`, and the page's `frontend/src/api/schema.ts` (types) and `fields.ts`
+(units and definitions). Tests fail where one of them is not up to date.
 
 Must not be here: computation; imports of anything but msgspec.
 """

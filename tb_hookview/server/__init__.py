@@ -1,4 +1,4 @@
-"""The HTTP interface of docs/http_api.md, in TensorBoard and on its own.
+"""The HTTP interface of docs/reference/http_api.md, in TensorBoard and on its own.
 
 A route is a row of `routes`, and a function whose docstring's first line says what it answers.
 
