@@ -181,14 +181,17 @@ class _Found(Struct, frozen=True):
 def finding_changes(
     left: StepMeans, right: StepMeans, modules: Sequence[RowPair]
 ) -> list[FindingChange]:
-    """Match findings by rule and place, then by rule and module, then by rule."""
+    """Match findings by rule and place, then by rule and module, then by rule.
+
+    Of several of one rule and place the number in their ids tells which is which.
+    """
     numbers = module_numbers(left.report.modules, right.report.modules, modules)
     base, other = (
         [_Found(finding, known.get(finding.module_id)) for finding in side.report.findings]
         for side, known in zip((left, right), numbers, strict=True)
     )
     keys: list[Keys[_Found]] = [
-        each(lambda found: (found.finding.rule, found.finding.where)),
+        each(lambda found: (found.finding.rule, found.finding.where, found.finding.id)),
         each(lambda found: None if found.module is None else (found.finding.rule, found.module)),
         each(lambda found: found.finding.rule),
     ]

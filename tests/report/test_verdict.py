@@ -67,6 +67,11 @@ PAUSES = """
     main calls [launch corr=1][wait                               ]
     gpu kernel                                          [k corr=1]
 """
+LOADS_KERNELS = """
+    main notes [ProfilerStep#1                                            ]
+    main calls [cuModuleLoad][launch corr=1][wait                         ]
+    gpu kernel                [k corr=1                                  ]
+"""
 NO_DEVICE = """
     main notes [ProfilerStep#1      ]
     main notes [loader  ]
@@ -136,6 +141,12 @@ CASES = {
         [1500, 0, 1000, 0],
         "Unknown: pauses that nothing in the trace explains exceed the device's 1.00 ms and the "
         "host's 1.50 ms per step.",
+    ),
+    LOADS_KERNELS: (
+        "device",
+        [2900, 0, 4400, 0],
+        "The device decides: it needs 4.40 ms per step, the host 2.90 ms. Loading kernels delays "
+        "them: warm up first.",
     ),
     NO_DEVICE: (
         "unknown",
@@ -230,6 +241,29 @@ def test_a_trace_without_steps_is_one_step(tmp_path: Path) -> None:
     picture = "\n".join(line for line in HOST.splitlines() if "notes" not in line)
     found = report(tmp_path, picture).verdict
     assert " in this trace, " in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("loader", "steps", "remedy"),
+    [
+        ("next", False, "Its only batch may be set-up."),
+        ("next", True, "Load in more workers."),
+        ("loader", False, "Load in more workers."),
+    ],
+)
+def test_the_first_batch_of_workers_may_be_set_up(
+    loader: str, steps: bool, remedy: str, tmp_path: Path
+) -> None:
+    """Without steps nothing says that it recurs."""
+    rows = drawn.events(DATA)[0 if steps else 1 :]
+    for each in rows:
+        if each["name"] == drawn.NAMES["loader"] and loader == "next":
+            each["name"] = each["name"].replace("_SingleProcess", "_MultiProcessing")
+    found = made(tmp_path, rows)
+    assert found.verdict.bound == "data"
+    assert found.verdict.sentence.endswith(remedy)
+    wait = [each for each in found.data.findings if each.rule == "loader-wait"]
+    assert [len(each.caveats) for each in wait] == {"next": [int(not steps)], "loader": []}[loader]
 
 
 @pytest.mark.parametrize("picture", CASES)

@@ -66,9 +66,13 @@ def _without_first(data: ReportData) -> str:
 
 
 def _with_device(data: ReportData) -> str:
-    """The step until its device events end, where the host was done well before."""
-    whole, host = data.verdict.step_us or 0.0, data.per_step.duration_us or 0.0
-    return f", {format_us(whole)} with its device work" if whole > _LATER * host else ""
+    """The step until its device events end and the next begins, where that is longer."""
+    verdict, host = data.verdict, data.per_step.duration_us or 0.0
+    whole, needs = verdict.step_us or 0.0, verdict.host_side_us or 0.0
+    if whole > _LATER * max(host, needs):
+        return f", {format_us(whole)} with its device work"
+    longer = needs > host and format_us(needs) != format_us(host)
+    return f", {format_us(whole)} until the next begins" if longer else ""
 
 
 def _path(work: list[PathWork]) -> str:
@@ -128,9 +132,8 @@ def _classes(data: ReportData) -> Table:
         if time > 0:
             name = module.module_class
             times[module.path if name == _ANNOTATION else name].append(time)
-    coverage, steps = data.coverage, max(data.per_step.steps, 1)
-    rest = coverage.unattributed_us if device else coverage.unattributed_host_us
-    whole = sum(map(sum, times.values())) + ((rest or 0.0) if backward else 0.0)
+    steps, inside = max(data.per_step.steps, 1), sum(map(sum, times.values()))
+    whole = inside + _outside(data) if backward else max(inside, _device_time(data, device))
     ranked = sorted(times.items(), key=lambda item: -sum(item[1]))[:CLASSES]
     rows = [
         (
@@ -144,6 +147,19 @@ def _classes(data: ReportData) -> Table:
     timed = f"{'backward' if backward else 'forward'}, {'device' if device else 'host'}"
     columns = ("class", "each", timed, "share")
     return Table("Modules by self time", columns, list(rows))
+
+
+def _outside(data: ReportData) -> float:
+    """Time of the backward that no module is known for."""
+    coverage = data.coverage
+    on_device = coverage.measure == "device"
+    return (coverage.unattributed_us if on_device else coverage.unattributed_host_us) or 0.0
+
+
+def _device_time(data: ReportData, device: bool) -> float:
+    """Time of all device events but collectives; 0 for the host."""
+    kinds = data.totals.device_us_by_kind or {}
+    return sum(us for kind, us in kinds.items() if kind != "communication") if device else 0.0
 
 
 def _on_device(data: ReportData) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -33,6 +34,12 @@ _RECORD = (
     "no device events: if the model runs on a device, record it too (ProfilerActivity.CUDA, XPU or "
     "PrivateUse1; none for MPS). "
 )
+_NOT_RECORDED = (
+    "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
+    "or PrivateUse1)"
+)
+_OF_DEVICES = re.compile("cudnn|miopen")
+"""In names of operators that no CPU runs."""
 _ON_CPU = (
     'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
     "to the cores"
@@ -145,10 +152,18 @@ def operator_table(data: ReportData, rows: int) -> Table:
         for row in ranked[:rows]
         if row.self_host_us
     ]
-    remedy = f"{_RECORD}{_ON_CPU}" if data.verdict.bound == "unknown" else _ON_CPU
     title = f"Operators and annotations by self time (host, sum over threads, {data.per_step.text})"
     columns = ("operator", "self", "share", "incl. children", "calls")
-    return Table(title, columns, made, hidden=remedy if made else "")
+    return Table(title, columns, made, hidden=_remedy(data) if made else "")
+
+
+def _remedy(data: ReportData) -> str:
+    if data.verdict.bound != "unknown":
+        return _ON_CPU
+    launched = any(warning.code == "no-device-events" for warning in data.trace.warnings)
+    if launched or any(_OF_DEVICES.search(row.name) for row in data.operators):
+        return _NOT_RECORDED
+    return f"{_RECORD}{_ON_CPU}"
 
 
 def _own(work: Work, device: bool) -> float | None:
