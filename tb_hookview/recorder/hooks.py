@@ -22,9 +22,9 @@ from tb_hookview.recorder.compiled.inlined import hide
 from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.ranges import (
     BackwardNames,
-    Entry,
     FinishedCall,
-    Recording,
+    OpenRange,
+    RecordingState,
     ThreadCalls,
     abandon,
     close_above,
@@ -77,10 +77,10 @@ def is_inert(hook: object) -> bool:
 class OpenCalls(threading.local):
     """The calls that are under way on this thread, and those that ended."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: RecordingState) -> None:
         """Register a thread; Python calls this once in every thread that uses the object."""
         self.by_profile = recording.by_profile
-        self.stack: list[Entry] = []
+        self.stack: list[OpenRange] = []
         """The open ranges, innermost last."""
         recording.stacks.append(self.stack)
         self.finished: list[FinishedCall] = []

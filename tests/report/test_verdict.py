@@ -11,10 +11,10 @@ import pytest
 from rules.eager import ADD, operators, row
 from simulation import drawn
 
+from tb_hookview.document.markdown import bounded
 from tb_hookview.loading import load
 from tb_hookview.markers import MANIFEST_KEY
 from tb_hookview.report.build import build_report
-from tb_hookview.report.markdown.summary import markdown_summary
 from tb_hookview.report.result import Report
 
 HOST = """
@@ -282,7 +282,7 @@ def test_it_comes_first_wherever_a_report_is_shown(tmp_path: Path) -> None:
     made = report(tmp_path, HOST)
     sentence = made.verdict.sentence
     assert str(made).splitlines()[1] == sentence
-    assert sentence in markdown_summary(made.data, made.counted.data, 3).splitlines()[3]
+    assert sentence in bounded(made.summary, 3).splitlines()[3]
     assert sentence in made._repr_html_()
     assert msgspec.json.decode(made.to_json())["verdict"]["sentence"] == sentence
 
