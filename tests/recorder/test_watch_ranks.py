@@ -13,8 +13,6 @@ from tb_hookview.schema.watched.history import History
 
 pytestmark = pytest.mark.slow
 
-EVEN_RUNS = 10
-
 
 def run(folder: Path, steps: int, how: str) -> History:
     run_forked_ranks([Path(watched_ranks.__file__), folder, str(steps), how], folder, size=4)
@@ -35,7 +33,7 @@ def test_each_slow_rank_is_named_for_what_it_does_and_the_fourth_is_not(slow):
 
 
 def test_steps_that_collections_make_slow_name_their_rank(slow):
-    causes = [row.causes[0] for row in slow.slow_steps if row.causes and row.excess_us > 1e5]
+    causes = [row.causes[0] for row in slow.slow_steps]
     assert causes
     assert {(cause.rank, cause.part) for cause in causes} == {(2, "garbage collection")}
 
@@ -48,8 +46,7 @@ def test_all_ranks_record_the_same_steps(slow):
     assert len({tuple(steps) for steps in by_rank.values()}) == 1
 
 
-@pytest.mark.parametrize("number", range(EVEN_RUNS))
-def test_nobody_is_named_where_nothing_is_slow(tmp_path, number):
+def test_nobody_is_named_where_nothing_is_slow(tmp_path):
     said = run(tmp_path, 120, "even")
     assert [rank.steps for rank in said.ranks] == [120] * 4
     assert said.slow_ranks == []

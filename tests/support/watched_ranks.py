@@ -2,8 +2,9 @@
 
     python forked_ranks.py 4 watched_ranks.py FOLDER STEPS slow|even
 
-With `slow`, rank 0 has a slow backward in the block `layers.2`, rank 1 a slow loader, rank 2 a
-garbage collection in every tenth step. Each rank asks once for a recording of two steps.
+With `slow`, rank 0 has a slow backward in the block `layers.2`, rank 1 a slow loader, rank 2 a slow
+garbage collection in every tenth step. Each rank asks once for a recording of two steps. Time is
+that of a clock of the program's own, so that no machine makes a rank slow.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from threading import get_ident
 
 import torch
 import torch.distributed as dist
@@ -22,7 +24,30 @@ from torch.utils.data import DataLoader, Dataset
 
 import tb_hookview as hookview
 
-SLOW_S = 0.03
+SLOW_NS, COLLECTION_NS = 30_000_000, 200_000_000
+
+
+MOST = 1_000_000
+"""Steps of a training that waits for its recordings."""
+
+
+class Clock:
+    """Goes on by a microsecond where the training thread asks it, and where something is slow."""
+
+    def __init__(self) -> None:
+        self.now, self._thread = 0, get_ident()
+
+    def __call__(self) -> int:
+        if get_ident() == self._thread:
+            self.now += 1000
+        return self.now
+
+    def collect(self, phase: str, _about: object) -> None:
+        if phase == "stop":
+            self.now += COLLECTION_NS
+
+
+CLOCK = Clock()
 
 
 class Slowed(torch.autograd.Function):
@@ -34,7 +59,7 @@ class Slowed(torch.autograd.Function):
 
     @staticmethod
     def backward(_context: object, gradient: torch.Tensor) -> torch.Tensor:
-        time.sleep(SLOW_S)
+        CLOCK.now += SLOW_NS
         return gradient
 
 
@@ -74,11 +99,20 @@ class Batches(Dataset):
 
     def __getitem__(self, _number: int) -> torch.Tensor:
         if self.slow:
-            time.sleep(SLOW_S)
+            CLOCK.now += SLOW_NS
         return torch.ones(4)
 
 
+def are_recorded(folder: Path, size: int) -> bool:
+    """Whether every rank sees a recording of each: all of them stop after the same step."""
+    found = torch.tensor(len([*folder.glob("run/**/*.pt.trace.json.gz")]))
+    dist.all_reduce(found, dist.ReduceOp.MIN)
+    return bool(found >= size)
+
+
 def main(folder: Path, steps: int, how: str) -> None:
+    assert "tb_hookview.watching.watch" not in sys.modules, "it has the machine's clock by now"
+    time.perf_counter_ns = CLOCK
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     torch.set_num_threads(1)
     dist.init_process_group(
@@ -88,9 +122,10 @@ def main(folder: Path, steps: int, how: str) -> None:
     is_slow = how == "slow"
     model = DistributedDataParallel(Net(slow=is_slow and rank == 0))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    litter = [[number] for number in range(1_500_000 if is_slow and rank == 2 else 0)]
     gc.disable()
-    loader = DataLoader(Batches(steps, slow=is_slow and rank == 1))
+    if is_slow and rank == 2:
+        gc.callbacks.append(CLOCK.collect)
+    loader = DataLoader(Batches(MOST, slow=is_slow and rank == 1))
     with hookview.watch(
         folder / "run", model=model, steps=2, first=None, slow_factor=None, scalars=False
     ) as watch:
@@ -103,7 +138,8 @@ def main(folder: Path, steps: int, how: str) -> None:
             watch.step()
             if number == 20:
                 watch.record()
-    del litter
+            if number + 1 >= steps and (not is_slow or are_recorded(folder, size)):
+                break
     dist.destroy_process_group()
     # Deleting the model may hang: its group of gloo joins, with the GIL held, a thread that
     # waits for it.
