@@ -84,13 +84,18 @@ def _asked(query: str, given: _Given, limits: Limits) -> _Answered:
 
 
 def answer(query: str, given: _Given, limits: Limits) -> _Answered:
-    """Answer a query within this process, which does nothing else.
+    """Answer a query within this process, which does nothing else."""
+    _bound_memory(limits.megabytes + _SLACK_MEGABYTES)
+    return answer_unbounded(query, given, limits)
+
+
+def answer_unbounded(query: str, given: _Given, limits: Limits) -> _Answered:
+    """Answer a query.
 
     Returns:
         "rows" with a table and whether there are more, "mistake" with what is wrong, or "unread"
         with the names of tables that the query reads, too.
     """
-    _bound_memory(limits.megabytes + _SLACK_MEGABYTES)
     sources = {name: _source(name, columns_or_rows) for name, columns_or_rows in given.items()}
     try:
         found = engine.run(query, sources, limits._replace(threads=_THREADS))
