@@ -227,6 +227,7 @@ LAZY = {
     # Few of those who read a watched training ask it in SQL.
     "history/tables.py": {"tb_hookview.sql"},
     # Windows has none.
+    "sql/confined.py": {"resource"},
     "watching/background.py": {"resource"},
     # It takes a second to import, and needs tensorboard.
     "watching/scalars.py": {"torch.utils.tensorboard"},

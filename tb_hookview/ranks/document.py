@@ -189,7 +189,8 @@ def _total(row: Straggler) -> float:
 def place_text(reason: StragglerReason) -> str:
     """What the time went to, as a phrase."""
     if reason.module is not None:
-        return f"in module {module_label(reason.module)}"
+        phase = f" ({reason.phase})" if reason.phase else ""
+        return f"in module {module_label(reason.module)}{phase}"
     return _PLACES.get(reason.reason, reason.reason)
 
 

@@ -78,12 +78,13 @@ class Session:
         assigned = roots.assign()
         # Parts of compiled modules last: few of them are called, so their marks are not timed.
         marked = sorted((each for each in assigned if each.marked), key=_is_compiled)
+        samples = timed(len(marked) - sum(map(_is_compiled, marked)))
         for number, each in enumerate(marked):
-            is_timed = number in timed(len(marked) - sum(map(_is_compiled, marked)))
-            self._guard(self._mark_calls, each, is_timed)
+            self._guard(self._mark_calls, each, number in samples)
         parameters = list(_owned_parameters(assigned))
+        samples = timed(len(parameters))
         for number, owned in enumerate(parameters):
-            self._guard(self._mark_gradient, *owned, number in timed(len(parameters)))
+            self._guard(self._mark_gradient, *owned, number in samples)
         if assigned:
             self._handles += functions.attach(self._open, self._costs)
             self._handles.append(garbage.Handle())

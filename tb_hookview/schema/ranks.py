@@ -107,6 +107,8 @@ class StragglerReason(Struct, frozen=True, kw_only=True):
     """module, data, optimizer, sync or host."""
     module: str | None
     """Path of the module; null where it is no module."""
+    phase: str | None
+    """forward or backward: in which of the two most of that time is; null where it is no module."""
     excess_us: Us
     """Time beyond the lower median of the others, per step."""
 

@@ -1467,6 +1467,9 @@ export const Straggler = {
 export const StragglerReason = {
   reason: { text: "module, data, optimizer, sync or host." },
   module: { text: "Path of the module; null where it is no module." },
+  phase: {
+    text: "forward or backward: in which of the two most of that time is; null where it is no module.",
+  },
   excess_us: { unit: "us", text: "Time beyond the lower median of the others, per step." },
 } as const;
 

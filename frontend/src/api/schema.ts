@@ -1930,6 +1930,8 @@ export interface StragglerReason {
   reason: string;
   /** Path of the module; null where it is no module. */
   module: string | null;
+  /** forward or backward: in which of the two most of that time is; null where it is no module. */
+  phase: string | null;
   /** Time beyond the lower median of the others, per step. */
   excess_us: number;
 }
