@@ -20,6 +20,8 @@ export interface ServerColumn {
   width: number;
   /** How a text is written; as it is without. */
   write?: (text: string) => string;
+  /** Whether it names kernels, which are shown in short. */
+  kernel?: true;
   /** How durations are written; as the largest on show asks for without. */
   scale?: DurationScale;
   /** Goes where there is no room, the least first. */
@@ -132,7 +134,7 @@ interface ValueProps {
 
 function Value({
   row,
-  column: { id, definition, write },
+  column: { id, definition, write, kernel },
   search,
   scale,
 }: ValueProps): ReactElement | string {
@@ -142,5 +144,5 @@ function Value({
   if (scale !== undefined) return scaledDuration(numberOf(row, id), scale);
   if (definition.unit !== undefined) return written(numberOf(row, id), definition.unit);
   const text = textOf(row, id);
-  return <Name text={write?.(text) ?? text} {...(id === "name" ? { mark: search } : {})} />;
+  return <Name text={write?.(text) ?? text} kernel={kernel} mark={id === "name" ? search : ""} />;
 }
