@@ -171,6 +171,12 @@ export const PATH_COLOURS = {
   unexplained: "unexplained",
 } as const satisfies Record<string, keyof Palette>;
 
+/** Hues of names, where a chart is coloured by these; none has a meaning of its own. */
+export const NAME_COLOURS: readonly string[] = [
+  ...["#4477aa", "#ee6677", "#228833", "#b8a832", "#3a9ec4", "#aa3377"],
+  ...["#e07b39", "#6a51a3", "#1b9e77", "#a6761d", "#7a8fb8", "#c9618c"],
+];
+
 /** How each of the server's colours looks; one it does not know of looks like idle time. */
 export function coloursOf(meanings: readonly string[], palette: Palette): string[] {
   const known = new Map<string, string>([

@@ -3,7 +3,7 @@ import { shortKernelName } from "../../../text/kernelName";
 import type { Span } from "../../../text/span";
 import { blocksWithin, type Blocks, type Tile } from "../data/blocks";
 import { isCurve, type LaneBox } from "../data/lanes";
-import { isCovered, LABEL_FONT, type Scene } from "./scene";
+import { blocksOf, isCovered, LABEL_FONT, type Scene } from "./scene";
 import { strengthOf } from "./shades";
 
 /** Narrower blocks have no label. */
@@ -39,7 +39,7 @@ function drawRowLabels(
   // A block in view of two tiles is drawn by both, and named once.
   const named = new Set<number>();
   for (const { tile, clip } of scene.pieces) {
-    const blocks = tile.blocks.get(box.lane.id);
+    const blocks = blocksOf(scene, tile, box);
     if (blocks === undefined) continue;
     const found = blocksToLabel(blocks, depth, clip, scene.span, scene.width, LEAST_PX);
     for (const { index, left, right } of found) {
