@@ -133,7 +133,7 @@ function cuda(name: string): string | null {
   const tile = /(?:^|_|tilesize)(\d+x\d+)(?=x\d+|_|$)/.exec(name)?.[1];
   const layout = /_([nt]{2,3})(?=_|$)/i.exec(name)?.[1];
   const what = /_((?:[schdz]|gc|i)?(?:gemm|cudnn))(?=_)/.exec(name)?.[1] ?? /nvjet/.exec(name)?.[0];
-  const product = what ?? (/gemm/.test(name) ? "gemm" : /fprop|dgrad|wgrad/.exec(name)?.[0]);
+  const product = what ?? (name.includes("gemm") ? "gemm" : /fprop|dgrad|wgrad/.exec(name)?.[0]);
   if (product === undefined || tile === undefined) return null;
   const type = /bf16|f16|tf32|e4m3/.exec(name)?.[0];
   const more = /winograd|relu/.exec(name)?.[0];

@@ -32,6 +32,9 @@ export interface Palette {
   idleUnknown: string;
   /** Time on the critical path that nothing explains. */
   unexplained: string;
+  /** Of a comparison: less time than before, and more. */
+  less: string;
+  more: string;
   /** The same meanings where they colour text. */
   forwardText: string;
   backwardText: string;
@@ -75,6 +78,8 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     idleProfiler: "#a9c1fb",
     idleUnknown: "#a4a9b1",
     unexplained: "#352a78",
+    less: "#2f8f83",
+    more: "#b4593a",
     forwardText: "#2560b5",
     backwardText: "#a04f06",
     optimizerText: "#6f45b3",
@@ -111,6 +116,8 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     idleProfiler: "#2f8fb0",
     idleUnknown: "#a0a8b4",
     unexplained: "#7888b8",
+    less: "#4fb3a5",
+    more: "#dc8763",
     forwardText: "#84b4f4",
     backwardText: "#f5a55e",
     optimizerText: "#bda6ec",

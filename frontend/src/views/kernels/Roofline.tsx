@@ -1,9 +1,9 @@
 import { useState, type ReactElement } from "react";
 
 import { useWidth } from "../../components/browser";
-import { Name } from "../../components/Name";
 import { clip, duration, figure, percent } from "../../text/formats";
 import { shortKernelName } from "../../text/kernelName";
+import { PointTable } from "./PointTable";
 import {
   along,
   axesOf,
@@ -210,37 +210,5 @@ function Roofs({ roofs, axes, placeX }: PartProps & { roofs: readonly Roof[] }):
         </g>
       ))}
     </g>
-  );
-}
-
-function PointTable({ points }: { points: readonly RooflinePoint[] }): ReactElement {
-  return (
-    <details>
-      <summary>The points as a table</summary>
-      <table className="small-table">
-        <thead>
-          <tr>
-            <th scope="col">name</th>
-            <th scope="col">FLOP/byte</th>
-            <th scope="col">TFLOP/s</th>
-            <th scope="col">of peak</th>
-            <th scope="col">time</th>
-          </tr>
-        </thead>
-        <tbody>
-          {points.map((point) => (
-            <tr key={point.id}>
-              <th scope="row">
-                <Name kernel text={point.name} />
-              </th>
-              <td>{figure(point.intensity)}</td>
-              <td>{figure(point.rate)}</td>
-              <td>{percent(point.share)}</td>
-              <td>{duration(point.us)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
   );
 }

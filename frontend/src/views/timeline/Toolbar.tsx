@@ -84,6 +84,17 @@ export function Toolbar({ hits, actions, arrangement, input, error }: ToolbarPro
         </span>
       )}
       <span className="spring" />
+      <Look arrangement={arrangement} />
+      <Movement actions={actions} />
+    </div>
+  );
+}
+
+/** Which lanes there are, and what their colours are of. */
+function Look({ arrangement }: { arrangement: Arrangement }): ReactElement {
+  const [place, go] = usePlace();
+  return (
+    <>
       <label className="search lane-filter">
         <input
           type="search"
@@ -104,8 +115,7 @@ export function Toolbar({ hits, actions, arrangement, input, error }: ToolbarPro
           go({ colours }, true);
         }}
       />
-      <Movement actions={actions} />
-    </div>
+    </>
   );
 }
 
@@ -121,7 +131,12 @@ function Movement({ actions }: { actions: Actions }): ReactElement {
       <button type="button" aria-label="Zoom out" onClick={zoom(false)}>
         −
       </button>
-      <button type="button" onClick={actions.fit} aria-label="Fit selection" title="F: all of it, where nothing is selected">
+      <button
+        type="button"
+        onClick={actions.fit}
+        aria-label="Fit selection"
+        title="F: all of it, where nothing is selected"
+      >
         Fit
       </button>
       <button type="button" onClick={actions.whole}>
