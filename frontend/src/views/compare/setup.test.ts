@@ -14,6 +14,8 @@ test("another device and another version of torch are said; what is unknown is n
   const other = { ...device, name: "MI300X" };
   const after = report({ trace: { ...trace, devices: [other], torch_version: "2.9.1" } });
   expect(setupDifferences(before, after)).toEqual(["device H100 → MI300X", "torch 2.8.0 → 2.9.1"]);
+  const unnamed = report({ trace: { ...trace, devices: [{ id: "2", name: "", kind: "hip" }] } });
+  expect(setupDifferences(unnamed, report())).toEqual(["platform hip → cuda"]);
   const unknown = report({ trace: { ...trace, devices: [device], torch_version: null } });
   expect(setupDifferences(unknown, after)).toEqual(["device H100 → MI300X"]);
 });

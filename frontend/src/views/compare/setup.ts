@@ -11,6 +11,7 @@ export function setupDifferences(before: WireReport, after: WireReport): string[
 /** Null where the trace does not say. */
 const SETUP: Readonly<Record<string, (report: WireReport) => string | null>> = {
   device: ({ trace }) => named(trace.devices.map(({ name }) => name)),
+  platform: ({ trace }) => named(trace.devices.map(({ kind }) => kind)),
   devices: ({ trace }) => (trace.devices.length === 0 ? "none" : String(trace.devices.length)),
   torch: ({ trace }) => trace.torch_version,
   ranks: ({ trace }) => (trace.world_size === null ? null : String(trace.world_size)),
