@@ -116,9 +116,9 @@ mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the t
 syncs-of-torch: $(INSTALLED) ## rows of the dry run against TORCHES, CUDA builds that are downloaded (1 GB each)
 	@nice $(BIN)/python -m benchmarks.syncs_of_torch $(TORCHES) --write
 
-gallery: $(INSTALLED) ## syncs of public models, into docs/dry_run_gallery.md (most of an hour)
+gallery: $(INSTALLED) ## syncs of public models, into benchmarks/results/dry_run_gallery.md (most of an hour)
 	@$(PIP) install --no-deps $(GALLERY)
-	@nice $(BIN)/python -m benchmarks.dry_run.gallery --write docs/dry_run_gallery.md
+	@nice $(BIN)/python -m benchmarks.dry_run.gallery --write benchmarks/results/dry_run_gallery.md
 
 .PHONY: docs
 docs: $(DOCS)/installed.stamp ## the pages of docs/ as a site in build/site/, links checked

@@ -1,6 +1,6 @@
 """Our figures beside those of other tools on the same traces, and why they differ where they do.
 
-    python benchmarks/agreement.py [--write docs/agreement.md]
+    python benchmarks/agreement.py [--write benchmarks/results/agreement.md]
 
 Prints Markdown, and with --write puts it between the markers of that file.
 """

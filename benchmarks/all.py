@@ -1,10 +1,10 @@
 """All benchmarks of the analyzer and its server, one after the other, onto the page of results.
 
-    python benchmarks/all.py [--quick] [--write docs/performance.md]
+    python benchmarks/all.py [--quick] [--write benchmarks/results/performance.md]
 
-Without --quick the page is docs/performance.md of this checkout unless another is named; with it
-nothing is written unless a page is named. A program that fails leaves its part of the page as it
-was, and the others run all the same.
+Without --quick the page is benchmarks/results/performance.md of this checkout unless another is
+named; with it nothing is written unless a page is named. A program that fails leaves its part of
+the page as it was, and the others run all the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from time import monotonic
 from common import page
 
 _HERE = Path(__file__).resolve().parent
-_PAGE = _HERE.parent / "docs" / "performance.md"
+_PAGE = _HERE / "results" / "performance.md"
 
 PROGRAMS = ("startup", "whatif", "latency", "native", "sharing", "scaling", "analyze")
 """The short ones first: what is wrong with a machine shows soon."""

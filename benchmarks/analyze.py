@@ -1,6 +1,7 @@
 """Time and peak memory from a trace file to a result: hookview, json.loads, the peers, the floor.
 
-    python benchmarks/analyze.py [FILES...] [--repeats N] [--quick] [--write docs/performance.md]
+    python benchmarks/analyze.py [FILES...] [--repeats N] [--quick]
+        [--write benchmarks/results/performance.md]
 
 Prints Markdown, and with --write puts it between the markers of that file.
 """

@@ -1,6 +1,7 @@
 """What native code brings to reading, and what it would cost: the same columns made in other ways.
 
-    python benchmarks/native.py [TRACE] [--repeats N] [--quick] [--write docs/performance.md]
+    python benchmarks/native.py [TRACE] [--repeats N] [--quick]
+        [--write benchmarks/results/performance.md]
 
 Prints Markdown, and with --write puts it between the markers of that file.
 """

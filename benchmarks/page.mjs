@@ -1,6 +1,6 @@
 // From the click on the tab to a view Modules that can be used, in headless Chromium:
 //
-//     node benchmarks/page.mjs TRACE [--runs N] [--write docs/performance.md]
+//     node benchmarks/page.mjs TRACE [--runs N] [--write benchmarks/results/performance.md]
 //
 // Cold: a server that has not read the trace, a browser that has not seen the page. Warm: the same
 // server and browser once more. "Usable": the rows of the table of modules are drawn. The page lands

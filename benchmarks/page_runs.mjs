@@ -1,6 +1,6 @@
 // From opening TensorBoard at our tab to the first content there, on a log directory of many runs:
 //
-//     node benchmarks/page_runs.mjs FOLDER [--runs 17] [--times N] [--write docs/performance.md]
+//     node benchmarks/page_runs.mjs FOLDER [--runs 17] [--times N] [--write benchmarks/results/performance.md]
 //
 // FOLDER holds the traces. TensorBoard has just said its address, no trace was read, the browser has
 // not seen the page; once with our tab alone, once beside torch-tb-profiler, which reads every run.

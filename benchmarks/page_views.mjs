@@ -2,7 +2,7 @@
 // loaded afresh, and the largest answer that it asks for:
 //
 //     node benchmarks/page_views.mjs TRACE|LOGDIR ... [--runs N] [--only TEXT] [--width PIXELS]
-//                                    [--answers] [--shifts] [--write docs/performance.md]
+//                                    [--answers] [--shifts] [--write benchmarks/results/performance.md]
 //
 // From the change of the address, or the reader's move, to the frame in which the view's content is
 // drawn and no answer is awaited. A trace is served with a copy of itself to compare with; of a log

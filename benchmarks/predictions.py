@@ -1,6 +1,7 @@
 """Predictions of what-ifs next to what happened: programs run as they were, and changed.
 
-    python benchmarks/predictions.py [--rounds N] [--resume FOLDER] [--write docs/validation.md]
+    python benchmarks/predictions.py [--rounds N] [--resume FOLDER]
+        [--write benchmarks/results/validation.md]
 
 Prints Markdown, and with --write puts it between the markers of that file. What else the machine
 does is in the times, and visible as errors of rounds that differ. An emulated device runs beside

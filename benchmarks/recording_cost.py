@@ -1,6 +1,6 @@
 """Steps without the cost of recording: estimated from a recording, and timed.
 
-    python benchmarks/recording_cost.py [--rounds N] [--write docs/validation.md]
+    python benchmarks/recording_cost.py [--rounds N] [--write benchmarks/results/validation.md]
 
 Needs two cores that are idle most of the time: an emulated device runs beside its host.
 """

@@ -1,6 +1,6 @@
 """How exact replays of real traces are, what questions are answered, and how long that takes.
 
-    python benchmarks/replay.py [FILES...] [--repeats N] [--write docs/replay.md]
+    python benchmarks/replay.py [FILES...] [--repeats N] [--write benchmarks/results/replays.md]
 
 Prints Markdown, and with --write puts it between the markers of that file. The error of a replay
 says how well a model repeats what was recorded; whether it answers questions rightly is another

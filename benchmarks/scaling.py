@@ -1,6 +1,7 @@
 """How time and memory grow with the trace: 10,000 to four million events, 1 GB of JSON.
 
-    python benchmarks/scaling.py [TRACE] [--repeats N] [--quick] [--write docs/performance.md]
+    python benchmarks/scaling.py [TRACE] [--repeats N] [--quick]
+        [--write benchmarks/results/performance.md]
     python benchmarks/scaling.py [TRACE] --gigabytes N
 
 Prints Markdown, and with --write puts it between the markers of that file. Windows of the trace

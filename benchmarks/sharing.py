@@ -1,6 +1,7 @@
 """How reading one file scales with processes, and what bounds it.
 
-    python benchmarks/sharing.py [FILES...] [--repeats N] [--quick] [--write docs/performance.md]
+    python benchmarks/sharing.py [FILES...] [--repeats N] [--quick]
+        [--write benchmarks/results/performance.md]
 
 Prints Markdown, and with --write puts it between the markers of that file. Each process inflates
 and cuts all of the text before the end of its share; that fraction of the time cannot be shared.

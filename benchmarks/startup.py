@@ -1,6 +1,6 @@
 """How long it takes to start: the command, the recorder in a training script, TensorBoard.
 
-    python benchmarks/startup.py [--repeats N] [--quick] [--write docs/performance.md]
+    python benchmarks/startup.py [--repeats N] [--quick] [--write benchmarks/results/performance.md]
 
 Prints Markdown, and with --write puts it between the markers of that file.
 """

@@ -1,6 +1,6 @@
 """What decides the steps of real traces, next to what an engineer reads off their timelines.
 
-    python benchmarks/verdicts.py [--write docs/validation.md]
+    python benchmarks/verdicts.py [--write benchmarks/results/validation.md]
 
 The readings are from loops over the JSON that know nothing of this package: time in which a device
 is busy, time from launch to start, gaps, time in syncs, in collectives, in data loaders and in the

@@ -1,6 +1,7 @@
 """What a what-if takes, and what its dependency graph takes to build, at 200,000 and more events.
 
-    python benchmarks/whatif.py [TRACES...] [--repeats N] [--quick] [--write docs/performance.md]
+    python benchmarks/whatif.py [TRACES...] [--repeats N] [--quick]
+        [--write benchmarks/results/performance.md]
 
 Prints Markdown, and with --write puts it between the markers of that file. Copies of traces, one
 after the other in time, make the large ones: by default of one with few nodes an event, and of one

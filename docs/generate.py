@@ -16,22 +16,23 @@ from tb_hookview.server.routes import ANSWERS
 from tb_hookview.tables.catalogue import CATALOGUE
 
 DOCS = Path(__file__).resolve().parent
+REFERENCE = DOCS / "reference"
 TYPES = structs_of([*ANSWERS, *(entry.row_type for entry in CATALOGUE.values())])
-"""All types that are sent or are rows of a table, by name; docs/definitions.md defines them."""
+"""All types that are sent or are rows of a table, by name; definitions.md defines them."""
 OTHERS = "others"
-"""Stands in docs/definitions.md for the types that no other part there names."""
+"""Stands in definitions.md for the types that no other part there names."""
 MARKED = re.compile(r"(<!-- fields: ([\w ]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
-"""A part of docs/definitions.md that is written here: the fields of some types."""
+"""A part of definitions.md that is written here: the fields of some types."""
 
 
 def definitions(text: str) -> str:
-    """Return docs/definitions.md with the fields of the types that it names, and of all others."""
+    """Return definitions.md with the fields of the types that it names, and of all others."""
     parts = named(text)
     return MARKED.sub(lambda found: found[1] + _tables(parts[found[2]]) + found[3], text)
 
 
 def named(text: str) -> dict[str, list[str]]:
-    """The types of each part of docs/definitions.md, by what its mark says."""
+    """The types of each part of definitions.md, by what its mark says."""
     parts = {found[2]: found[2].split() for found in MARKED.finditer(text)}
     if OTHERS in parts:
         elsewhere = {name for names in parts.values() for name in names}
@@ -62,15 +63,16 @@ def _row(field: Field) -> str:
 
 FINDINGS = """# Every finding
 
-What each rule looks for, its fix and a reference, as `hookview rules` prints them. `rules.md` says
-what a finding claims and which rules fire on which real trace; `tuning.md` leads from a slow step
-to the rules that can explain it.
+What each rule looks for, its fix and a reference, as `hookview rules` prints them.
+[`claims.md`](../explanation/claims.md) says what a finding claims,
+[`rules.md`](../../benchmarks/results/rules.md) which rules fire on which real trace, and
+[`tuning.md`](../how-to/tuning.md) leads from a slow step to the rules that can explain it.
 """
-"""The head of docs/findings.md, which is written here."""
+"""The head of findings.md, which is written here."""
 
 
 def findings() -> str:
-    """Return docs/findings.md: all rules by family, each under a heading of its own."""
+    """Return findings.md: all rules by family, each under a heading of its own."""
     families = dict.fromkeys(rule.family for rule in RULES)
     return "\n".join([FINDINGS, *(_family(family) for family in families)])
 
@@ -97,10 +99,10 @@ def _escaped(text: str) -> str:
 
 
 def main() -> None:
-    """Write docs/openapi.json, docs/findings.md and the tables of fields in docs/definitions.md."""
-    (DOCS / "findings.md").write_text(findings(), encoding="utf-8")
+    """Write openapi.json, findings.md and the tables of fields in definitions.md."""
+    (REFERENCE / "findings.md").write_text(findings(), encoding="utf-8")
     (DOCS / "openapi.json").write_bytes(openapi.write())
-    path = DOCS / "definitions.md"
+    path = REFERENCE / "definitions.md"
     path.write_text(definitions(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
-"""Compares reports on recorded traces with measurements, and writes docs/validation.md.
+"""Compares reports on recorded traces with measurements; writes validation.md.
 
-    python sample_traces/validate.py [DIR] [--write docs/validation.md]
+    python sample_traces/validate.py [DIR] [--write benchmarks/results/validation.md]
 
 Needs the analyzer. DIR is gpu/ next to this file by default.
 """

@@ -41,7 +41,7 @@ DOCUMENTS = sorted(
     path
     for path in _walk(ROOT)
     if path.suffix == ".md"
-    and (path.parent in (ROOT, ROOT / "docs") or path.relative_to(ROOT).parts[0] in DOCUMENTED)
+    and (path.parent == ROOT or path.relative_to(ROOT).parts[0] in (*DOCUMENTED, "docs"))
 )
 
 

@@ -14,4 +14,4 @@ def test_the_page_tells_of_every_variable_and_of_no_other() -> None:
     sources = (path.read_text() for path in (ROOT / "tb_hookview").rglob("*.py"))
     read = {name for source in sources for name in VARIABLE.findall(source)}
     assert len(read) > 5
-    assert set(ROW.findall((ROOT / "docs" / "environment.md").read_text())) == read
+    assert set(ROW.findall((ROOT / "docs" / "reference" / "environment.md").read_text())) == read

@@ -1,4 +1,4 @@
-"""The pages of docs/ as a site: complete, linked, and without anything from another host."""
+"""The pages of docs/ and the records as a site: complete, linked, nothing from another host."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ DOCS = ROOT / "docs"
 RECORDED = ROOT / "sample_traces" / "cpu"
 """Recordings that the stories are about."""
 BUILDER = ROOT / ".venv" / "docs" / "bin" / "mkdocs"
-PAGES = sorted(path.name for path in DOCS.glob("*.md"))
-_LINK = re.compile(r"\]\(([\w.-]*)(?:#([\w-]+))?\)")
+RESULTS = ROOT / "benchmarks" / "results"
+"""Records of measurements, which the site has too."""
+PAGES = sorted([*DOCS.rglob("*.md"), *RESULTS.glob("*.md")])
+_LINK = re.compile(r"\]\(([\w./-]*)(?:#([\w-]+))?\)")
 _COMMAND = re.compile(
     r"(?:^ *|[`>] ?|\$ )hookview (?!is )([a-z]+(?:-[a-z]+)*)\b([^`\n|#]*)", re.MULTILINE
 )
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 TEXTS = [
     ROOT / "README.md",
-    *sorted(DOCS.glob("*.md")),
+    *PAGES,
     *sorted(DOCS.glob("notebooks/*.ipynb")),
     *sorted((ROOT / "sample_traces").rglob("*.md")),
 ]
@@ -52,20 +54,23 @@ def module(name: str) -> Any:
 
 
 @cache
-def anchors(page: str) -> set[str]:
+def anchors(page: Path) -> set[str]:
     """Anchors of a page's headings, as the site and code hosts make them."""
-    text = _FENCE.sub("", (DOCS / page).read_text(encoding="utf-8"))
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     plain = (re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in _HEADING.findall(text))
     return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
 
 
-def broken(text: str, here: str) -> list[str]:
-    """Links of a page's text that lead to no file or heading of docs/."""
-    links = [(page or here, anchor) for page, anchor in _LINK.findall(_FENCE.sub("", text))]
+def broken(text: str, here: Path) -> list[str]:
+    """Links of a page's text that lead to no file or heading."""
+    links = [
+        (here.parent.joinpath(path).resolve() if path else here, path, anchor)
+        for path, anchor in _LINK.findall(_FENCE.sub("", text))
+    ]
     return [
-        f"{page}#{anchor}" if anchor else page
-        for page, anchor in links
-        if not (DOCS / page).exists() or (anchor and anchor not in anchors(page))
+        f"{path}#{anchor}" if anchor else path
+        for page, path, anchor in links
+        if not page.exists() or (anchor and anchor not in anchors(page))
     ]
 
 
@@ -83,39 +88,53 @@ def unknown_options(text: str) -> list[str]:
     return found
 
 
+def on_the_site(page: Path) -> str:
+    """Where the site has a page."""
+    return f"results/{page.name}" if page.parent == RESULTS else page.relative_to(DOCS).as_posix()
+
+
 def test_the_navigation_has_every_page_once() -> None:
     text = (DOCS / "site" / "mkdocs.yml").read_text(encoding="utf-8")
-    named = re.findall(r"^ +- (?:.+: )?([\w-]+\.md)$", text.split("\nnav:\n")[1], re.MULTILINE)
-    assert sorted(named) == PAGES
+    named = re.findall(r"^ +- (?:.+: )?([\w/-]+\.md)$", text.split("\nnav:\n")[1], re.MULTILINE)
+    assert sorted(named) == sorted(map(on_the_site, PAGES))
 
 
-def test_the_first_page_names_every_other() -> None:
+def test_the_first_page_names_every_other_and_the_page_on_trust_every_record() -> None:
     first = (DOCS / "README.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\| `([\w-]+\.md)` \|", first, re.MULTILINE)
-    assert sorted([*named, "README.md"]) == PAGES
+    named = re.findall(r"^\| \[`[\w-]+\.md`\]\(([\w/-]+\.md)\) \|", first, re.MULTILINE)
+    assert sorted([*named, "README.md"]) == sorted(
+        path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")
+    )
+    trust = (DOCS / "explanation" / "trust.md").read_text(encoding="utf-8")
+    records = re.findall(r"\]\(\.\./\.\./benchmarks/results/([\w-]+\.md)\)", trust)
+    assert set(records) == {path.name for path in RESULTS.glob("*.md")}
 
 
 def test_links_lead_to_pages_and_headings() -> None:
-    texts = {page: (DOCS / page).read_text(encoding="utf-8") for page in PAGES}
+    texts = {page: page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *PAGES]}
     assert {page: found for page, text in texts.items() if (found := broken(text, page))} == {}
-    assert broken("[a](gone.md) [b](sql.md#gone) [c](sql.md#tables)", "sql.md")[1:] == [
-        "sql.md#gone"
+    sql = DOCS / "how-to" / "sql.md"
+    assert broken("[a](gone.md) [b](sql.md#gone) [c](../how-to/sql.md#tables)", sql) == [
+        "gone.md",
+        "sql.md#gone",
     ]
 
 
 def test_the_decision_tree_ends_in_every_rule() -> None:
-    text = (DOCS / "tuning.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"\(findings\.md#([\w-]+)\)", text)) == {rule.id for rule in RULES}
+    text = (DOCS / "how-to" / "tuning.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\(\.\./reference/findings\.md#([\w-]+)\)", text)) == {
+        rule.id for rule in RULES
+    }
 
 
 def test_the_reference_has_every_name_of_the_package() -> None:
-    text = (DOCS / "python.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
     named = re.findall(r"^::: tb_hookview\.(\w+)$", text, re.MULTILINE)
     assert sorted(named) == sorted(tb_hookview.__all__)
 
 
 def test_the_page_of_commands_has_a_row_for_each() -> None:
-    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `hookview ([\w-]+)", text, re.MULTILINE)
     assert sorted(named) == sorted(main.list_commands(Context(main)))
 
@@ -126,19 +145,23 @@ def test_commands_and_options_in_the_pages_exist() -> None:
     assert unknown_options("`hookview check runs --max-step-us 5`") == ["check --max-step-us"]
 
 
-def test_pages_become_links_and_pictures_get_a_dark_one() -> None:
-    titled = SimpleNamespace(title="Rules")
-    files = [SimpleNamespace(src_uri="rules.md", page=titled)]
+def test_links_get_titles_records_their_place_and_pictures_a_dark_one() -> None:
+    files = [
+        SimpleNamespace(src_uri=f"{room}/{name}.md", page=SimpleNamespace(title=title))
+        for room, name, title in (("how-to", "sql", "SQL"), ("results", "rules", "Rules"))
+    ]
     files += [SimpleNamespace(src_uri="screenshots/a-dark.png", page=None)]
-    here = SimpleNamespace(file=SimpleNamespace(src_uri="sql.md"))
+    here = SimpleNamespace(file=SimpleNamespace(src_uri="reference/views.md"))
     text = (
-        "[rules.md](rules.md) `docs/rules.md` `sql.md` `gone.md`\n```\n`rules.md`\n```\n"
-        "![x](screenshots/a.png)"
+        "[`rules.md`](../../benchmarks/results/rules.md) [`sql.md`](../how-to/sql.md) "
+        "[`gone.md`](gone.md) [own](../how-to/sql.md)\n```\n[`sql.md`](../how-to/sql.md)\n```\n"
+        "![x](../screenshots/a.png)"
     )
     changed = module("links").on_page_markdown(text, page=here, files=files)
     assert changed == (
-        "[Rules](rules.md) [Rules](rules.md) `sql.md` `gone.md`\n```\n`rules.md`\n```\n"
-        "![x](screenshots/a.png#only-light)![x](screenshots/a-dark.png#only-dark)"
+        "[Rules](../results/rules.md) [SQL](../how-to/sql.md) "
+        "[`gone.md`](gone.md) [own](../how-to/sql.md)\n```\n[`sql.md`](../how-to/sql.md)\n```\n"
+        "![x](../screenshots/a.png#only-light)![x](../screenshots/a-dark.png#only-dark)"
     )
 
 
@@ -166,7 +189,7 @@ def test_what_is_ours_or_only_linked_is_not() -> None:
 
 @pytest.mark.parametrize("variant", ["before", "after"])
 def test_the_story_of_the_backward_says_what_its_recordings_do(variant: str) -> None:
-    page = (DOCS / "story_backward.md").read_text(encoding="utf-8")
+    page = (DOCS / "tutorials" / "story_backward.md").read_text(encoding="utf-8")
     (query,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     (row,) = re.findall(rf"^\| {variant} \| (.*) \|$", page, re.MULTILINE)
     report = tb_hookview.analyze(RECORDED / f"patch_dropout.{variant}")
@@ -191,7 +214,7 @@ def test_the_code_of_the_first_steps_has_the_finding_and_its_fix_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch", reason="needs torch: pip install torch")
-    page = (DOCS / "start.md").read_text(encoding="utf-8")
+    page = (DOCS / "tutorials" / "start.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (fixed,) = re.findall(r"```\n(validation\.append\(.*\))\n```", page)
     (mistake,) = re.findall(r"validation\.append\(.*\)", code)

@@ -1,4 +1,4 @@
-"""Phrases that a native engineer would not use stay out of what people read (docs/glossary.md)."""
+"""Phrases that a native engineer would not use stay out of what people read (glossary.md)."""
 
 from __future__ import annotations
 
@@ -82,14 +82,15 @@ def found_in(path: Path) -> list[str]:
 READ = {
     "package": "tb_hookview/**/*.py",
     "page": "frontend/src/**/*.ts*",
-    "docs": "docs/*.md",
+    "docs": "docs/**/*.md",
+    "results": "benchmarks/results/*.md",
 }
 
 
 @pytest.mark.parametrize("pattern", READ.values(), ids=READ)
 def test_no_text_uses_a_phrase_of_the_list(pattern: str) -> None:
     paths = [path for path in ROOT.glob(pattern) if path.name not in _OLD]
-    assert len(paths) > 20  # the pattern fits
+    assert len(paths) > 10  # the pattern fits
     assert [hit for path in paths for hit in found_in(path)] == []
 
 

@@ -1,6 +1,7 @@
 """Dry-runs a training step of each of many public models, and writes what syncs and where.
 
-    python -m benchmarks.dry_run.gallery [--only TEXT] [--resume] [--write docs/dry_run_gallery.md]
+    python -m benchmarks.dry_run.gallery [--only TEXT] [--resume]
+        [--write benchmarks/results/dry_run_gallery.md]
 
 Each model trains three steps with AdamW, clipping and pinned batches, in a process of its own;
 what is listed is of the second and third step. Results are kept in
@@ -41,7 +42,8 @@ LIBRARIES = ("torch", "torchvision", "timm", "transformers", "diffusers")
 STEPS = 3
 _HEAD = """# Syncs of public models
 
-Made on {date} by `python -m benchmarks.dry_run.gallery --write docs/dry_run_gallery.md`, with
+Made on {date} by
+`python -m benchmarks.dry_run.gallery --write benchmarks/results/dry_run_gallery.md`, with
 {versions}. Each of {count} models trains {steps} steps in a dry run, with random weights, small
 inputs, AdamW, clipping and pinned batches; what is listed is of the steps after the first. A count
 is per step. What a dry run cannot know holds here too: nothing was timed, a sync may cost nothing,
@@ -182,7 +184,10 @@ def _summary(found: dict[str, dict[str, Any]]) -> Iterator[str]:
             for cause in {p["cause"] for result in ran.values() for p in result["places"]}
         }
     )
-    rows = ([f"[{c}](findings.md#{c})", f"{count:g}"] for c, count in causes.most_common())
+    rows = (
+        [f"[{c}](../../docs/reference/findings.md#{c})", f"{count:g}"]
+        for c, count in causes.most_common()
+    )
     yield table(["cause", "syncs per step, all models"], rows)
 
 

@@ -1,6 +1,6 @@
 """Runs programs again, without a GPU, whose recordings are public, and compares their syncs.
 
-    python -m benchmarks.dry_run.recordings [FOLDER] [--write docs/dry_run_limits.md]
+    python -m benchmarks.dry_run.recordings [FOLDER] [--write benchmarks/results/dry_run_checks.md]
 
 FOLDER holds the traces (`../shared/traces`). Compared are syncs per step inside of operators, by
 operator. Those inside of cuDNN and those outside of operators are counted apart: no dry run can

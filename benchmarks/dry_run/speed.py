@@ -1,6 +1,6 @@
 """What a dry run costs: its start, and steps of three models next to those of the CPU.
 
-    python -m benchmarks.dry_run.speed [--steps N] [--write docs/dry_run_limits.md]
+    python -m benchmarks.dry_run.speed [--steps N] [--write benchmarks/results/dry_run_checks.md]
 
 Processor time (user and system) of one thread, the median of the steps after the first: a busy
 machine does not change it much. The start is that of the block, after torch was imported.

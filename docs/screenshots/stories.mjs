@@ -2,7 +2,7 @@
 //
 //     node docs/screenshots/stories.mjs FOLDER_OF_TRACES RUNS [NAME...]
 //
-// RUNS holds `first`, as docs/start.md records it; the others are of sample_traces/cpu. The page is
+// RUNS holds `first`, as docs/tutorials/start.md records it; the others are of sample_traces/cpu. The page is
 // that of `make frontend`.
 
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";

@@ -22,7 +22,7 @@ MEMORY_CLASSES = (
 """Classes of live bytes, in the order in which they are stacked."""
 
 BytesByClass = Annotated[dict[str, Bytes], Meta(extra={"keys": MEMORY_CLASSES})]
-"""Live bytes by class; classes without any are left out. docs/definitions.md defines the classes.
+"""Live bytes by class; classes without any are left out. definitions.md defines them.
 """
 
 
@@ -132,7 +132,7 @@ class MemoryBlock(Struct, frozen=True):
     """Row of its first event among the `[memory]` events of the trace."""
     device: str
     memory_class: str
-    """What it is by its life: docs/definitions.md."""
+    """What it is by its life: docs/reference/definitions.md."""
     bytes: Bytes
     """Its size, as the allocator rounds it."""
     allocated_us: Us | None

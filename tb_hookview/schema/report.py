@@ -1,7 +1,7 @@
 """The report as sent and stored: a typed row per table of the contract.
 
 Times are microseconds (float) on the trace's own clock, sizes bytes. A number that the trace does
-not hold is None. docs/definitions.md has the definitions of all fields, and how they are found.
+not hold is None. `definitions.md` has the definitions of all fields, and how they are found.
 
 Every row has an `id`, unique in its table. It is a fact of the trace: whatever steps a report is
 about, the same row has the same id.

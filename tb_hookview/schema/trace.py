@@ -32,8 +32,8 @@ class TraceWarning(Struct, frozen=True):
     count: Count
     """Number of times it was seen."""
     severity: WarningSeverity = "low"
-    """ "high" where it makes figures of the report wrong or leaves them out. `docs/reliability.md`
-    lists the codes."""
+    """ "high" where it makes figures of the report wrong or leaves them out.
+    `docs/explanation/reliability.md` lists the codes."""
 
 
 class Recording(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Every route of the HTTP interface, the one table of it.
 
 A route is checked, answered, tagged, cached and described (`openapi.py`) by its row here.
-docs/http_api.md says the same in words.
+docs/reference/http_api.md says the same in words.
 """
 
 from __future__ import annotations

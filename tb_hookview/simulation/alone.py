@@ -35,7 +35,7 @@ DEVICE_SIDE: tuple[Bound, Bound] = ("device", "communication")
 _RESOURCES = (*HOST_SIDE, *DEVICE_SIDE)
 EVEN = 0.05
 """Share of the longer side within which both count as even: half of all predictions are nearer to
-what happened than that, nearly all within twice as much (`docs/validation.md`)."""
+what happened than that, nearly all within twice as much (`benchmarks/results/validation.md`)."""
 _EQUAL = 0.9
 """Part of what one resource of a side saves from which on the other saves as much."""
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import EVALUATE
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.types import EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.simulation.changes import Change, HostCost
 from tb_hookview.trace import EventCategory, Trace
@@ -85,19 +85,14 @@ def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) ->
 def _costs(trace: Trace, marks: EventRow) -> Float:
     """Cost of some operators and annotations, nanoseconds."""
     events, ns = trace.events, np.full(len(marks), OPERATOR)
-    nodes = np.array([text.startswith(EVALUATE) for text in trace.strings.texts], bool)
-    ns += NODE * nodes[events.name[marks]]
+    names, place = unique_inverse(events.name[marks])
+    evaluates = [trace.strings[name].startswith(EVALUATE) for name in names.tolist()]
+    ns += NODE * np.array(evaluates, bool)[place]
     if len(events.types):
-        ns += INPUT * _inputs(trace)[events.types[marks]]
+        texts, place = unique_inverse(events.types[marks])
+        inputs = [trace.texts[text].count('"') // 2 for text in texts.tolist()]
+        ns += INPUT * np.array(inputs, np.int64)[place]
     return ns
-
-
-def _inputs(trace: Trace) -> Int:
-    """Inputs that each text of types lists."""
-    used = unique(trace.events.types.astype(np.int64))
-    count = np.zeros(len(trace.texts.texts), np.int64)
-    count[used] = [trace.texts[text].count('"') // 2 for text in used.tolist()]
-    return count
 
 
 def _speed(trace: Trace) -> float:
@@ -105,4 +100,5 @@ def _speed(trace: Trace) -> float:
     calls = trace.events.duration[trace.events.kind == EventCategory.PYTHON]
     if len(calls) < _ENOUGH:
         return 1.0
-    return float(np.clip(np.quantile(calls, _QUANTILE) / _SHORTEST, *_SPEEDS))
+    short = int(_QUANTILE * len(calls))
+    return float(np.clip(np.partition(calls, short)[short] / _SHORTEST, *_SPEEDS))

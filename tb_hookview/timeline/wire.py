@@ -1,4 +1,4 @@
-"""The timeline as `docs/http_api.md` sends it: microseconds from the start of the trace."""
+"""The timeline as `http_api.md` describes it: microseconds from the start of the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries of docs/export.md, run by SQLite, which Perfetto's queries are a dialect of."""
+"""The queries of export.md, run by SQLite, which Perfetto's queries are a dialect of."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_hookview.report.build import build_report
 if TYPE_CHECKING:
     from conftest import Export, PerfettoFile
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "export.md"
 
 
 def database(file: PerfettoFile) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""The code of docs/integrations.md, run as it stands there."""
+"""The code of docs/how-to/integrations.md, run as it stands there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "integrations.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "integrations.md"
 
 
 def run(heading: str, **names: Any) -> dict[str, Any]:

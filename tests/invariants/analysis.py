@@ -150,7 +150,7 @@ CHECKED_BY_TORCH = {
     "_check_stream_wait_corr_id_in_past": "later-record",
     "_check_backward_seq_id_uniqueness": "shared-number",
 }
-"""What torch's own validator looks for, too; docs/reliability.md says in what the two differ."""
+"""What torch's own validator looks for, too; reliability.md says in what the two differ."""
 
 
 @invariant(Of.RECORDINGS)

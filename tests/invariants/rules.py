@@ -15,7 +15,7 @@ from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.gains import weight
 from tb_hookview.schema import PROFILER
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "rules.md"
 """Its tables are what is expected; a finding that they do not list is a false alarm until somebody
 has checked it."""
 _ROW = re.compile(r"^\| (?!trace \||---)(.+?) \| (.+?) \|", re.M)

@@ -21,7 +21,7 @@ from tb_hookview.mcp.server import NAMES
 __all__ = ["ranks_read_here"]
 pytestmark = pytest.mark.usefixtures("ranks_read_here")
 MOST_CHARACTERS = 12_000
-"""Of an answer: what docs/agents.md promises."""
+"""Of an answer: what docs/how-to/agents.md promises."""
 
 
 def asked_of_each_tool(path: str) -> list[tuple[str, dict[str, Any]]]:

@@ -1,6 +1,6 @@
 """Change the modules of `targets.py` one small fault at a time and count what their tests notice.
 
-python tests/mutation/run.py [--sample 150] [--report docs/mutants.md] [MODULE ...]
+python tests/mutation/run.py [--sample 150] [--report benchmarks/results/mutants.md] [MODULE ...]
 
 The faults and the runs are mutmut's. Interrupted, it goes on where it was: verdicts are in
 `build/mutants/`, one copy of the tree per module.

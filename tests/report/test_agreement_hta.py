@@ -1,6 +1,6 @@
 """Agreement with HolisticTraceAnalysis 0.5.0, whose figures of its own test traces are held here.
 
-From `python benchmarks/agreement.py`, 2026-11-21 and 22; `docs/agreement.md` has all of them, and why some
+From `python benchmarks/agreement.py`, 2026-11-21 and 22; `benchmarks/results/agreement.md` has all of them, and why some
 others differ.
 """
 

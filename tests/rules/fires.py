@@ -1,4 +1,4 @@
-"""Print which rules fire on which real trace, for the tables of docs/rules.md.
+"""Print which rules fire on which real trace, for the tables of benchmarks/results/rules.md.
 
 cd tests && python -m rules.fires [--full] [PREFIX_OF_TRACE ...]
 """

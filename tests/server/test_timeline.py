@@ -1,4 +1,4 @@
-"""The routes under api/timeline: the shapes of docs/http_api.md, and what is no question."""
+"""The routes under api/timeline: the shapes of http_api.md, and what is no question."""
 
 from __future__ import annotations
 

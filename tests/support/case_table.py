@@ -1,4 +1,4 @@
-"""Prints what the recorder was checked on, as the table of docs/recorder.md.
+"""Prints what the recorder was checked on, as the table of benchmarks/results/recorder_checks.md.
 
     python tests/support/case_table.py
 

@@ -3,7 +3,7 @@
     python forked_ranks.py 4 watched_ranks.py FOLDER STEPS slow|even
 
 With `slow`, rank 0 has a slow backward in the block `layers.2`, rank 1 a slow loader, rank 2 a
-garbage collection in every tenth step. Each rank asks once for a recording of two steps.
+garbage collection in every tenth step, of a length of its own. Each rank asks once for a recording of two steps.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from torch.utils.data import DataLoader, Dataset
 import tb_hookview as hookview
 
 SLOW_S = 0.03
+COLLECTION_S = 0.3
+"""Far more than a loaded machine adds to a step, whatever its speed."""
 
 
 class Slowed(torch.autograd.Function):
@@ -65,6 +67,12 @@ class Net(nn.Module):
         return self.head(x)
 
 
+def lengthen(phase: str, _info: dict[str, int]) -> None:
+    """Make a collection long: called after the watch notes its start, before it notes its end."""
+    if phase == "start":
+        time.sleep(COLLECTION_S)
+
+
 class Batches(Dataset):
     def __init__(self, length: int, *, slow: bool) -> None:
         self.length, self.slow = length, slow
@@ -88,12 +96,13 @@ def main(folder: Path, steps: int, how: str) -> None:
     is_slow = how == "slow"
     model = DistributedDataParallel(Net(slow=is_slow and rank == 0))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    litter = [[number] for number in range(1_500_000 if is_slow and rank == 2 else 0)]
     gc.disable()
     loader = DataLoader(Batches(steps, slow=is_slow and rank == 1))
     with hookview.watch(
         folder / "run", model=model, steps=2, first=None, slow_factor=None, scalars=False
     ) as watch:
+        if is_slow and rank == 2:
+            gc.callbacks.append(lengthen)
         for number, batch in enumerate(loader):
             if rank == 2 and number % 10 == 0:
                 gc.collect()
@@ -103,7 +112,6 @@ def main(folder: Path, steps: int, how: str) -> None:
             watch.step()
             if number == 20:
                 watch.record()
-    del litter
     dist.destroy_process_group()
     # Deleting the model may hang: its group of gloo joins, with the GIL held, a thread that
     # waits for it.

@@ -1,4 +1,4 @@
-"""Checks the wheel on several versions of Python; brings docs/pythons.md up to date.
+"""Checks the wheel on several versions of Python; brings benchmarks/results/pythons.md up to date.
 
     python tests/versions/pythons.py [--wheel WHEEL] [PYTHON ...]
 
@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support.tensorboard_process import running  # noqa: E402
 
 TRACE = ROOT / "tests" / "data" / "recorder_v1.pt.trace.json.gz"
-PAGE = ROOT / "docs" / "pythons.md"
+PAGE = ROOT / "benchmarks" / "results" / "pythons.md"
 PYTHONS = ("python3.10", "python3.11", "python3.12", "python3.13")
 EXTRAS = "sql,mcp,pandas,dask,s3"
 SHOWN = ("numpy", "msgspec", "isal", "protobuf", "tensorboard", "duckdb", "mcp", "distributed")

@@ -1,4 +1,4 @@
-"""Checks the recorder on several versions of torch; brings docs/compatibility.md up to date.
+"""Checks the recorder on several versions of torch; brings compatibility.md up to date.
 
     python tests/versions/run.py [--versions 2.6 2.15] [--python PYTHON] [--slow]
 
@@ -40,7 +40,9 @@ def main() -> None:
     parser.add_argument("--versions", nargs="+", default=VERSIONS)
     parser.add_argument("--python", type=Path, help="check the torch of this interpreter instead")
     parser.add_argument("--slow", action="store_true", help="also the tests marked slow")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "compatibility.md")
+    parser.add_argument(
+        "--page", type=Path, default=ROOT / "benchmarks" / "results" / "compatibility.md"
+    )
     chosen = parser.parse_args()
     for version in [torch_of(chosen.python)] if chosen.python else chosen.versions:
         result = check(version, chosen.python, slow=chosen.slow)

@@ -1,6 +1,6 @@
 """Our checks of a trace against torch's own (`torch.profiler._trace_validator`), where both look.
 
-docs/reliability.md says in what they differ.
+docs/explanation/reliability.md says in what they differ.
 """
 
 from __future__ import annotations

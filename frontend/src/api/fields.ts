@@ -1679,7 +1679,7 @@ export const TraceWarning = {
   id: { text: "The code; `code#2` for the second of a code." },
   count: { unit: "count", text: "Number of times it was seen." },
   severity: {
-    text: '"high" where it makes figures of the report wrong or leaves them out. `docs/reliability.md` lists the codes.',
+    text: '"high" where it makes figures of the report wrong or leaves them out. `docs/explanation/reliability.md` lists the codes.',
   },
 } as const;
 

@@ -7,7 +7,7 @@ interface MemoryQuestion {
   span: { from: number; to: number } | null;
 }
 
-/** Which rows of a table: `sort` and `filter` as docs/http_api.md has them. */
+/** Which rows of a table: `sort` and `filter` as docs/reference/http_api.md has them. */
 interface TableQuestion {
   table: string;
   sort: string;

@@ -2203,7 +2203,7 @@ export interface TraceWarning {
   message: string;
   /** Number of times it was seen. */
   count: number;
-  /** "high" where it makes figures of the report wrong or leaves them out. `docs/reliability.md` lists the codes. */
+  /** "high" where it makes figures of the report wrong or leaves them out. `docs/explanation/reliability.md` lists the codes. */
   severity: "high" | "low";
 }
 

@@ -43,7 +43,7 @@ test("a trace without compiled code says nothing of it", () => {
 
 test("a lump without the recorder's map has a remedy", () => {
   expect(compiledText(report([REGION]))).toContain("not broken down by module");
-  expect(compiledRemedy(report([REGION]))).toContain("docs/compiled.md");
+  expect(compiledRemedy(report([REGION]))).toContain("docs/how-to/compiled.md");
 });
 
 test("what is not placed is counted with its reason", () => {

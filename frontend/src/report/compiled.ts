@@ -28,14 +28,14 @@ export function compiledText(report: WireReport): string | null {
 
 /** How to get modules of compiled code. */
 export const COMPILED_REMEDY =
-  "For times by module, call hookview.wrap() before the first compiled step, with torch 2.10 or later, and record with hookview.profile: docs/compiled.md.";
+  "For times by module, call hookview.wrap() before the first compiled step, with torch 2.10 or later, and record with hookview.profile: docs/how-to/compiled.md.";
 
 /** The reason of graphs that the recorder does not know. */
 const NO_MAP = "no map of the graph";
 
 /** The same where the recorder was there, but not when the code was compiled. */
 export const CACHED_REMEDY =
-  "For times by module, call hookview.wrap() before the first compiled step and, where torch has the code in its cache, set TORCHINDUCTOR_CACHE_DIR to a new folder: docs/compiled.md.";
+  "For times by module, call hookview.wrap() before the first compiled step and, where torch has the code in its cache, set TORCHINDUCTOR_CACHE_DIR to a new folder: docs/how-to/compiled.md.";
 
 /** How to get modules where a lump stands; null where there is none. */
 export function compiledRemedy(report: WireReport): string | null {

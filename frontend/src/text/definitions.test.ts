@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { written } from "./formats";
 import { defineField, type Definition } from "./definitions";
 
-const DOCUMENT = join(import.meta.dirname, "../../../docs/definitions.md");
+const DOCUMENT = join(import.meta.dirname, "../../../docs/reference/definitions.md");
 const HEADING = "## On the page";
 const INTRODUCTION =
   "The words of the page's tables and figures, as their tooltips say them. Written from " +
@@ -39,7 +39,7 @@ function section([name, group]: [string, Group]): string {
   );
 }
 
-test("docs/definitions.md says what the tooltips say", async () => {
+test("docs/reference/definitions.md says what the tooltips say", async () => {
   const [before = ""] = readFileSync(DOCUMENT, "utf8").split(`${HEADING}\n`);
   const expected = [HEADING, INTRODUCTION, ...groups.map(section)].join("\n\n");
   await expect(`${before.trimEnd()}\n\n${expected}\n`).toMatchFileSnapshot(DOCUMENT);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
@@ -36,7 +37,10 @@ def stacks_at(trace: Trace, thread: ThreadIndex, time: Nanoseconds) -> list[list
     call_tree = build(rows, events.thread[rows], events.start[rows], events.duration[rows])
     innermost = innermost_at(call_tree, thread, time)
     strings = events.name[call_tree.event].astype(np.int64)
-    return [_frames(trace, call_tree.parent, strings, int(row)) for row in innermost]
+    texts = {name: trace.strings[name] for name in unique(strings).tolist()}
+    frames = {name: text for name, text in texts.items() if is_frame(text)}
+    parents, names = call_tree.parent.tolist(), strings.tolist()
+    return [list(_frames_at(row, parents, names, frames)) for row in innermost.tolist()]
 
 
 class StackNumbers(Struct, frozen=True):
@@ -141,11 +145,10 @@ def around_any(start: Nanoseconds, duration: Nanoseconds, moments: Nanoseconds) 
     return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, start + duration))
 
 
-def _frames(trace: Trace, parent: TreeRow, strings: StringIndex, row: int) -> list[str]:
-    frames = []
+def _frames_at(
+    row: int, parents: list[int], names: list[int], frames: dict[int, str]
+) -> Iterator[str]:
     while row >= 0:
-        text = trace.strings[strings[row]]
-        if is_frame(text):
-            frames.append(text)
-        row = int(parent[row])
-    return frames
+        if (frame := frames.get(names[row])) is not None:
+            yield frame
+        row = parents[row]

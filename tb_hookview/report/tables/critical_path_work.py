@@ -11,7 +11,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.activity import cut_by_activity, named_activity, operators_within
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import TimeSet
 from tb_hookview.schema.terms import KINDS, Phase
@@ -120,9 +120,11 @@ def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, f
     names = _names(analysis, thread, spans)
     unnamed = spans[[name == "" for name in names]]
     pieces = cut_by_activity(analysis.host, thread, unnamed, _LONG)
-    inner = _names(analysis, thread, pieces)
-    many = pieces[[name == "" for name in inner]]
-    both = zip([*names, *inner], [*spans.tolist(), *pieces.tolist()], strict=True)
+    whole = isin(pieces[:, 0], unnamed[:, 0]) & isin(pieces[:, 1], unnamed[:, 1])
+    parts = pieces[~whole]
+    inner = _names(analysis, thread, parts)
+    many = np.sort(np.concatenate([pieces[whole], parts[[name == "" for name in inner]]]), axis=0)
+    both = zip([*names, *inner], [*spans.tolist(), *parts.tolist()], strict=True)
     found = [(name, float(end - start)) for name, (start, end) in both if name]
     operators = operators_within(analysis.host, thread, many)
     rest = intervals.length(many) - sum(length for _, length in operators)

@@ -111,6 +111,7 @@ def modules_at(selection: Selection, device: int, at: int) -> list[schema.Memory
     count = np.bincount(lives.module[mine] + 1, minlength=len(modules) + 1)
     size = np.zeros(len(modules) + 1, np.int64)
     np.add.at(size, lives.module[mine] + 1, blocks.size[mine])
+    held = [kind for kind in MemoryClass if by_class[:, kind].any()]
     total, name = by_class.sum(axis=1), memory.events.devices[device]
     shown = np.flatnonzero((total > 0) | (count > 0) | np.append(0, freed).astype(bool))
     rows = [
@@ -121,7 +122,7 @@ def modules_at(selection: Selection, device: int, at: int) -> list[schema.Memory
             module_id=i - 1 if i else None,
             peak_bytes=int(total[i]),
             classes=named_classes(
-                {kind: int(by_class[i, kind]) for kind in MemoryClass if by_class[i, kind]}
+                {kind: int(by_class[i, kind]) for kind in held if by_class[i, kind]}
             ),
             allocated_bytes=int(size[i]),
             allocations=int(count[i]),

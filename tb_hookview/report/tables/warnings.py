@@ -37,7 +37,7 @@ class Words(NamedTuple):
 HIGH_NOTICES = frozenset(
     {"cut-off", "packing-cut", "lost-events", "no-timestamp", "negative-duration"}
 )
-"""Codes of the reader (`docs/reliability.md`) of high severity: rows or times are missing."""
+"""Codes of the reader (`reliability.md`) of high severity: rows or times are missing."""
 
 FAILED = "failed-part"
 """Code of a rule or a table that failed by a fault of ours."""

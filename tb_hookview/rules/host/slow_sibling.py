@@ -185,7 +185,7 @@ RULE = Rule(
     fix="Compare what it runs with a sibling in the view Modules: inputs of another size, an "
     "option, a hook, a branch that only it takes. Its operators that the siblings lack are the "
     "first to look at.",
-    reference="docs/tuning.md",
+    reference="docs/how-to/tuning.md",
     confidence="medium",
     find=_find,
 )

@@ -78,7 +78,7 @@ def test_severe_notices_are_notices() -> None:
 
 
 def test_every_code_and_its_severity_is_documented() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "reliability.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "explanation" / "reliability.md").read_text()
     section = text.partition("## Whether a trace can be believed")[2].partition("\n## ")[0]
     rows = [row.split(" | ") for row in section.splitlines() if row.startswith("| `")]
     severity = {code: row[2] for row in rows for code in re.findall(r"`([\w-]+)`", row[0])}

@@ -1,6 +1,6 @@
 /**
  * What every number means, in one sentence: the source of tooltips and of the last part of
- * docs/definitions.md (`npm run definitions`).
+ * docs/reference/definitions.md (`npm run definitions`).
  */
 
 import { define, type Definition } from "../../text/definitions";

@@ -2,7 +2,7 @@
 
 /** How long something takes, in multiples of the recorded time. */
 export interface Factor {
-  /** `host`, `kind:copy`, `module:layer1`: as `scale` of docs/http_api.md. */
+  /** `host`, `kind:copy`, `module:layer1`: as `scale` of docs/reference/http_api.md. */
   readonly what: string;
   readonly factor: number;
 }
