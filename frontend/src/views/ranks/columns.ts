@@ -14,7 +14,7 @@ export const RANK_COLUMNS: readonly ServerColumn[] = [
   { id: "rank", definition: D.rank, width: 60 },
   { id: "path", definition: D.path, width: 0, write: fileName, yields: 1 },
   { id: "steps", definition: D.steps, width: 60, yields: 2 },
-  { id: "step_us", definition: D.step, width: 300, parts: PARTS },
+  { id: "step_us", definition: D.step, width: 170, parts: PARTS },
   { id: "compute_us", definition: D.compute, width: 88, yields: 3 },
   { id: "communication_us", definition: D.communication, width: 116, yields: 5 },
   { id: "exposed_communication_us", definition: D.exposed, width: 88 },
