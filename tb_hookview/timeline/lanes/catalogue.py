@@ -64,9 +64,9 @@ def list_lanes(
         LaneEntry("steps", "", "Steps", "phases below", steps),
         _path(path, names),
         *_devices(analysis, names, rows),
-        *_memory(analysis),
         *_modules(analysis, names),
         *_threads(analysis, rows),
+        *_memory(analysis),
         *_rest(analysis, rows),
     ]
 
