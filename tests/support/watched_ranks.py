@@ -3,7 +3,8 @@
     python forked_ranks.py 4 watched_ranks.py FOLDER STEPS slow|even
 
 With `slow`, rank 0 has a slow backward in the block `layers.2`, rank 1 a slow loader, rank 2 a
-garbage collection in every tenth step, of a length of its own. Each rank asks once for a recording of two steps.
+garbage collection in every tenth step, of a length of its own. Each rank asks once for a
+recording of two steps.
 """
 
 from __future__ import annotations

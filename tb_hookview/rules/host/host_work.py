@@ -20,7 +20,7 @@ from tb_hookview.rules.evidence.host_remedies import is_operator, remedy_for
 _SHARE = 0.02
 """Part of a step from which on such gaps of one name count."""
 _LITTLE = 10
-"""Device events a step; a step with no more is no training step."""
+"""Device events per step; a step with no more is no training step."""
 _NAMED = 3
 """Names that the evidence has where a trace marks no steps."""
 _BEFORE = (

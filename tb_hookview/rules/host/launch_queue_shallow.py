@@ -105,7 +105,7 @@ RULE = Rule(
     family="host",
     title="The device waits for the host to launch",
     description="Over 5% of a step in gaps whose next device event was launched too late, ten "
-    "gaps a step or more, where tiny-kernels-launch-bound does not hold. The cost is what all "
+    "gaps per step or more, where tiny-kernels-launch-bound does not hold. The cost is what all "
     "other findings leave.",
     fix="Begin where the device waits for longest. Give each launch more to do: a larger batch, "
     "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "

@@ -18,7 +18,7 @@ _NOT_COUNTED = (Cause.PROFILER, Cause.DEVICE, Cause.UNKNOWN)
 """Idle time of the profiler, at the ends of the trace, or although work is queued: that is where
 kernels are missing from a trace, those of a CUDA graph for instance."""
 _LITTLE = 10
-"""Device events a step; a trace with no more is a snippet."""
+"""Device events per step; a trace with no more is a snippet."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:

@@ -18,7 +18,7 @@ _LONG_NS = 20_000
 _SHARE = 0.2
 _SAVED = 0.5
 _LITTLE = 10
-"""Device events a step; a trace with no more is a snippet."""
+"""Device events per step; a trace with no more is a snippet."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
