@@ -19,7 +19,7 @@ MODULES = 12
 _COLUMNS = ("on the path", "slack")
 
 
-@click.command(short_help="Predict a step with something taken out or scaled.")
+@click.command(short_help="Estimate a step with something taken out or scaled.")
 @click.argument("path")
 @click.option(
     "--without",
@@ -34,7 +34,7 @@ _COLUMNS = ("on the path", "slack")
     help="Multiply durations: of host, launches, kernels, kind:KIND, kernel:NAME, module:PATH, "
     "communication, data, recomputation or syncs; may be repeated.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @worker_option
 @step_option
 def whatif(

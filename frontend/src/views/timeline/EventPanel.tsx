@@ -54,7 +54,7 @@ function Facts({ event }: { event: WireEvent }): ReactElement {
     <dl className="facts">
       <Fact title="duration">{duration(event.duration)}</Fact>
       {event.self_us !== null && event.self_us !== event.duration && (
-        <Fact title="of it self">{duration(event.self_us)}</Fact>
+        <Fact title="self time">{duration(event.self_us)}</Fact>
       )}
       {event.device_us !== null && event.device_us > 0 && (
         <Fact title="device time launched">{duration(event.device_us)}</Fact>
