@@ -122,9 +122,11 @@ def _mistakes(sources: Mapping[str, Source], limits: Limits) -> Iterator[None]:
     try:
         yield
     except duckdb.InterruptException:
-        raise UsageError(f"sql: stopped after {limits.seconds:g} s; ask for less") from None
+        raise UsageError(f"sql: stopped after {limits.seconds:g} s; narrow the query") from None
     except duckdb.OutOfMemoryException:
-        raise UsageError(f"sql: more than {limits.megabytes:,} MB are needed; ask less") from None
+        raise UsageError(
+            f"sql: more than {limits.megabytes:,} MB needed; narrow the query"
+        ) from None
     except duckdb.PermissionException:
         raise UsageError("sql: only tables can be read, no files, network or settings") from None
     except duckdb.Error as error:

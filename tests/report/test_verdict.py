@@ -253,12 +253,12 @@ def test_it_comes_first_wherever_a_report_is_shown(tmp_path: Path) -> None:
     assert msgspec.json.decode(made.to_json())["verdict"]["sentence"] == sentence
 
 
-def test_what_saves_nothing_now_says_what_has_to_be_quicker_first(tmp_path: Path) -> None:
+def test_what_saves_nothing_now_says_what_has_to_get_faster_first(tmp_path: Path) -> None:
     """A float64 product on a device that waits for the host."""
     found = report(tmp_path, HOST.replace("[k corr=1]", "[dgemm corr=1]"))
     (row,) = [each for each in found.data.findings if each.rule == "fp64-kernels"]
     assert (row.gain_us_per_step, row.saves_after) == (0, "host")
-    assert row.caveats[-1] == "It saves next to nothing now: the host has to be quicker first."
+    assert row.caveats[-1] == "It saves almost nothing now: the host has to get faster first."
     assert found.data.findings[-1] == row
 
 
