@@ -28,7 +28,7 @@ from tb_hookview.trace.columns.times import (
 from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread
 from tb_hookview.trace.format.arguments import ARGUMENTS, MOVED, Argument, Form
 from tb_hookview.trace.format.decode import NO_TIME
-from tb_hookview.trace.format.events import KEY_FIELDS, Event
+from tb_hookview.trace.format.events import KEY_FIELDS, Event, MemoryArguments
 from tb_hookview.trace.format.moves import UNNAMED, move_name
 from tb_hookview.trace.format.vocabulary import (
     CATEGORIES,
@@ -305,7 +305,9 @@ class Builder:
     def _add_memory(self, instants: list[Event], piece: Piece) -> None:
         for name in TABLES:
             events = [event for event in instants if event.name == name]
-            details = piece.details(events) if events else []
+            details = [event.args for event in events]
+            if details and not isinstance(details[0], MemoryArguments):  # decoded without types
+                details = piece.details(events)
             if details:
                 starts = np.array([event.ts for event in events], np.float64)
                 time = self._times(events, starts, piece)[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -11,6 +13,7 @@ from tb_hookview.arrays.types import Index, Int, Nanoseconds
 from tb_hookview.trace.columns.rare_rows import integer
 from tb_hookview.trace.columns.trace import Memory
 from tb_hookview.trace.format.arguments import MEMORY
+from tb_hookview.trace.format.events import MemoryArguments
 
 TABLES = {"[memory]": "memory", "[OutOfMemory]": "out_of_memory"}
 """Tables of `Trace` by the names of the instants that are their rows."""
@@ -31,10 +34,14 @@ class MemoryRows:
         Args:
             name: key of `TABLES`.
             time, place: of each instant; places are numbered as by the builder.
-            details: arguments of each, as `decode_details` returns them.
+            details: arguments of each, at least one: all `MemoryArguments`, or as `decode_details`
+                returns them.
         """
-        values = [tuple(map(integer, _VALUES_OF(arguments))) for arguments in details]
-        columns = np.array(values, np.int64).reshape(-1, len(MEMORY))
+        values: Iterable[object] = chain.from_iterable(map(_VALUES_OF, details))
+        if not isinstance(details[0], MemoryArguments):
+            values = map(integer, values)
+        columns = np.fromiter(values, np.int64, len(details) * len(MEMORY))
+        columns = columns.reshape(-1, len(MEMORY))
         self._parts[name].append(np.column_stack([time, place, columns]).astype(np.int64))
 
     def absorb(self, later: MemoryRows, place: Index) -> None:

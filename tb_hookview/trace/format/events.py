@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Union
 import msgspec
 
 from tb_hookview.decoders import decoder
-from tb_hookview.trace.format.arguments import ARGUMENTS, Argument, Form
+from tb_hookview.trace.format.arguments import ARGUMENTS, MEMORY, Argument, Form
 from tb_hookview.trace.format.vocabulary import (
     CATEGORIES,
     FORWARD_BACKWARD_FLOWS,
@@ -77,6 +77,15 @@ _INSTANT: _Field = ("ph", Literal["i"])
 _ARROW: _Field = ("ph", Literal["s", "f"])
 _END_OF_ARROW: tuple[_Field, ...] = (_ARROW, ("id", int | str, ""), *_PLACE, _START)
 
+MemoryArguments = msgspec.defstruct(
+    "MemoryArguments",
+    [(field, INT64, -1) for field in MEMORY],
+    rename=MEMORY,
+    frozen=True,
+    gc=False,
+)
+"""`args` of an event of torch's allocators; a value that is no number of 64 bits fits no type."""
+
 
 def _arguments(arguments: Iterable[Argument], *, label: bool = False) -> Any:
     """A type with some arguments; `label` is the `name` of a metadata event."""
@@ -113,8 +122,9 @@ def _types_by_category(wanted: Wanted) -> Iterator[Any]:
         yield _known(category, _END_OF_ARROW)
     for category in LAUNCH_FLOWS:
         yield _known(category, (_ARROW,))
-    of_memory = (("name", str, ""), *_PLACE, _START) if wanted.details else ()
-    yield _known(INSTANT_CATEGORY, (_INSTANT, *of_memory))
+    arguments_of_memory = ("args", MemoryArguments, MemoryArguments())
+    of_memory = (("name", str, ""), *_PLACE, _START, arguments_of_memory)
+    yield _known(INSTANT_CATEGORY, (_INSTANT, *(of_memory if wanted.details else ())))
 
 
 def _known(category: str, fields: Iterable[_Field]) -> Any:
