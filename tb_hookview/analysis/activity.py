@@ -19,6 +19,7 @@ from tb_hookview.analysis.backward_spans import spans_of_nodes
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Int, Nanoseconds, TimeSet
 from tb_hookview.schema.terms import Phase
 
@@ -78,8 +79,7 @@ def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanose
     time = np.minimum(activity.end[span], edges[window + 1])
     time -= np.maximum(activity.start[span], edges[window])
     pair, place = np.unique(np.stack([window, activity.code[span]]), axis=1, return_inverse=True)
-    total = np.zeros(pair.shape[1], np.int64)
-    np.add.at(total, place.ravel(), np.maximum(time, 0))
+    total = sum_by(place.ravel(), np.maximum(time, 0), pair.shape[1])
     return pair[0], pair[1], total
 
 

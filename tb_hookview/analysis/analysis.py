@@ -59,7 +59,7 @@ from tb_hookview.analysis.steps import (
 )
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -149,6 +149,16 @@ class Analysis(Struct, frozen=True, dict=True):
             self.bounds,
             int(self.steps.window[0, 0]),
         )
+
+    @cached_property
+    def idle_around(self) -> Nanoseconds:
+        """Duration of each gap; of those before the first event of a device, of all of them."""
+        gaps = self.gaps
+        first = self.device_events.first_of_device
+        leading = (gaps.device_event >= 0) & first[gaps.device_event]
+        _, device = unique_inverse(gaps.device)
+        around = np.bincount(device, np.where(leading, gaps.duration, 0)).astype(np.int64)
+        return np.where(leading, around[device], gaps.duration)
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:

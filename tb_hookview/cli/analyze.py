@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tb_hookview.cli.terminal import output, progress
+from tb_hookview.cli.terminal import progress, show
 
 if TYPE_CHECKING:
     from tb_hookview.report.result import Report
@@ -60,13 +60,11 @@ def analyze(
         click.echo(report.to_json())
         return
     if form == "markdown":
-        from tb_hookview.report.markdown.summary import markdown_summary
+        from tb_hookview.document.markdown import bounded
 
-        click.echo(markdown_summary(report.data, report.counted.data, top))
+        click.echo(bounded(report.summary, top))
         return
-    from tb_hookview.cli.summary import summarize, summarize_briefly
-
-    output().print(summarize(report, rows=top) if verbose else summarize_briefly(report))
+    show(report.summary(top) if verbose else report.brief("--verbose shows everything"))
 
 
 def _say_which(path: str, worker: str | None) -> None:

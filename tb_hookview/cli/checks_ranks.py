@@ -8,7 +8,7 @@ from functools import partial
 from tb_hookview.cli.checks import Outcome
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_count, format_us
-from tb_hookview.ranks.lines import place_text
+from tb_hookview.ranks.document import place_text
 from tb_hookview.schema import Run
 
 

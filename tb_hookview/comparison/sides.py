@@ -15,7 +15,7 @@ LEAST_US = 1e-6
 """Less than this is rounding: a trace's clock counts nanoseconds, and steps divide them."""
 
 
-class Reading:
+class StepMeans:
     """One report's numbers per step, in the measure both sides share."""
 
     def __init__(self, report: ReportData, measure: str) -> None:
@@ -117,11 +117,11 @@ def status_of(
 
 
 def on_both(
-    left: Reading,
-    right: Reading,
+    left: StepMeans,
+    right: StepMeans,
     base: Row | None,
     other: Row | None,
-    number: Callable[[Reading, Row], float | None],
+    number: Callable[[StepMeans, Row], float | None],
 ) -> Pair:
     """A number of a row on both sides; a missing row costs nothing."""
     before = None if base is None else number(left, base)
@@ -133,7 +133,7 @@ def on_both(
     return pair(before, after)
 
 
-def totals(left: Reading, right: Reading, number: Callable[[Reading], float | None]) -> Pair:
+def totals(left: StepMeans, right: StepMeans, number: Callable[[StepMeans], float | None]) -> Pair:
     """A number of the whole report on both sides."""
     return pair(number(left), number(right))
 

@@ -33,8 +33,8 @@ from tb_hookview.recorder.hooks import (
     Timed,
     TimedCallMarks,
 )
-from tb_hookview.recorder.ranges import BackwardNames, Recording, ThreadCalls, abandon
-from tb_hookview.recorder.roots import Assigned, Root
+from tb_hookview.recorder.ranges import BackwardNames, RecordingState, ThreadCalls, abandon
+from tb_hookview.recorder.roots import Assigned, WrappedRoot
 from tb_hookview.recorder.tree import Node
 
 
@@ -59,14 +59,14 @@ class Session:
         """
         self.by_profile = by_profile
         self._manifest: dict[str, Any] = {}
-        self._recording = Recording(by_profile=by_profile)
+        self._recording = RecordingState(by_profile=by_profile)
         self._recording.finished.extend(finished)
         self._open = OpenCalls(self._recording)
         self._costs = Costs()
         self._handles: list[_Handle] = []
         self._visible: dict[int, list[_Handle]] = {}
         """Handles by the identity of a module, where a compiler that inlines it would see them."""
-        self._attached: dict[Root, Counter[str]] = defaultdict(Counter)
+        self._attached: dict[WrappedRoot, Counter[str]] = defaultdict(Counter)
         try:
             self._attach()
         except BaseException:  # nobody else knows what is attached by now

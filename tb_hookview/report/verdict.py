@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import asdict, replace
 
 from tb_hookview import schema
+from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
 from tb_hookview.formats import format_us
 from tb_hookview.rules.evidence.host_activity import LONG_NS
+from tb_hookview.rules.evidence.loaders import SINGLE
 from tb_hookview.simulation.alone import Alone
 
 _APART = 0.1
@@ -44,6 +47,8 @@ _BOUND: dict[schema.Bound, str] = {
     "unknown": "bottleneck unknown",
 }
 _OVERLAP = "They wait for each other: overlap them."
+_LOADS_KERNELS = "Kernel loading delays them: warm up first."
+_ONE_BATCH = "Its only batch may be setup."
 _DELAYS = "Unexplained delays add to that."
 
 
@@ -87,7 +92,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         margin_us=alone.margin / 1000,
     )
     marked = simulator.analysis.steps.marked
-    words = _Sentence(found, "per step" if marked else "in this trace")
+    one_batch = not marked and _loads_one_batch(alone)
+    words = _Sentence(found, "per step" if marked else "in this trace", one_batch=one_batch)
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -100,10 +106,17 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     times: dict[str, float] = asdict(idle)
     analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
     gaps = analysis.gaps
-    long = (gaps.cause == Cause.LAUNCH) & (gaps.duration >= LONG_NS)
+    long = (gaps.duration if marked else analysis.idle_around) >= LONG_NS
     long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
-    work = float(gaps.duration[long].sum()) / 1000 / len(steps)
+    work = float(gaps.duration[long & (gaps.cause == Cause.LAUNCH)].sum()) / 1000 / len(steps)
     return {**times, "launch": times["launch"] - work, "work" if marked else "setup": work}
+
+
+def _loads_one_batch(alone: Alone) -> bool:
+    """Whether loaders with workers, which begin to run then, give one batch in all."""
+    host = alone.simulator.analysis.host
+    loads = np.flatnonzero(host.role == Role.DATA)
+    return len(loads) == 1 and SINGLE not in host.name(int(loads[0]))
 
 
 def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> schema.Verdict:
@@ -132,8 +145,8 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
 class _Sentence:
     """Words for one verdict."""
 
-    def __init__(self, found: schema.Verdict, when: str) -> None:
-        self._found, self._when = found, when
+    def __init__(self, found: schema.Verdict, when: str, *, one_batch: bool) -> None:
+        self._found, self._when, self._one_batch = found, when, one_batch
         self._host, self._device = format_us(found.host_side_us), format_us(found.device_side_us)
         self._loads = self._counts(found.data_us)
         self._communicates = self._counts(found.communication_us)
@@ -182,11 +195,11 @@ class _Sentence:
         found = self._found
         step, longer = found.step_us or 0.0, max(found.host_side_us or 0, found.device_side_us or 0)
         if found.bound in ("data", "communication"):
-            return _REMEDIES[found.bound]
+            return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
         if unexplained_us > _APART * step:
             return _DELAYS
         if step - longer > _APART * step:
-            return _OVERLAP
+            return _LOADS_KERNELS if _longest(waits) == "kernel_loading" else _OVERLAP
         if found.bound == "host":
             return _ON_CPU if found.device_us is None else _host_remedy(waits)
         return _REMEDIES[found.bound]
@@ -206,5 +219,9 @@ class _Sentence:
 
 def _host_remedy(waits: dict[str, float]) -> str:
     """What would shorten the host's work, by what the devices wait for."""
+    return _HOST_REMEDIES[_longest(waits)]
+
+
+def _longest(waits: dict[str, float]) -> str:
     order = ("launch", *_HOST_REMEDIES)  # the first of equals
-    return _HOST_REMEDIES[max(order, key=lambda cause: waits.get(cause, 0.0))]
+    return max(order, key=lambda cause: waits.get(cause, 0.0))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import grid
 import msgspec
 import pytest
 from comparison.drawn import AFTER, BEFORE, report
 
 from tb_hookview.comparison.compare import compare
+from tb_hookview.loading import load
+from tb_hookview.report.build import build_report
 from tb_hookview.schema import Comparison, Pair, ReportData
 
 Numbers = tuple[float | None, float | None, float | None]
@@ -284,3 +287,16 @@ def test_causes_that_one_step_lacks_are_not_known(tmp_path: Path) -> None:
     )
     assert compare(partly, partly).idle_us == {}
     assert {pair.other for pair in compare(whole, partly).idle_us.values()} == {None}
+
+
+def test_two_findings_of_one_rule_and_place_are_each_their_own(tmp_path: Path) -> None:
+    """The second check is one for NaN, which its evidence says."""
+    picture = """
+        main ops    [aten::is_nonzero   ] [aten::isnan][aten::any][aten::is_nonzero   ]
+        main calls    [wait           ]                              [wait           ]
+        """
+    events = grid.events(picture, {"wait": "cudaStreamSynchronize"})
+    twice = build_report(load(grid.write(tmp_path / "t.json", events))).data
+    where = [finding.where for finding in twice.findings if finding.rule == "sync-bool-branch"]
+    assert where == ["not in a module, aten::is_nonzero"] * 2
+    assert {row.status for row in compare(twice, twice).findings} == {"same"}

@@ -316,3 +316,41 @@ def test_a_clock_that_jumps_is_told(tmp_path: Path, hours: float, jumps: int) ->
     data = report(tmp_path, event("a", 1, 100), event("b", later, 100), event("c", later + 9, 5))
     counts = [warning.count for warning in data.trace.warnings if "clock" in warning.message]
     assert counts == [1] * jumps
+
+
+def test_launches_are_linked_by_external_ids_where_nothing_has_a_correlation(
+    tmp_path: Path,
+) -> None:
+    """As ROCm's roctracer wrote them; the number of the operator is another numbering."""
+    picture = """
+        main ops    [aten::mm      ] [aten::add    ]
+        main calls    [go corr=24]     [go corr=25]
+        gpu  kernel       [k corr=24]       [k corr=25 ]
+        """
+    events = grid.events(picture, {"go": "hipExtModuleLaunchKernel"})
+    rows = [row for row in events if "correlation" in row.get("args", {})]
+    for row in rows:
+        row["args"]["External id"] = row["args"].pop("correlation")
+    data = report(tmp_path, *events)
+    assert not {w.code for w in data.trace.warnings} & {"no-launch", "no-host"}
+    assert {op.name: op.device_us for op in data.operators} == {"aten::mm": 11, "aten::add": 12}
+    for row in rows[:1]:  # one correlation id, and they are what links
+        row["args"]["correlation"] = 24
+    assert "no-launch" in {w.code for w in report(tmp_path, *events).trace.warnings}
+
+
+def test_rows_of_torch_autograd_profiler_are_operators(tmp_path: Path) -> None:
+    """They have no category, and their process says where they were."""
+    host = [event("aten::linear", 0, 30, ""), event("aten::addmm", 5, 20, "")]
+    device = [event("aten::linear", 40, 9, "")]
+    for row in (*host, *device):
+        del row["cat"]
+        row["pid"] = "CPU functions" if row in host else "CUDA functions"
+    data = report(tmp_path, *host, *device)
+    assert {row.name: row.self_host_us for row in data.operators} == {
+        "aten::linear": 10,
+        "aten::addmm": 20,
+    }
+    (warning,) = [w for w in data.trace.warnings if w.code == "old-device"]
+    assert (warning.count, warning.severity) == (1, "high")
+    assert "unknown-category" not in {w.code for w in data.trace.warnings}

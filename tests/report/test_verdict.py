@@ -11,10 +11,10 @@ import pytest
 from rules.eager import ADD, operators, row
 from simulation import drawn
 
+from tb_hookview.document.markdown import bounded
 from tb_hookview.loading import load
 from tb_hookview.markers import MANIFEST_KEY
 from tb_hookview.report.build import build_report
-from tb_hookview.report.markdown.summary import markdown_summary
 from tb_hookview.report.result import Report
 
 HOST = """
@@ -66,6 +66,11 @@ PAUSES = """
     main notes [ProfilerStep#1                                    ]
     main calls [launch corr=1][wait                               ]
     gpu kernel                                          [k corr=1]
+"""
+LOADS_KERNELS = """
+    main notes [ProfilerStep#1                                            ]
+    main calls [cuModuleLoad][launch corr=1][wait                         ]
+    gpu kernel                [k corr=1                                  ]
 """
 NO_DEVICE = """
     main notes [ProfilerStep#1      ]
@@ -136,6 +141,12 @@ CASES = {
         [1500, 0, 1000, 0],
         "Unknown: unexplained delays are longer than the device's 1.00 ms and the host's 1.50 ms "
         "per step.",
+    ),
+    LOADS_KERNELS: (
+        "device",
+        [2900, 0, 4400, 0],
+        "The device decides: it needs 4.40 ms per step, the host 2.90 ms. Loading kernels delays "
+        "them: warm up first.",
     ),
     NO_DEVICE: (
         "unknown",
@@ -232,6 +243,29 @@ def test_a_trace_without_steps_is_one_step(tmp_path: Path) -> None:
     assert " in this trace, " in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("loader", "steps", "remedy"),
+    [
+        ("next", False, "Its only batch may be setup."),
+        ("next", True, "Load in more workers."),
+        ("loader", False, "Load in more workers."),
+    ],
+)
+def test_the_first_batch_of_workers_may_be_set_up(
+    loader: str, steps: bool, remedy: str, tmp_path: Path
+) -> None:
+    """Without steps nothing says that it recurs."""
+    rows = drawn.events(DATA)[0 if steps else 1 :]
+    for each in rows:
+        if each["name"] == drawn.NAMES["loader"] and loader == "next":
+            each["name"] = each["name"].replace("_SingleProcess", "_MultiProcessing")
+    found = made(tmp_path, rows)
+    assert found.verdict.bound == "data"
+    assert found.verdict.sentence.endswith(remedy)
+    wait = [each for each in found.data.findings if each.rule == "loader-wait"]
+    assert [len(each.caveats) for each in wait] == {"next": [int(not steps)], "loader": []}[loader]
+
+
 @pytest.mark.parametrize("picture", CASES)
 def test_what_ifs_agree(picture: str, tmp_path: Path) -> None:
     """Without its work the device's side takes nothing, and what is left has to be done."""
@@ -248,7 +282,7 @@ def test_it_comes_first_wherever_a_report_is_shown(tmp_path: Path) -> None:
     made = report(tmp_path, HOST)
     sentence = made.verdict.sentence
     assert str(made).splitlines()[1] == sentence
-    assert sentence in markdown_summary(made.data, made.counted.data, 3).splitlines()[3]
+    assert sentence in bounded(made.summary, 3).splitlines()[3]
     assert sentence in made._repr_html_()
     assert msgspec.json.decode(made.to_json())["verdict"]["sentence"] == sentence
 

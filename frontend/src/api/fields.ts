@@ -1334,6 +1334,9 @@ export const SlowSteps = {
   median_us: { unit: "us", text: "The median that they are compared with." },
   excess_us: { unit: "us", text: "Time beyond that median, all of them together." },
   causes: { text: "What took longer, the most expensive first." },
+  recording_id: {
+    text: "The recording of the steps, else the nearest one before or after them whose file is there; of the rank that took longest, where that one made it. Null without any.",
+  },
 } as const;
 
 export const Spread = {

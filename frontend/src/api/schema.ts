@@ -1788,6 +1788,8 @@ export interface SlowSteps {
   excess_us: number;
   /** What took longer, the most expensive first. */
   causes: Cause[];
+  /** The recording of the steps, else the nearest one before or after them whose file is there; of the rank that took longest, where that one made it. Null without any. */
+  recording_id: number | null;
 }
 
 /** A number of the compared steps of one side, one value for each step. */

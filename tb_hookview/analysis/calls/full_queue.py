@@ -11,12 +11,18 @@ import numpy as np
 from tb_hookview.analysis.calls.part import Part, none
 from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.arrays.joins import isin, median, setdiff, unique
-from tb_hookview.arrays.types import TreeRow
+from tb_hookview.arrays.types import Int, TreeRow
 
 OUTSTANDING = 900
 """Launched device events, not begun, from which on a queue counts as full.
 
 Queues of CUDA devices hold 1024 entries, some of them for calls that leave nothing in a trace."""
+_FULL = 0.97
+"""Part of the most launches ever ahead from which on there is no room left."""
+_SLOW = 5
+"""Multiple of its name's median from which on a launch that finds no room waited for it.
+
+On V100 one of 200 launches with room takes as long, and one of three without."""
 
 
 def of_launches(timing: LaunchTiming, held: TreeRow) -> Part:
@@ -53,7 +59,19 @@ def _onto_full_queue(timing: LaunchTiming, held: TreeRow) -> TreeRow:
         moment = timing.call_tree.start[launch]
         # What was launched before the trace has -1 for a start, which is before every moment.
         ahead = np.searchsorted(begun, moment) - np.searchsorted(device_events.start[rows], moment)
-        found.append(launch[ahead >= OUTSTANDING])
+        found.append(_slow(timing, launch, ahead))
     rows = unique(np.concatenate(found))
-    rows = rows[~isin(rows, held)]
-    return rows[timing.slow(rows, timing.call_tree.duration[rows])]
+    return rows[~isin(rows, held)]
+
+
+def _slow(timing: LaunchTiming, launch: TreeRow, ahead: Int) -> TreeRow:
+    """Launches of one device that were slow, by the events that were ahead of each in its queue."""
+    deep = launch[ahead >= OUTSTANDING]
+    found = [deep[timing.slow(deep, timing.call_tree.duration[deep])]]
+    full = ahead >= max(OUTSTANDING, _FULL * ahead.max(initial=0))
+    name, lasted = timing.host.string[launch], timing.call_tree.duration[launch]
+    for one in unique(name[full]):
+        mine = name == one
+        room = mine & ~full if (mine & ~full).any() else mine
+        found.append(launch[mine & full & (lasted > _SLOW * median(lasted[room]))])
+    return np.concatenate(found)

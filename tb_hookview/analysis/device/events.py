@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.host.threads import device_threads
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import asof, first_index, isin, unique
+from tb_hookview.arrays.joins import asof, first_index, first_of_each, isin, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -54,6 +54,13 @@ class DeviceEvents(Struct, frozen=True, dict=True):
         """Time in which each device did anything, by device in ascending order."""
         devices = unique(self.device).tolist()
         return {device: self.time_of(self.device == device) for device in devices}
+
+    @cached_property
+    def first_of_device(self) -> Bool:
+        """Whether each event is the first of its device."""
+        first = np.zeros(len(self), bool)
+        first[first_of_each(self.device)] = True
+        return first
 
     def time_of(self, chosen: Bool | DeviceEventIndex) -> TimeSet:
         """Time in which any of the chosen events ran."""

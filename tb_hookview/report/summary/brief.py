@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from textwrap import shorten
 
+from tb_hookview.document.document import Document, Lines, Table
 from tb_hookview.formats import MISSING, format_count, format_share, format_us
 from tb_hookview.report.summary.lines import host_line
-from tb_hookview.report.summary.operators import operator_table
-from tb_hookview.report.summary.table import SummaryTable
+from tb_hookview.report.summary.tables import operator_table
 from tb_hookview.schema import Finding, PathWork, ReportData, Work, severe_warnings
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
+VERDICT = 1
+"""Number of the line that matters most."""
 _WIDEST = 80
 """Characters of a fix; all of it is in the findings."""
 _LATER = 1.05
@@ -20,6 +22,23 @@ _LATER = 1.05
 _ANNOTATION = "annotation"
 _WORTH_SAYING = 0.01
 """Share of the step that the first finding saves at least, to be worth a line."""
+
+
+def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Document:
+    """What decides a step, the first findings, and the classes with the longest self time.
+
+    Args:
+        data: the report.
+        counted: that on the measured steps.
+        more: where the rest is.
+    """
+    parts = (
+        Lines(brief_lines(data), bold=VERDICT),
+        _findings(data),
+        class_table(counted),
+        Lines(_notes(data, more), tone="dim"),
+    )
+    return Document("Summary of a trace", parts)
 
 
 def brief_lines(data: ReportData) -> list[str]:
@@ -47,9 +66,13 @@ def _without_first(data: ReportData) -> str:
 
 
 def _with_device(data: ReportData) -> str:
-    """The step until its device events end, where the host was done well before."""
-    whole, host = data.verdict.step_us or 0.0, data.per_step.duration_us or 0.0
-    return f", {format_us(whole)} with its device work" if whole > _LATER * host else ""
+    """The step until its device events end and the next begins, where that is longer."""
+    verdict, host = data.verdict, data.per_step.duration_us or 0.0
+    whole, needs = verdict.step_us or 0.0, verdict.host_side_us or 0.0
+    if whole > _LATER * max(host, needs):
+        return f", {format_us(whole)} with its device work"
+    longer = needs > host and format_us(needs) != format_us(host)
+    return f", {format_us(whole)} until the next begins" if longer else ""
 
 
 def _path(work: list[PathWork]) -> str:
@@ -68,18 +91,13 @@ def _what(row: PathWork) -> str:
     return f"{row.part} {what or 'not named in the trace'}"
 
 
-def brief_tables(data: ReportData, counted: ReportData) -> list[SummaryTable]:
-    """The first findings, and the classes of modules with the longest self time."""
-    return [table for table in (_findings(data), class_table(counted)) if table.rows]
-
-
-def class_table(counted: ReportData) -> SummaryTable:
+def class_table(counted: ReportData) -> Table:
     """The classes of modules with the longest self time; operators where no module has any."""
     found = _classes(counted)
     return found if found.rows else operator_table(counted, CLASSES)
 
 
-def brief_notes(data: ReportData, more: str = "") -> list[str]:
+def _notes(data: ReportData, more: str) -> list[str]:
     """What makes figures wrong; how many other notes there are, and where `more` is."""
     severe = severe_warnings(data.trace)
     others = len(data.trace.warnings) - len(severe)
@@ -91,9 +109,9 @@ def brief_notes(data: ReportData, more: str = "") -> list[str]:
     return [*lines, last] if last else lines
 
 
-def _findings(data: ReportData) -> SummaryTable:
+def _findings(data: ReportData) -> Table:
     rows = [(_saving(finding), _finding(finding)) for finding in data.findings[:FINDINGS]]
-    return SummaryTable("Findings", ("saves/step", "what to change"), list(rows), names=2)
+    return Table("Findings", ("saves/step", "what to change"), list(rows), names=2, wrapped=1)
 
 
 def _saving(finding: Finding) -> str:
@@ -105,7 +123,7 @@ def _finding(finding: Finding) -> tuple[str, ...]:
     return finding.title, finding.where, shorten(finding.fix, _WIDEST, placeholder=" ...")
 
 
-def _classes(data: ReportData) -> SummaryTable:
+def _classes(data: ReportData) -> Table:
     """Classes by self time of the backward, without communication; without one, of the forward."""
     backward = any(step.backward_us for step in data.steps)
     device = data.coverage.measure == "device" if backward else _on_device(data)
@@ -114,9 +132,8 @@ def _classes(data: ReportData) -> SummaryTable:
         if time > 0:
             name = module.module_class
             times[module.path if name == _ANNOTATION else name].append(time)
-    coverage, steps = data.coverage, max(data.per_step.steps, 1)
-    rest = coverage.unattributed_us if device else coverage.unattributed_host_us
-    whole = sum(map(sum, times.values())) + ((rest or 0.0) if backward else 0.0)
+    steps, inside = max(data.per_step.steps, 1), sum(map(sum, times.values()))
+    whole = inside + _outside(data) if backward else max(inside, _device_time(data, device))
     ranked = sorted(times.items(), key=lambda item: -sum(item[1]))[:CLASSES]
     rows = [
         (
@@ -129,7 +146,20 @@ def _classes(data: ReportData) -> SummaryTable:
     ]
     timed = f"{'backward' if backward else 'forward'}, {'device' if device else 'host'}"
     columns = ("class", "each", timed, "share")
-    return SummaryTable("Modules by self time", columns, list(rows))
+    return Table("Modules by self time", columns, list(rows))
+
+
+def _outside(data: ReportData) -> float:
+    """Time of the backward that no module is known for."""
+    coverage = data.coverage
+    on_device = coverage.measure == "device"
+    return (coverage.unattributed_us if on_device else coverage.unattributed_host_us) or 0.0
+
+
+def _device_time(data: ReportData, device: bool) -> float:
+    """Time of all device events but collectives; 0 for the host."""
+    kinds = data.totals.device_us_by_kind or {}
+    return sum(us for kind, us in kinds.items() if kind != "communication") if device else 0.0
 
 
 def _on_device(data: ReportData) -> bool:

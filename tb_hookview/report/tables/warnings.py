@@ -35,7 +35,7 @@ class Words(NamedTuple):
 
 
 HIGH_NOTICES = frozenset(
-    {"cut-off", "packing-cut", "lost-events", "no-timestamp", "negative-duration"}
+    {"cut-off", "packing-cut", "lost-events", "no-timestamp", "negative-duration", "old-device"}
 )
 """Codes of the reader (`reliability.md`) of high severity: rows or times are missing."""
 

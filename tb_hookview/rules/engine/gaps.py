@@ -38,7 +38,7 @@ class GapContext(Struct, frozen=True, dict=True):
         gaps = self.of(*causes)
         if self.steps.marked:
             return gaps
-        return gaps[self.analysis.gaps.duration[gaps] <= SET_UP_NS]
+        return gaps[self.analysis.idle_around[gaps] <= SET_UP_NS]
 
     @cached_property
     def _counted(self) -> Bool:

@@ -15,6 +15,10 @@ from tb_hookview.rules.engine.rule import Occurrence
 SINGLE = "_SingleProcessDataLoaderIter"
 SHARE = 0.05
 """Part of a step from which on time in a loader counts."""
+_ONE_BATCH = (
+    "It is the only batch of the trace, which marks no steps: the time may be that in which the "
+    "workers start, once."
+)
 
 
 def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
@@ -44,4 +48,5 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         host=context.rows.host_time(loading) if on_host else (),
         scale="data" if on_host else "",
         examples=context.call_tree.start[rows],
+        caveats=() if single or context.steps.marked or len(rows) > 1 else (_ONE_BATCH,),
     )

@@ -55,16 +55,14 @@ def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
     phases, steps = timeline.analysis.phases, timeline.analysis.steps.window
     inside = clip(steps[:, 0], steps[:, 1], window)
     windows = np.stack([inside.start, inside.end], axis=1)
+    known = {Phase.FORWARD: phases.forward_known}
     spent = {
-        Phase(number): int(intervals.lengths_within(time, windows).sum())
-        for number, time in enumerate(phases.time)
+        phase: int(intervals.lengths_within(phases.time[phase], windows).sum())
+        for phase in (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATA)
+        if known.get(phase, phases.known)
     }
     spent[Phase.OTHER] = int(inside.time.sum()) - sum(spent.values())
-    order = (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATA, Phase.OTHER)
-    known = {Phase.FORWARD: phases.forward_known, Phase.OTHER: True}
-    return {
-        phase.name.lower(): to_us(spent[phase]) for phase in order if known.get(phase, phases.known)
-    }
+    return {phase.name.lower(): to_us(time) for phase, time in spent.items()}
 
 
 def _devices(timeline: Timeline, window: Bounds) -> list[DeviceStatistics]:

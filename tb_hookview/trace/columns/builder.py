@@ -33,6 +33,7 @@ from tb_hookview.trace.format.moves import UNNAMED, move_name
 from tb_hookview.trace.format.vocabulary import (
     CATEGORIES,
     CUDA_SYNC_CATEGORY,
+    DEVICE_CATEGORIES,
     FORWARD_BACKWARD_FLOWS,
     LAUNCH_FLOWS,
     EventCategory,
@@ -115,10 +116,13 @@ class Builder:
         columns = _joined(self._complete, self._wanted)
         self._count_missing(columns)
         strings, texts = StringTable(tuple(self._names.values())), self._text_table(columns)
-        category = columns.pop("category")
+        category = columns["category"]
         kind = self._kind_table()[category]
         old = np.array([is_annotation_of_old(text) for text in strings.texts], bool)
         kind[(kind == EventCategory.OPERATOR) & old[columns["name"]]] = EventCategory.ANNOTATION
+        self._take_old_rows(columns, kind)
+        _link_launches(columns, kind)
+        del columns["category"]
         threads, renumbered = self._threads()
         columns["thread"] = renumbered[columns["thread"]]
         return {
@@ -130,7 +134,7 @@ class Builder:
             **self._memory.tables(renumbered),
             "collectives": self._rare.collective_table(),
             "cuda_syncs": self._rare.cuda_sync_table(),
-            "notices": (*self._unknown(category), *self._counted()),
+            "notices": (*self._unknown(category, kind), *self._counted()),
         }
 
     def join(self) -> None:
@@ -365,16 +369,26 @@ class Builder:
         table = tuple(Thread(pid, tid, names.get((pid, tid), "")) for pid, tid in threads.values())
         return table, renumbered
 
-    def _unknown(self, category: Index) -> Iterator[Notice]:
-        found = self._categories.values()
-        unknown = np.flatnonzero(self._kind_table() == EventCategory.OTHER)
+    def _take_old_rows(self, columns: dict[str, Any], kind: NDArray[np.int8]) -> None:
+        """Make operators of the rows of torch.autograd.profiler, which have no category."""
+        places = [divmod(place, _PAIR)[0] for place in self._places.values()]
+        process = np.array(places or [-1], np.int64)[columns["thread"]]
+        bare = (kind == EventCategory.OTHER) & (columns["category"] == self._categories.find(""))
+        host, device = (bare & (process == self._processes.find(name)) for name in _OLD_PROCESSES)
+        kind[host] = EventCategory.OPERATOR
+        kind[device] = EventCategory.DEVICE_ANNOTATION
+        self._counts["old-device"] = int(np.count_nonzero(device))
+
+    def _unknown(self, category: Index, kind: NDArray[np.int8]) -> Iterator[Notice]:
+        found, other = self._categories.values(), category[kind == EventCategory.OTHER]
+        times = np.bincount(other, minlength=len(found))
+        unknown = np.flatnonzero(times)
         for number in unknown[:_NAMED]:
             message = f"events of an unknown category ({found[number][:60]!r}), counted as other"
-            yield Notice("unknown-category", message, int(np.count_nonzero(category == number)))
+            yield Notice("unknown-category", message, int(times[number]))
         if len(unknown) > _NAMED:
             message = f"events of {len(unknown) - _NAMED} further categories not known here"
-            times = int(np.count_nonzero(np.isin(category, unknown[_NAMED:])))
-            yield Notice("unknown-category", message, times)
+            yield Notice("unknown-category", message, int(times[unknown[_NAMED:]].sum()))
 
     def _counted(self) -> Iterator[Notice]:
         for code, message in _MESSAGES.items():
@@ -389,6 +403,8 @@ _MESSAGES = {
     "no-duration": "events without a duration, or with one that is no number, taken as 0",
     "no-phase": "events without a phase (`ph`), left out",
     "no-name": "events without a name",
+    "old-device": "times of operators on the device by torch.autograd.profiler of torch 1.7 and "
+    "before, left out, as they are no kernels; record with torch.profiler",
     "no-thread": "events without a process (`pid`) or a thread (`tid`), put on a row of their own",
 }
 
@@ -417,6 +433,19 @@ def _joined(pieces: list[dict[str, Any]], wanted: Wanted) -> dict[str, Any]:
     return joined
 
 
+def _link_launches(columns: dict[str, Any], kind: NDArray[np.int8]) -> None:
+    """Without any correlation id in a file (roctracer's), what links is the external id of rows."""
+    external, correlation = columns["external"], columns["correlation"]
+    if not len(external) or not len(correlation):
+        return
+    device = isin(kind, [int(each) for each in DEVICE_CATEGORIES])
+    linked = device | (kind == EventCategory.RUNTIME)
+    if not (correlation[linked] >= 0).any():
+        correlation[linked] = external[linked]
+        external[linked] = -1
+    external[device] = -1
+
+
 def _none(argument: Argument) -> float:
     """The number for no value in the column of an argument."""
     return argument.missing if argument.form is Form.WHOLE else _NONE[argument.form]
@@ -425,6 +454,8 @@ def _none(argument: Argument) -> float:
 _TYPE: dict[Form, Any] = {Form.WHOLE: np.int64, Form.MEASURED: np.float64, Form.TEXT: np.int32}
 _NONE: dict[Form, Any] = {Form.MEASURED: np.nan, Form.TEXT: 0}
 
+_OLD_PROCESSES = "CPU functions", "CUDA functions"
+"""Processes of torch.autograd.profiler's rows, of the host and of the device."""
 _THREAD_NAME = "thread_name"
 _READ_NAMES = frozenset({_THREAD_NAME, *TABLES})
 _COLLECTIVE, _DETAILED = "record_param_comms", b'"Group size"'

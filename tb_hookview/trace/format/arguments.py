@@ -13,6 +13,7 @@ from tb_hookview.trace.format.vocabulary import EventCategory
 _DEVICE = frozenset({EventCategory.KERNEL, EventCategory.COPY, EventCategory.SET})
 _OPERATOR = frozenset({EventCategory.OPERATOR, EventCategory.ANNOTATION})
 _MOVES = frozenset({EventCategory.COPY, EventCategory.SET})
+_LINKED = frozenset({EventCategory.RUNTIME}) | _DEVICE
 
 
 class Form(Enum):
@@ -47,16 +48,14 @@ class Argument(NamedTuple):
 
 
 ARGUMENTS: tuple[Argument, ...] = (
-    Argument(
-        "external", ("External id", "external id"), frozenset({EventCategory.RUNTIME}) | _OPERATOR
-    ),
+    Argument("external", ("External id", "external id"), _LINKED | _OPERATOR),
     Argument("sequence", ("Sequence number",), _OPERATOR),
     Argument("forward_thread", ("Fwd thread id",), _OPERATOR, missing=0),
     Argument("concrete", ("Concrete Inputs",), _OPERATOR, form=Form.TEXT),
     Argument("types", ("Input type",), _OPERATOR, form=Form.TEXT),
     Argument("shapes", ("Input Dims",), _OPERATOR, form=Form.TEXT),
     Argument("device", ("device",), _DEVICE),
-    Argument("correlation", ("correlation",), frozenset({EventCategory.RUNTIME}) | _DEVICE),
+    Argument("correlation", ("correlation",), _LINKED),
     Argument("bytes", ("bytes",), _MOVES),
     Argument("graph", ("graph id",), _DEVICE, missing=0),
     Argument("graph_node", ("graph node id",), _DEVICE, missing=0),

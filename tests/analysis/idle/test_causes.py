@@ -331,8 +331,11 @@ def full_queue(slow: int, last: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("slow", "last", "expected"),
-    [(400, 1100, 1), (90, 1100, 0), (400, 900, 0)],
-    ids=["slow onto a full queue", "as fast as others", "slow, but there is room"],
+    [(400, 1100, 1), (30, 1100, 1), (20, 1100, 0), (400, 900, 0)],
+    ids=[
+        *("slow onto a full queue", "until the next event begins", "as fast as others"),
+        "slow, but there is room",
+    ],
 )
 def test_launches_onto_a_full_queue(tmp_path: Path, slow: int, last: int, expected: int) -> None:
     """With 1100 launched 110 have begun, so 990 are ahead of the last; with 900 only 810."""

@@ -9,13 +9,21 @@ import pytest
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.summary.brief import brief_lines
+from tb_hookview.report.summary.brief import brief_lines, class_table
 
 AHEAD = """
     main notes  [ProfilerStep#1            ]
     main ops    [aten::mm           ]
     main calls  [cudaLaunch corr=1 ]
     gpu  kernel     [k corr=1                       ]
+"""
+
+
+BETWEEN = """
+    main notes  [ProfilerStep#1            ]   [ProfilerStep#2            ]   [ProfilerStep#3            ]
+    main ops    [aten::mm                 ]      [aten::mm                 ]    [aten::mm                 ]
+    main calls  [cudaLaunch corr=1 ]             [cudaLaunch corr=2 ]          [cudaLaunch corr=3 ]
+    gpu  kernel     [k corr=1 ]                        [k corr=2 ]                    [k corr=3 ]
 """
 
 
@@ -27,6 +35,7 @@ AHEAD = """
             AHEAD.replace("            ]\n    main ops", "                       ]\n    main ops"),
             "step 39.0 us on the host (ProfilerStep#1,",
         ),
+        (BETWEEN, "step 28.0 us on the host, 29.5 us until the next begins ("),
     ],
 )
 def test_the_step_is_also_given_with_what_the_device_has_left(
@@ -34,3 +43,20 @@ def test_the_step_is_also_given_with_what_the_device_has_left(
 ) -> None:
     report = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture))))
     assert brief_lines(report.data)[-1].startswith(step)
+
+
+def test_the_share_of_a_module_is_one_of_all_device_time(tmp_path: Path) -> None:
+    """Most of it is a graph's, which is launched outside of modules."""
+    picture = """
+        main python [nn.Module ]
+        main calls    [go corr=1]    [graph corr=2]
+        gpu  kernel     [k corr=1]        [k corr=2][k corr=2                 ]
+        """
+    names = {
+        "nn.Module": "nn.Module: Sampler_0",
+        "go": "cudaLaunchKernel",
+        "graph": "cudaGraphLaunch",
+    }
+    report = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture, names))))
+    (row,) = class_table(report.counted.data).rows
+    assert row[-1] == "21.3%"

@@ -10,8 +10,7 @@ from rules import drawn
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.summary.operators import operator_table
-from tb_hookview.report.summary.tables import finding_table
+from tb_hookview.report.summary.tables import finding_table, operator_table
 from tb_hookview.schema import ReportData
 
 CPU = """
@@ -38,6 +37,16 @@ def test_without_device_events_operators_are_named_by_self_time(tmp_path: Path) 
     assert table.hidden.startswith("no device events: if the model runs on a device, record it")
     proven = CPU.replace("aten::addmm", "aten::mkldnn_convolution")
     assert operator_table(report(tmp_path, proven), 2).hidden.startswith("On the CPU: torch.comp")
+
+
+def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) -> None:
+    """Advice for the CPU does not fit."""
+    proven = report(tmp_path, CPU.replace("aten::addmm", "aten::cudnn_convolution"))
+    launches = report(tmp_path, f"{CPU.rstrip()}\n    main calls  [cudaLaunchKernel corr=7]")
+    for data in (proven, launches):
+        table = operator_table(data, 2)
+        assert table.hidden.startswith("no device events, though the model ran on a device: ")
+        assert "On the CPU" not in table.hidden
 
 
 def test_with_device_events_kernels_say_what_costs(tmp_path: Path) -> None:

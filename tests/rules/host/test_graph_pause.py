@@ -27,6 +27,8 @@ def test_a_graph_is_launched_late(tmp_path: Path, launch: str) -> None:
     assert finding.where == "before graph launches"
     assert finding.cost_us_per_step
     assert "Launch the next graph" in finding.fix
+    call = len(f"[{launch} corr=7]")
+    assert f"25.0 us, {call}.0 us of it in the launching call" in finding.evidence
 
 
 def test_a_gap_within_a_graph_is_reported_and_not_charged(tmp_path: Path) -> None:

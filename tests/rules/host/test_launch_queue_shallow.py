@@ -34,6 +34,19 @@ def test_each_kernel_is_done_before_the_next_is_launched(tmp_path: Path) -> None
     assert {advice.id for advice in finding.advice} == {"host-cpu-tuning", "device-choice"}
 
 
+def test_set_up_that_a_load_of_code_divides_is_one_gap(tmp_path: Path) -> None:
+    """1.2 ms before the first kernel, of which 400 us load its code."""
+    rows = step(12, kernel=12, pause=10, mark=False).splitlines()
+    (usual,) = findings(tmp_path, "\n".join(rows))["launch-queue-shallow"]
+    late = [row[:12] + " " * 1200 + row[12:] for row in rows]
+    load = "main calls  " + " " * 500 + "[cuModuleLoadData".ljust(399) + "]"
+    picture = "\n".join(["main ops    [aten::empty]", load, *late])
+    (finding,) = findings(tmp_path, picture)["launch-queue-shallow"]
+    assert usual.cost_us_per_step
+    assert finding.cost_us_per_step
+    assert finding.cost_us_per_step <= usual.cost_us_per_step
+
+
 def test_the_host_runs_ahead(tmp_path: Path) -> None:
     assert "launch-queue-shallow" not in findings(tmp_path, step(12, kernel=40))
 

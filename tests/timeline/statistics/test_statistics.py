@@ -8,6 +8,7 @@ import gallery
 import pytest
 from drawn import timeline_of
 
+from tb_hookview.report.build import build_report
 from tb_hookview.schema.timeline import WindowStatistics
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.statistics.statistics import statistics
@@ -19,6 +20,21 @@ exactly = pytest.approx
 def whole(timeline: Timeline) -> WindowStatistics:
     first, last = timeline.analysis.bounds
     return statistics(timeline, 0, max(last - first, 1))
+
+
+def test_a_forward_that_is_not_all_known_is_other_as_in_the_report(tmp_path: Path) -> None:
+    """Three of the nodes of the second backward have no operator."""
+    picture = """
+        main     ops  [aten::add  ][aten::mul  ]                [aten::add]
+        autograd ops                            [MulB  ][AddB  ]           [SinB][CosB][ExpB][AddB]
+        """
+    names = {f"{name}B": f"{name}Backward0" for name in ("Mul", "Add", "Sin", "Cos", "Exp")}
+    timeline = timeline_of(tmp_path, picture, names)
+    (step,) = build_report(timeline.analysis).data.steps
+    phases = whole(timeline).phases
+    assert step.forward_us is None
+    assert "forward" not in phases
+    assert phases["other"] == step.other_us == step.duration_us - (step.backward_us or 0)
 
 
 def test_each_device_has_its_own_idle_time(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tables as self-contained HTML for notebooks.
+"""Documents and tables as self-contained HTML for notebooks.
 
 Every name comes out of a trace, so all text is escaped, cut to a length, and keeps its writing
 direction to itself.
@@ -11,6 +11,8 @@ from html import escape
 from typing import Any
 
 import msgspec
+
+from tb_hookview.document.document import Cell, Document, Lines, Table
 
 TABLE_ROWS = 20
 """Rows of a table by itself."""
@@ -34,22 +36,26 @@ def columns_html(columns: Mapping[str, Sequence[Any]], of: str, total: int) -> s
     return _table(title, list(columns), written, numbers)
 
 
-def table_html(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str | tuple[str, ...]]],
-    names: int,
-) -> str:
-    """Show cells of text, or of lines of text; all but the first `names` columns are numbers."""
-    numbers = [at >= names for at in range(len(columns))]
-    written = [[_lines(cell) for cell in row] for row in rows]
-    return _table(title, columns, written, numbers)
+def document_html(document: Document) -> str:
+    """Show a document: lines with the one that matters most in bold, and tables."""
+    parts = (
+        _lines(part) if isinstance(part, Lines) else _summary_table(part)
+        for part in document.filled()
+    )
+    return f"<div>{''.join(parts)}</div>"
 
 
-def heading_html(lines: Sequence[str]) -> str:
-    """Show lines of text, the first one in bold."""
-    first, *rest = (_text(line, LONGEST_LINE) for line in lines)
-    return f"<div>{'<br>'.join([f'<strong>{first}</strong>', *rest])}</div>"
+def _lines(lines: Lines) -> str:
+    texts = [_text(line, LONGEST_LINE) for line in lines.texts]
+    if lines.bold is not None:
+        texts[lines.bold] = f"<strong>{texts[lines.bold]}</strong>"
+    return f"<div>{'<br>'.join(texts)}</div>"
+
+
+def _summary_table(table: Table) -> str:
+    numbers = [at >= table.names for at in range(len(table.columns))]
+    written = [[_cell(cell) for cell in row] for row in table.rows]
+    return _table(f"{table.title} {table.hidden}".strip(), table.columns, written, numbers)
 
 
 def _table(
@@ -93,7 +99,7 @@ def _written(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else msgspec.json.encode(value).decode()
 
 
-def _lines(cell: str | tuple[str, ...]) -> str:
+def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
         return _text(cell, LONGEST)
     return "<br>".join(_text(line, LONGEST_LINE) for line in cell)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tb_hookview.document.markdown import Page, name, paged, quoted, table
 from tb_hookview.formats import format_us
-from tb_hookview.report.markdown.text import Page, name, paged, quoted, table
 from tb_hookview.schema.timeline import EventDetail, EventLink, EventSummary
 
 _LONGEST_VALUE = 300

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tb_hookview.document.markdown import Page, name, paged, quoted, table
 from tb_hookview.formats import format_number, format_share, format_us
-from tb_hookview.report.markdown.text import Page, name, paged, quoted, table
 from tb_hookview.schema import (
     Finding,
     Module,

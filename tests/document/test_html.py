@@ -11,11 +11,11 @@ import pytest
 from support.loaded import reported
 
 from tb_hookview import markers
+from tb_hookview.document.html import LONGEST, TABLE_ROWS
 from tb_hookview.formats import format_us
 from tb_hookview.loading import analyze
 from tb_hookview.report.result import Report
 from tb_hookview.report.summary.brief import brief_lines
-from tb_hookview.tables.notebook import LONGEST, TABLE_ROWS
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e</td></table><script>alert(2)</script>&amp;\"'"
 NAMES = {

@@ -8,7 +8,7 @@ from ranks.test_run import EVEN, analyzed
 from ranks.traces import Spell, write_run
 from shared_traces import shared_trace
 
-from tb_hookview.ranks.lines import straggler_lines
+from tb_hookview.ranks.document import straggler_lines
 
 
 def test_the_first_says_what_it_costs_and_the_next_what_is_left(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tb_hookview.document.markdown import MOST_CHARACTERS, Page, paged, quoted, table
 from tb_hookview.errors import UsageError
-from tb_hookview.report.markdown.text import MOST_CHARACTERS, Page, paged, quoted, table
 
 QUOTE = re.compile(r"`([^`]*)`(?: \(\+([\d,]+) characters\))?")
 

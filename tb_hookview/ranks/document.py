@@ -1,16 +1,26 @@
-"""What a run says in some lines of text."""
+"""What a run says: a document, and its sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tb_hookview.formats import format_count, format_share, format_us
-from tb_hookview.schema import Pipeline, Run, Straggler, StragglerReason, module_label
+from tb_hookview.document.document import Document, Lines, Row, Table
+from tb_hookview.formats import format_count, format_number, format_share, format_us
+from tb_hookview.schema import (
+    Collective,
+    Pipeline,
+    Rank,
+    Run,
+    Straggler,
+    StragglerReason,
+    module_label,
+)
 
 _EXPLAINED = 0.5
 """Share of the wait below which it is said that the reasons explain less."""
 _REASONS, _LEAST_REASON = 3, 0.05
 """Reasons that are named, and their share of all at least."""
+_COLLECTIVES = 10
 _NAMED = 20
 """Missing ranks that are named."""
 _PLACES = {
@@ -19,6 +29,61 @@ _PLACES = {
     "sync": "waiting for its device",
     "host": "on its host, in no module",
 }
+
+
+def run_document(run: Run, rows: int | None = None) -> Document:
+    """Stragglers and why, the ranks, and the collectives that waited longest.
+
+    Args:
+        run: the run.
+        rows: rows of a table; all ranks, and some collectives, where it is None.
+    """
+    ranks = _ranks_table(run, rows)
+    collectives = _collectives_table(run, rows or _COLLECTIVES)
+    head, said = Lines(summary_lines(run)), Lines(notes(run), tone="warning")
+    return Document("Ranks of a run", (head, ranks, collectives, said), ranks)
+
+
+def run_lines(run: Run) -> Document:
+    """The same without tables."""
+    return Document("Ranks of a run", [Lines(summary_lines(run), bold=0), Lines(notes(run))])
+
+
+def _ranks_table(run: Run, rows: int | None) -> Table:
+    shown = sorted(run.ranks, key=lambda row: row.wait_us or 0.0)[:rows]
+    least = f" ({len(shown)} that wait least)" if len(shown) < len(run.ranks) else ""
+    columns = ("step", "compute", "communication", "exposed", "idle", "straggler wait")
+    made = [_rank(row) for row in sorted(shown, key=lambda row: row.rank)]
+    title = f"Ranks, mean per step{least}"
+    return Table(title, ("rank", "trace", *columns), made, names=2, wrapped=1)
+
+
+def _rank(row: Rank) -> Row:
+    times = (row.step_us, row.compute_us, row.communication_us, row.exposed_communication_us)
+    name = row.path.rpartition("/")[2]
+    return (str(row.rank), name, *map(format_us, (*times, row.idle_us, row.wait_us)))
+
+
+def _collectives_table(run: Run, rows: int) -> Table:
+    shown = sorted(run.collectives, key=lambda row: -row.wait_us)[:rows]
+    return Table(
+        "Collectives for which the ranks waited longest",
+        ("collective", "step", "module", "bytes", "straggler", "transfer", "wait", "GB/s"),
+        list(map(_collective, shown)),
+        names=3,
+    )
+
+
+def _collective(row: Collective) -> Row:
+    return (
+        row.name or "unknown",
+        row.step or "",
+        row.late_module if row.late_module is not None else row.late_reason or "",
+        format_number(row.bytes),
+        "" if row.late_rank is None else str(row.late_rank),
+        *(format_us(row.transfer_us), format_us(row.wait_us)),
+        "" if row.bus_gb_per_s is None else f"{row.bus_gb_per_s:.2f}",
+    )
 
 
 def summary_lines(run: Run) -> list[str]:

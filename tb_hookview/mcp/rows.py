@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tb_hookview.document.markdown import Page, name, paged, quoted, table
 from tb_hookview.formats import MISSING, format_bytes
-from tb_hookview.report.markdown.text import Page, name, paged, quoted, table
 
 
 def rows(trace: str, columns: Sequence[str], values: Sequence[Sequence[object]], page: Page) -> str:
