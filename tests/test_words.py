@@ -67,7 +67,6 @@ INSTEAD = {
     "Replayed without it": "Estimated saving",
     "rules were looked for": "rules checked",
     "saves that at most": "saves at most",
-    "so many": "N",
     "step that counts": "measured step",
     "steps that count": "measured steps",
     "taken to be unnecessary": "assumes that none is needed",

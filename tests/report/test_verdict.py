@@ -145,7 +145,7 @@ CASES = {
     LOADS_KERNELS: (
         "device",
         [2900, 0, 4400, 0],
-        "The device decides: it needs 4.40 ms per step, the host 2.90 ms. Loading kernels delays "
+        "Device-bound: the device takes 4.40 ms per step, the host 2.90 ms. Kernel loading delays "
         "them: warm up first.",
     ),
     NO_DEVICE: (
@@ -247,8 +247,8 @@ def test_a_trace_without_steps_is_one_step(tmp_path: Path) -> None:
     ("loader", "steps", "remedy"),
     [
         ("next", False, "Its only batch may be setup."),
-        ("next", True, "Load in more workers."),
-        ("loader", False, "Load in more workers."),
+        ("next", True, "Use more workers to load data."),
+        ("loader", False, "Use more workers to load data."),
     ],
 )
 def test_the_first_batch_of_workers_may_be_set_up(
