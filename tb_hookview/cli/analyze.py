@@ -11,9 +11,7 @@ from tb_hookview.cli.terminal import progress, show
 if TYPE_CHECKING:
     from tb_hookview.report.result import Report
 
-worker_option = click.option(
-    "--worker", metavar="NAME", help="The worker to look at, where PATH holds several."
-)
+worker_option = click.option("--worker", metavar="NAME", help="The worker, if PATH has several.")
 step_option = click.option(
     "--step",
     "steps",
@@ -25,14 +23,14 @@ step_option = click.option(
 
 @click.command(short_help="Summarize a trace.")
 @click.argument("path")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
-    help="How it is written; markdown is bounded, for programs that read text.",
+    help="Output format; markdown is limited in length, for programs that read text.",
 )
 @worker_option
 @step_option
@@ -41,9 +39,9 @@ step_option = click.option(
     default=12,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Rows of a table, with --verbose or as markdown.",
+    help="Rows per table, with --verbose or as markdown.",
 )
-@click.option("--verbose", is_flag=True, help="Every table, instead of what comes first.")
+@click.option("--verbose", is_flag=True, help="Print every table.")
 def analyze(
     path: str,
     as_json: bool,

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 @click.command(short_help="Compare two traces, module by module.")
 @click.argument("base")
 @click.argument("other")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole comparison as JSON instead.")
-@click.option("--ranks", "as_runs", is_flag=True, help="Compare all ranks of two runs instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole comparison as JSON.")
+@click.option("--ranks", "as_runs", is_flag=True, help="Compare all ranks of two runs.")
 @worker_option
 @step_option
 @click.option(
-    "--top", default=20, show_default=True, type=click.IntRange(min=1), help="Rows of the table."
+    "--top", default=20, show_default=True, type=click.IntRange(min=1), help="Rows per table."
 )
 def diff(
     base: str,

@@ -16,14 +16,14 @@ _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 72
 
 
-@click.command(short_help="Steps of a watched training over time.")
+@click.command(short_help="Show the steps of a watched training over time.")
 @click.argument("path")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @click.option(
-    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows of a table."
+    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows per table."
 )
 def history(path: str, as_json: bool, top: int) -> None:
-    """Say when the training that hookview.watch followed in the folder PATH was slow, and where."""
+    """Show when and where the training watched in the folder PATH was slow."""
     import msgspec
 
     from tb_hookview.history.answer import read_history

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from tb_hookview.ranks.result import RunReport
 
 
-@click.command(short_help="Read all ranks of a run: stragglers, and why.")
+@click.command(short_help="Find the stragglers of a run, and why.")
 @click.argument("path")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @click.option(
-    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows of a table."
+    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows per table."
 )
 @click.option(
     "--executor",
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     "--collective",
     type=int,
     metavar="ID",
-    help="Which one; by default that for which the ranks waited longest.",
+    help="Collective to write; by default the one with the longest wait.",
 )
-@click.option("--force", is_flag=True, help="Replace OUT if it is there already.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 def ranks(
     path: str,
     as_json: bool,
@@ -47,7 +47,7 @@ def ranks(
     collective: int | None,
     force: bool,
 ) -> None:
-    """Read the trace of every rank in the folder PATH."""
+    """Read the traces of all ranks in the folder PATH, and find the stragglers."""
     from tb_hookview.ranks.run import analyze_run
 
     if out is None and (collective is not None or force):

@@ -11,7 +11,7 @@ MODULES = 12
 """Modules that the terminal lists."""
 
 
-@click.command(short_help="Predict a step with something taken out or scaled.")
+@click.command(short_help="Estimate a step with something taken out or scaled.")
 @click.argument("path")
 @click.option(
     "--without",
@@ -26,7 +26,7 @@ MODULES = 12
     help="Multiply durations: of host, launches, kernels, kind:KIND, kernel:NAME, module:PATH, "
     "communication, data, recomputation or syncs; may be repeated.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @worker_option
 @step_option
 def whatif(

@@ -46,11 +46,11 @@ class StepMeans:
         return {cause: sum(part[cause] for part in parts) / self.steps for cause in parts[0]}
 
     def work(self, work: Work) -> float | None:
-        """A module's own time, microseconds a step."""
+        """A module's self time, microseconds per step."""
         return self.per_step(work.self_device_us if self.measure == "device" else work.self_host_us)
 
     def backward(self) -> float | None:
-        """Time of the backward pass, microseconds a step."""
+        """Time of the backward pass, microseconds per step."""
         coverage = self.report.coverage
         device = self.measure == "device"
         return self.per_step(coverage.backward_device_us if device else coverage.backward_host_us)
@@ -62,7 +62,7 @@ class StepMeans:
         return self.per_step(coverage.unattributed_us if device else coverage.unattributed_host_us)
 
     def forward(self) -> float | None:
-        """Time of the forward pass, microseconds a step."""
+        """Time of the forward pass, microseconds per step."""
         if self.measure == "device":
             return self.per_step(self.report.totals.forward_device_us)
         return self.mean("forward_us")

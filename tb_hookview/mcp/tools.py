@@ -52,7 +52,7 @@ class Tools:
     def modules(
         self, path: str, contains: str = "", worker: str = "", offset: int = 0, limit: int = 30
     ) -> str:
-        """List modules with forward and backward time a step, own and with children, and syncs.
+        """List modules with forward and backward time per step, own and with children, and syncs.
 
         Most expensive first; `contains` keeps paths and classes with that text.
         """

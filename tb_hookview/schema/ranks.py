@@ -18,7 +18,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     steps: Count
     """Measured steps."""
     step_us: Us | None
-    """Duration of a step on the host; null without a step that counts, as what follows."""
+    """Duration of a step on the host; null without a measured step, as what follows."""
     compute_us: Us | None
     """Something ran that is no collective: on a device or, without one, an operator."""
     communication_us: Us | None

@@ -137,12 +137,12 @@ def _mistakes(sources: Mapping[str, Source], limits: Limits) -> Iterator[None]:
 
 def too_long(limits: Limits) -> str:
     """What is said of a query that takes longer."""
-    return f"sql: stopped after {limits.seconds:g} s; ask for less"
+    return f"sql: stopped after {limits.seconds:g} s; narrow the query"
 
 
 def too_much(limits: Limits) -> str:
     """What is said of a query that takes more memory."""
-    return f"sql: more than {limits.megabytes:,} MB are needed; ask for less"
+    return f"sql: more than {limits.megabytes:,} MB needed; narrow the query"
 
 
 def _of_table(sources: Mapping[str, Source]) -> HookviewError | None:

@@ -136,7 +136,7 @@ def _joined(name: str, parts: Iterable[pyarrow.Table], megabytes: int | None) ->
         size += part.nbytes
         if megabytes is not None and size > megabytes * 1_000_000:
             raise UsageError(
-                f"sql: {name} of all traces takes more than {megabytes:,} MB; ask one trace"
+                f"sql: {name} of all traces takes more than {megabytes:,} MB; query one trace"
             )
         taken.append(part)
     return arrow.require().concat_tables(taken)

@@ -276,7 +276,7 @@ def test_rows_of_several_traces_are_bounded_and_name_theirs() -> None:
     assert list(run("select worker, count(*) from syncs group by 1", sources)) == []
     assert made == ["rank0", "rank1"]
     none = sources_of_several({"syncs": source_table(100)}, lambda _: [("a", source_table(100))], 0)
-    with pytest.raises(UsageError, match="syncs of all traces takes more than 0 MB; ask one trace"):
+    with pytest.raises(UsageError, match="takes more than 0 MB; query one trace"):
         run("select count(*) from syncs", none)
 
 

@@ -1,4 +1,4 @@
-"""The part of a trace that is replayed: from the first step that counts to the end of the last."""
+"""The part of a trace that is replayed: from the first measured step to the end of the last."""
 
 from __future__ import annotations
 

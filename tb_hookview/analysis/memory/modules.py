@@ -1,6 +1,6 @@
 """Memory by module: live bytes at a moment, lives of activations, what checkpointing would free.
 
-In tables of shape (modules + 1, ...) the first row is what is outside of every module.
+In tables of shape (modules + 1, ...) the first row is what is not in a module.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _UPDATE = (
 )
 _CAVEAT = (
     "The gain takes one operator on everything to last as long as one turn, which is right for "
-    "small tensors. Where a turn needs the result of the one before, only compiling or a fused "
+    "small tensors. Where an iteration needs the previous result, only compiling or a fused "
     "operator saves something."
 )
 
@@ -216,8 +216,9 @@ RULE = Rule(
     "module, under one parent, at most 2 ms apart by the median, with operators of at most 50 us "
     "by the mean; with the nodes that they made, over 3% of a step.",
     fix="Work on the whole tensor at once: a dimension for what the loop runs over, torch.vmap, "
-    "padded or nested tensors, grouped matrix products. Where a turn needs the one before, use the "
-    "fused form (nn.LSTM, nn.GRU, cumsum) or compile the loop with torch.compile.",
+    "padded or nested tensors, grouped matrix products. Where an iteration needs the "
+    "previous one, use the fused form (nn.LSTM, nn.GRU, cumsum) or compile the loop "
+    "with torch.compile.",
     reference="PyTorch, torch.vmap; pattern matcher ForLoopIndexing",
     confidence="medium",
     find=_find,

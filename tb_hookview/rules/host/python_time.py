@@ -28,7 +28,7 @@ _UNNAMED = (
     "network and logging, loops in Python or numpy, and locks."
 )
 _NAMED = (
-    "Take out of the step what has the same result each time. Write loops over elements as "
+    "Move out of the step what has the same result each time. Write loops over elements as "
     "operators on tensors. Log, evaluate and write files less often, or in a thread."
 )
 _LOADING = (
@@ -119,7 +119,7 @@ def _between(context: Context, thread: int, time: TimeSet) -> list[str]:
 RULE = Rule(
     id="python-time",
     family="host",
-    title="Python between operators takes the CPU",
+    title="Python between operators takes CPU time",
     description="Where the model runs on the CPU: times of 0.5 ms or more in which the training "
     "thread runs no operator, no loader and no collective, over 3% of a step by module and "
     "function, by the lower median of the steps.",

@@ -283,7 +283,7 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
         if not text.startswith((b"{", b"[")):
             if is_perfetto(grown):
                 raise perfetto_error(path)
-            raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
+            raise TraceError(path, "not JSON", "name a file that torch.profiler wrote")
         if text.startswith(b"["):
             return begin, text[:1], text[1:]
         if found := _OPENING.search(text, searched):
