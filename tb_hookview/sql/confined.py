@@ -107,7 +107,7 @@ def answer_unbounded(query: str, given: _Given, limits: Limits) -> _Answered:
         return "mistake", engine.too_much(limits)
     rows = found.to_arrow()
     if rows.nbytes > ANSWER_MEGABYTES * 1_000_000:
-        return "mistake", f"sql: the answer takes more than {ANSWER_MEGABYTES} MB; ask for less"
+        return "mistake", f"sql: the answer takes more than {ANSWER_MEGABYTES} MB; narrow the query"
     return "rows", (rows, found.more)
 
 

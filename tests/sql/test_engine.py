@@ -355,12 +355,12 @@ def test_memory_of_a_single_value_is_bounded(query: str) -> None:
     with pytest.raises(UsageError) as caught:
         run(query, {}, CONFINED)
     assert str(caught.value) in (
-        "sql: more than 200 MB are needed; ask for less",
-        "sql: stopped after 30 s; ask for less",
+        "sql: more than 200 MB needed; narrow the query",
+        "sql: stopped after 30 s; narrow the query",
     ), caught.value
 
 
 def test_an_answer_of_a_process_of_its_own_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confined, "ANSWER_MEGABYTES", 0)
     kind, said = confined.answer_unbounded("select 1", {}, Limits())
-    assert (kind, said) == ("mistake", "sql: the answer takes more than 0 MB; ask for less")
+    assert (kind, said) == ("mistake", "sql: the answer takes more than 0 MB; narrow the query")
