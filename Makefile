@@ -19,7 +19,7 @@ TRAINERS := lightning==2.6.6 pytorch-lightning==2.6.6 lightning-utilities==0.15.
 # What explores; only `make fuzz` wants it, and it has wheels for few Pythons.
 ATHERIS := atheris==3.0.0
 FUZZ_MINUTES ?= 60
-TORCHES ?= 2.10.0 2.11.0 2.12.0 2.13.0 2.14.0 2.15.0
+TORCHES ?= 2.8.0 2.9.1 2.10.0 2.11.0 2.12.0 2.13.0 2.14.0 2.15.0
 FUZZ_FOUND ?= tests/fuzz/found
 
 # What else the gallery of the dry run trains; only `make gallery` wants it.
@@ -116,7 +116,7 @@ mutants: $(INSTALLED) ## put small faults into MODULE (all) and count what the t
 syncs-of-torch: $(INSTALLED) ## rows of the dry run against TORCHES, CUDA builds that are downloaded (1 GB each)
 	@nice $(BIN)/python -m benchmarks.syncs_of_torch $(TORCHES) --write
 
-gallery: $(INSTALLED) ## syncs of public models, into benchmarks/results/dry_run_gallery.md (most of an hour)
+gallery: $(INSTALLED) ## syncs of public models, into benchmarks/results/dry_run_gallery.md (a quarter of an hour)
 	@$(PIP) install --no-deps $(GALLERY)
 	@nice $(BIN)/python -m benchmarks.dry_run.gallery --write benchmarks/results/dry_run_gallery.md
 

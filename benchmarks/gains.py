@@ -31,7 +31,7 @@ _HEAD = ("trace", "finding", "step, ms", "bound, ms", "replayed, ms", "replayed 
 
 
 class Gain(NamedTuple):
-    """A finding with both figures, microseconds a step."""
+    """A finding with both figures, microseconds per step."""
 
     trace: str
     finding: Finding

@@ -67,7 +67,7 @@ MAP_HEAD = (
     "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 REDUCE_HEAD = (
-    "| ranks | of a group | collectives | with a late rank | CPU s | memory, MB | "
+    "| ranks | of a group | collectives | with a straggler | CPU s | memory, MB | "
     "summary, kB | times, kB |\n| --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 TRIES = 5

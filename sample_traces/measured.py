@@ -70,7 +70,7 @@ def _places(scenarios: dict[str, Entry]) -> list[str]:
 
 def _steps(scenarios: dict[str, Entry]) -> str:
     rows = [
-        "| scenario | variant | ms a step | quartiles | ratio | a report should name | trace |",
+        "| scenario | variant | ms per step | quartiles | ratio | a report should name | trace |",
         "| --- | --- | ---: | ---: | ---: | --- | --- |",
     ]
     for name, entry in scenarios.items():
@@ -89,7 +89,7 @@ def _row(name: str, variant: str, entry: Entry, measured: Entry) -> str:
         ratio = f"{step / first:.2f}" if first else ""
     expected = " and ".join(_named(each) for each in shown(entry, measured))
     if measured.get("late") is not None:
-        expected = f"`hookview ranks`: a late rank, by `{measured['late']}`"
+        expected = f"`hookview ranks`: a straggler, by `{measured['late']}`"
     if entry.get("healthy"):
         expected = "nothing of high confidence"
     trace = measured.get("trace_skipped", "none")
@@ -144,7 +144,7 @@ def _checks(checks: dict[str, Any]) -> list[str]:
             parts.append(f"{model}: {times['skipped']}.")
             continue
         base = times["plain"]["step_ms"]
-        rows = [f"| {model} | ms a step | of plain |", "| --- | ---: | ---: |"]
+        rows = [f"| {model} | ms per step | of plain |", "| --- | ---: | ---: |"]
         rows += [
             f"| {name} | {each['step_ms']:.3f} | {each['step_ms'] / base:.2f} |"
             for name, each in times.items()

@@ -75,7 +75,7 @@ class Verdict:
 
     @property
     def predicted_gain_us(self) -> float | None:
-        """Return the gain a step of one replay without all expected findings; None without one."""
+        """Return the gain per step of a replay without all expected findings; None without one."""
         found = {finding.id for each in self.expected for finding in self.found(each)}
         if not found:
             return None
@@ -154,8 +154,8 @@ def table(folder: Path) -> str:
         if entry.get("variants")
     }
     rows = [
-        "| scenario | variant | expected | found | unwanted | predicted gain, us a step "
-        "| measured gain, us a step |",
+        "| scenario | variant | expected | found | unwanted | predicted gain, us per step "
+        "| measured gain, us per step |",
         "| --- | --- | --- | --- | --- | ---: | ---: |",
         *(_row(verdict) for verdict in found),
     ]
@@ -194,7 +194,7 @@ def _expectation(expected: dict[str, Any]) -> str:
 def _attribution_table(rows: list[tuple[str, str, float, float]]) -> str:
     lines = [
         "Backward of each module of a chain: timed alone, and as the report on a recorded step "
-        "gives it; ms a step.",
+        "gives it; ms per step.",
         "",
         "| module | class | alone | report |",
         "| --- | --- | ---: | ---: |",

@@ -45,7 +45,7 @@ def test_many_threads_build_the_first_decoder_at_once(tmp_path: Path) -> None:
     text.write_bytes(msgspec.json.encode(report.data))
     command = [sys.executable, "-c", AT_ONCE, str(text)]
     ended = [
-        subprocess.run(command, timeout=120, check=False, capture_output=True) for _ in range(4)
+        subprocess.run(command, timeout=300, check=False, capture_output=True) for _ in range(4)
     ]
     assert [(each.returncode, each.stderr) for each in ended] == [(0, b"")] * 4
 

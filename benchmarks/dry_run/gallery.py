@@ -35,9 +35,10 @@ from tb_hookview.dryrun import dry_run
 from tb_hookview.dryrun.outlets.places import places
 
 from .models import Trained, models
+from .reported import reported
 
 STORE = Path(__file__).resolve().parents[1] / "results" / "dry_run_gallery.json"
-LIMIT_S = 240
+LIMIT_S = 900
 LIBRARIES = ("torch", "torchvision", "timm", "transformers", "diffusers")
 STEPS = 3
 _HEAD = """# Syncs of public models
@@ -47,7 +48,8 @@ Made on {date} by
 {versions}. Each of {count} models trains {steps} steps in a dry run, with random weights, small
 inputs, AdamW, clipping and pinned batches; what is listed is of the steps after the first. A count
 is per step. What a dry run cannot know holds here too: nothing was timed, a sync may cost nothing,
-and other sizes and data can sync elsewhere. A library may have changed since.
+and other sizes and data can sync elsewhere. A library may have changed since. "Reported" names the
+issue or pull request on GitHub that is about the line, where one is known.
 """
 
 
@@ -171,7 +173,13 @@ def _summary(found: dict[str, dict[str, Any]]) -> Iterator[str]:
     ran = {key: result for key, result in found.items() if "places" in result}
     clean = sum(result["per_step"] == 0 for result in ran.values())
     total = sum(result["per_step"] for result in ran.values())
-    rest = f"the others have {total:g} per step in all"
+    known = sum(
+        place["count"]
+        for result in ran.values()
+        for place in result["places"]
+        if reported(place["line"], place["code"])
+    )
+    rest = f"the others have {total:g} per step in all, {known:g} of them reported publicly"
     yield f"{len(ran)} ran, {clean} of them without a sync; {rest}.\n"
     causes = Counter(
         {
@@ -210,12 +218,13 @@ def _models(found: dict[str, dict[str, Any]]) -> Iterator[str]:
             )
         rows = [
             [name, _code(place), place["phase"], place["node"] or "", place["cause"],
-             f"{place['count']:g}"]
+             reported(place["line"], place["code"]), f"{place['count']:g}"]
             for name, result in mine.items()
             for place in result.get("places", ())
         ]  # fmt: skip
         if rows:
-            yield table(["model", "line", "phase", "node", "cause", "per step"], rows, left=5)
+            head = ["model", "line", "phase", "node", "cause", "reported", "per step"]
+            yield table(head, rows, left=6)
 
 
 def _code(place: dict[str, Any]) -> str:

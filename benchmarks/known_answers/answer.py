@@ -1,4 +1,4 @@
-"""Predictions next to what happened and to answers without a model; milliseconds a step."""
+"""Predictions next to what happened and to answers without a model; milliseconds per step."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def ask(simulator: Simulator, change: Change) -> Predicted:
 
 
 def _sum_of(simulator: Simulator, change: Change) -> float:
-    """Nanoseconds a step by which everything that is changed gets longer, together."""
+    """Nanoseconds per step by which everything that is changed gets longer, together."""
     graph, lengths, syncs = simulator.graph, simulator.lengths(change), simulator.analysis.syncs
     device = lengths.duration - graph.nodes.duration
     host = (lengths.lag - graph.edges.lag)[graph.edges.of(*HOST)]

@@ -48,7 +48,7 @@ def _recorded(program: Program) -> Simulator:
 def _run(
     program: Program, factors: Factors, *, recording: bool
 ) -> tuple[float, list[dict[str, Any]]]:
-    """Milliseconds a step after the first, which is not measured; and the events."""
+    """Milliseconds per step after the first, which is not measured; and the events."""
     device, start = Device(recording=recording), 0.0
     for number in range(_STEPS):
         if number == 1:

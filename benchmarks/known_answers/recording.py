@@ -30,7 +30,7 @@ _BLOCKS = 16
 
 
 class Pairing(NamedTuple):
-    """The answers for a pair of programs, milliseconds a step."""
+    """The answers for a pair of programs, milliseconds per step."""
 
     recorded: Answer
     """Next to the recorded steps of the changed program."""
@@ -63,7 +63,7 @@ def _round(question: Asked, programs: tuple[Training, Training]) -> tuple[Round,
 
 
 def _timed(programs: tuple[Training, Training]) -> list[float]:
-    """Milliseconds a step of both programs, which take turns."""
+    """Milliseconds per step of both programs, which take turns."""
     blocks = [[timed(each.step, each.length) for each in programs] for _ in range(_BLOCKS)]
     return [
         quick(times, program.length)

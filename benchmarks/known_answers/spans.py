@@ -79,7 +79,7 @@ def _answer(
     loading: float,
     note: str = "",
 ) -> Answer:
-    """The answer where the loader takes some nanoseconds a step instead."""
+    """The answer where the loader takes some nanoseconds per step instead."""
     happened = statistics.median(each.recorded.step / 1e6 for each in after)
     return Answer(
         f"ResNet-50 on a V100: {words}",

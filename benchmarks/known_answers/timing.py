@@ -49,7 +49,7 @@ def quick(times: Sequence[float], length: int = 1) -> float:
 
 
 def timed(step: Callable[[], object], length: int = 1) -> float:
-    """Milliseconds a step of a block of `length` steps."""
+    """Milliseconds per step of a block of `length` steps."""
     rest(length)
     start = time.perf_counter()
     for _ in range(length):

@@ -3,7 +3,7 @@
     python -m benchmarks.syncs_of_torch VERSION... [--folder DIR] [--write]
 
 VERSION is a release of torch with CUDA, whose wheel is downloaded (up to 1 GB); or a wheel; or a
-folder with libtorch_cuda.so and libtorch_cpu.so. Nothing of torch is run. With --write the result
+folder with its libraries (lib). Nothing of torch is run. With --write the result
 goes to benchmarks/results/syncs_of_torch.md. The exit status is 1 where a row is contradicted or a
 caller is neither in the table nor explained.
 """
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -29,10 +29,10 @@ RESULT = Path(__file__).resolve().parents[1] / "results" / "syncs_of_torch.md"
 _HEAD = """# Rows of the dry run's table against builds of torch
 
 `make syncs-of-torch` wrote this page on {date}. It reads the direct calls in the machine code of
-`libtorch_cuda.so` and `libtorch_cpu.so`, and compares the callers of synchronizing functions with
-the rows of `tb_hookview/dryrun/operators`. A row is confirmed where a function that it names calls
-one, contradicted where none does. A call shows that a function can wait, not under which condition:
-conditions are read in the source (`source` of each row).
+`libtorch_cuda.so`, `libtorch_cuda_linalg.so` and `libtorch_cpu.so`, and compares the callers of
+synchronizing functions with the rows of `tb_hookview/dryrun/operators`. A row is confirmed where a
+function that it names calls one, contradicted where none does. A call shows that a function can
+wait, not under which condition: conditions are read in the source (`source` of each row).
 """
 
 
@@ -94,7 +94,10 @@ def _download(version: str, folder: Path) -> Path:
 
 
 def _summary(found: dict[str, Comparison]) -> str:
-    head = ["torch", "rows confirmed", "contradicted", "without a function", "explained", "missed"]
+    head = [
+        *("torch", "rows confirmed", "contradicted", "without a function"),
+        *("explained in CUDA code", "explained in shared code", "missed"),
+    ]
     counts = (
         [version, *(str(len(part)) for part in comparison)] for version, comparison in found.items()
     )
@@ -114,20 +117,28 @@ def _details(found: dict[str, Comparison]) -> Iterator[str]:
         for name, condition in operators.items()
     )
     yield table(["row", "when", *found], body, left=2 + len(found))
-    yield "\n## Callers without a row\n"
-    callers: dict[str, str] = {}
-    for each in found.values():
-        callers |= each.explained
-        callers |= {name: f"**missed**: {', '.join(sorted(c))}" for name, c in each.missed.items()}
+    yield "\n## Callers without a row, in CUDA code\n"
+    yield _callers(found, {name: {**e.explained, **_missed(e)} for name, e in found.items()})
+    yield "\n## Callers without a row, in code that CPU and CUDA share\n"
+    yield "Functions of `libtorch_cpu.so` that `libtorch_cuda.so` calls and that call what waits.\n"
+    yield _callers(found, {name: each.shared for name, each in found.items()})
+
+
+def _missed(comparison: Comparison) -> dict[str, str]:
+    return {
+        name: f"**missed**: {', '.join(sorted(callees))}"
+        for name, callees in comparison.missed.items()
+    }
+
+
+def _callers(found: Mapping[str, Comparison], reasons: Mapping[str, dict[str, str]]) -> str:
+    """A table of callers: the reason, and in which builds they are."""
+    callers = {name: why for each in reasons.values() for name, why in each.items()}
     body = (
-        [
-            f"`{name}`",
-            why,
-            *("yes" if name in {**e.explained, **e.missed} else "" for e in found.values()),
-        ]
+        [f"`{name}`", why, *("yes" if name in reasons[build] else "" for build in found)]
         for name, why in sorted(callers.items())
     )
-    yield table(["function", "why none is needed", *found], body, left=2 + len(found))
+    return table(["function", "why none is needed", *found], body, left=2 + len(found))
 
 
 def _verdict(comparison: Comparison, name: str) -> str:

@@ -13,9 +13,9 @@ from tb_hookview.dryrun.operators.row import Row, Version
 from tb_hookview.dryrun.operators.table import ROWS
 
 from .calls import Call, Library
-from .known import KNOWN
+from .known import KNOWN, SHARED, Reasons
 
-LIBRARIES = ("libtorch_cuda.so", "libtorch_cpu.so")
+LIBRARIES = ("libtorch_cuda.so", "libtorch_cpu.so", "libtorch_cuda_linalg.so")
 _WAITS = re.compile(
     r"warn_or_error_on_sync|^cuda(Stream|Device|Event)Synchronize$|^cudaMemcpy$|SyncStream|"
     r"^_ZN2at4_ops(4item|19_local_scalar_dense|10is_nonzero|7nonzero|13masked_select|7_unique|"
@@ -28,7 +28,7 @@ _MAY_WAIT = re.compile(
 )
 """What does so on a condition."""
 _PASSING = re.compile(r"_ZNK?(6thrust|3cub|14at_cuda_detail|4cuda)")
-_KERNELS = re.compile(r"^(?:\w[\w: ]*? )?at::native::")
+_KERNELS = re.compile(r"^(?:\w[\w: ]*? )?at::(native|meta)::")
 _PARAMETERS = re.compile(r"<[^<>]*>|\(anonymous namespace\)::|\[abi:\w+\]|\.\w+")
 
 
@@ -42,25 +42,48 @@ class Comparison(NamedTuple):
     """Rows that name no function of torch."""
     explained: dict[str, str]
     """Callers without a row, and why they need none."""
+    shared: dict[str, str]
+    """The same of code in libtorch_cpu that is the kernel of CUDA too."""
     missed: dict[str, set[str]]
     """Callers that neither a row nor `known.py` explains, and what they call."""
 
 
 def compare(folder: Path, version: Version) -> Comparison:
     """Compare the rows that are about a version with its libraries in a folder."""
-    cuda, composite = (_calls(Library(folder / name)) for name in LIBRARIES)
+    libraries = [Library(folder / name) for name in LIBRARIES]
+    cuda, composite, linalg = map(_calls, libraries)
     rows = [row for row in ROWS if row.holds_for(version)]
     named = [row for row in rows if row.symbols]
-    callers = {call.caller for call in (*cuda, *composite)}
+    of_both = _shared(libraries[0], libraries[1], composite)
+    callers = {call.caller for call in (*cuda, *composite, *linalg, *of_both)}
     confirmed = [row for row in named if any(_is_of(row, caller) for caller in callers)]
-    explained, missed = _others(cuda, named)
+    explained, missed = _others([*cuda, *linalg], named, KNOWN)
+    shared, more = _others(of_both, named, SHARED)
     return Comparison(
         confirmed,
         [row for row in named if row not in confirmed],
         [row for row in rows if not row.symbols],
         explained,
-        missed,
+        shared,
+        {**missed, **more},
     )
+
+
+def _shared(cuda: Library, cpu: Library, calls: Iterable[Call]) -> list[Call]:
+    """Calls of what waits in functions of libtorch_cpu that libtorch_cuda calls.
+
+    What such a function calls of its own library counts as its own.
+    """
+    waits: dict[str, str] = {call.caller: call.callee for call in calls if is_wait(call.callee)}
+    inner = list(cpu.calls(waits.__contains__))
+    reached = {call.caller: waits[call.callee] for call in inner} | waits
+    used = {call.callee for call in cuda.calls(reached.__contains__)}
+    return [Call(name, reached[name]) for name in sorted(used)]
+
+
+def is_wait(name: str) -> bool:
+    """Whether a function makes the host wait in each call."""
+    return bool(_WAITS.search(name))
 
 
 def _calls(library: Library) -> list[Call]:
@@ -73,7 +96,9 @@ def _calls(library: Library) -> list[Call]:
     return found
 
 
-def _others(calls: Iterable[Call], rows: list[Row]) -> tuple[dict[str, str], dict[str, set[str]]]:
+def _others(
+    calls: Iterable[Call], rows: list[Row], known: Reasons
+) -> tuple[dict[str, str], dict[str, set[str]]]:
     explained: dict[str, str] = {}
     missed: dict[str, set[str]] = defaultdict(set)
     for call in calls:
@@ -82,7 +107,7 @@ def _others(calls: Iterable[Call], rows: list[Row]) -> tuple[dict[str, str], dic
         caller = readable(call.caller)
         if not _KERNELS.match(caller):
             continue
-        why = next((why for pattern, why in KNOWN if pattern.search(caller)), None)
+        why = next((why for pattern, why in known if pattern.search(caller)), None)
         if why is None:
             missed[caller].add(readable(call.callee))
         else:
@@ -91,7 +116,7 @@ def _others(calls: Iterable[Call], rows: list[Row]) -> tuple[dict[str, str], dic
 
 
 def _is_wanted(name: str) -> bool:
-    return bool(_WAITS.search(name) or _MAY_WAIT.search(name))
+    return is_wait(name) or bool(_MAY_WAIT.search(name))
 
 
 def _is_of(row: Row, mangled: str) -> bool:

@@ -11,16 +11,16 @@ export const MODES = ["light", "dark"] as const;
 export type Mode = (typeof MODES)[number];
 
 /**
- * Every serious fault that axe finds on a page, with the elements concerned. axe runs in the page
+ * Every fault that axe finds on a page: contrast, names, headings, landmarks, with the elements concerned. axe runs in the page
  * itself: its own adapter opens a page with a process of its own for every result.
  */
 export async function seriousFaults(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`),
+    );
   });
 }
 

@@ -41,7 +41,7 @@ describe.each(PAGES)("%s", (_, hash, ready) => {
     await page.locator(".chain").waitFor();
   });
 
-  test.each(MODES)("has the colours of %s mode and no serious fault", async (mode) => {
+  test.each(MODES)("has the colours of %s mode and no fault", async (mode) => {
     await show(page, mode);
     const hex = PALETTES[mode].page;
     const rgb = [1, 3, 5].map((at) => String(parseInt(hex.slice(at, at + 2), 16))).join(", ");
@@ -74,7 +74,7 @@ describe.each(VIEWS)("the view %s", (view) => {
     expect(parts).toEqual(["HEADER", "NAV", "MAIN"]);
   });
 
-  test.each(MODES)("has no serious fault in %s mode", async (mode) => {
+  test.each(MODES)("has no fault that axe finds in %s mode", async (mode) => {
     await show(page, mode);
     expect(await page.locator(".navigation .current").count()).toBe(1);
     expect(await seriousFaults(page)).toEqual([]);

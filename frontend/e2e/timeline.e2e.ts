@@ -59,7 +59,7 @@ test("search, follow a link, go back, and come back by the address", async () =>
   await page.keyboard.press("Enter");
   await page.getByText("2 of 2").waitFor();
   await page.keyboard.press("Escape");
-  await page.getByRole("searchbox").fill("gemm");
+  await page.getByRole("searchbox", { name: "Search names of events" }).fill("gemm");
   await page.getByRole("button", { name: "Next" }).click();
   await heading("gemm").waitFor();
   await selection().getByRole("group", { name: "Links" }).getByRole("button").first().click();
@@ -175,7 +175,7 @@ test("names out of a trace are text, whatever they hold", async () => {
   await drawn();
   await search("onerror");
   await heading(MARKUP).waitFor();
-  await page.getByRole("searchbox").fill("kkkk");
+  await page.getByRole("searchbox", { name: "Search names of events" }).fill("kkkk");
   await page.getByRole("button", { name: "Next" }).click();
   await heading(/^kkkk/).waitFor();
   const text = await selection().innerText();
@@ -199,4 +199,21 @@ test("a trace without a device has its lanes too", async () => {
   await page.goto(`${url}#/timeline?run=tiny`);
   await drawn();
   await page.locator(".lane-labels li", { hasText: "main thread" }).first().waitFor();
+});
+
+test("hits are listed, lanes filtered and coloured by name, as the address says", async () => {
+  await page.getByRole("searchbox", { name: "Search names of events" }).fill("aten");
+  const hits = page.getByRole("complementary", { name: "Hits" });
+  await hits
+    .getByRole("button", { name: /aten::/ })
+    .first()
+    .click();
+  await selection().waitFor();
+  const lanes = page.getByRole("list", { name: "Lanes" }).getByRole("listitem");
+  const all = await lanes.count();
+  await page.getByRole("searchbox", { name: "Filter lanes" }).fill("main thread");
+  await expect.poll(() => lanes.count()).toBeLessThan(all);
+  await page.getByRole("button", { name: "by name" }).click();
+  await expect.poll(() => parameter("colours")).toBe("name");
+  expect(parameter("lanefilter")).toBe("main thread");
 });

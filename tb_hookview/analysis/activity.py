@@ -19,7 +19,8 @@ from tb_hookview.analysis.backward_spans import spans_of_nodes
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Int, Nanoseconds, TimeSet
+from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TimeSet
 from tb_hookview.schema.terms import Phase
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Activity(Struct, frozen=True):
     end: Nanoseconds
     code: Int
     """`ModuleIndex`, or one of the codes above."""
+    backward: Bool
+    """Whether a module's span is of its backward."""
 
 
 def host_activity(analysis: Analysis) -> Activity:
@@ -56,8 +59,9 @@ def device_activity(analysis: Analysis) -> Activity:
     """What ran on the devices, collectives left out; spans of several streams overlap."""
     events = analysis.device_events
     wanted = analysis.kinds.kind != COMMUNICATION
-    module = analysis.device_attribution.module[wanted]
-    return Activity(events.start[wanted], events.end[wanted], module)
+    attribution = analysis.device_attribution
+    backward = attribution.node[wanted] >= 0
+    return Activity(events.start[wanted], events.end[wanted], attribution.module[wanted], backward)
 
 
 def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanoseconds]:
@@ -78,8 +82,7 @@ def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanose
     time = np.minimum(activity.end[span], edges[window + 1])
     time -= np.maximum(activity.start[span], edges[window])
     pair, place = np.unique(np.stack([window, activity.code[span]]), axis=1, return_inverse=True)
-    total = np.zeros(pair.shape[1], np.int64)
-    np.add.at(total, place.ravel(), np.maximum(time, 0))
+    total = sum_by(place.ravel(), np.maximum(time, 0), pair.shape[1])
     return pair[0], pair[1], total
 
 
@@ -89,14 +92,19 @@ def _syncs(analysis: Analysis) -> TimeSet:
 
 
 def _of_sets(time: TimeSet, code: int) -> Activity:
-    return Activity(time[:, 0], time[:, 1], np.full(len(time), code, np.int64))
+    return _same(time[:, 0], time[:, 1], np.full(len(time), code, np.int64), backward=False)
+
+
+def _same(start: Nanoseconds, end: Nanoseconds, code: Int, *, backward: bool) -> Activity:
+    return Activity(start, end, code, np.full(len(start), backward, bool))
 
 
 def _forward(analysis: Analysis) -> Activity:
     """Calls of modules outside of the backward pass; inner ones come after those around them."""
     rows = np.flatnonzero((analysis.module_calls.module >= 0) & (analysis.row_node < 0))
     tree = analysis.call_tree
-    return Activity(tree.start[rows], tree.end[rows], analysis.module_calls.module[rows])
+    modules = analysis.module_calls.module[rows]
+    return _same(tree.start[rows], tree.end[rows], modules, backward=False)
 
 
 def _backward(analysis: Analysis) -> Activity:
@@ -107,12 +115,12 @@ def _backward(analysis: Analysis) -> Activity:
     ]
     if not found:
         nothing = np.zeros(0, np.int64)
-        return Activity(nothing, nothing, nothing)
-    columns = [
+        return _same(nothing, nothing, nothing, backward=True)
+    start, end, module = (
         np.concatenate([getattr(spans, name) for spans in found])
         for name in ("start", "end", "module")
-    ]
-    return Activity(*columns)
+    )
+    return _same(start, end, module, backward=True)
 
 
 def _painted(layers: list[Activity], bounds: tuple[int, int]) -> Activity:
@@ -121,11 +129,12 @@ def _painted(layers: list[Activity], bounds: tuple[int, int]) -> Activity:
     edges += [column for layer in layers for column in (layer.start, layer.end)]
     edge = unique(np.concatenate(edges))
     start, end = edge[:-1], edge[1:]
-    code = np.full(len(start), OTHER, np.int64)
+    painted = _same(start, end, np.full(len(start), OTHER, np.int64), backward=False)
     for layer in reversed(layers):
         inner = _innermost(layer, start)
-        code[inner >= 0] = layer.code[inner[inner >= 0]]
-    return _joined(start, end, code)
+        painted.code[inner >= 0] = layer.code[inner[inner >= 0]]
+        painted.backward[inner >= 0] = layer.backward[inner[inner >= 0]]
+    return _joined(painted)
 
 
 def _innermost(layer: Activity, time: Nanoseconds) -> Int:
@@ -136,9 +145,10 @@ def _innermost(layer: Activity, time: Nanoseconds) -> Int:
     return nesting.lookup(tree.event, found)
 
 
-def _joined(start: Nanoseconds, end: Nanoseconds, code: Int) -> Activity:
-    if not len(start):
-        return Activity(start, end, code)
-    opens = np.concatenate([[True], code[1:] != code[:-1]])
-    closes = np.concatenate([code[1:] != code[:-1], [True]])
-    return Activity(start[opens], end[closes], code[opens])
+def _joined(spans: Activity) -> Activity:
+    if not len(spans.start):
+        return spans
+    code, backward = spans.code, spans.backward
+    changes = (code[1:] != code[:-1]) | (backward[1:] != backward[:-1])
+    opens, closes = np.concatenate([[True], changes]), np.concatenate([changes, [True]])
+    return Activity(spans.start[opens], spans.end[closes], code[opens], backward[opens])

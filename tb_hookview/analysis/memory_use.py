@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.memory.blocks import Blocks, find_blocks
+from tb_hookview.analysis.memory.blocks import MemoryBlocks, find_blocks
 from tb_hookview.analysis.memory.classes import Lives, MemoryClass, classify, find_lives
 from tb_hookview.analysis.memory.events import AllocatorEvents, allocator_events
 from tb_hookview.analysis.memory.live import LiveBytes, parameters_before
@@ -39,7 +39,7 @@ class MemoryUse(Struct, frozen=True, dict=True):
         return allocator_events(self.host)
 
     @cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> MemoryBlocks:
         """Allocations with their frees."""
         return find_blocks(self.events)
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.tensor_cores import eligible_operators
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import dense_rank, first_of_each
+from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Float, Int, TreeRow
 
@@ -208,8 +208,7 @@ def group_calls(calls: OperatorCalls, *key: Int) -> OperatorGroups:
     began = selection.rows[rows]
     count = np.bincount(rank[began], minlength=int(rank.max(initial=-1)) + 1)
     kept = np.flatnonzero(count)
-    place = np.full(len(count), -1, np.int64)
-    place[kept] = np.arange(len(kept))
+    place = index_of(kept, len(count))
     event = selection.analysis.call_tree.event[rows]
     by_event = np.argsort(event, kind="stable")
     first = rows[by_event[first_of_each(rank[by_event])]]

@@ -13,6 +13,7 @@ from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     Bool,
     Int,
@@ -184,9 +185,7 @@ def step_device_events(
     began = np.where(launched_before, steps.at(device_events.start), -1)
 
     def summed(of: StepIndex) -> Nanoseconds:
-        total = np.zeros(len(steps.name), np.int64)
-        np.add.at(total, of[of >= 0], device_events.duration[of >= 0])
-        return total
+        return sum_by(of, device_events.duration, len(steps.name))
 
     count = np.bincount(began[began >= 0], minlength=len(steps.name))
     return StepDeviceEvents(summed(step), count, summed(began))

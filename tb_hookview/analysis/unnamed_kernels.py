@@ -10,6 +10,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault
 from tb_hookview.analysis.device.kinds import OTHER
 from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.sums import sum_by
 
 _SHARE = 0.1
 """Of device time."""
@@ -24,8 +25,7 @@ def unnamed_kernels(analysis: Analysis) -> Iterator[Fault]:
     if not whole or time <= _SHARE * whole:
         return
     names, place = unique_inverse(analysis.trace.events.name[analysis.device_events.event[other]])
-    total = np.zeros(len(names), np.int64)
-    np.add.at(total, place, duration[other])
+    total = sum_by(place, duration[other], len(names))
     top = np.argsort(-total, kind="stable")[:_NAMED]
     texts = tuple(analysis.trace.strings[name] for name in names[top].tolist())
     yield Fault("unnamed-kernels", len(other), share=time / whole, names=texts)

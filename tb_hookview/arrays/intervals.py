@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.arrays.types import Intervals, Nanoseconds, TimeSet
+from tb_hookview.arrays.types import Bool, Intervals, Nanoseconds, TimeSet
 
 EMPTY: TimeSet = np.zeros((0, 2), np.int64)
 _LEFT, _RIGHT = 1, 2
@@ -66,6 +66,14 @@ def complement(intervals: TimeSet, within: Intervals) -> TimeSet:
 def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     """Time covered inside each window; windows of shape (w, 2) may overlap. Shape (w,)."""
     return _covered_until(intervals, windows[:, 1]) - _covered_until(intervals, windows[:, 0])
+
+
+def contains(intervals: TimeSet, time: Nanoseconds) -> Bool:
+    """Whether each of some moments is within an interval, its start counted."""
+    if not len(intervals):
+        return np.zeros(len(time), bool)
+    place = np.searchsorted(intervals[:, 0], time, side="right") - 1
+    return np.asarray((place >= 0) & (time < intervals[place, 1]))
 
 
 def _covered_until(intervals: TimeSet, time: Nanoseconds) -> Nanoseconds:

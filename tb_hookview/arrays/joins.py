@@ -169,6 +169,13 @@ def first_index(key: Int, query: Int) -> Int:
     return np.where(key[row] == query, row, -1)
 
 
+def index_of(rows: Int | Sequence[int], size: int) -> Int:
+    """Place of each of `size` numbers in `rows`, -1 for those that are not in it."""
+    index = np.full(size, -1, np.int64)
+    index[np.asarray(rows, np.int64)] = np.arange(len(rows))
+    return index
+
+
 def running_max(key: Int, value: Int) -> Int:
     """Largest value so far among the rows of each one's key; rows are in ascending order of key."""
     keys, number = unique_inverse(key)

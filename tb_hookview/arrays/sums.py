@@ -5,7 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.arrays.joins import unique_inverse
-from tb_hookview.arrays.types import Float, Int
+from tb_hookview.arrays.types import Bool, Float, Int
+
+
+def sum_by(group: Int, values: Int | Bool, size: int) -> Int:
+    """Sum of the values of each of `size` groups: exact, as no value is ever a double.
+
+    Args:
+        group: group of each row, below 0 for none.
+        values: whole numbers, or truths to count, one per row.
+        size: number of groups.
+    """
+    total = np.zeros(size, np.int64)
+    known = group >= 0
+    np.add.at(total, group[known], values[known])
+    return total
 
 
 def weighted_mean(group: Int, size: int, weight: Int, values: Float) -> Float:

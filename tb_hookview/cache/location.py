@@ -54,12 +54,12 @@ def limit() -> int:
     """Return how many bytes may be cached.
 
     Raises:
-        UsageError: what the environment says is no size.
+        UsageError: the variable's value is not a size.
     """
     named = os.environ.get(LIMIT_VARIABLE, "").strip()
     if not named:
         return LIMIT
     size = _SIZE.fullmatch(named)
     if size is None:
-        raise UsageError(f"{LIMIT_VARIABLE}={named!r} is no size; name one such as 500M or 4G")
+        raise UsageError(f"{LIMIT_VARIABLE}={named!r} is not a size; use one such as 500M or 4G")
     return int(float(size["number"]) * (1 << _UNITS[size["unit"].upper()]))

@@ -2,6 +2,9 @@
 
 Exit codes: 0 done, 1 a limit of `check` or `dry-run` does not hold, 2 the input or the call is no
 good, 130 interrupted.
+
+Must not be here: anything that reads or judges a trace; an import of numpy, rich, flask,
+tensorboard or torch at the top of a file, as `hookview --help` has to be instant.
 """
 
 from __future__ import annotations

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tb_hookview.cli.terminal import output, progress
+from tb_hookview.cli.terminal import progress, show
 
 if TYPE_CHECKING:
     from tb_hookview.report.result import Report
 
-worker_option = click.option(
-    "--worker", metavar="NAME", help="The worker to look at, where PATH holds several."
-)
+worker_option = click.option("--worker", metavar="NAME", help="The worker, if PATH has several.")
 step_option = click.option(
     "--step",
     "steps",
@@ -25,14 +23,14 @@ step_option = click.option(
 
 @click.command(short_help="Summarize a trace.")
 @click.argument("path")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
-    help="How it is written; markdown is bounded, for programs that read text.",
+    help="Output format; markdown is limited in length, for programs that read text.",
 )
 @worker_option
 @step_option
@@ -41,9 +39,9 @@ step_option = click.option(
     default=12,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Rows of a table, with --verbose or as markdown.",
+    help="Rows per table, with --verbose or as markdown.",
 )
-@click.option("--verbose", is_flag=True, help="Every table, instead of what comes first.")
+@click.option("--verbose", is_flag=True, help="Print every table.")
 def analyze(
     path: str,
     as_json: bool,
@@ -62,13 +60,11 @@ def analyze(
         click.echo(report.to_json())
         return
     if form == "markdown":
-        from tb_hookview.report.markdown.summary import markdown_summary
+        from tb_hookview.document.markdown import bounded
 
-        click.echo(markdown_summary(report.data, report.counted.data, top))
+        click.echo(bounded(report.summary, top))
         return
-    from tb_hookview.cli.summary import summarize, summarize_briefly
-
-    output().print(summarize(report, rows=top) if verbose else summarize_briefly(report))
+    show(report.summary(top) if verbose else report.brief("--verbose shows everything"))
 
 
 def _say_which(path: str, worker: str | None) -> None:

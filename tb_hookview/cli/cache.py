@@ -21,7 +21,7 @@ BAD_INPUT = 2
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-@click.group("cache", invoke_without_command=True, short_help="What is cached of traces.")
+@click.group("cache", invoke_without_command=True, short_help="Show, fill or clear the cache.")
 @click.pass_context
 def cache(context: click.Context) -> None:
     """Show the folder of the cache, its entries by kind, and its limit.
@@ -38,23 +38,23 @@ def cache(context: click.Context) -> None:
         click.echo(f"limit    {_size(cached.limit)}")
 
 
-@cache.command(short_help="Remove all that is cached.")
+@cache.command(short_help="Clear the cache.")
 def clear() -> None:
     """Remove all entries; other files in the folder stay."""
     removed = _opened().clear()
     click.echo(f"removed {_entries(removed.entries)}, {_size(removed.bytes)}")
 
 
-@cache.command(short_help="Read traces now, for later.")
+@cache.command(short_help="Read traces into the cache.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option(
     "--workers",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Traces read at once; as many as there are cores if not given.",
+    help="Traces read in parallel; by default one per core.",
 )
 def fill(paths: tuple[str, ...], workers: int | None) -> None:
-    """Read every trace that a PATH is or holds, so that it opens quickly.
+    """Read the traces in each PATH now, so that they open quickly later.
 
     A trace that cannot be read is a line on standard error, and the exit code is 2; the others are
     cached all the same.

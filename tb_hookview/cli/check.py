@@ -72,8 +72,10 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
 
 @click.command(short_help="Check a trace against limits.")
 @click.argument("path")
-@click.option("--max-backward-syncs", metavar="N", type=click.IntRange(0), help="In backward.")
-@click.option("--max-syncs", metavar="N", type=click.IntRange(0), help="In all phases.")
+@click.option(
+    "--max-backward-syncs", metavar="N", type=click.IntRange(0), help="Syncs in the backward pass."
+)
+@click.option("--max-syncs", metavar="N", type=click.IntRange(0), help="Syncs in all phases.")
 @click.option(
     "--max-sync-us",
     metavar="X",
@@ -90,7 +92,7 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     "--max-idle-percent",
     metavar="P",
     type=Limit(0, 100),
-    help="Share of the steps in which the devices are idle.",
+    help="Share of the steps that the devices are idle.",
 )
 @click.option(
     "--max-module-percent",
@@ -104,13 +106,13 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     "--max-rank-wait-percent",
     metavar="P",
     type=Limit(0, 100),
-    help="Share of the steps that the ranks of the run in PATH wait for each other.",
+    help="Share of the steps that ranks of the run in PATH wait for each other.",
 )
 @click.option(
     "--max-stragglers",
     metavar="N",
     type=click.IntRange(0),
-    help="Stragglers of the run in PATH: ranks that are late in most steps.",
+    help="Stragglers of the run in PATH.",
 )
 @click.option(
     "--max-step-ms", metavar="X", type=Limit(0), help="Median of the measured steps, milliseconds."
@@ -132,7 +134,7 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     "--max-slow-ranks",
     metavar="N",
     type=click.IntRange(0),
-    help="Ranks of the watched training in PATH that need longer than the others.",
+    help="Slow ranks of the watched training in PATH.",
 )
 @worker_option
 @step_option
@@ -144,7 +146,7 @@ def check(
     modules: tuple[tuple[str, float], ...],
     **limits: float | None,
 ) -> None:
-    """Exit 0 if the trace PATH is within all limits, 1 if it is outside of any (saying where).
+    """Exit 0 if the trace PATH meets all limits, 1 if it exceeds one (and print where).
 
     Exit 2 if it cannot be read, or if it is outside of none but lacks what a limit is about (a
     backward pass, a device). Counts and times are of the whole trace, or of the chosen steps

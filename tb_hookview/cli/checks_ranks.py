@@ -8,7 +8,7 @@ from functools import partial
 from tb_hookview.cli.checks import Outcome
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_count, format_us
-from tb_hookview.ranks.lines import place_text
+from tb_hookview.ranks.document import place_text
 from tb_hookview.schema import Run
 
 
@@ -22,7 +22,7 @@ def rank_wait_percent(run: Run, limit: float) -> Outcome:
     rows = [row for row in run.ranks if row.step_us]
     steps = sum(row.step_us or 0.0 for row in rows)
     if not steps:
-        raise UsageError(f"{run.path}: no step that counts, so no waits to check")
+        raise UsageError(f"{run.path}: no measured step, so no waits to check")
     value = 100 * sum(row.wait_us or 0.0 for row in rows) / steps
     return _outcome(run, "ranks wait for others", value, limit, "%")
 

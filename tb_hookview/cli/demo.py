@@ -34,10 +34,9 @@ def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
         _require_free(port)
     trace = _record(logdir)
     from tb_hookview.cli.analyze import read
-    from tb_hookview.cli.summary import summarize
-    from tb_hookview.cli.terminal import output
+    from tb_hookview.cli.terminal import show
 
-    output().print(summarize(read(str(trace)), rows=12))
+    show(read(str(trace)).summary(12))
     if not no_serve:
         _serve(logdir, port)
 

@@ -40,12 +40,12 @@ FORMATS = ("text", "json", "markdown", "sarif", "github")
     default=4,
     show_default=True,
     type=click.IntRange(1),
-    help="Steps of the optimizer after which the script is ended.",
+    help="Optimizer steps after which the script is stopped.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; short for --format json.")
 @click.option(
     "--format", "form", default="text", show_default=True, type=click.Choice(FORMATS),
-    help="sarif and github put each sync on its line in a review.",
+    help="Output format; sarif and github annotate lines in a review.",
 )  # fmt: skip
 @click.option(
     "--max-syncs",
@@ -57,12 +57,12 @@ FORMATS = ("text", "json", "markdown", "sarif", "github")
     "--allow",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Syncs that may be there, each with a reason; exit 1 for an entry that matches nothing.",
+    help="Allowed syncs, each with a reason; exit 1 if an entry matches nothing.",
 )
 @click.option(
     "--devices", default=1, show_default=True, type=click.IntRange(1), help="CUDA devices."
 )
-@click.option("--force", is_flag=True, help="Run although this machine has a GPU.")
+@click.option("--force", is_flag=True, help="Run even if this machine has a GPU.")
 @click.argument("script")
 @click.argument("arguments", metavar="[ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def dry_run(

@@ -20,13 +20,13 @@ from tb_hookview.formats import printable
     "--out",
     required=True,
     type=click.Path(path_type=Path),
-    help="What to make: a Perfetto trace, the file of one table, or a folder of tables.",
+    help="Output: a Perfetto trace, the file of one table, or a folder of tables.",
 )
 @click.option(
     "--format",
     "wanted",
     type=click.Choice(["perfetto", "parquet", "csv", "json", "arrow"]),
-    help="By default what the file OUT ends in: .pftrace, .parquet, .csv, .json or .arrow.",
+    help="By default from the end of OUT: .pftrace, .parquet, .csv, .json or .arrow.",
 )
 @click.option(
     "--table",
@@ -35,7 +35,7 @@ from tb_hookview.formats import printable
     metavar="NAME",
     help="A table, such as syncs or device_events; may be repeated. All by default.",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 @worker_option
 @step_option
 def export(

@@ -10,9 +10,7 @@ from tb_hookview.errors import UsageError
 
 
 @click.command(short_help="Serve traces to agents (Model Context Protocol).")
-@click.option(
-    "--root", default=".", show_default=True, help="The folder below which everything is."
-)
+@click.option("--root", default=".", show_default=True, help="Folder that the tools may read.")
 def mcp(root: str) -> None:
     """Answer a client of the Model Context Protocol on standard input and output.
 

@@ -25,7 +25,7 @@ from tb_hookview.step_log import REQUEST
     help="Rank that records; may be repeated.  [default: all]",
 )
 def record(path: Path, steps: int | None, ranks: tuple[int, ...]) -> None:
-    """Ask the training that hookview.watch follows in the folder PATH to record."""
+    """Ask the training watched in the folder PATH (hookview.watch) to record."""
     from tb_hookview.history.files import has_steps
 
     if not path.is_dir() or not has_steps(str(path)):

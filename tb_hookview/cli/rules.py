@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tb_hookview.rules.engine.rule import Rule
 
 
-@click.command(short_help="List the rules that findings come from.")
+@click.command(short_help="List the rules of findings.")
 @click.argument("rule_id", metavar="[ID]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON.")
 def rules(rule_id: str | None, as_json: bool) -> None:
-    """List the rules that traces are checked with, or print the rule ID."""
+    """List all rules, or print the rule ID."""
     from tb_hookview.rules.catalogue import RULES
 
     chosen = [rule for rule in RULES if rule_id in (None, rule.id)]

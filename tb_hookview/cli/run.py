@@ -51,7 +51,7 @@ def _parse_ranks(
 
 
 @click.command(
-    short_help="Record a script that trains.",
+    short_help="Record a training script.",
     context_settings={"allow_interspersed_args": False},
 )
 @click.option("-m", "as_module", is_flag=True, help="SCRIPT is a module, as with python -m.")
@@ -65,7 +65,7 @@ def _parse_ranks(
     default=3,
     show_default=True,
     type=click.IntRange(1),
-    help="Steps before the recording, at least one to find the model.",
+    help="Steps before the recording; at least one, to find the model.",
 )
 @click.option(
     "--warmup",
@@ -82,7 +82,7 @@ def _parse_ranks(
     default=1,
     show_default=True,
     type=click.IntRange(0),
-    help="Number of recordings, one file each; 0: until the script ends.",
+    help="Number of recordings, one file each; 0 repeats until the script ends.",
 )
 @click.option(
     "--markers",
@@ -111,7 +111,7 @@ def _parse_ranks(
 def run(
     as_module: bool, script: str, arguments: tuple[str, ...], logdir: Path | str | None, **plan: Any
 ) -> None:
-    """Run SCRIPT as python would, and record some steps of its training.
+    """Run SCRIPT as python would, and record a few training steps.
 
     The first model that an optimizer trains is wrapped, and its losses; a step is a call of that
     optimizer's step. Messages go to standard error. Options come before SCRIPT; everything after it

@@ -9,17 +9,17 @@ from types import FrameType
 import click
 
 
-@click.command(short_help="Serve the pages without TensorBoard.")
+@click.command(short_help="Serve the page without TensorBoard.")
 @click.argument("path")
 @click.option(
     "--port",
     default=0,
     type=click.IntRange(0, 65535),
-    help="Port on 127.0.0.1; a free one if not given.",
+    help="Port on 127.0.0.1; by default any free one.",
 )
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def serve(path: str, port: int, open_browser: bool) -> None:
-    """Serve the pages for PATH on 127.0.0.1.
+    """Serve the page for PATH on 127.0.0.1.
 
     PATH is a log directory, a run, one trace, or the JSON of a dry run.
     """

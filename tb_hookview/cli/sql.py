@@ -18,7 +18,7 @@ SHOWN = 100
 """Rows that the terminal lists."""
 
 
-@click.command(short_help="Ask in SQL.")
+@click.command(short_help="Query a trace in SQL.")
 @click.argument("path")
 @click.argument("query")
 @click.option(
@@ -27,7 +27,7 @@ SHOWN = 100
     type=click.Choice(["table", "json", "csv"]),
     default="table",
     show_default=True,
-    help="How the rows are written.",
+    help="Output format.",
 )
 @worker_option
 def sql(path: str, query: str, form: str, worker: str | None) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tb_hookview.document.document import Document
+
 Progress = Callable[[str, float | None], None]
 
 PIPED_COLUMNS = 140
@@ -22,6 +24,13 @@ def output() -> Console:
 
     width = None if sys.stdout.isatty() else PIPED_COLUMNS
     return Console(width=width, markup=False, highlight=False, emoji=False)
+
+
+def show(document: Document) -> None:
+    """Print a document on standard output."""
+    from tb_hookview.document.terminal import rendered
+
+    output().print(rendered(document))
 
 
 @contextmanager

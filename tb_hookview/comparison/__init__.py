@@ -1,1 +1,4 @@
-"""Changes between two reports."""
+"""Two reports, or two runs, to what changed between them.
+
+Must not be here: traces, analyses.
+"""

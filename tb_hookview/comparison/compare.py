@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tb_hookview.comparison.memory import memory_changes
 from tb_hookview.comparison.pairing import RowPair, pair_modules, same_place
-from tb_hookview.comparison.sides import Reading, on_both, pair, row_id, rows_of, status_of, totals
+from tb_hookview.comparison.sides import (
+    StepMeans,
+    on_both,
+    pair,
+    row_id,
+    rows_of,
+    status_of,
+    totals,
+)
 from tb_hookview.comparison.spread import spread_pair
 from tb_hookview.comparison.tables import finding_changes, kernel_changes, sync_changes
 from tb_hookview.schema import Comparison, Module, ModuleChange, Pair, ReportData, Side, own_syncs
@@ -30,7 +38,7 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
     """
     both_device = base.coverage.measure == other.coverage.measure == "device"
     measure = "device" if both_device else "host"
-    left, right = Reading(base, measure), Reading(other, measure)
+    left, right = StepMeans(base, measure), StepMeans(other, measure)
     matches = pair_modules(base.modules, other.modules)
     step = totals(left, right, lambda r: r.mean("duration_us"))
     return Comparison(
@@ -39,9 +47,9 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         base=_side(base),
         other=_side(other),
         step_us=step,
-        forward_us=totals(left, right, Reading.forward),
-        backward_us=totals(left, right, Reading.backward),
-        backward_unattributed_us=totals(left, right, Reading.unattributed),
+        forward_us=totals(left, right, StepMeans.forward),
+        backward_us=totals(left, right, StepMeans.backward),
+        backward_unattributed_us=totals(left, right, StepMeans.unattributed),
         syncs=totals(left, right, lambda r: r.per_step(len(own_syncs(r.report.syncs)))),
         sync_blocked_us=totals(left, right, lambda r: r.per_step(_blocked_us(r.report))),
         modules=_modules(left, right, matches),
@@ -53,7 +61,7 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         device_us_by_kind=_by_kind(left.by_kind(), right.by_kind()),
         sync_sites=sync_changes(left, right, matches),
         kernels=kernel_changes(left, right),
-        kernels_omitted_us=totals(left, right, Reading.omitted_kernels),
+        kernels_omitted_us=totals(left, right, StepMeans.omitted_kernels),
         findings=finding_changes(left, right, matches),
         spread={field: spread_pair(left, right, field) for field in SPREAD},
         memory=memory_changes(base, other),
@@ -69,11 +77,11 @@ def _blocked_us(report: ReportData) -> float:
     return sum(sync.duration_us for sync in own_syncs(report.syncs))
 
 
-def _mean(left: Reading, right: Reading, field: str) -> Pair:
+def _mean(left: StepMeans, right: StepMeans, field: str) -> Pair:
     return totals(left, right, lambda reading: reading.mean(field))
 
 
-def _idle(left: Reading, right: Reading) -> dict[str, Pair]:
+def _idle(left: StepMeans, right: StepMeans) -> dict[str, Pair]:
     sides = left.idle(), right.idle()
     causes = dict.fromkeys(cause for side in sides for cause in side or {})
     return {cause: pair(*(side[cause] if side else None for side in sides)) for cause in causes}
@@ -84,19 +92,19 @@ def _by_kind(base: Mapping[str, float], other: Mapping[str, float]) -> dict[str,
     return {kind: pair(base.get(kind, 0.0), other.get(kind, 0.0)) for kind in kinds}
 
 
-def _modules(left: Reading, right: Reading, matches: Sequence[RowPair]) -> list[ModuleChange]:
+def _modules(left: StepMeans, right: StepMeans, matches: Sequence[RowPair]) -> list[ModuleChange]:
     base, other = left.report.modules, right.report.modules
     changes = [_module(left, right, *rows_of(base, other, match)) for match in matches]
     return sorted(changes, key=lambda module: (module.status == "same", -module.effect_us))
 
 
 def _module(
-    left: Reading, right: Reading, base: Module | None, other: Module | None
+    left: StepMeans, right: StepMeans, base: Module | None, other: Module | None
 ) -> ModuleChange:
     present = other or base
     assert present is not None  # a match has a row on one side at least
 
-    def both(number: Callable[[Reading, Module], float | None]) -> Pair:
+    def both(number: Callable[[StepMeans, Module], float | None]) -> Pair:
         return on_both(left, right, base, other, number)
 
     before, after = base.id if base else None, other.id if other else None

@@ -15,7 +15,7 @@ LEAST_US = 1e-6
 """Less than this is rounding: a trace's clock counts nanoseconds, and steps divide them."""
 
 
-class Reading:
+class StepMeans:
     """One report's numbers per step, in the measure both sides share."""
 
     def __init__(self, report: ReportData, measure: str) -> None:
@@ -46,11 +46,11 @@ class Reading:
         return {cause: sum(part[cause] for part in parts) / self.steps for cause in parts[0]}
 
     def work(self, work: Work) -> float | None:
-        """A module's own time, microseconds a step."""
+        """A module's self time, microseconds per step."""
         return self.per_step(work.self_device_us if self.measure == "device" else work.self_host_us)
 
     def backward(self) -> float | None:
-        """Time of the backward pass, microseconds a step."""
+        """Time of the backward pass, microseconds per step."""
         coverage = self.report.coverage
         device = self.measure == "device"
         return self.per_step(coverage.backward_device_us if device else coverage.backward_host_us)
@@ -62,7 +62,7 @@ class Reading:
         return self.per_step(coverage.unattributed_us if device else coverage.unattributed_host_us)
 
     def forward(self) -> float | None:
-        """Time of the forward pass, microseconds a step."""
+        """Time of the forward pass, microseconds per step."""
         if self.measure == "device":
             return self.per_step(self.report.totals.forward_device_us)
         return self.mean("forward_us")
@@ -117,11 +117,11 @@ def status_of(
 
 
 def on_both(
-    left: Reading,
-    right: Reading,
+    left: StepMeans,
+    right: StepMeans,
     base: Row | None,
     other: Row | None,
-    number: Callable[[Reading, Row], float | None],
+    number: Callable[[StepMeans, Row], float | None],
 ) -> Pair:
     """A number of a row on both sides; a missing row costs nothing."""
     before = None if base is None else number(left, base)
@@ -133,7 +133,7 @@ def on_both(
     return pair(before, after)
 
 
-def totals(left: Reading, right: Reading, number: Callable[[Reading], float | None]) -> Pair:
+def totals(left: StepMeans, right: StepMeans, number: Callable[[StepMeans], float | None]) -> Pair:
     """A number of the whole report on both sides."""
     return pair(number(left), number(right))
 

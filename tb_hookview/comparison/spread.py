@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from tb_hookview.comparison.sides import Reading
+from tb_hookview.comparison.sides import StepMeans
 from tb_hookview.schema import Spread, SpreadPair
 
 
-def spread_pair(left: Reading, right: Reading, field: str) -> SpreadPair:
+def spread_pair(left: StepMeans, right: StepMeans, field: str) -> SpreadPair:
     """Spread of a field of the steps on both sides."""
     base, other = left.values(field), right.values(field)
     return SpreadPair(_spread(base), _spread(other), within_noise(base, other))

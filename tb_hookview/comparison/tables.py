@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tb_hookview.comparison.pairing import Keys, RowPair, pair_up
 from tb_hookview.comparison.sides import (
-    Reading,
+    StepMeans,
     each,
     module_numbers,
     on_both,
@@ -63,7 +63,7 @@ class _SyncGroup(Struct, frozen=True):
         return sum(idle) if idle else None
 
 
-def sync_changes(left: Reading, right: Reading, modules: Sequence[RowPair]) -> list[SyncChange]:
+def sync_changes(left: StepMeans, right: StepMeans, modules: Sequence[RowPair]) -> list[SyncChange]:
     """Match syncs by cause and call site, then by the unmoved site parts."""
     numbers = module_numbers(left.report.modules, right.report.modules, modules)
     base, other = (
@@ -110,7 +110,7 @@ def _place(site: Site) -> tuple[Hashable, ...]:
 
 
 def _sync_change(
-    left: Reading, right: Reading, base: _SyncGroup | None, other: _SyncGroup | None
+    left: StepMeans, right: StepMeans, base: _SyncGroup | None, other: _SyncGroup | None
 ) -> SyncChange:
     present = other or base
     assert present is not None  # a match has a row on one side at least
@@ -137,7 +137,7 @@ def _sync_change(
     )
 
 
-def kernel_changes(left: Reading, right: Reading) -> list[KernelChange]:
+def kernel_changes(left: StepMeans, right: StepMeans) -> list[KernelChange]:
     """Match kernels by name."""
     base, other = left.report.kernels, right.report.kernels
     keys: list[Keys[Kernel]] = [each(lambda kernel: (kernel.name, kernel.kind, kernel.event))]
@@ -146,7 +146,7 @@ def kernel_changes(left: Reading, right: Reading) -> list[KernelChange]:
 
 
 def _kernel_change(
-    left: Reading, right: Reading, base: Kernel | None, other: Kernel | None
+    left: StepMeans, right: StepMeans, base: Kernel | None, other: Kernel | None
 ) -> KernelChange:
     present = other or base
     assert present is not None  # as above
@@ -179,7 +179,7 @@ class _Found(Struct, frozen=True):
 
 
 def finding_changes(
-    left: Reading, right: Reading, modules: Sequence[RowPair]
+    left: StepMeans, right: StepMeans, modules: Sequence[RowPair]
 ) -> list[FindingChange]:
     """Match findings by rule and place, then by rule and module, then by rule.
 
@@ -200,7 +200,7 @@ def finding_changes(
 
 
 def _finding_change(
-    left: Reading, right: Reading, base: _Found | None, other: _Found | None
+    left: StepMeans, right: StepMeans, base: _Found | None, other: _Found | None
 ) -> FindingChange:
     present = other or base
     assert present is not None  # as above

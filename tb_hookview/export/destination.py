@@ -28,7 +28,7 @@ def check(out: Path, *, folder: bool, force: bool) -> None:
     except OSError as error:
         raise _unwritable(out, error) from error
     if taken and not force:
-        raise UsageError(f"{out}: is there already; name another, or replace it with --force")
+        raise UsageError(f"{out}: already exists; name another, or replace it with --force")
 
 
 @contextmanager

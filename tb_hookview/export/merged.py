@@ -53,7 +53,7 @@ def write_merged(
         progress: called with the stage and the fraction of it done.
 
     Raises:
-        NotFoundError: the run has no such collective, or none with a late rank.
+        NotFoundError: the run has no such collective, or none with a straggler.
         TraceError: a trace cannot be read any more.
         UsageError: the clocks are too uncertain, or `out` cannot be written or is there already.
     """
@@ -79,7 +79,7 @@ def merge(
         progress: called with the stage and the fraction of it done.
 
     Raises:
-        NotFoundError: the run has no such collective, or none with a late rank.
+        NotFoundError: the run has no such collective, or none with a straggler.
         UsageError: the clocks are too uncertain.
     """
     run, say = report.data, progress or silent
@@ -112,7 +112,7 @@ def _chosen(run: Run, number: int | None) -> Collective:
 
 
 def _ranks_of(report: RunReport, collective: Collective) -> list[Rank]:
-    """The late rank, and others that took part at even distances."""
+    """The straggler, and others that took part at even distances."""
     late, others = parted(report, collective)
     places = np.linspace(0, len(others) - 1, min(len(others), MOST_RANKS - 1)).astype(np.int64)
     return sorted([*late, *(others[place] for place in places)], key=lambda rank: rank.rank)

@@ -41,7 +41,8 @@ def history_of(run: WatchedRun) -> History:
     present = {rows.rank for rows in ranks}
     summaries = [_rank(number, rows) for number, rows in enumerate(ranks)]
     known = [each.step_us for each in summaries if each.step_us is not None]
-    slow = find_slow_steps(ranks)
+    recordings = recordings_of(run)
+    slow = find_slow_steps(ranks, recordings)
     collections = [
         float(rows.gc_count[rows.measured].mean()) for rows in ranks if any(rows.measured)
     ]
@@ -56,7 +57,7 @@ def history_of(run: WatchedRun) -> History:
         gc_per_step=float(np.mean(collections)) if collections else None,
         ranks=summaries,
         points=points_of(ranks, first, last),
-        recordings=recordings_of(run),
+        recordings=recordings,
         slow_steps=slow.rows,
         slow_steps_total=slow.total,
         slow_ranks=find_slow_ranks(ranks),

@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_hookview.history.parts import GC, WAITING, Parts, mean, parts_of, typical
 from tb_hookview.history.rows import Floats, Ints, RankRows
-from tb_hookview.schema.watched.history import Cause, SlowSteps
+from tb_hookview.schema.watched.history import Cause, SlowSteps, WatchedRecording
 
 _FACTOR = 1.3
 _SPREADS = 5 * 1.4826
@@ -38,7 +38,7 @@ class _Slow(NamedTuple):
     medians: Floats
 
 
-def find_slow_steps(ranks: list[RankRows]) -> Found:
+def find_slow_steps(ranks: list[RankRows], recordings: list[WatchedRecording]) -> Found:
     """Return the slow steps, the most expensive first."""
     slow = _slow(*_slowest_rank(ranks))
     if not len(slow.steps):
@@ -49,8 +49,9 @@ def find_slow_steps(ranks: list[RankRows]) -> Found:
     ]
     groups.sort(key=lambda each: -float((each.durations - each.medians).sum()))
     parts = [parts_of(rows, by_block=True) for rows in ranks]
+    kept = [each for each in recordings if each.kept]
     rows = [
-        _row(number, group, slow.steps, ranks, parts)
+        _row(number, group, slow.steps, ranks, parts, kept)
         for number, group in enumerate(groups[:_MOST_ROWS])
     ]
     return Found(rows, len(slow.steps))
@@ -86,10 +87,15 @@ def _slow(steps: Ints, durations: Floats) -> _Slow:
 
 
 def _row(
-    number: int, group: _Slow, all_slow: Ints, ranks: list[RankRows], parts: list[Parts]
+    number: int,
+    group: _Slow,
+    all_slow: Ints,
+    ranks: list[RankRows],
+    parts: list[Parts],
+    recordings: list[WatchedRecording],
 ) -> SlowSteps:
     step_us, median_us = float(np.median(group.durations)), float(np.median(group.medians))
-    first = int(group.steps[0])
+    first, last = int(group.steps[0]), int(group.steps[-1])
     causes = [
         cause
         for rows, cut in zip(ranks, parts, strict=True)
@@ -100,19 +106,36 @@ def _row(
     enough = [each for each in causes if each.excess_us >= _SHARE * per_step]
     enough.sort(key=lambda each: -each.excess_us)
     # What a collection takes is in the parts in which it happened as well.
-    collections = [each for each in enough if each.part == GC]
-    if collections and collections[0].excess_us >= per_step / 2:
-        enough = [e for e in enough if e.part == GC or e.rank != collections[0].rank]
+    collections = {each.rank: each.excess_us for each in enough if each.part == GC}
+    enough = [
+        each
+        for each in enough
+        if each.part == GC or each.excess_us > 2 * collections.get(each.rank, 0.0)
+    ]
     return SlowSteps(
         id=number,
         first=first,
-        last=int(group.steps[-1]),
+        last=last,
         steps=len(group.steps),
         step_us=step_us,
         median_us=median_us,
         excess_us=excess_us,
         causes=enough[:_MOST_CAUSES],
+        recording_id=_nearest(first, last, enough[0].rank if enough else None, recordings),
     )
+
+
+def _nearest(
+    first: int, last: int, rank: int | None, recordings: list[WatchedRecording]
+) -> int | None:
+    """Return the recording that is nearest to some steps, of this rank where there are several."""
+
+    def distance(each: WatchedRecording) -> tuple[int, bool]:
+        away = max(first - (each.start + each.steps - 1), each.start - last, 0)
+        return away, each.rank != rank
+
+    nearest = min(recordings, key=distance, default=None)
+    return None if nearest is None else nearest.id
 
 
 def _causes(rows: RankRows, parts: Parts, slow: Ints, all_slow: Ints) -> list[Cause]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from tb_hookview.history.answer import history_of, recordings_of
+from tb_hookview.history.answer import history_of
 from tb_hookview.history.rows import STATE_NAMES, RankRows, WatchedRun, read_run
 from tb_hookview.schema.watched.history import (
     SlowRank,
@@ -58,7 +58,7 @@ def tables_of(run: WatchedRun) -> dict[str, Table[Any]]:
         "watched_ranks": said.ranks,
         "watched_steps": list(_steps(run.ranks)),
         "watched_blocks": list(_blocks(run.ranks)),
-        "watched_recordings": recordings_of(run),
+        "watched_recordings": said.recordings,
         "watched_slow_steps": said.slow_steps,
         "watched_slow_ranks": said.slow_ranks,
     }

@@ -17,7 +17,7 @@ from tb_hookview.recorder.module_filter import Patterns
 TWO_PROFILERS = "two profilers cannot record at once (torch loses a recording, or crashes)"
 
 
-class Recording:
+class TrainingRecording:
     """Wraps a model and records its training from `start` to `stop`, any number of times."""
 
     def __init__(
@@ -115,7 +115,7 @@ class RecordingCallback:
         """
         super().__init__()
         wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
-        self._recording = Recording(logdir, wrap_options, profiler_options)
+        self._recording = TrainingRecording(logdir, wrap_options, profiler_options)
 
 
 def _warn(text: str) -> None:
@@ -127,7 +127,7 @@ def _fifth_to_seventh() -> Callable[[int], torch.profiler.ProfilerAction]:
     return torch.profiler.schedule(wait=3, warmup=1, active=3, repeat=1)
 
 
-_running: Recording | None = None
+_running: TrainingRecording | None = None
 """The recording that was started and not stopped.
 
 Not every library calls its callbacks after an exception, so one may be left from a training that

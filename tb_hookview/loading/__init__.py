@@ -1,4 +1,7 @@
-"""From a path to an analysis or a report, through the cache."""
+"""From a path to an open trace, its analysis or its report, through the cache.
+
+Must not be here: what a trace means.
+"""
 
 from __future__ import annotations
 

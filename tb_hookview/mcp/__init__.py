@@ -1,1 +1,4 @@
-"""A server of the Model Context Protocol: what traces say, for programs that ask in words."""
+"""A server of the Model Context Protocol: what traces say, for programs that ask in words.
+
+Must not be here: anything that writes; addresses of stores.
+"""

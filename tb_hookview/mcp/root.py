@@ -9,7 +9,7 @@ from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.formats import printable
 
 
-class Root:
+class RootFolder:
     """A folder of this machine.
 
     Args:

@@ -10,11 +10,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
+from tb_hookview.document.markdown import MOST_CHARACTERS, quoted
 from tb_hookview.errors import HookviewError
-from tb_hookview.mcp.root import Root
+from tb_hookview.mcp.root import RootFolder
 from tb_hookview.mcp.tools import Tools
 from tb_hookview.mcp.traces import Traces
-from tb_hookview.report.markdown.text import MOST_CHARACTERS, quoted
 from tb_hookview.version import __version__
 
 NAMES = (
@@ -34,10 +34,10 @@ def serve(folder: str) -> None:
     Raises:
         UsageError: there is no such folder.
     """
-    make(Root(folder)).run("stdio")
+    make(RootFolder(folder)).run("stdio")
 
 
-def make(root: Root) -> MCPServer:
+def make(root: RootFolder) -> MCPServer:
     """A server for what is below a root."""
     server: MCPServer = MCPServer(
         "hookview", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
@@ -53,7 +53,7 @@ def make(root: Root) -> MCPServer:
     return server
 
 
-def _answering(tool: Callable[..., str], root: Root, lock: Lock) -> Callable[..., str]:
+def _answering(tool: Callable[..., str], root: RootFolder, lock: Lock) -> Callable[..., str]:
     """The tool with paths relative to the root, one at a time, its errors one line each."""
 
     @wraps(tool)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from tb_hookview.comparison.compare import compare as compare_reports
+from tb_hookview.comparison.document import comparison_document
+from tb_hookview.document.markdown import Page, bounded, markdown
 from tb_hookview.errors import UsageError
+from tb_hookview.mcp import event as events
+from tb_hookview.mcp import lists, rows
 from tb_hookview.mcp.traces import Traces
+from tb_hookview.ranks.document import run_document
 from tb_hookview.ranks.files import run_files
 from tb_hookview.ranks.query import query_run
 from tb_hookview.ranks.run import analyze_run
-from tb_hookview.report.markdown import changes, lists, rows
-from tb_hookview.report.markdown import event as events
-from tb_hookview.report.markdown import run as of_run
-from tb_hookview.report.markdown.summary import markdown_summary
-from tb_hookview.report.markdown.text import Page
+from tb_hookview.report.whatif_document import what_if_document
 from tb_hookview.sql import Limits
 from tb_hookview.timeline.event.detail import detail
 from tb_hookview.timeline.statistics.search import Question, search
@@ -46,13 +47,12 @@ class Tools:
         """
         if limit < 1:
             raise UsageError("limit counts from 1")
-        report = self._traces.report(path, worker)
-        return markdown_summary(report.data, report.counted.data, limit)
+        return bounded(self._traces.report(path, worker).summary, limit)
 
     def modules(
         self, path: str, contains: str = "", worker: str = "", offset: int = 0, limit: int = 30
     ) -> str:
-        """List modules with forward and backward time a step, own and with children, and syncs.
+        """List modules with forward and backward time per step, own and with children, and syncs.
 
         Most expensive first; `contains` keeps paths and classes with that text.
         """
@@ -103,7 +103,7 @@ class Tools:
     ) -> str:
         """Compare two traces: step, phases, syncs, findings and modules, a step each."""
         reports = [self._traces.report(path, worker).counted.data for path in (base, other)]
-        return changes.comparison(compare_reports(*reports), Page(offset, limit))
+        return markdown(comparison_document(compare_reports(*reports)), Page(offset, limit))
 
     def whatif(
         self,
@@ -122,14 +122,13 @@ class Tools:
         """
         gone, factors = without or [], scale or {}
         answer = self._traces.report(path, worker).whatif(without=gone, scale=factors)
-        asked = [*(f"without {each}" for each in gone)]
-        asked += [f"{what} x {factor:g}" for what, factor in factors.items()]
-        return changes.what_if(path, asked, answer, Page(offset, limit))
+        document = what_if_document(path, answer, gone, factors)
+        return markdown(document, Page(offset, limit))
 
     def ranks(self, path: str, offset: int = 0, limit: int = 20) -> str:
         """Read all ranks of a run's folder as one: who was late, because of which module."""
         run = analyze_run(str(self._traces.root.place(path)))
-        return of_run.ranks(run.data, Page(offset, limit))
+        return markdown(run_document(run.data), Page(offset, limit))
 
     def sql(self, path: str, query: str, worker: str = "", offset: int = 0, limit: int = 50) -> str:
         """Answer one query in SQL (DuckDB) over the tables of a trace, or of a run's folder.
@@ -137,7 +136,7 @@ class Tools:
         `SHOW TABLES` and `DESCRIBE modules` list tables and columns. Only tables can be read.
         """
         place = str(self._traces.root.place(path))
-        limits = Limits(rows=_QUERY_ROWS)
+        limits = Limits(rows=_QUERY_ROWS, confined=True)
         if not worker and len(run_files(place).traces) > 1:
             result = query_run(place, query, limits)
         else:

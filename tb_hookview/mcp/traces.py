@@ -7,8 +7,8 @@ from pathlib import Path
 from tb_hookview.loading import CachedReader
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.loading.store import trace_store
-from tb_hookview.mcp.root import Root
-from tb_hookview.report.markdown.rows import TracePath
+from tb_hookview.mcp.root import RootFolder
+from tb_hookview.mcp.rows import TracePath
 from tb_hookview.report.opened import BYTES, Budget
 from tb_hookview.report.result import Report
 from tb_hookview.timeline.timeline import Timeline
@@ -22,7 +22,7 @@ class Traces:
         root: the folder.
     """
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: RootFolder) -> None:
         self.root = root
         reader = CachedReader.from_environment()
         self._store = trace_store(lambda: reader, Budget(BYTES))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 _HTML = """<div id="{id}">
-<iframe src="{url}" title="HOOKVIEW" width="100%" height="{height}" style="border: 0"
+<iframe src="{url}" title="HookView" width="100%" height="{height}" style="border: 0"
   allow="clipboard-write; fullscreen"></iframe>
 <p hidden>This browser cannot reach the page of {name} at {url}. Run the cell again if its kernel
 has ended; if the kernel is on another machine, install jupyter-server-proxy there and run the
@@ -48,7 +48,7 @@ class Cell(NamedTuple):
 
     def __repr__(self) -> str:
         """One line, for where there is no HTML."""
-        return f"HOOKVIEW of {self.name}: {self.url}"
+        return f"HookView of {self.name}: {self.url}"
 
     def _repr_html_(self) -> str:
         id_ = f"hookview-{uuid4().hex}"

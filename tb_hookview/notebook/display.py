@@ -34,7 +34,7 @@ VIEWS = (
 """Views of the page, as its addresses name them."""
 
 
-class Place(NamedTuple):
+class PageToShow(NamedTuple):
     """What to serve, and where to open the page."""
 
     path: str
@@ -83,18 +83,18 @@ def show(
         sys.stdout.write(f"{cell}\n")
 
 
-def _place(what: Any) -> Place:
+def _place(what: Any) -> PageToShow:
     if isinstance(what, Report):
         steps = what.data.steps
         # The page shows one step or all of them.
         query = {"step": steps[0].name} if len(steps) == 1 else {}
-        return Place(what.data.trace.path, "summary", query)
+        return PageToShow(what.data.trace.path, "summary", query)
     if isinstance(what, RunReport):
-        return Place(what.data.path, "ranks", {})
+        return PageToShow(what.data.path, "ranks", {})
     if not isinstance(what, str | os.PathLike) or not str(what):
         kind = type(what).__name__
         raise UsageError(f"{kind} cannot be shown; give a path, or what analyze returned")
-    return Place(os.fspath(what), "summary", {})
+    return PageToShow(os.fspath(what), "summary", {})
 
 
 def _in_notebook() -> bool:

@@ -1,1 +1,4 @@
-"""Many ranks of one run: their traces to summaries, the summaries to one answer."""
+"""Many ranks of one run: a map of their traces to summaries (`map`), and a reduce (`answer`).
+
+Must not be here: what one trace means (`analysis`), a scheduler or retries of our own.
+"""

@@ -17,9 +17,10 @@ from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.phases import phase_of
 from tb_hookview.ranks.pipelines import find_pipelines
 from tb_hookview.ranks.remarks import remarks
-from tb_hookview.ranks.stragglers import Straggling, find_stragglers
+from tb_hookview.ranks.stragglers import Straggling, find_stragglers, too_few_steps
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
@@ -53,6 +54,7 @@ def answer(
     fixes = Fixes(ranks, times, matched, waits)
     step_rows = _step_rows(ranks, fixes.recorded.waits)
     stragglers = find_stragglers(ranks, members, fixes)
+    few = None if stragglers else too_few_steps(ranks, members, fixes)
     rank_rows = [
         _rank_row(place, number, rank, rows, clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
@@ -64,7 +66,7 @@ def answer(
         steps=list(chain.from_iterable(step_rows)),
         collectives=_collective_rows(ranks, matched, waits, episodes),
         stragglers=[
-            _straggler_row(place, found, numbers, ranks, finding_of)
+            _straggler_row(place, found, numbers, ranks, times, finding_of)
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
@@ -75,7 +77,7 @@ def answer(
         ],
         unmatched=matched.unmatched,
         clock_spread_us=_spread(clocks.spread),
-        warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread))],
+        warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread), few)],
         replay_error=fixes.error,
     )
 
@@ -244,11 +246,15 @@ def _straggler_row(
     found: Straggling,
     numbers: Sequence[int],
     ranks: Sequence[RankSummary],
+    times: TimesOf,
     finding_of: FindingOf,
 ) -> schema.Straggler:
     reasons = [
         schema.StragglerReason(
-            reason=kind, module=path if kind == "module" else None, excess_us=excess / _US
+            reason=kind,
+            module=path if kind == "module" else None,
+            phase=phase_of(ranks, times, found.rank, path) if kind == "module" else None,
+            excess_us=excess / _US,
         )
         for (kind, path), excess in found.excess.items()
     ]

@@ -25,6 +25,7 @@ from tb_hookview.analysis.activity import (
 )
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Int, Nanoseconds
 from tb_hookview.arrays.units import to_us
 from tb_hookview.ranks.result import RunReport
@@ -91,8 +92,8 @@ def codes_of_columns(activity: Activity, edges: Nanoseconds) -> Int:
     """Code that took most of each window between consecutive edges; NOTHING where nothing did."""
     window_of, code, time = in_windows(activity, edges)
     columns = len(edges) - 1
-    ran, most, codes = np.zeros(columns, np.int64), np.zeros(columns, np.int64), np.zeros(columns)
-    np.add.at(ran, window_of, time)
+    ran = sum_by(window_of, time, columns)
+    most, codes = np.zeros(columns, np.int64), np.zeros(columns)
     # of equal indices the last one is assigned
     order = np.argsort(time, kind="stable")
     most[window_of[order]], codes[window_of[order]] = time[order], code[order]

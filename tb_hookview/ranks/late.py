@@ -5,7 +5,7 @@
                                                  late by: b
 
 From the last collective that all of them had left to this one, each rank's time goes to modules,
-loader, optimizer, waits for its device, and the rest. A part by which the late rank exceeds the
+loader, optimizer, waits for its device, and the rest. A part by which the straggler exceeds the
 lower median of the others is a reason: half of them at least take no longer. The time is counted
 from start to start: there each rank is at the same place of the program, which it need not be where
 the collective ends.
@@ -45,13 +45,13 @@ class Episode(NamedTuple):
     """Index into the matched, -1 for a step as a whole."""
     rank: int
     step: int
-    """Step of the late rank in which it was, -1 for none."""
+    """Step of the straggler in which it was, -1 for none."""
     late_by: int
-    """Time of the late rank before it, less that of the next latest."""
+    """Time of the straggler before it, less that of the next latest."""
     reasons: dict[Reason, int]
     """By how much each part of the straggler's time exceeds the others' median; below 0 if less."""
     since: int
-    """Moment on the late rank's clock from which they are counted: up to the start."""
+    """Moment on the straggler's clock from which they are counted: up to the start."""
     on_device: bool
     """Whether they are of its device events, else of its host."""
 
@@ -142,7 +142,7 @@ def compared(present: Sequence[int], late: int) -> list[int]:
 def reasons_of(
     ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int
 ) -> tuple[dict[Reason, int], bool]:
-    """Excess of the late rank by reason: by its device where that did more, else by its host."""
+    """Excess of the straggler by reason: by its device where that did more, else by its host."""
     host = excess_of(ranks, times, spans, late, device=False)
     if not len(times(late).device.window):
         return host, False

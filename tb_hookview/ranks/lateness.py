@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import comb, sqrt
+from math import ceil, comb, log, sqrt
 from statistics import median
 
 import numpy as np
@@ -31,6 +31,8 @@ _ERRORS = 4.0
 """Standard errors of its mean by which it is late, at least; more of few steps."""
 _CHANCE = 0.002
 """Or: chance in an even run that any rank is the latest in as many steps, at most."""
+_MUCH = 0.1
+"""Share of the step from which on it is worth recording more steps."""
 
 
 def compared_steps(ranks: Sequence[RankSummary], members: Members) -> list[Bool]:
@@ -119,6 +121,23 @@ def latest(late: Float, step: float, left_out: set[int]) -> int | None:
         if is_consistent(own, scatter) or _is_rare(late, rank):
             return int(rank)
     return None
+
+
+def steps_needed(late: Float, step: float) -> int | None:
+    """Steps that would tell the latest rank from chance, where it is late in all of fewer ones.
+
+    Args:
+        late: shape (r, s).
+        step: mean duration of a step.
+    """
+    ranks, count = late.shape
+    filled = np.nan_to_num(late, nan=-np.inf)
+    worst = np.unique(filled.argmax(axis=0))
+    if ranks < 2 or count < 2 or len(worst) != 1:
+        return None
+    needed = ceil(1 - log(_CHANCE) / log(ranks))
+    is_long = float(filled[worst[0]].mean()) >= _MUCH * step
+    return needed if is_long and count < needed else None
 
 
 def is_consistent(late: Float, scatter: float = 0.0) -> bool:

@@ -14,9 +14,25 @@ _NAMED = 20
 """Damaged traces that are named."""
 
 
-def remarks(ranks: Sequence[RankSummary], clock_spread_us: float | None) -> list[str]:
-    """Return a line for each."""
-    return [*_of_traces(ranks), *_losses(ranks), *_doubts(clock_spread_us)]
+def remarks(
+    ranks: Sequence[RankSummary], clock_spread_us: float | None, few: tuple[int, int] | None
+) -> list[str]:
+    """Return a line for each.
+
+    Args:
+        ranks: summaries.
+        clock_spread_us: by how much the clocks differ.
+        few: steps that were compared and those it takes, where they were too few.
+    """
+    return [*_of_traces(ranks), *_losses(ranks), *_doubts(clock_spread_us), *_of_steps(few)]
+
+
+def _of_steps(few: tuple[int, int] | None) -> Iterator[str]:
+    if few is not None:
+        yield (
+            f"the others waited for one rank in all of {few[0]} steps, too few to rule out chance; "
+            f"record {few[1]} or more"
+        )
 
 
 def _of_traces(ranks: Sequence[RankSummary]) -> Iterator[str]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tb_hookview import schema
-from tb_hookview.ranks.lines import notes, summary_lines
-from tb_hookview.tables.notebook import heading_html
+from tb_hookview.document.html import document_html
+from tb_hookview.document.plain import plain_text
+from tb_hookview.ranks.document import run_lines
 from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
@@ -74,11 +75,11 @@ class RunReport:
 
     def __str__(self) -> str:
         """Summarize in some lines."""
-        return "\n".join([*summary_lines(self.data), *notes(self.data)])
+        return plain_text(run_lines(self.data))
 
     def _repr_html_(self) -> str:
         """HTML that a notebook shows of the run: the summary, stragglers and ranks."""
-        heading = heading_html([*summary_lines(self.data), *notes(self.data)])
+        heading = document_html(run_lines(self.data))
         tables = (self.stragglers, self.ranks) if self.data.stragglers else (self.ranks,)
         return f"<div>{heading}{''.join(table._repr_html_() for table in tables)}</div>"
 

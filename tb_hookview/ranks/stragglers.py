@@ -7,12 +7,13 @@ rank 2 fixed     nobody waits
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
+from tb_hookview.arrays.types import Float
 from tb_hookview.ranks.fixes import Fix, Fixes, World
 from tb_hookview.ranks.late import Reason
 from tb_hookview.ranks.lateness import (
@@ -22,6 +23,7 @@ from tb_hookview.ranks.lateness import (
     latest,
     names_of,
     peers_of,
+    steps_needed,
 )
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members
@@ -58,11 +60,9 @@ def find_stragglers(
         fixes: of these.
     """
     world, seen, found = fixes.recorded, set[int](), list[Straggling]()
-    compared, step = compared_steps(ranks, members), _step(ranks)
-    names = names_of(ranks, compared)
-    peers = peers_of(ranks, members)
+    step, (names, lateness) = _step(ranks), _compared(ranks, members)
     while names and len(found) < MOST_NAMED:
-        late = find_lateness(ranks, world.waits, compared, names, peers)
+        late = lateness(world)
         rank = latest(late, step, seen)
         if rank is None:
             break
@@ -75,6 +75,27 @@ def find_stragglers(
         if len(names) == 1:
             break  # a single step says who is latest, and nothing on chance
     return found
+
+
+def too_few_steps(
+    ranks: Sequence[RankSummary], members: Members, fixes: Fixes
+) -> tuple[int, int] | None:
+    """Steps that were compared, and those it takes to tell a late rank from chance.
+
+    None where no rank was late in all of the steps, or where they were enough.
+    """
+    names, lateness = _compared(ranks, members)
+    needed = steps_needed(lateness(fixes.recorded), _step(ranks)) if names else None
+    return None if needed is None else (len(names), needed)
+
+
+def _compared(
+    ranks: Sequence[RankSummary], members: Members
+) -> tuple[list[str], Callable[[World], Float]]:
+    """Names of the steps that are compared, and how late each rank is in them in a world."""
+    compared, peers = compared_steps(ranks, members), peers_of(ranks, members)
+    names = names_of(ranks, compared)
+    return names, lambda world: find_lateness(ranks, world.waits, compared, names, peers)
 
 
 def _explains(fix: Fix, time: float) -> bool:

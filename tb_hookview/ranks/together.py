@@ -67,7 +67,7 @@ def collective_of(run: schema.Run, number: int) -> schema.Collective:
 def parted(
     report: RunReport, collective: schema.Collective
 ) -> tuple[list[schema.Rank], list[schema.Rank]]:
-    """The late rank of a collective (none where nobody waited), and the others that took part."""
+    """The straggler of a collective (none where nobody waited), and the others that took part."""
     members, ranks = report.members, report.data.ranks
     present = [ranks[place] for place in members.rank[members.of(collective.id)].tolist()]
     late = [rank for rank in present if rank.rank == collective.late_rank]

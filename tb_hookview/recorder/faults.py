@@ -11,11 +11,12 @@ from types import CodeType
 from typing import NamedTuple
 
 _log = logging.getLogger(__name__)
-_warned = False
+_warned: set[str] = set()
+"""Consequences of faults that were warned of."""
 _advised: set[str] = set()
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of Python."""
 
     file: str
@@ -30,7 +31,7 @@ LOST = "this recording is lost"
 
 
 def report(doing: str, fault: Exception, consequence: str = MARKS) -> None:
-    """Warn about the first fault of the process, and log later ones.
+    """Warn about the first fault of each consequence in the process, and log later ones.
 
     Args:
         doing: what failed, a phrase such as "marking a forward call".
@@ -50,25 +51,25 @@ def report(doing: str, fault: Exception, consequence: str = MARKS) -> None:
         f"tb_hookview: {doing} failed ({type(fault).__name__}: {fault}); "
         f"training is not affected, {consequence}"
     )
-    warn(message, fault)
+    warn(message, consequence, fault)
 
 
-def warn(message: str, fault: Exception | None = None) -> None:
-    """Warn, if this process has had no warning of ours; else log.
+def warn(message: str, consequence: str, fault: Exception | None = None) -> None:
+    """Warn, if this process has had no warning of the same consequence; else log.
 
     Args:
         message: the whole line.
+        consequence: what the user loses, a phrase.
         fault: what was caught, for the log.
     """
-    global _warned
-    if _warned:
+    if consequence in _warned:
         _log.debug(message, exc_info=fault)
         return
-    _warned = True
+    _warned.add(consequence)
     _show(message, RuntimeWarning)
 
 
-def advise(subject: str, message: str, place: Place | None = None) -> None:
+def advise(subject: str, message: str, place: SourceLine | None = None) -> None:
     """Warn of a mistake in how the recorder is used, once per process and subject.
 
     Args:
@@ -84,7 +85,7 @@ def advise(subject: str, message: str, place: Place | None = None) -> None:
     _show(message, UserWarning, place)
 
 
-def _show(message: str, category: type[Warning], place: Place | None = None) -> None:
+def _show(message: str, category: type[Warning], place: SourceLine | None = None) -> None:
     try:
         warnings.warn_explicit(message, category, *(place or place_of_user()))
     except Warning:  # the process turns warnings into errors; a fault of ours must not become one
@@ -94,12 +95,12 @@ def _show(message: str, category: type[Warning], place: Place | None = None) -> 
             raise
 
 
-def place_of_user() -> Place:
+def place_of_user() -> SourceLine:
     """Return the line under way of the innermost code that is neither ours nor torch's."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
-    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""))
+    return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""))
 
 
 def _is_library(module: str) -> bool:

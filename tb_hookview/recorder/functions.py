@@ -41,7 +41,7 @@ _OLD_CLIPPING = {
 }
 """Before torch 2.6 clipping by norm was all in one function."""
 
-Place = tuple[type | CellType, str]
+FunctionPlace = tuple[type | CellType, str]
 """An object and the attribute of it that holds a function."""
 
 
@@ -59,7 +59,7 @@ def attach(open_calls: OpenCalls, costs: Costs) -> list[Handle]:
     return [handle for handle in handles if handle is not None]
 
 
-def _attach(place: Place, name: str, open_calls: OpenCalls, costs: Costs) -> Handle | None:
+def _attach(place: FunctionPlace, name: str, open_calls: OpenCalls, costs: Costs) -> Handle | None:
     try:
         if _known_to_compiler(getattr(*place)):
             return None
@@ -117,13 +117,13 @@ def _known_to_compiler(function: Callable[..., Any]) -> bool:
     return weakref.getweakrefcount(function) > 0
 
 
-def _scaler_methods() -> Iterator[tuple[Place, str]]:
+def _scaler_methods() -> Iterator[tuple[FunctionPlace, str]]:
     for method, name in _SCALER.items():
         if method in vars(torch.amp.GradScaler):
             yield (torch.amp.GradScaler, method), f"torch.amp.GradScaler.{name}"
 
 
-def _clipping_functions(module: object) -> Iterator[tuple[Place, str]]:
+def _clipping_functions(module: object) -> Iterator[tuple[FunctionPlace, str]]:
     """Yield the cell that holds the inner function, with the outer one's public name."""
     table = _CLIPPING if hasattr(module, "_get_total_norm") else _OLD_CLIPPING
     for attribute, name in table.items():

@@ -22,9 +22,9 @@ from tb_hookview.recorder.compiled.inlined import hide
 from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.ranges import (
     BackwardNames,
-    Entry,
     FinishedCall,
-    Recording,
+    OpenRange,
+    RecordingState,
     ThreadCalls,
     abandon,
     close_above,
@@ -77,10 +77,10 @@ def is_inert(hook: object) -> bool:
 class OpenCalls(threading.local):
     """The calls that are under way on this thread, and those that ended."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: RecordingState) -> None:
         """Register a thread; Python calls this once in every thread that uses the object."""
         self.by_profile = recording.by_profile
-        self.stack: list[Entry] = []
+        self.stack: list[OpenRange] = []
         """The open ranges, innermost last."""
         recording.stacks.append(self.stack)
         self.finished: list[FinishedCall] = []
@@ -248,7 +248,23 @@ compiler does not look at it, and torch leaves it out when it copies or pickles 
 """
 
 
-class MarkedCall(Hook):
+class ReplacedCall(Hook):
+    """What is in a module's SLOT in the place of another call."""
+
+    __slots__ = ()
+
+    call: Callable[..., Any] | None
+    """What was in the SLOT before; None for nothing."""
+
+    def replace(self, call: Callable[..., Any] | None) -> None:
+        """Call something else from now on."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
+
+
+class MarkedCall(ReplacedCall):
     """Runs a module's call inside a range; replaces the call in its SLOT."""
 
     __slots__ = ("_is_unusual", "_marks", "_module", "_once", "call")
@@ -277,8 +293,9 @@ class MarkedCall(Hook):
         )._call_impl is not nn.Module._call_impl or "_call_impl" in vars(module)
         self.call = call
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(None), ()
+    def replace(self, call: Callable[..., Any] | None) -> None:
+        """Call something else from now on."""
+        self.call = call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module inside its range; `CallMarks.begin` is inlined here, for speed."""

@@ -21,7 +21,7 @@ from torch.nn.parameter import is_lazy
 from tb_hookview.markers import MANIFEST_KEY, VERSION
 from tb_hookview.recorder import host
 from tb_hookview.recorder.module_filter import Pattern
-from tb_hookview.recorder.roots import Assigned, Root
+from tb_hookview.recorder.roots import Assigned, WrappedRoot
 
 KEY = MANIFEST_KEY
 
@@ -29,7 +29,7 @@ _NOTHING_ATTACHED = {"calls": 0, "gradients": 0, "backward": 0}
 
 
 def describe(
-    assigned: list[Assigned], attached: Mapping[Root, Mapping[str, int]]
+    assigned: list[Assigned], attached: Mapping[WrappedRoot, Mapping[str, int]]
 ) -> dict[str, Any]:
     """Return the manifest, for `markers.encode_manifest`.
 
@@ -100,7 +100,7 @@ def _accelerator(device: torch.device) -> str | None:
         return None
 
 
-def _options(root: Root, attached: Mapping[str, int]) -> dict[str, Any]:
+def _options(root: WrappedRoot, attached: Mapping[str, int]) -> dict[str, Any]:
     chosen = root.module_filter
     include = chosen.include
     return {

@@ -214,7 +214,8 @@ class Profile(torch.profiler.profile):
             # torch would end the other recording, and crash as that is written.
             faults.warn(
                 "tb_hookview: a profiler is recording already, so this one records nothing; "
-                "training is not affected"
+                "training is not affected",
+                "not recorded",
             )
             self.stand_by()
         else:
@@ -361,7 +362,7 @@ def _warn_unrecorded(
     schedule: Schedule | None,
     ranks: frozenset[int] | None,
     process: int,
-    place: faults.Place,
+    place: faults.SourceLine,
 ) -> None:
     def warn() -> None:
         if os.getpid() == process and records_here(ranks):

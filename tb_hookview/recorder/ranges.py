@@ -28,7 +28,7 @@ next_sequence_number: Callable[[], int] = torch.autograd._get_sequence_nr  # typ
 """Return the sequence number of the next autograd node that this thread makes."""
 
 
-Entry = tuple[object, Range, int]
+OpenRange = tuple[object, Range, int]
 """An open range: its opener, the range and a sequence number. That is of the first autograd node
 that the call can make, 0 where it is not needed."""
 
@@ -52,7 +52,7 @@ class ThreadCalls(NamedTuple):
     calls: list[FinishedCall]
 
 
-class Recording:
+class RecordingState:
     """State shared by the threads of one recording."""
 
     __slots__ = ("by_profile", "finished", "stacks")
@@ -64,13 +64,13 @@ class Recording:
             by_profile: recorded by our `profile`, which closes all ranges before torch stops.
         """
         self.by_profile = by_profile
-        self.stacks: list[list[Entry]] = []
+        self.stacks: list[list[OpenRange]] = []
         """The open ranges of each thread."""
         self.finished: list[ThreadCalls] = []
         """The calls whose backward `profile` marks when it writes its file."""
 
 
-def close_above(stack: list[Entry], opener: object) -> Entry | None:
+def close_above(stack: list[OpenRange], opener: object) -> OpenRange | None:
     """Close the ranges above an opener's innermost one; pop that and return it open.
 
     A BaseException such as KeyboardInterrupt passes modules without calling their hooks, and a
@@ -85,16 +85,16 @@ def close_above(stack: list[Entry], opener: object) -> Entry | None:
         entry[1].__exit__(None, None, None)
 
 
-_abandoned: list[Entry] = []
+_abandoned: list[OpenRange] = []
 
 
-def close_all(stack: list[Entry]) -> None:
+def close_all(stack: list[OpenRange]) -> None:
     """Close the ranges of calls that ended without running our hooks, innermost first."""
     while stack:
         stack.pop()[1].__exit__(None, None, None)
 
 
-def abandon(stack: list[Entry]) -> None:
+def abandon(stack: list[OpenRange]) -> None:
     """Empty a stack whose ranges may belong to a recording that has ended.
 
     Under a bare profiler one may be left from an earlier recording (a forward that Ctrl-C ended),

@@ -18,7 +18,7 @@ from tb_hookview.recorder.tree import Node, walk
 
 
 @dataclass(eq=False)
-class Root:
+class WrappedRoot:
     """One wrapped module, by a weak reference."""
 
     module: weakref.ref[nn.Module]
@@ -38,29 +38,31 @@ class Root:
 class Assigned(NamedTuple):
     """A module and the root under whose path and options it is recorded."""
 
-    root: Root
+    root: WrappedRoot
     node: Node
     marked: bool
     """Whether it gets marks of its own."""
 
 
-_roots: dict[int, Root] = {}
+_roots: dict[int, WrappedRoot] = {}
 
 
-def find(module: nn.Module) -> Root | None:
+def find(module: nn.Module) -> WrappedRoot | None:
     """Return the root a module was registered as, or None."""
     root = _roots.get(id(module))
     return root if root is not None and root.module() is module else None
 
 
-def register(module: nn.Module, path: str, *, named: bool, module_filter: ModuleFilter) -> Root:
+def register(
+    module: nn.Module, path: str, *, named: bool, module_filter: ModuleFilter
+) -> WrappedRoot:
     """Add a root, or replace the one that this module already has."""
     key = id(module)
 
-    def forget(_: object, registered: dict[int, Root] = _roots) -> None:
+    def forget(_: object, registered: dict[int, WrappedRoot] = _roots) -> None:
         registered.pop(key, None)  # by its own name: at exit a module's globals are None
 
-    root = Root(weakref.ref(module, forget), path, named, module_filter)
+    root = WrappedRoot(weakref.ref(module, forget), path, named, module_filter)
     _roots[key] = root
     return root
 
@@ -71,7 +73,7 @@ def remove(module: nn.Module) -> None:
         del _roots[id(module)]
 
 
-def alive() -> list[tuple[Root, nn.Module]]:
+def alive() -> list[tuple[WrappedRoot, nn.Module]]:
     """Return the roots that exist, outer before inner, else in wrapping order."""
     entries = [(root, root.module()) for root in list(_roots.values())]
     roots = [(root, module) for root, module in entries if module is not None]
@@ -118,7 +120,7 @@ def find_callers() -> None:
         by_module[key].caller = weakref.ref(found[0]) if len(found) == 1 else None
 
 
-def compiled() -> list[Root]:
+def compiled() -> list[WrappedRoot]:
     """Return the roots whose calls are compiled into the code around them.
 
     A module that was compiled in place (`module.compile()`) is marked as a whole, before or after.

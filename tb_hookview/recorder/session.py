@@ -33,8 +33,8 @@ from tb_hookview.recorder.hooks import (
     Timed,
     TimedCallMarks,
 )
-from tb_hookview.recorder.ranges import BackwardNames, Recording, ThreadCalls, abandon
-from tb_hookview.recorder.roots import Assigned, Root
+from tb_hookview.recorder.ranges import BackwardNames, RecordingState, ThreadCalls, abandon
+from tb_hookview.recorder.roots import Assigned, WrappedRoot
 from tb_hookview.recorder.tree import Node
 
 
@@ -59,14 +59,14 @@ class Session:
         """
         self.by_profile = by_profile
         self._manifest: dict[str, Any] = {}
-        self._recording = Recording(by_profile=by_profile)
+        self._recording = RecordingState(by_profile=by_profile)
         self._recording.finished.extend(finished)
         self._open = OpenCalls(self._recording)
         self._costs = Costs()
         self._handles: list[_Handle] = []
         self._visible: dict[int, list[_Handle]] = {}
         """Handles by the identity of a module, where a compiler that inlines it would see them."""
-        self._attached: dict[Root, Counter[str]] = defaultdict(Counter)
+        self._attached: dict[WrappedRoot, Counter[str]] = defaultdict(Counter)
         try:
             self._attach()
         except BaseException:  # nobody else knows what is attached by now
@@ -78,12 +78,13 @@ class Session:
         assigned = roots.assign()
         # Parts of compiled modules last: few of them are called, so their marks are not timed.
         marked = sorted((each for each in assigned if each.marked), key=_is_compiled)
+        samples = timed(len(marked) - sum(map(_is_compiled, marked)))
         for number, each in enumerate(marked):
-            is_timed = number in timed(len(marked) - sum(map(_is_compiled, marked)))
-            self._guard(self._mark_calls, each, is_timed)
+            self._guard(self._mark_calls, each, number in samples)
         parameters = list(_owned_parameters(assigned))
+        samples = timed(len(parameters))
         for number, owned in enumerate(parameters):
-            self._guard(self._mark_gradient, *owned, number in timed(len(parameters)))
+            self._guard(self._mark_gradient, *owned, number in samples)
         if assigned:
             self._handles += functions.attach(self._open, self._costs)
             self._handles.append(garbage.Handle())

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from tb_hookview.recorder.compiled.regions import optimized_module
-from tb_hookview.recorder.hooks import SLOT, MarkedCall
+from tb_hookview.recorder.hooks import SLOT, ReplacedCall
 
 Reach = Literal["hooks", "call", "none"]
 """Way to mark a module's calls: by hooks, by wrapping, or not at all."""
@@ -72,6 +72,6 @@ def _reach(module: nn.Module) -> Reach:
         return "none"
     # `module.compile()` puts the module's hooks into the compiled region.
     call = module.__dict__.get(SLOT)
-    while isinstance(call, MarkedCall):  # a watched block is called as it was before
+    while isinstance(call, ReplacedCall):  # a watched block is called as it was before
         call = call.call
     return "hooks" if call is None else "call"

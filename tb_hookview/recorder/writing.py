@@ -85,7 +85,8 @@ def write_to_address(
     except TraceError as error:
         faults.warn(
             f"tb_hookview: a trace could not be uploaded ({error}); training is not affected, "
-            f"the trace is kept in {path}"
+            f"the trace is kept in {path}",
+            "not uploaded",
         )
         return path
     shutil.rmtree(scratch, ignore_errors=True)

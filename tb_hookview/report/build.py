@@ -22,6 +22,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.isolation import Failures, is_strict
@@ -57,7 +58,7 @@ from tb_hookview.simulation.alone import Alone
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.tables.events.keys import first_events
 
-Rows = TypeVar("Rows")
+RowType = TypeVar("RowType")
 
 
 def build_report(analysis: Analysis, steps: Sequence[str] | None = None) -> Report:
@@ -98,7 +99,7 @@ def build_data(selection: Selection, decided: Decided) -> ReportData:
     rows, diagnosis = selection.derived(step_rows), decided.diagnosis
     failures = Failures(diagnosis.failures.found)
 
-    def table(name: str, make: Callable[[Selection], list[Rows]]) -> list[Rows]:
+    def table(name: str, make: Callable[[Selection], list[RowType]]) -> list[RowType]:
         return failures.attempt(f"table {name}", partial(make, selection), [])
 
     totals = _totals(selection)
@@ -224,14 +225,9 @@ def _chosen(selection: Selection, rows: TreeRow) -> TreeRow:
 
 def _by_kind(selection: Selection) -> list[int]:
     """Time of the selected device events by kind, nanoseconds."""
-    analysis = selection.analysis
-    total = np.zeros(len(KINDS), np.int64)
-    np.add.at(
-        total,
-        analysis.kinds.kind[selection.device_events],
-        analysis.device_events.duration[selection.device_events],
-    )
-    return [int(time) for time in total]
+    analysis, chosen = selection.analysis, selection.device_events
+    kind, duration = analysis.kinds.kind[chosen], analysis.device_events.duration[chosen]
+    return [int(time) for time in sum_by(kind, duration, len(KINDS))]
 
 
 def _device_us(selection: Selection, wanted: Bool) -> float:
@@ -245,9 +241,8 @@ def _device_us_by_phase(selection: Selection) -> list[float | None]:
     if not analysis.launches_known:
         return [None] * len(Phase)
     launched = np.flatnonzero(selection.device_events & (analysis.device_events.launch >= 0))
-    total = np.zeros(len(Phase), np.int64)
     phase = analysis.phases.row[analysis.device_events.launch[launched]]
-    np.add.at(total, phase, analysis.device_events.duration[launched])
+    total = sum_by(phase, analysis.device_events.duration[launched], len(Phase))
     known = [phase != Phase.FORWARD or not analysis.without_phase.any() for phase in Phase]
     return [to_us(ns) if is_known else None for ns, is_known in zip(total, known, strict=True)]
 
@@ -376,7 +371,5 @@ def _coverage(selection: Selection) -> schema.Coverage:
 
 def _sums(index: Int, nanoseconds: Nanoseconds, names: Sequence[str]) -> dict[str, float]:
     """Time by name, microseconds, without the names that have none."""
-    known = index >= 0
-    total = np.zeros(len(names), np.int64)
-    np.add.at(total, index[known], nanoseconds[known])
+    total = sum_by(index, nanoseconds, len(names))
     return {name: to_us(total[i]) for i, name in enumerate(names) if total[i]}

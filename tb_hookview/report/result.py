@@ -13,9 +13,13 @@ from tb_hookview.errors import UsageError
 from tb_hookview.schema import ReportData
 
 if TYPE_CHECKING:
+    from tb_hookview.document.document import Document
     from tb_hookview.report.open_trace import OpenTrace
     from tb_hookview.sql import Limits, Result
     from tb_hookview.tables.table import Table
+
+_NOTEBOOK_ROWS = 10
+"""Rows of each table in a notebook."""
 
 
 class Report:
@@ -165,17 +169,29 @@ class Report:
             f"{len(data.syncs)} syncs, {len(data.findings)} findings>"
         )
 
+    def brief(self, more: str = "") -> Document:
+        """What decides a step, the first findings and the top classes of modules."""
+        from tb_hookview.report.summary.brief import brief_document
+
+        return brief_document(self.data, self.counted.data, more)
+
+    def summary(self, rows: int) -> Document:
+        """All that a summary says, with at most `rows` rows per table."""
+        from tb_hookview.report.summary.whole import whole_document
+
+        return whole_document(self.data, self.counted.data, rows)
+
     def __str__(self) -> str:
         """Summarize in some lines."""
-        from tb_hookview.report.summary.plain import plain_summary
+        from tb_hookview.document.plain import plain_text
 
-        return plain_summary(self.data, self.counted.data)
+        return plain_text(self.brief())
 
     def _repr_html_(self) -> str:
-        """HTML that a notebook shows of the report: the tables of the summary."""
-        from tb_hookview.report.summary.html import html_summary
+        """HTML that a notebook shows of the report: the summary."""
+        from tb_hookview.document.html import document_html
 
-        return html_summary(self.data, self.counted.data)
+        return document_html(self.summary(_NOTEBOOK_ROWS))
 
     def to_json(self) -> str:
         """The whole report as JSON."""

@@ -1,4 +1,4 @@
-"""What decides the length of a step, in figures and one sentence of at most 25 words."""
+"""The bottleneck of a step, in figures and one sentence of at most 25 words."""
 
 from __future__ import annotations
 
@@ -16,42 +16,40 @@ from tb_hookview.simulation.alone import Alone
 
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
-_NO_STEPS = "Unknown: no whole step was recorded in which the host launched work."
-_NO_LAUNCHES = (
-    "Unknown: the steps cannot be replayed, as the trace lacks the launches of device events."
-)
+_NO_STEPS = "Unknown: no complete step with launches was recorded."
+_NO_LAUNCHES = "Unknown: the steps cannot be replayed without the launches of device events."
 FAILED = "Unknown: the replay failed on this trace."
 _REMEDIES = {
-    "data": "Load in more workers.",
-    "device": "Less device work shortens it most.",
+    "data": "Use more workers to load data.",
+    "device": "Reduce device work first.",
     "communication": "Overlap it, send less, or balance ranks.",
-    "even": "One alone saves little: shorten both.",
+    "even": "Speeding up only one saves little.",
 }
 _HOST_REMEDIES = {
-    "work": "Host work between launches takes most.",
-    "setup": "Most may be set-up: mark the steps.",
-    "launch": "Launch less: compile, or use CUDA graphs.",
-    "kernel_loading": "Loading kernels takes most: warm up first.",
-    "allocator": "Allocating takes most: use the caching allocator.",
-    "copy": "Copies take most: pin memory, copy asynchronously.",
+    "work": "Most of it is work between launches.",
+    "setup": "Most of it may be setup: mark the steps.",
+    "launch": "Launch less: use torch.compile or CUDA graphs.",
+    "kernel_loading": "Most of it is kernel loading: warm up first.",
+    "allocator": "Most of it is allocation: use the caching allocator.",
+    "copy": "Most of it is copies: pin memory, copy asynchronously.",
 }
 """By the longest of these causes of idle time; `work`, and `setup` where no step is marked, is the
 part of `launch` in gaps that are too long for any number of launches."""
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
-_DECIDES: dict[schema.Bound, str] = {
-    "host": "the host decides",
-    "data": "data loading decides",
-    "device": "the device decides",
-    "communication": "communication decides",
-    "even": "host and device are even",
-    "unknown": "what decides is unknown",
+_BOUND: dict[schema.Bound, str] = {
+    "host": "host-bound",
+    "data": "data-loading-bound",
+    "device": "device-bound",
+    "communication": "communication-bound",
+    "even": "host and device even",
+    "unknown": "bottleneck unknown",
 }
 _OVERLAP = "They wait for each other: overlap them."
-_LOADS_KERNELS = "Loading kernels delays them: warm up first."
-_ONE_BATCH = "Its only batch may be set-up."
-_PAUSES = "Pauses that nothing explains come on top."
+_LOADS_KERNELS = "Kernel loading delays them: warm up first."
+_ONE_BATCH = "Its only batch may be setup."
+_DELAYS = "Unexplained delays add to that."
 
 
 def unknown_verdict(sentence: str) -> schema.Verdict:
@@ -71,7 +69,7 @@ def unknown_verdict(sentence: str) -> schema.Verdict:
 
 
 def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
-    """Say what decides the length of a step.
+    """Name the bottleneck of a step.
 
     Args:
         alone: replays of the steps.
@@ -128,14 +126,14 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
         return found
     step, recorded = base.pace.step / 1000, alone.simulator.unchanged.step / 1000
     shorter = step < (1 - _SHORTER) * recorded
-    decides = _DECIDES[other.bound] if other.bound != found.bound else ""
+    bound = _BOUND[other.bound] if other.bound != found.bound else ""
     sentence = None
     if shorter:
         when = "per step" if marked else "in this trace"
         figures = f"{format_us(step)} {when} instead of {format_us(recorded)}"
-        sentence = f"Unrecorded, by estimate: {figures}{decides and f'; then {decides}'}."
-    elif decides:
-        sentence = f"Unrecorded, by estimate, {decides}."
+        sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}."
+    elif bound:
+        sentence = f"Without the profiler (estimate): {bound}."
     return replace(
         found,
         unrecorded_step_us=step,
@@ -157,7 +155,7 @@ class _Sentence:
         return bool(us) and (us or 0.0) > (self._found.margin_us or 0.0)
 
     def text(self, waits: dict[str, float], unexplained_us: float) -> str:
-        """The sentence, by what devices wait for and the pauses that nothing explains."""
+        """The sentence, by what devices wait for and the unexplained delays."""
         found, when = self._found, self._when
         if found.bound == "unknown":
             return self._unknown()
@@ -166,22 +164,22 @@ class _Sentence:
             even = "nearly even" if apart > (found.margin_us or 0.0) else "even"
             what = f"Host and device are {even}: {self._host} and {self._device} {when}."
         else:
-            what = f"{self._decides()} {when}{self._other()}."
+            what = f"{self._bound()} {when}{self._other()}."
         return f"{what} {self._remedy(waits, unexplained_us)}"
 
-    def _decides(self) -> str:
-        """What decides, and how long its side takes."""
-        host, device = self._host, self._device
-        if self._found.bound == "host":
-            needs = "it and data loading need" if self._loads else "it needs"
-            return f"The host decides: {needs} {host}"
-        if self._found.bound == "data":
-            return f"Data loading decides: with the host's own work it needs {host}"
-        if self._found.bound == "device":
-            needs = "with communication it needs" if self._communicates else "it needs"
-            return f"The device decides: {needs} {device}"
-        needs = "with the device it needs" if self._found.device_us else "it needs"
-        return f"Communication decides: {needs} {device}"
+    def _bound(self) -> str:
+        """The bottleneck, and how long its side takes."""
+        host, device, bound = self._host, self._device, self._found.bound
+        if bound == "host":
+            takes = "host and data loading take" if self._loads else "the host takes"
+        elif bound == "data":
+            takes = "loading and host work take"
+        elif bound == "device":
+            takes = "device and communication take" if self._communicates else "the device takes"
+        else:
+            takes = "with device work it takes" if self._found.device_us else "it takes"
+        time = host if bound in ("host", "data") else device
+        return f"{_BOUND[bound].capitalize()}: {takes} {time}"
 
     def _other(self) -> str:
         """How long the other side takes."""
@@ -199,7 +197,7 @@ class _Sentence:
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
         if unexplained_us > _APART * step:
-            return _PAUSES
+            return _DELAYS
         if step - longer > _APART * step:
             return _LOADS_KERNELS if _longest(waits) == "kernel_loading" else _OVERLAP
         if found.bound == "host":
@@ -210,13 +208,13 @@ class _Sentence:
         found, when = self._found, self._when
         if found.device_us is not None:
             return (
-                "Unknown: pauses that nothing in the trace explains exceed the device's "
-                f"{self._device} and the host's {self._host} {when}."
+                f"Unknown: unexplained delays are longer than the device's {self._device} and the "
+                f"host's {self._host} {when}."
             )
-        needs = [f"the host needs {format_us(found.host_us)} {when}"]
+        needs = [f"the host takes {format_us(found.host_us)} {when}"]
         needs += [f"communication {self._device}"] if found.communication_us else []
         needs += [f"data loading {format_us(found.data_us)}"] if self._loads else []
-        return f"Unknown, as the trace has no device events: {', '.join(needs)}."
+        return f"Unknown, because the trace has no device events: {', '.join(needs)}."
 
 
 def _host_remedy(waits: dict[str, float]) -> str:

@@ -9,7 +9,7 @@ ADVICE: tuple[Rule, ...] = (
         id="storage-io-bound",
         family="data-loading",
         title="Storage may limit the DataLoader",
-        description="Nothing in a trace: workers are processes of their own. iotop, py-spy on a "
+        description="Nothing in a trace: workers are separate processes. iotop, py-spy on a "
         "worker or strace show time in reads.",
         fix="Stage the data on a local NVMe disk, or put a cache between storage and trainers. "
         "Pack small files into shards (tar, record, Parquet) that are read in order, several at a "

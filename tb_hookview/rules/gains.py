@@ -23,7 +23,7 @@ SMALL = 0.005
 _APART = 0.1
 """Part of the gain from which on it counts that recording changes it."""
 _FAR_MORE = 10
-"""Times what a finding saves now that it would save after the other side is quicker; below that it
+"""Times what a finding saves now that it would save after the other side is faster; below that it
 saves much of it now, however little that is of the step."""
 _RECORDED = "It gains {} by estimate where the host is not slowed by recording, {} as recorded."
 _PAUSES = (
@@ -31,7 +31,7 @@ _PAUSES = (
     "uses the device: it gains {} with them, {} without."
 )
 _FAILED = "the replay failed on this trace"
-_FIRST = "It saves next to nothing now: the {} has to be quicker first."
+_FIRST = "It saves almost nothing now: the {} has to get faster first."
 
 
 def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[schema.Finding]:
@@ -141,7 +141,7 @@ def _differing(gain: float, unrecorded: float | None, small: float) -> Iterator[
 
 
 def _saves_after(alone: Alone, change: Change, gain: float) -> Literal["host", "device"] | None:
-    """Which side has to be quicker first: without it the change saves far more than it does now."""
+    """Which side has to get faster first: without it the change saves far more than it does now."""
     if change.device and alone.saved("device", change) > _FAR_MORE * 1000 * gain:
         return "host"
     if change.host and alone.saved("host", change) > _FAR_MORE * 1000 * gain:

@@ -1,4 +1,13 @@
-"""Every answer as types: what reports, comparisons and the server send and store."""
+"""Every answer as types, the only home of their shapes.
+
+Producers return these structs; the OpenAPI description and the page's types follow from them. A
+field's unit is its type (`Us`, `Count`, `Bytes`, ...) and its definition the docstring below it.
+After a change run `make schema`: it writes `docs/openapi.json`, the tables of
+`docs/reference/definitions.md`, and the page's `frontend/src/api/schema.ts` (types) and `fields.ts`
+(units and definitions). Tests fail where one of them is not up to date.
+
+Must not be here: computation; imports of anything but msgspec.
+"""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of
     `backward` only the gradients that are marked are known."""
     compiled_lump: CompiledLump | None = None
-    """Compiled code in the module's own time that is not broken down by modules, as the trace holds
-    no map of our recorder's or it does not fit; null where there is none."""
+    """Compiled code in the module's self time, not broken down by module: the trace holds no map of
+    our recorder's, or one that does not fit. Null where there is none."""
     source: str | None = None
     """File and line where the module's class is defined, as our recorder wrote it down; without
     that, where the function `forward` is that ran in the module's first call and in no module

@@ -67,7 +67,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     gain_unknown: str | None = None
     """Reason for which `gain_us_per_step` is null."""
     saves_after: str | None = None
-    """What has to be quicker first, where the finding saves next to nothing now: `host`, with data
+    """What has to get faster first, where the finding saves next to nothing now: `host`, with data
     loading, or `device`, with communication. Without that it saves over ten times as much in a
     replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even
     then, or it is unknown."""

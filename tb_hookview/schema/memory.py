@@ -61,7 +61,7 @@ class MemoryModule(Struct, frozen=True):
     id: str
     device: str
     module: str | None
-    """Null for what is outside of every module."""
+    """Null for what is not in a module."""
     module_id: int | None
     peak_bytes: Bytes
     """Live at the peak of the selected steps, allocated in this module."""

@@ -18,7 +18,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     steps: Count
     """Measured steps."""
     step_us: Us | None
-    """Duration of a step on the host; null without a step that counts, as what follows."""
+    """Duration of a step on the host; null without a measured step, as what follows."""
     compute_us: Us | None
     """Something ran that is no collective: on a device or, without one, an operator."""
     communication_us: Us | None
@@ -107,6 +107,8 @@ class StragglerReason(Struct, frozen=True, kw_only=True):
     """module, data, optimizer, sync or host."""
     module: str | None
     """Path of the module; null where it is no module."""
+    phase: str | None
+    """forward or backward: in which of the two most of that time is; null where it is no module."""
     excess_us: Us
     """Time beyond the lower median of the others, per step."""
 

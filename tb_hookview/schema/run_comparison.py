@@ -41,7 +41,7 @@ class CollectiveChange(Struct, frozen=True, kw_only=True):
     ranks: int
     status: Status
     count: CountPair
-    """Matched collectives a step of the run."""
+    """Matched collectives per step of the run."""
     transfer_us: UsPair
     """Mean of one of them."""
     wait_us: UsPair

@@ -310,7 +310,7 @@ class CriticalPathModule(Struct, frozen=True):
     step: str
     step_id: int
     module: str | None
-    """Path of the module; null for what is outside of every module."""
+    """Path of the module; null for what is not in a module."""
     module_id: int | None
     host_us: Us
     """Time on the path in which the host ran it."""

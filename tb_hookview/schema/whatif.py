@@ -58,7 +58,7 @@ class PathModule(Struct, frozen=True):
     """
 
     module: str | None
-    """Path of the module; null for what is outside of every module."""
+    """Path of the module; null for what is not in a module."""
     module_id: int | None
     path: PathTime
     """Its time on the critical path; of all modules, and the rest, that adds up to the step."""

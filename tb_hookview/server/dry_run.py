@@ -37,7 +37,7 @@ def dry_run(served: Served) -> DryRunReport:
         TraceError: it cannot be read.
     """
     if served.dry_run is None:
-        raise NotFoundError("traces are served here, and no dry run; serve its JSON file")
+        raise NotFoundError("this server shows traces; serve the JSON file of the dry run itself")
     return _read(served.dry_run)
 
 

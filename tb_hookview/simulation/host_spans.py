@@ -19,7 +19,7 @@ class HostSpans(NamedTuple):
     edge: Int
     """Edge of the graph, ascending."""
     module: ModuleIndex
-    """-1 outside of every module."""
+    """-1 outside modules."""
     time: Intervals
     """On the trace's clock, shape (k, 2)."""
 

@@ -25,7 +25,7 @@ class Pace(NamedTuple):
     """What sets the pace of a replay."""
 
     step: float
-    """Nanoseconds a step."""
+    """Nanoseconds per step."""
     since: int
     """Moment from which on the steps are measured, nanoseconds since the origin."""
     last: int

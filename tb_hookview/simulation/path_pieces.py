@@ -30,7 +30,7 @@ class PathPieces(Struct, frozen=True):
     """Index into `Window.steps` of the step that it is part of."""
     module: ModuleIndex
     """Of the device event, or that was open on the thread; of a latency, that of the device event
-    that it leads to, or of the one that it follows. -1 outside of every module."""
+    that it leads to, or of the one that it follows. -1 outside modules."""
     event: DeviceEventIndex
     """Device event that ran, -1 for none."""
     thread: ThreadIndex

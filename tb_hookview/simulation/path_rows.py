@@ -21,7 +21,7 @@ class PathSums(Struct, frozen=True):
     """Time on the path of each module and step, and by how much it may grow."""
 
     time: Nanoseconds
-    """Shape (steps, modules + 1, parts); the last module is "outside of every module"."""
+    """Shape (steps, modules + 1, parts); the last module is "not in a module"."""
     slack: Nanoseconds
     """Shape (steps, modules + 1); `UNBOUND` where nothing waits for it, and without any part."""
     there: np.ndarray
@@ -99,7 +99,7 @@ def path_modules(prediction: Prediction) -> PathModules:
 
 
 def in_us(time: Float | Nanoseconds, steps: int) -> schema.PathTime:
-    """Nanoseconds of each of `PARTS` over some steps, as microseconds a step."""
+    """Nanoseconds of each of `PARTS` over some steps, as microseconds per step."""
     return schema.PathTime(*(np.asarray(time) / 1000 / steps).tolist())
 
 
@@ -131,5 +131,5 @@ def path_kinds(prediction: Prediction) -> list[schema.PathKind]:
 
 
 def slack_us(slack: int, steps: int) -> float | None:
-    """Slack in microseconds a step; None where nothing waits."""
+    """Slack in microseconds per step; None where nothing waits."""
     return None if slack >= UNBOUND else slack / 1000 / steps

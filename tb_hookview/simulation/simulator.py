@@ -58,7 +58,7 @@ class Prediction(Struct, frozen=True, dict=True):
 
     @property
     def step(self) -> float:
-        """Nanoseconds a step."""
+        """Nanoseconds per step."""
         return self.pace.step
 
     @cached_property
@@ -153,7 +153,7 @@ class Simulator(Struct, frozen=True, dict=True):
 
     @cached_property
     def error(self) -> float:
-        """By how much the replay with nothing changed is off; nanoseconds a step."""
+        """By how much the replay with nothing changed is off; nanoseconds per step."""
         return abs(self.unchanged.step - self.recorded.step)
 
     def predict(self, change: Change) -> Prediction:

@@ -1,4 +1,4 @@
-"""A prediction as an answer, in microseconds a step."""
+"""A prediction as an answer, in microseconds per step."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def what_if(simulator: Simulator, change: Change, *, modules: bool = True) -> sc
 
 
 def path_time(prediction: Prediction) -> schema.PathTime:
-    """Time of the critical path of a prediction, microseconds a step."""
+    """Time of the critical path of a prediction, microseconds per step."""
     path, steps = prediction.path, len(prediction.simulator.window.steps)
     time = np.bincount(path_parts(prediction), path.end - path.start, minlength=len(PARTS))
     return in_us(time, steps)

@@ -36,25 +36,27 @@ class Limits(NamedTuple):
     """Of the database; the time in which tables are made comes on top."""
     megabytes: int = 1000
     """Of the database's own memory; the tables that the query reads come on top."""
+    confined: bool = False
+    """Whether a process of its own answers, of which the system bounds memory and time."""
+    threads: int | None = None
+    """Of the database; one for each core by default."""
 
 
-def run(query: str, sources: Mapping[str, Source], limits: Limits | None = None) -> Result:
-    """Answer one query; tables that it does not read are not made.
-
-    Raises:
-        UsageError: DuckDB or pyarrow is not installed, the query has a mistake or is no single
-            query, or it needs more than the limits allow.
-    """
-    require()
-    limits = limits or Limits()
-    with _mistakes(sources, limits):
-        _refuse_others(require().extract_statements(query))
+def run(query: str, sources: Mapping[str, Source], limits: Limits) -> Result:
+    """Answer one query in this process; see `queries.run`."""
+    check(query)
     with _database(sources, limits) as database, _mistakes(sources, limits):
         return Result.of(database.sql(query), limits.rows)
 
 
-def _refuse_others(statements: list[Any]) -> None:
-    """Refuse what is not one query: several, or one that changes something."""
+def check(query: str) -> None:
+    """Refuse what is not one query: several, or one that changes something.
+
+    Raises:
+        UsageError: as `run`.
+    """
+    with _mistakes({}, Limits()):
+        statements = require().extract_statements(query)
     if len(statements) != 1:
         raise UsageError(f"sql: one query at a time; here are {len(statements)}")
     kinds = require().StatementType
@@ -69,6 +71,8 @@ def _database(sources: Mapping[str, Source], limits: Limits) -> Iterator[Any]:
     deadline = _Deadline(database.interrupt, limits.seconds)
     try:
         database.execute(f"SET memory_limit='{limits.megabytes}MB'")
+        if limits.threads is not None:
+            database.execute(f"SET threads={limits.threads}")
         for name, source in sources.items():
             source.pause = deadline.pause
             database.register(name, source)
@@ -122,13 +126,23 @@ def _mistakes(sources: Mapping[str, Source], limits: Limits) -> Iterator[None]:
     try:
         yield
     except duckdb.InterruptException:
-        raise UsageError(f"sql: stopped after {limits.seconds:g} s; ask for less") from None
+        raise UsageError(too_long(limits)) from None
     except duckdb.OutOfMemoryException:
-        raise UsageError(f"sql: more than {limits.megabytes:,} MB are needed; ask less") from None
+        raise UsageError(too_much(limits)) from None
     except duckdb.PermissionException:
         raise UsageError("sql: only tables can be read, no files, network or settings") from None
     except duckdb.Error as error:
         raise _of_table(sources) or UsageError(_told(str(error), sources)) from None
+
+
+def too_long(limits: Limits) -> str:
+    """What is said of a query that takes longer."""
+    return f"sql: stopped after {limits.seconds:g} s; narrow the query"
+
+
+def too_much(limits: Limits) -> str:
+    """What is said of a query that takes more memory."""
+    return f"sql: more than {limits.megabytes:,} MB needed; narrow the query"
 
 
 def _of_table(sources: Mapping[str, Source]) -> HookviewError | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tb_hookview.tables.notebook import TABLE_ROWS, columns_html
+from tb_hookview.document.html import TABLE_ROWS, columns_html
 from tb_hookview.tables.outlets import frames
 from tb_hookview.tables.outlets.files import csv_line
 

@@ -47,6 +47,20 @@ class Source:
     def _rows(self) -> pyarrow.Table:
         return self._make_rows()
 
+    def schema(self) -> pyarrow.Schema:
+        """The columns."""
+        return self._schema
+
+    def rows(self) -> pyarrow.Table:
+        """The rows; made at the first call, in the context of the question.
+
+        Raises:
+            HookviewError: they cannot be made.
+        """
+        # A thread of the database asks, which knows nothing of the request that is answered.
+        with self._lock, self.pause():
+            return self._context.run(lambda: self._rows)
+
     def __arrow_c_schema__(self) -> object:
         """The columns."""
         return self._schema.__arrow_c_schema__()
@@ -54,10 +68,7 @@ class Source:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows."""
         try:
-            # A thread of the database asks, which knows nothing of the request that is answered.
-            with self._lock, self.pause():
-                rows: pyarrow.Table = self._context.run(lambda: self._rows)
-            return rows.__arrow_c_stream__(requested_schema)
+            return self.rows().__arrow_c_stream__(requested_schema)
         except HookviewError as error:
             self.error = error
             raise
@@ -125,7 +136,7 @@ def _joined(name: str, parts: Iterable[pyarrow.Table], megabytes: int | None) ->
         size += part.nbytes
         if megabytes is not None and size > megabytes * 1_000_000:
             raise UsageError(
-                f"sql: {name} of all traces takes more than {megabytes:,} MB; ask one trace"
+                f"sql: {name} of all traces takes more than {megabytes:,} MB; query one trace"
             )
         taken.append(part)
     return arrow.require().concat_tables(taken)

@@ -46,7 +46,7 @@ _EVENT_TABLES: Mapping[str, type[msgspec.Struct]] = {
 """Rows of each table at event level; `events/NAME.py` computes them, in its function NAME."""
 
 
-class Entry(NamedTuple):
+class TableEntry(NamedTuple):
     """One table."""
 
     name: str
@@ -61,22 +61,27 @@ class Entry(NamedTuple):
         return description(self.row_type)
 
 
-def _catalogue() -> Mapping[str, Entry]:
+def _catalogue() -> Mapping[str, TableEntry]:
     of_report = {
         name: get_args(hint)[0]
         for name, hint in get_type_hints(schema.ReportData).items()
         if get_origin(hint) is list and is_struct(get_args(hint)[0])
     }
     return {
-        **{name: Entry(name, row_type, computed=False) for name, row_type in of_report.items()},
-        **{name: Entry(name, row_type, computed=True) for name, row_type in _EVENT_TABLES.items()},
+        **{
+            name: TableEntry(name, row_type, computed=False) for name, row_type in of_report.items()
+        },
+        **{
+            name: TableEntry(name, row_type, computed=True)
+            for name, row_type in _EVENT_TABLES.items()
+        },
     }
 
 
 CATALOGUE = _catalogue()
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> TableEntry:
     """The table of a name.
 
     Raises:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+from tb_hookview.document.html import TABLE_ROWS, columns_html
 from tb_hookview.schema.describe.fields import description
 from tb_hookview.tables.model.columns import Column, columns_of
 from tb_hookview.tables.model.rows import Rows
 from tb_hookview.tables.model.values import listed
-from tb_hookview.tables.notebook import TABLE_ROWS, columns_html
 from tb_hookview.tables.outlets import arrow, files, frames
 
 if TYPE_CHECKING:

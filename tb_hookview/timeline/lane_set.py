@@ -9,11 +9,11 @@ from threading import Lock
 import numpy as np
 
 from tb_hookview.arrays.types import Int, ItemIndex
-from tb_hookview.timeline.lanes.catalogue import Entry
+from tb_hookview.timeline.lanes.catalogue import LaneEntry
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.lane import Lane
 from tb_hookview.timeline.lanes.names import LaneNames
-from tb_hookview.timeline.window.merging import Blocks, Window, blocks, resolution_of
+from tb_hookview.timeline.window.merging import DrawnBlocks, Window, blocks, resolution_of
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class DrawnLane:
     """Blocks of one lane in a window, and their ids; -1 for merged ones."""
 
     number: int
-    blocks: Blocks
+    blocks: DrawnBlocks
     ids: Int
 
 
@@ -34,7 +34,7 @@ class LaneSet:
         origin: nanoseconds on the trace's clock at which the page's times begin.
     """
 
-    def __init__(self, names: LaneNames, entries: Sequence[Entry], origin: int) -> None:
+    def __init__(self, names: LaneNames, entries: Sequence[LaneEntry], origin: int) -> None:
         self.names, self.entries, self.origin = names, list(entries), origin
         self._locks = [Lock() for _ in entries]
         self._lanes: dict[int, Lane] = {}

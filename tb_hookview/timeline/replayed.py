@@ -26,7 +26,7 @@ from tb_hookview.simulation.simulator import Prediction, Simulator
 from tb_hookview.timeline import wire
 from tb_hookview.timeline.lane_set import LaneSet
 from tb_hookview.timeline.lanes import colours
-from tb_hookview.timeline.lanes.catalogue import Entry, thread_label
+from tb_hookview.timeline.lanes.catalogue import LaneEntry, thread_label
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
 from tb_hookview.timeline.lanes.costly_syncs import costly_syncs
 from tb_hookview.timeline.lanes.lane import LaneItems
@@ -84,11 +84,11 @@ class ReplayedLanes(LaneSet):
         """From the start of the first step to the end of the longer schedule, nanoseconds."""
         return max(int((each.time + each.duration).max()) for each in self._schedules)
 
-    def _entries(self, schedule: Schedule) -> Iterator[Entry]:
+    def _entries(self, schedule: Schedule) -> Iterator[LaneEntry]:
         """Lanes of one schedule: steps, critical path, threads, streams."""
 
-        def entry(kind: LaneKind, title: str, items: Callable[[], LaneItems]) -> Entry:
-            return Entry(kind, schedule.title, title, schedule.title, items, row_group=None)
+        def entry(kind: LaneKind, title: str, items: Callable[[], LaneItems]) -> LaneEntry:
+            return LaneEntry(kind, schedule.title, title, schedule.title, items, row_group=None)
 
         yield entry("steps", "steps", partial(self._steps, schedule))
         yield entry("path", "critical path", partial(self._on_path, schedule))

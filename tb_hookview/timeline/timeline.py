@@ -22,7 +22,7 @@ from tb_hookview.timeline.lanes.colours import Colours
 from tb_hookview.timeline.lanes.names import LaneNames
 from tb_hookview.timeline.lanes.path_lane import PathLane
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
-from tb_hookview.timeline.window.merging import Blocks
+from tb_hookview.timeline.window.merging import DrawnBlocks
 from tb_hookview.trace.columns.event_args import EventArguments
 
 _SHIFT = 32
@@ -70,7 +70,7 @@ class Timeline(LaneSet):
                 return number
         return -1
 
-    def minimap(self) -> Blocks:
+    def minimap(self) -> DrawnBlocks:
         """The phases of all steps, merged to what a minimap can show."""
         length = max(self.analysis.bounds[1] - self.origin, 1)
         return self.blocks(0, self.window(0, length, MINIMAP_WIDTH)).blocks.of_row(1)

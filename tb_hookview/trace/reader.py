@@ -19,7 +19,7 @@ from tb_hookview.trace.shares import Decoded, Plan, share_out
 from tb_hookview.trace.source.damage import Damages
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.trace.source.limits import Limits, limits_from_environment
-from tb_hookview.trace.text.pieces import Piece, Root, cut
+from tb_hookview.trace.text.pieces import Piece, TraceRoot, cut
 from tb_hookview.workers.errors import WorkerError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _read(
     limits: Limits,
     workers: Workers | None,
     wanted: Wanted,
-) -> tuple[Builder, Root, Damages]:
+) -> tuple[Builder, TraceRoot, Damages]:
     if workers:
         plan = share_out(file, workers, limits, wanted)
         try:
@@ -95,7 +95,7 @@ def _read(
 
 def _read_together(
     file: TraceFile, plan: Plan, report: Progress, count: Count, limits: Limits, wanted: Wanted
-) -> tuple[Builder, Root] | None:
+) -> tuple[Builder, TraceRoot] | None:
     """Decode our share, then take what other processes made of theirs.
 
     None where any of the file is damaged, or a process failed.
@@ -139,11 +139,11 @@ def _awaited(other: Future[Decoded | None], report: Progress) -> Decoded | None:
 
 
 def _add(
-    parts: Iterable[Piece | Root], builder: Builder, damages: Damages, count: Count
-) -> Root | None:
+    parts: Iterable[Piece | TraceRoot], builder: Builder, damages: Damages, count: Count
+) -> TraceRoot | None:
     """Take events until the root comes, if it does, and note their repairs."""
     for part in parts:
-        if isinstance(part, Root):
+        if isinstance(part, TraceRoot):
             damages.add(part.damages)
             return part
         damages.add(part.damages, builder.event_count)
@@ -153,7 +153,7 @@ def _add(
     return None
 
 
-def _trace(file: TraceFile, builder: Builder, root: Root, damages: Damages) -> Trace:
+def _trace(file: TraceFile, builder: Builder, root: TraceRoot, damages: Damages) -> Trace:
     columns = builder.finish()
     columns["notices"] = (*damages.notices(), *columns["notices"])
     return Trace(

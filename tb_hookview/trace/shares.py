@@ -12,7 +12,7 @@ from tb_hookview.trace.plan import shares
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.limits import Limits
 from tb_hookview.trace.source.size import BLOCK, estimated_size
-from tb_hookview.trace.text.pieces import EVERYTHING, Root, Share, cut
+from tb_hookview.trace.text.pieces import EVERYTHING, Share, TraceRoot, cut
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -24,7 +24,7 @@ class Decoded(NamedTuple):
     """A share of a file."""
 
     builder: Builder
-    root: Root | None
+    root: TraceRoot | None
     """None where the file goes on."""
 
 
@@ -77,7 +77,7 @@ def decode_share(
     for piece in cut(file, share=share, limits=limits, wanted=wanted):
         if piece.damages:
             return None
-        if isinstance(piece, Root):
+        if isinstance(piece, TraceRoot):
             root = piece
         else:
             builder.add(piece)

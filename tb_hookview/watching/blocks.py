@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from threading import get_ident
-from types import SimpleNamespace
+from types import FrameType
 from typing import Any, NamedTuple
 
 from torch import nn
-from torch.compiler import is_compiling
+from torch.compiler import is_dynamo_compiling
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
 from tb_hookview.recorder.compiled.inlined import hide
-from tb_hookview.recorder.hooks import SLOT, Hook, MarkedCall
+from tb_hookview.recorder.hooks import SLOT, Hook, ReplacedCall
 from tb_hookview.recorder.tree import Node, walk
 from tb_hookview.watching.clock import GRADIENT, ROOT, StepClock
 
@@ -26,10 +27,8 @@ _LEARNING = 3
 """Backward passes in which the last gradient of each block is looked for."""
 
 
-_NO_MARKS: Any = SimpleNamespace(open=SimpleNamespace(stack=()))
-"""Of calls that open no range which an interrupt could leave open."""
-
 _frame = sys._getframe
+_CALL = nn.Module.__call__.__code__
 
 
 class Block(NamedTuple):
@@ -116,30 +115,55 @@ def within_parallel(module: nn.Module) -> nn.Module:
     return module
 
 
-class _TimedCall(MarkedCall):
-    """Times a module's calls; replaces the call in its SLOT."""
+class _TimedCall(ReplacedCall, partial[Any]):
+    """Times a module's calls; replaces the call in its SLOT.
 
-    __slots__ = ("_note", "_number", "_stamp", "_thread")
+    A `partial` of one function: a call of it costs less than one of an object with a `__call__`.
+    """
 
-    def __init__(self, module: nn.Module, number: int, clock: StepClock) -> None:
-        super().__init__(module, _NO_MARKS, module.__dict__.get(SLOT))
-        self._note, self._number, self._stamp = clock.note, number, clock.stamp
-        self._thread = clock.thread
+    own: Any
+    """What torch calls without a SLOT."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the module as it would have been called."""
-        since = self._stamp()
-        try:
-            call: Any = self.call
-            if call is None:
-                module = self._module()
-                # In other threads it may be a replica of DataParallel's that is called.
-                if module is None or get_ident() != self._thread:
-                    module = self._called(_frame(1).f_locals.get("self"), module)
-                call = module._call_impl
-            return call(*args, **kwargs)
-        finally:
-            self._note((self._number, since, self._stamp()))
+    def __new__(cls, module: nn.Module, number: int, clock: StepClock) -> _TimedCall:
+        """Hold what is called: what is in the SLOT, if anything is."""
+        own, call = module._call_impl, module.__dict__.get(SLOT)
+        made = super().__new__(
+            cls, _timed, clock.note, clock.stamp, clock.thread, number, call or own
+        )
+        made.own, made.call = own, call
+        return made
+
+    def replace(self, call: Callable[..., Any] | None) -> None:
+        """Call something else from now on."""
+        self.call = call
+        state: Any = (self.func, (*self.args[:-1], call or self.own), {}, vars(self))
+        partial.__setstate__(self, state)  # type: ignore[attr-defined]
+
+
+def _timed(
+    note: Any, stamp: Any, thread: int, number: int, call: Any, /, *args: Any, **kwargs: Any
+) -> Any:
+    """Call a module as it would have been called, and note from when until when."""
+    since = stamp()
+    try:
+        return (call if get_ident() == thread else _of_replica(call))(*args, **kwargs)
+    finally:
+        note((number, since, stamp()))
+
+
+def _of_replica(call: Any) -> Any:
+    """Return the call of the module that is called, in a thread that may be DataParallel's.
+
+    A replica has all attributes of the module it replicates, what is in the SLOT among them. Which
+    module is called stands in torch's calling frame and nowhere else.
+    """
+    frame: FrameType | None = _frame(2)
+    while frame is not None and frame.f_code is not _CALL:
+        frame = frame.f_back
+    module = None if frame is None else frame.f_locals.get("self")
+    if isinstance(module, nn.Module) and isinstance(getattr(call, "__self__", None), nn.Module):
+        return module._call_impl
+    return call
 
 
 class _Enter(Hook):
@@ -152,7 +176,7 @@ class _Enter(Hook):
         self.since = 0
 
     def __call__(self, _module: nn.Module, _args: object) -> None:
-        if not is_compiling():
+        if not is_dynamo_compiling():
             self.since = self.stamp()
 
 
@@ -165,24 +189,24 @@ class _Leave(Hook):
         self._enter = enter
 
     def __call__(self, *_: object) -> None:
-        if not is_compiling():
+        if not is_dynamo_compiling():
             enter = self._enter
             if enter.since:
                 enter.note((enter.number, enter.since, enter.stamp()))
                 enter.since = 0
 
 
-class _LastGradient(Hook):
+class _LastGradient(Hook, partial[None]):
     """Post-accumulate-grad hook on the parameter of a block whose gradient is the last."""
 
-    __slots__ = ("_kind", "_note", "_stamp")
+    def __new__(cls, block: int, clock: StepClock) -> _LastGradient:
+        """Note the gradient of a block."""
+        return super().__new__(cls, _note_gradient, clock.note, GRADIENT + block, clock.stamp)
 
-    def __init__(self, block: int, clock: StepClock) -> None:
-        self._kind, self._note, self._stamp = GRADIENT + block, clock.note, clock.stamp
 
-    def __call__(self, _parameter: nn.Parameter) -> None:
-        if not is_compiling():
-            self._note((self._kind, self._stamp(), 0))
+def _note_gradient(note: Any, kind: int, stamp: Any, _parameter: nn.Parameter) -> None:
+    if not is_dynamo_compiling():
+        note((kind, stamp(), 0))
 
 
 class _Learner(Hook):
@@ -214,10 +238,9 @@ class Attached:
 
     def _attach_calls(self, module: nn.Module, number: int) -> None:
         if type(module).__call__ is nn.Module.__call__:
-            marked = _TimedCall(module, number, self._clock)
-            module.__dict__[SLOT] = marked
-            reference = weakref.ref(module)  # no strong reference to a model of the user's
-            self._remove.append(lambda: _restore(reference(), marked))
+            timed = module.__dict__[SLOT] = _TimedCall(module, number, self._clock)
+            reference = weakref.ref(timed)  # no strong reference to a model of the user's
+            self._remove.append(lambda: _remove_call(reference()))
             return
         entering = _Enter(number, self._clock)
         enter = module.register_forward_pre_hook(entering)
@@ -262,18 +285,21 @@ class Attached:
             self._remove.pop()()
 
 
-def _restore(module: nn.Module | None, marked: MarkedCall) -> None:
-    """Take our call out of a module's SLOT, also from below the mark of a recording."""
-    if module is None:
+def _remove_call(timed: _TimedCall | None) -> None:
+    """Take our call out of a module's SLOT, also from below a mark or another watch's call."""
+    if timed is None:  # the module is gone
         return
-    slot = module.__dict__.get(SLOT)
-    if slot is marked:
-        if marked.call is None:
-            module.__dict__.pop(SLOT, None)
+    call, attributes = timed.call, timed.own.__self__.__dict__
+    slot: Any = attributes.get(SLOT)
+    if slot is timed:
+        if call is None:
+            del attributes[SLOT]
         else:
-            module.__dict__[SLOT] = marked.call
-    elif isinstance(slot, MarkedCall) and slot.call is marked:
-        slot.call = marked.call
+            attributes[SLOT] = call
+    while isinstance(slot, ReplacedCall):
+        if slot.call is timed:
+            slot.replace(call)
+        slot = slot.call
 
 
-hide(_TimedCall.__call__, _Enter.__call__, _Leave.__call__, _LastGradient.__call__)
+hide(_timed, _of_replica, _Enter.__call__, _Leave.__call__, _note_gradient)

@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from typing import Any
 
 import torch
-from torch.compiler import is_compiling
+from torch.compiler import is_dynamo_compiling
 from torch.optim.optimizer import (
     Optimizer,
     register_optimizer_step_post_hook,
@@ -69,7 +69,7 @@ def _replace(owner: Any, name: str, around: Callable[[Callable[..., Any]], Any])
 def _timed_backward(backward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(backward)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        if is_compiling():
+        if is_dynamo_compiling():
             return backward(*args, **kwargs)
         thread = get_ident()
         begun = [(clock, clock.stamp()) for clock in _clocks if clock.thread == thread]
@@ -98,13 +98,13 @@ def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _before_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-    if not is_compiling():
+    if not is_dynamo_compiling():
         for clock in _clocks:
             clock.stepping_since = perf_counter_ns()
 
 
 def _after_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-    if not is_compiling():
+    if not is_dynamo_compiling():
         for clock in _clocks:
             if clock.stepping_since:
                 clock.note((OPTIMIZER, clock.stepping_since, perf_counter_ns()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
 
 from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, OPTIMIZER, ROOT
 
@@ -17,13 +16,46 @@ UNKNOWN = -1
 _LATER = sys.maxsize
 
 
-class _Pass(NamedTuple):
-    """A backward pass."""
+class _Backward:
+    """Time of the backward passes of a step: by block, up to the last gradient, and after it.
 
-    since: int
-    until: int
-    gradients: list[tuple[int, int]]
-    """Time and block of last gradients, latest first."""
+    That of a block is the time from the last gradient of the block before it in the pass, or from
+    the beginning, to its own: hooks on parameters run before the gradient's bucket is reduced, so
+    waiting for other ranks is in no block.
+    """
+
+    __slots__ = ("_at", "_block", "after", "by_block", "since", "total")
+
+    def __init__(self, blocks: int) -> None:
+        self.total = self.after = UNKNOWN
+        self.by_block = [UNKNOWN] * blocks
+        self.since = _LATER
+        """Beginning of the pass that is read."""
+        self._at = 0
+        """Last gradient of `_block`, or the end of the pass."""
+        self._block = UNKNOWN
+
+    def begin(self, since: int, until: int) -> None:
+        """Take a pass."""
+        self.end()
+        self.total = max(self.total, 0) + until - since
+        self.since, self._at, self._block = since, until, UNKNOWN
+
+    def gradient(self, at: int, block: int) -> None:
+        """Take the last gradient of a block; later ones of the pass were taken before."""
+        later, spent = self._block, self._at - at
+        if later >= 0:
+            known = self.by_block[later]
+            self.by_block[later] = spent if known < 0 else known + spent
+        else:
+            self.total -= spent
+            self.after = max(self.after, 0) + spent
+        self._at, self._block = at, block
+
+    def end(self) -> None:
+        """End the pass that is read, if there is one."""
+        if self._block >= 0:
+            self.gradient(self.since, UNKNOWN)
 
 
 def row_of(ended: Ended, blocks: int) -> Row:
@@ -35,54 +67,32 @@ def row_of(ended: Ended, blocks: int) -> Row:
     step, _, begun, over, marks = ended
     spent = [UNKNOWN] * (COLLECTION + 1)
     earliest = [_LATER] * (COLLECTION + 1)
-    passes: list[_Pass] = []
+    backward = _Backward(blocks)
     collections = 0
     ends = reversed(marks)
     for until, since, kind in zip(ends, ends, ends, strict=True):
         if kind >= GRADIENT:
-            if passes and since >= passes[-1].since:
-                passes[-1].gradients.append((since, kind - GRADIENT))
+            if since >= backward.since:
+                backward.gradient(since, kind - GRADIENT)
         elif since < earliest[kind] and (kind > ROOT or since < earliest[BACKWARD]):
             earliest[kind] = since
             before = spent[kind]
             spent[kind] = until - since if before < 0 else before + until - since
             if kind == BACKWARD:
-                passes.append(_Pass(since, until, []))
+                backward.begin(since, until)
             elif kind == COLLECTION:
                 collections += 1
-    backward, after_ns, by_block = _backward(passes, blocks)
+    backward.end()
     return (
         step,
         over - begun,
         spent[DATA],
         spent[ROOT],
-        backward,
-        after_ns,
+        backward.total,
+        backward.after,
         spent[OPTIMIZER],
         max(spent[COLLECTION], 0),
         collections,
         *spent[:blocks],
-        *by_block,
+        *backward.by_block,
     )
-
-
-def _backward(passes: list[_Pass], blocks: int) -> tuple[int, int, list[int]]:
-    """Return the time up to the last gradient, the time after it, and the time of each block.
-
-    That of a block is the time from the last gradient of the block before it in the pass, or from
-    the beginning, to its own: hooks on parameters run before the gradient's bucket is reduced, so
-    waiting for other ranks is in no block.
-    """
-    total = after = UNKNOWN
-    by_block = [UNKNOWN] * blocks
-    for each in passes:
-        last = each.gradients[0][0] if each.gradients else each.until
-        total = max(total, 0) + last - each.since
-        if each.gradients:
-            after = max(after, 0) + each.until - last
-        cursor, block = last, -1
-        for at, earlier in (*each.gradients, (each.since, -1)):
-            if block >= 0:
-                by_block[block] = max(by_block[block], 0) + cursor - at
-            cursor, block = at, earlier
-    return total, after, by_block

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_hookview.cache import Cache
-from tb_hookview.trace.source.blocks import AHEAD, BlockReader, Blocks
+from tb_hookview.trace.source.blocks import AHEAD, BlockReader, FileBlocks
 
 CONTENT = bytes(range(256)) * 5
 STEPS = st.lists(
@@ -34,7 +34,7 @@ class Store:
         return self.content[begin:end]
 
     def opened(self, length: int, cache: Cache | None = None) -> io.BufferedReader:
-        blocks = Blocks(self.fetch, len(self.content), cache, ("a file",))
+        blocks = FileBlocks(self.fetch, len(self.content), cache, ("a file",))
         return io.BufferedReader(BlockReader(blocks, length), 16)
 
 

@@ -41,3 +41,9 @@ def test_lengths_within_windows(raw: list[tuple[int, int]], windows: list[tuple[
     wanted = made([(start, abs(length)) for start, length in windows])
     expected = [len(moments(held) & set(range(start, end))) for start, end in wanted.tolist()]
     assert intervals.lengths_within(held, wanted).tolist() == expected
+
+
+@given(pairs, st.lists(st.integers(-5, 60), max_size=8))
+def test_moments_within(raw: list[tuple[int, int]], times: list[int]) -> None:
+    found = intervals.contains(intervals.normal(made(raw)), np.array(times, np.int64))
+    assert found.tolist() == [time in moments(made(raw)) for time in times]

@@ -12,6 +12,7 @@ from tb_hookview.arrays.joins import (
     dense_rank,
     first_index,
     first_of_each,
+    index_of,
     isin,
     lower_quartile,
     median,
@@ -117,3 +118,8 @@ def test_running_max_of_each_key(scale: int) -> None:
     value = np.array([1, -1, 0, -1, 0, 0], np.int64) * scale
     found = running_max(np.array([0, 0, 1, 1, 1, 2]), value)
     assert (found // scale).tolist() == [1, 1, 0, 0, 0, 0]
+
+
+def test_index_of_is_the_place_of_each_row() -> None:
+    assert index_of(np.array([3, 1]), 5).tolist() == [-1, 1, -1, 0, -1]
+    assert index_of((), 2).tolist() == [-1, -1]

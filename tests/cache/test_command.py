@@ -52,7 +52,10 @@ def test_the_cache_is_told_of_and_cleared(cache: Cache, runs: Path) -> None:
 
 @pytest.mark.parametrize(
     ("environment", "words"),
-    [({"HOOKVIEW_CACHE": "off"}, "caching is off"), ({"HOOKVIEW_CACHE_LIMIT": "x"}, "is no size")],
+    [
+        ({"HOOKVIEW_CACHE": "off"}, "caching is off"),
+        ({"HOOKVIEW_CACHE_LIMIT": "x"}, "not a size"),
+    ],
 )
 @pytest.mark.parametrize("command", [[], ["clear"], ["fill", "."]])
 def test_no_cache_is_one_line(

@@ -181,7 +181,7 @@ except OSError as error:
 
 def test_a_write_that_fails_leaves_nothing_behind(cache: Cache) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FULL, cache.folder], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FULL, cache.folder], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.split() == [str(errno.EFBIG), "None", "b'first'"], done.stderr
     assert len(list(cache.folder.iterdir())) == 1
@@ -224,7 +224,7 @@ def test_processes_that_share_a_folder_do_not_disturb_each_other(cache: Cache) -
         for _ in range(3)
     ]
     for process in processes:
-        out, problems = process.communicate(timeout=120)
+        out, problems = process.communicate(timeout=300)
         assert (process.returncode, problems) == (0, "")
         assert int(out) > 0
     assert 0 < cache.usage().bytes <= 40_000
@@ -252,7 +252,7 @@ def test_a_process_killed_while_it_writes_leaves_nothing_to_be_read(
     cache: Cache, name: str
 ) -> None:
     script = KILLED.replace("{signal}", name)
-    done = subprocess.run([sys.executable, "-c", script, cache.folder], timeout=60)
+    done = subprocess.run([sys.executable, "-c", script, cache.folder], timeout=300)
     assert done.returncode == -signal.Signals[name]
     assert len(list(cache.folder.iterdir())) == 1
     assert (content(cache, "a"), cache.usage().entries) == (None, 0)

@@ -164,10 +164,10 @@ def test_serve_says_where_and_stops_quietly(training: Path) -> None:
         url = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
         root, _, view = url.partition("#")
         assert view == "/summary"
-        with urllib.request.urlopen(root + "api/runs", timeout=60) as answer:
+        with urllib.request.urlopen(root + "api/runs", timeout=300) as answer:
             assert training.name in answer.read().decode()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
     finally:
         process.kill()
     assert (process.returncode, errors) == (0, "")

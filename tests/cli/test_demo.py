@@ -46,7 +46,7 @@ def demo(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
 
 
 def get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=300) as answer:
         return json.load(answer)
 
 

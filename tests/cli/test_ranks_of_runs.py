@@ -45,7 +45,7 @@ def test_limits_of_a_run_that_do_not_hold_name_rank_and_module(late: str) -> Non
     assert done.returncode == 1
     fails, holds = done.stdout.splitlines()
     assert fails.startswith("FAIL ranks wait for others: 33.3")
-    assert "(stragglers: rank 1, in module b, costs 6.00 ms per step)" in fails
+    assert "(stragglers: rank 1, in module b (forward), costs 6.00 ms per step)" in fails
     assert holds.startswith("ok   stragglers: 1, limit 1")
 
 

@@ -40,7 +40,7 @@ class Folder:
             input=given,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
         return Done(done.returncode, done.stdout, done.stderr)
 

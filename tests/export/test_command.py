@@ -35,7 +35,7 @@ def test_a_format_can_be_named(trace: Path, tmp_path: Path) -> None:
         (("-o", "out.parquet"), "out.parquet: names the file of one table; add --table NAME"),
         (("-o", "out.csv", "--table", "syncs", "--table", "steps"), "or make a folder of tables"),
         (("-o", "no/out.pftrace"), "no such folder"),
-        (("-o", "{trace}", "--format", "perfetto"), "is there already"),
+        (("-o", "{trace}", "--format", "perfetto"), "already exists"),
         (("-o", "out.pftrace", "--step", "7"), "no step 'ProfilerStep#7'"),
         (("-o", "out.pftrace", "--worker", "w"), "no worker 'w'"),
     ],

@@ -22,7 +22,7 @@ from invariants.registry import Of, asked
 from rich.console import Console
 
 from tb_hookview.analysis.analysis import analyze_trace
-from tb_hookview.cli.summary import summarize
+from tb_hookview.document.terminal import rendered
 from tb_hookview.errors import TraceError
 from tb_hookview.report.build import build_report
 from tb_hookview.report.open_trace import OpenTrace
@@ -79,7 +79,7 @@ def feed_analyzer(data: bytes) -> None:
         each.check(case)
     build_report(case.analysis, [case.data.steps[-1].name])
     printed = io.StringIO()
-    Console(file=printed, width=120).print(summarize(case.report, rows=12))
+    Console(file=printed, width=120).print(rendered(case.report.summary(12)))
     odd = {letter for letter in printed.getvalue() if not letter.isprintable()}
     assert odd <= {"\n"}, odd
 

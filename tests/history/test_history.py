@@ -69,6 +69,7 @@ def test_steps_that_become_slow_are_one_row_with_the_block(tmp_path):
     (slow,) = read_history(str(tmp_path)).slow_steps
     assert (slow.first, slow.last, slow.steps) == (120, 200, 81)
     assert (slow.step_us, slow.median_us, slow.excess_us) == (1900.0, 1000.0, 81 * 900.0)
+    assert slow.recording_id is None
     (cause,) = slow.causes
     assert (cause.rank, cause.part, cause.block) == (0, "backward", "layers.1")
     assert cause.excess_us == 900.0
@@ -155,6 +156,35 @@ def test_a_recording_is_listed_and_whether_its_file_is_there(tmp_path):
         ("gone.gz", False, 12),
         ("there.gz", True, 12),
     ]
+
+
+def test_slow_steps_lead_to_the_nearest_recording_that_is_there(tmp_path):
+    def made(rank: int, *starts: int) -> str:
+        said = {"steps": 3, "reason": "slow", "asked_by": 0}
+        return "\n".join(
+            json.dumps({"recorded": f"{rank}.{start}.gz", "start": start, **said})
+            for start in starts
+        )
+
+    late = {20: 0, 50: 0, 80: 1, 140: 1}
+    for rank in (0, 1):
+        write(
+            tmp_path,
+            200,
+            lambda step, rank=rank: {"data": 900} if late.get(step) == rank else None,
+            rank=rank,
+            world=2,
+            extra=made(rank, 10, 51, 79, 120),
+        )
+    for name in ("0.10.gz", "0.79.gz", "1.79.gz", "0.120.gz"):
+        (tmp_path / name).touch()
+    said = read_history(str(tmp_path))
+    files = {row.id: row.file for row in said.recordings}
+    found = {row.first: files[row.recording_id] for row in said.slow_steps}
+    assert found == {20: "0.10.gz", 50: "0.79.gz", 80: "1.79.gz", 140: "0.120.gz"}
+    output = invoke("history", tmp_path).output
+    assert "recording nearest to 80: " in output
+    assert f"{tmp_path}/1.79.gz" in output.replace("\n", "")
 
 
 def test_points_are_bounded_and_hold_all_steps(tmp_path):

@@ -21,7 +21,7 @@ from tb_hookview.recorder import faults, roots, session  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def nothing_left_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(faults, "_warned", False)
+    monkeypatch.setattr(faults, "_warned", set())
     monkeypatch.chdir(tmp_path)  # the libraries leave folders of their own
     torch.manual_seed(0)
     gc.freeze()  # the libraries collect garbage as well, and are large themselves

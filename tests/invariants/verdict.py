@@ -91,4 +91,4 @@ def what_saves_nothing_comes_last(case: Case) -> None:
     weights = [weight(each) for each in found]
     assert weights == sorted(weights, reverse=True)
     for each in found:
-        assert each.saves_after is None or any("quicker first" in text for text in each.caveats)
+        assert each.saves_after is None or any("faster first" in text for text in each.caveats)

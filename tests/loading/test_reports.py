@@ -240,7 +240,7 @@ def test_a_cached_report_is_loaded_without_numpy(
 ) -> None:
     def loaded() -> list[str]:
         command = [sys.executable, "-c", WARM, str(stepped)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
         return done.stdout.split()
 
     assert loaded() == ["numpy", "tb_hookview.trace.reader"]
@@ -265,5 +265,5 @@ def test_a_report_is_made_without_what_few_need(
 ) -> None:
     monkeypatch.setenv("HOOKVIEW_CACHE", "off")
     command = [sys.executable, "-c", COLD, str(stepped)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.split() == []

@@ -264,7 +264,7 @@ def test_a_reading_stops_when_the_last_who_waited_has_gone(traces: list[LocalFil
         here[0].set()
         assert not readings.ended.acquire(timeout=0.3), "one still waits"
         here[1].set()
-        assert readings.ended.acquire(timeout=60)
+        assert readings.ended.acquire(timeout=300)
         for answer in asked:
             with pytest.raises(UnwantedError):
                 answer.result(60)
@@ -283,7 +283,7 @@ def test_who_asks_as_a_reading_is_given_up_gets_another(traces: list[LocalFile])
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(get, store, traces[0])
         gone.set()
-        assert readings.ended.acquire(timeout=60)
+        assert readings.ended.acquire(timeout=300)
         late.set()
         second = pool.submit(get, store, traces[0])
         readings.finish.set()
@@ -305,7 +305,7 @@ def test_one_more_than_may_be_read_at_once_waits_its_turn(traces: list[LocalFile
     store = store_of(held, at_once=1)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(get, store, traces[0])
-        assert reading.acquire(timeout=60)
+        assert reading.acquire(timeout=300)
         second = pool.submit(get, store, traces[1])
         assert not reading.acquire(timeout=0.3)
         assert store.progress(traces[0]).stage == "decoding"
@@ -341,7 +341,7 @@ def test_first_come_first_served_whoever_leaves_the_line(traces: list[LocalFile]
             asked.append(pool.submit(get, store, file))
             while len(store._readings) <= number:
                 pass
-        assert reading.acquire(timeout=60)
+        assert reading.acquire(timeout=300)
         gone |= {2, 4}
         for number in gone:
             with pytest.raises(UnwantedError):
@@ -410,7 +410,7 @@ def test_a_store_that_closes_stops_its_readings_and_refuses_others(traces: list[
         while not readings.begun:
             pass
         store.close()
-        assert readings.ended.acquire(timeout=60)
+        assert readings.ended.acquire(timeout=300)
         for answer in asked:
             with pytest.raises(UnwantedError):
                 answer.result(60)

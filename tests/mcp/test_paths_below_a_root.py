@@ -7,26 +7,26 @@ from pathlib import Path
 import pytest
 
 from tb_hookview.errors import HookviewError, NotFoundError, UsageError
-from tb_hookview.mcp.root import Root
+from tb_hookview.mcp.root import RootFolder
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Root:
+def root(tmp_path: Path) -> RootFolder:
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "root" / "run").mkdir(parents=True)
     (tmp_path / "root" / "run" / "t.json").write_text("{}")
     (tmp_path / "root" / "out").symlink_to(tmp_path)
     (tmp_path / "root" / "in").symlink_to(tmp_path / "root" / "run")
-    return Root(str(tmp_path / "root"))
+    return RootFolder(str(tmp_path / "root"))
 
 
 @pytest.mark.parametrize("path", ["run/t.json", "./run/../run/t.json", "in/t.json"])
-def test_what_is_below_is_found(root: Root, path: str) -> None:
+def test_what_is_below_is_found(root: RootFolder, path: str) -> None:
     assert root.place(path) == root.folder / "run" / "t.json"
 
 
 @pytest.mark.parametrize("path", ["", "."])
-def test_the_root_itself(root: Root, path: str) -> None:
+def test_the_root_itself(root: RootFolder, path: str) -> None:
     assert root.place(path) == root.folder
 
 
@@ -38,14 +38,14 @@ def test_the_root_itself(root: Root, path: str) -> None:
         *("C:\\windows", "\\\\host\\share", "c:/x", "run/t.json\0", "run\n/t.json", "\u202e"),
     ],
 )
-def test_everything_else_is_one_line(root: Root, path: str) -> None:
+def test_everything_else_is_one_line(root: RootFolder, path: str) -> None:
     with pytest.raises(HookviewError) as caught:
         root.place(path)
     assert str(caught.value).isprintable()
     assert str(root.folder) not in str(caught.value)
 
 
-def test_nothing_there(root: Root) -> None:
+def test_nothing_there(root: RootFolder) -> None:
     with pytest.raises(NotFoundError, match="run/none"):
         root.place("run/none")
 
@@ -54,4 +54,4 @@ def test_nothing_there(root: Root) -> None:
 def test_a_root_that_is_no_folder(tmp_path: Path, folder: str) -> None:
     (tmp_path / "secret").write_text("")
     with pytest.raises(UsageError):
-        Root(folder if "://" in folder else str(tmp_path / folder))
+        RootFolder(folder if "://" in folder else str(tmp_path / folder))

@@ -45,7 +45,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(tmp_path: Path) -> None:
         process.stdin.flush()
         if "id" in message:
             answers.append(json.loads(process.stdout.readline()))
-    rest, errors = process.communicate(timeout=60)
+    rest, errors = process.communicate(timeout=300)
     assert [answer["id"] for answer in answers] == [1, 2, 3]
     assert rest == ""
     assert "Traceback" not in errors

@@ -18,8 +18,8 @@ from support.here import ranks_read_here
 from support.mcp_client import Said, ask, ask_process
 
 import tb_hookview as hookview
+from tb_hookview.document.markdown import MOST_CHARACTERS, NOTE
 from tb_hookview.formats import format_us
-from tb_hookview.report.markdown.text import MOST_CHARACTERS, NOTE
 from tb_hookview.report.result import Report
 
 __all__ = ["ranks_read_here"]

@@ -74,7 +74,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 def test_a_cell_holds_a_frame_with_the_page(kernel: Kernel) -> None:
     ((shown,), (torch,)) = (cell.outputs for cell in kernel.first.cells)
-    assert shown.data["text/plain"].startswith("HOOKVIEW of .: http://127.0.0.1:")
+    assert shown.data["text/plain"].startswith("HookView of .: http://127.0.0.1:")
     assert 'height="321"' in shown.data["text/html"]
     assert shown.data["text/plain"].rpartition(": ")[2] in shown.data["text/html"]
     assert torch.text == "False\n"

@@ -33,7 +33,7 @@ def logdir(tmp_path: Path) -> Path:
 
 
 def get(url: str, path: str, host: str = "127.0.0.1") -> tuple[int, Any, bytes]:
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=300)
     connection.putrequest("GET", path, skip_host=True)
     connection.putheader("Host", host)
     connection.endheaders()
@@ -131,7 +131,7 @@ def test_names_are_text_in_a_cell() -> None:
 def test_the_server_ends_with_its_process(logdir: Path) -> None:
     code = f"import tb_hookview as hookview; hookview.show({str(logdir)!r})"
     done = subprocess.run(  # it would not end before a server that is no daemon
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
     )
     with pytest.raises(ConnectionRefusedError):
         get(done.stdout.strip().rpartition(": ")[2], "/")

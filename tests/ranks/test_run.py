@@ -263,7 +263,7 @@ def test_a_notebook_shows_stragglers_and_ranks(tmp_path: Path) -> None:
     html = run._repr_html_()
     assert "rank 1 is a straggler" in html
     assert html.count("<table>") == 2
-    assert "in module b than the others" in str(run)
+    assert "in module b (forward) than the others" in str(run)
 
 
 def test_a_rank_without_collectives_has_a_summary(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from ranks.traces import Spell, write_run
 
 from tb_hookview import RunReport, analyze_run
-from tb_hookview.ranks.lines import straggler_lines
+from tb_hookview.ranks.document import straggler_lines
 
 STEPS, SENT, NOTE = 4, 0.001, "user_annotation"
 

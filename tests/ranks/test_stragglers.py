@@ -112,6 +112,25 @@ def test_with_the_same_noise_the_rank_that_is_slow_is_named_alone(
     assert (row.rank, row.module) == (1, "b")
 
 
+def test_steps_that_are_too_few_are_said_to_be_and_name_no_rank(tmp_path: Path) -> None:
+    two, many = (analyzed(write(tmp_path / str(n), varied(n))) for n in (3, 12))
+    assert not two.stragglers
+    note = "the others waited for one rank in all of 2 steps, too few to rule out chance; record "
+    assert [text for text in two.warnings if text.startswith(note)] == [f"{note}7 or more"]
+    assert [row.rank for row in many.stragglers] == [1]
+    assert not [text for text in many.warnings if text.startswith("the others waited")]
+
+
+def varied(steps: int) -> Program:
+    """Three ranks, the second late by 1 or 9 ms."""
+    late = program(3, {1: (0.0, 9.0)}, steps)
+    little = program(3, {1: (0.0, 1.0)}, steps)
+    return [
+        [one if at % 2 else other for at, (one, other) in enumerate(zip(a, b, strict=True))]
+        for a, b in zip(late, little, strict=True)
+    ]
+
+
 def test_a_mean_of_few_steps_needs_more_standard_errors() -> None:
     late = np.array([4.0, 6.0])
     assert not is_consistent(late)

@@ -118,7 +118,12 @@ def test_a_column_is_of_what_took_most_of_it() -> None:
     random = np.random.default_rng(5)
     for _ in range(50):
         start = random.integers(0, 1000, 12)
-        activity = Activity(start, start + random.integers(1, 300, 12), random.integers(-5, 3, 12))
+        activity = Activity(
+            start,
+            start + random.integers(1, 300, 12),
+            random.integers(-5, 3, 12),
+            np.zeros(12, bool),
+        )
         edges = np.unique(random.integers(100, 1100, 9))
         got = codes_of_columns(activity, edges).tolist()
         for code, first, last in zip(got, edges[:-1].tolist(), edges[1:].tolist(), strict=True):

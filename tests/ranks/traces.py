@@ -16,6 +16,8 @@ class Spell(NamedTuple):
     b: float = 3.0
     """In modules `a` and `b`."""
     loader: float = 0.0
+    backward: float = 0.0
+    """In the backward of `b`."""
 
 
 TRANSFER_MS = 1.0
@@ -86,8 +88,14 @@ def _step(
         at += spell.loader
     for path, time in (("a", spell.a), ("b", spell.b)):
         rows.append(_row("cpu_op", f"{path} (Linear) forward ~hv1", at, time))
-        rows.append(_row("cpu_op", "aten::mm", at, time / 2))
+        rows.append(_row("cpu_op", "aten::mm", at, time / 2, **{"Sequence number": number}))
         at += time
+    if spell.backward:
+        of = {"Sequence number": number, "Fwd thread id": 1}
+        node = "autograd::engine::evaluate_function: MmBackward0"
+        rows.append(_row("cpu_op", node, at, spell.backward, **of))
+        rows.append(_row("cpu_op", "MmBackward0", at, spell.backward / 2, **of))
+        at += spell.backward
     return [*rows, *_collective(number, at, begin + longest + TRANSFER_MS, name, group)]
 
 

@@ -25,7 +25,7 @@ def expected_fault() -> None:
 def nothing_left_over(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    monkeypatch.setattr(faults, "_warned", False)
+    monkeypatch.setattr(faults, "_warned", set())
     monkeypatch.setattr(faults, "_advised", set())
     torch.manual_seed(0)
     gc.freeze()  # what is there already need not be searched again, a matter of seconds in all
@@ -41,7 +41,7 @@ def nothing_left_over(
     assert hooked == []
     assert left == []
     assert session.current_manifest() == ""
-    assert faults._warned == ("expected_fault" in request.fixturenames)
+    assert bool(faults._warned) == ("expected_fault" in request.fixturenames)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import tb_hookview as hookview
 from tb_hookview.recorder import trace_file
 from tb_hookview.recorder.backward_marks_from_trace import Mark, Nested, find_backward_marks
 from tb_hookview.recorder.hooks import CallMarks, OpenCalls
-from tb_hookview.recorder.ranges import BackwardNames, FinishedCall, Recording, ThreadCalls
+from tb_hookview.recorder.ranges import BackwardNames, FinishedCall, RecordingState, ThreadCalls
 
 EVALUATE = "autograd::engine::evaluate_function: "
 
@@ -141,7 +141,7 @@ def test_a_second_backward_from_the_last_node_of_the_one_before_has_marks_of_its
 
 @pytest.mark.parametrize(("learns", "count"), [(True, 1), (False, 0)])
 def test_a_call_that_makes_no_node_takes_no_memory(learns, count):
-    thread = OpenCalls(Recording(by_profile=True))
+    thread = OpenCalls(RecordingState(by_profile=True))
     marks = CallMarks("forward", BackwardNames("before", "after"), thread)
     weight = torch.ones(1, requires_grad=learns)
     marks.begin()

@@ -24,7 +24,7 @@ from tb_hookview.recorder import functions
 from tb_hookview.recorder.costs import Costs
 from tb_hookview.recorder.functions import Handle
 from tb_hookview.recorder.hooks import OpenCalls
-from tb_hookview.recorder.ranges import Recording
+from tb_hookview.recorder.ranges import RecordingState
 
 IN_TWO_PARTS = hasattr(clip_grad, "_get_total_norm")
 """Clipping by norm, since torch 2.6."""
@@ -60,7 +60,7 @@ def nothing_stays() -> Iterator[None]:
 
 @contextmanager
 def attached() -> Iterator[list[Handle]]:
-    handles = functions.attach(OpenCalls(Recording(by_profile=False)), Costs())
+    handles = functions.attach(OpenCalls(RecordingState(by_profile=False)), Costs())
     try:
         yield handles
     finally:

@@ -208,6 +208,23 @@ def test_a_trace_that_cannot_be_written_is_a_warning(tmp_path, expected_fault):
     hookview.unwrap(model)
 
 
+def test_a_fault_in_marks_hides_no_lost_recording(tmp_path, expected_fault, monkeypatch, recwarn):
+    def broken(name: str) -> object:
+        raise RuntimeError("broken on purpose")
+
+    blocked = tmp_path / "file"
+    blocked.write_text("a file where the folder should be")
+    model, step = model_and_step()
+    monkeypatch.setattr("tb_hookview.recorder.hooks.new_range", broken)
+    for _ in range(2):
+        with hookview.profile(blocked / "runs"):
+            step()
+    marks, lost = (str(warning.message) for warning in recwarn)
+    assert "may lack marks" in marks
+    assert "this recording is lost" in lost
+    hookview.unwrap(model)
+
+
 @pytest.mark.slow
 def test_a_full_disk_leaves_a_warning_and_no_broken_file(tmp_path):
     script = f"""

@@ -243,6 +243,50 @@ def test_two_watches_in_one_process_record_both_steps(tmp_path):
     assert all(SLOT not in vars(module) for module in model.modules())
 
 
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_of_two_watches_either_may_end_first(tmp_path, first):
+    model = net()
+    watches = {
+        name: hookview.watch(tmp_path / name, model=model, blocks=0, **QUIET) for name in "ab"
+    }
+    for watch in watches.values():
+        watch.start()
+    ended, left = watches.pop(first), *watches.values()
+    ended.stop()
+    train(model, 3, left.step)
+    assert ended._clock.marks == []
+    left.stop()
+    assert SLOT not in vars(model)
+    (folder,) = watches
+    assert [row["forward_us"] is None for row in rows(tmp_path / folder)] == [False] * 3
+
+
+def test_a_replica_is_called_itself_while_its_original_is_recorded_too(tmp_path):
+    """As `DataParallel` calls them: in other threads, with all attributes of the original."""
+    model = nn.Linear(1, 1, bias=False)
+    replica = model._replicate_for_data_parallel()
+    results = []
+
+    def call() -> None:
+        replica.__dict__[SLOT] = vars(model)[SLOT]
+        replica.weight, replica.bias = torch.full((1, 1), 7.0), None
+        results.append(float(replica(torch.ones(1, 1))))
+
+    def call_elsewhere() -> None:
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch, torch.no_grad():
+        call_elsewhere()
+        timed = vars(model)[SLOT]
+        with hookview.profile(tmp_path):
+            assert vars(model)[SLOT] is not timed
+            call_elsewhere()
+        watch.step()
+    assert results == [7.0, 7.0]
+
+
 def test_steps_of_a_forked_process_are_its_parents_alone(tmp_path):
     script = """
         import os, sys, torch, tb_hookview as hookview

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import watched_ranks
-from support.ranks import run_forked_ranks
+from support.ranks import FORKED_RANKS, run_forked_ranks
 
 from tb_hookview.history.answer import read_history
 from tb_hookview.schema.watched.history import History
@@ -14,17 +13,20 @@ from tb_hookview.schema.watched.history import History
 pytestmark = pytest.mark.slow
 
 EVEN_RUNS = 10
-LONG_US = watched_ranks.COLLECTION_S * 1e6 / 2
+PROGRAM = FORKED_RANKS.with_name("watched_ranks.py")
+LONG_US = 50_000
+"""Half of its collection: longer than any step that is drawn."""
 
 
-def run(folder: Path, steps: int, how: str) -> History:
-    run_forked_ranks([Path(watched_ranks.__file__), folder, str(steps), how], folder, size=4)
+def run(folder: Path, steps: int, how: str, seed: int) -> History:
+    command = [PROGRAM, folder, str(steps), how, str(seed)]
+    run_forked_ranks(command, folder, size=4)
     return read_history(str(folder / "run"))
 
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return run(tmp_path_factory.mktemp("slow"), 200, "slow")
+    return run(tmp_path_factory.mktemp("slow"), 200, "slow", 0)
 
 
 def test_each_slow_rank_is_named_for_what_it_does_and_the_fourth_is_not(slow):
@@ -52,6 +54,6 @@ def test_all_ranks_record_the_same_steps(slow):
 
 @pytest.mark.parametrize("number", range(EVEN_RUNS))
 def test_nobody_is_named_where_nothing_is_slow(tmp_path, number):
-    said = run(tmp_path, 120, "even")
+    said = run(tmp_path, 120, "even", number)
     assert [rank.steps for rank in said.ranks] == [120] * 4
     assert said.slow_ranks == []

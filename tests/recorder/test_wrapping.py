@@ -6,8 +6,10 @@ import copy
 import gc
 import io
 import pickle
+import sys
 import weakref
 from functools import partial
+from types import FrameType
 
 import pytest
 import torch
@@ -300,3 +302,26 @@ def test_a_fault_of_ours_does_not_raise_even_where_warnings_do(expected_fault, m
     monkeypatch.setattr("tb_hookview.recorder.hooks.new_range", broken)
     record(lambda: run_step(model))
     hookview.unwrap(model)
+
+
+def test_attaching_to_twice_as_many_modules_makes_twice_as_many_calls() -> None:
+    assert calls_to_attach(400) < 2.5 * calls_to_attach(200)
+
+
+def calls_to_attach(modules: int) -> int:
+    """Calls of functions while the hooks of a model are attached."""
+    model = hookview.wrap(nn.Sequential(*(nn.Linear(1, 1) for _ in range(modules))))
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        session.begin()
+    finally:
+        sys.setprofile(None)
+        session.end()
+        hookview.unwrap(model)
+    return calls

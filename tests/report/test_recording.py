@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from tb_hookview import markers
-from tb_hookview.cli.summary import summarize
+from tb_hookview.document.terminal import rendered
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
@@ -56,7 +56,7 @@ def test_it_is_one_line_of_the_summary(tmp_path: Path) -> None:
 
 def shown(built: Report) -> str:
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(summarize(built, rows=5))
+    console.print(rendered(built.summary(5)))
     return console.export_text()
 
 

@@ -11,10 +11,10 @@ import pytest
 from rules.eager import ADD, operators, row
 from simulation import drawn
 
+from tb_hookview.document.markdown import bounded
 from tb_hookview.loading import load
 from tb_hookview.markers import MANIFEST_KEY
 from tb_hookview.report.build import build_report
-from tb_hookview.report.markdown.summary import markdown_summary
 from tb_hookview.report.result import Report
 
 HOST = """
@@ -91,44 +91,44 @@ CASES = {
     HOST: (
         "host",
         [4100, 0, 2000, 0],
-        "The host decides: it needs 4.10 ms per step, the device 2.00 ms. Host work between "
-        "launches takes most.",
+        "Host-bound: the host takes 4.10 ms per step, the device 2.00 ms. Most of it is "
+        "work between launches.",
     ),
     LOADED_HOST: (
         "host",
         [3500, 1700, 3300, 0],
-        "The host decides: it and data loading need 5.20 ms per step, the device 3.30 ms. Launch "
-        "less: compile, or use CUDA graphs.",
+        "Host-bound: host and data loading take 5.20 ms per step, the device 3.30 ms. Launch less: "
+        "use torch.compile or CUDA graphs.",
     ),
     DATA: (
         "data",
         [1500, 2700, 2300, 0],
-        "Data loading decides: with the host's own work it needs 4.20 ms per step, the device 2.30 "
-        "ms. Load in more workers.",
+        "Data-loading-bound: loading and host work take 4.20 ms per step, the device 2.30 ms. Use "
+        "more workers to load data.",
     ),
     DEVICE: (
         "device",
         [1500, 0, 4200, 0],
-        "The device decides: it needs 4.20 ms per step, the host 1.50 ms. Less device work "
-        "shortens it most.",
+        "Device-bound: the device takes 4.20 ms per step, the host 1.50 ms. Reduce device work "
+        "first.",
     ),
     COMMUNICATION: (
         "communication",
         [3000, 0, 1000, 4400],
-        "Communication decides: with the device it needs 4.40 ms per step, the host 3.00 ms. "
+        "Communication-bound: with device work it takes 4.40 ms per step, the host 3.00 ms. "
         "Overlap it, send less, or balance ranks.",
     ),
     EXPOSED: (
         "communication",
         [3600, 0, 3100, 2800],
-        "Communication decides: with the device it needs 5.90 ms per step, the host 3.60 ms. "
+        "Communication-bound: with device work it takes 5.90 ms per step, the host 3.60 ms. "
         "Overlap it, send less, or balance ranks.",
     ),
     EVEN: (
         "even",
         [3600, 0, 3600, 0],
-        "Host and device are even: 3.60 ms and 3.60 ms per step. One alone saves little: shorten "
-        "both.",
+        "Host and device are even: 3.60 ms and 3.60 ms per step. Speeding up only one "
+        "saves little.",
     ),
     TURNS: (
         "even",
@@ -139,20 +139,20 @@ CASES = {
     PAUSES: (
         "unknown",
         [1500, 0, 1000, 0],
-        "Unknown: pauses that nothing in the trace explains exceed the device's 1.00 ms and the "
-        "host's 1.50 ms per step.",
+        "Unknown: unexplained delays are longer than the device's 1.00 ms and the host's 1.50 ms "
+        "per step.",
     ),
     LOADS_KERNELS: (
         "device",
         [2900, 0, 4400, 0],
-        "The device decides: it needs 4.40 ms per step, the host 2.90 ms. Loading kernels delays "
+        "Device-bound: the device takes 4.40 ms per step, the host 2.90 ms. Kernel loading delays "
         "them: warm up first.",
     ),
     NO_DEVICE: (
         "unknown",
         [1200, 1000, None, None],
-        "Unknown, as the trace has no device events: the host needs 1.20 ms per step, data loading "
-        "1.00 ms.",
+        "Unknown, because the trace has no device events: the host takes 1.20 ms per step, data "
+        "loading 1.00 ms.",
     ),
 }
 
@@ -168,7 +168,7 @@ def test_what_decides_is_the_longer_side(picture: str, tmp_path: Path) -> None:
 def test_without_most_launches_nothing_is_known(tmp_path: Path) -> None:
     found = report(tmp_path, DEVICE.replace("k corr=1", "k corr=9")).verdict
     assert (found.bound, found.step_us, found.host_us) == ("unknown", None, None)
-    assert found.sentence.endswith("the trace lacks the launches of device events.")
+    assert found.sentence.endswith("without the launches of device events.")
 
 
 def test_a_model_on_the_cpu_is_not_unknown(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_model_on_the_cpu_is_not_unknown(tmp_path: Path) -> None:
     found = build_report(load(path)).verdict
     assert found.bound == "host"
     assert found.sentence == (
-        "The host decides: it and data loading need 2.20 ms per step. The model runs on the CPU."
+        "Host-bound: host and data loading take 2.20 ms per step. The model runs on the CPU."
     )
 
 
@@ -207,13 +207,13 @@ PACE = [("aten::add", ADD)] * 30
 
 def test_gaps_too_short_for_anything_else_are_the_pace_of_launches(tmp_path: Path) -> None:
     found = made(tmp_path, operators(PACE)).verdict
-    assert found.sentence.endswith("Launch less: compile, or use CUDA graphs.")
+    assert found.sentence.endswith("Launch less: use torch.compile or CUDA graphs.")
 
 
 def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
     """It is longer than those of all launches together."""
     found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict
-    assert found.sentence.endswith("Most may be set-up: mark the steps.")
+    assert found.sentence.endswith("Most of it may be setup: mark the steps.")
 
 
 NEARLY_EVEN = """
@@ -229,8 +229,8 @@ def test_a_side_decides_only_with_the_critical_path_on_it(tmp_path: Path) -> Non
     found = report(tmp_path, NEARLY_EVEN)
     assert (found.verdict.bound, found.verdict.sentence) == (
         "even",
-        "Host and device are nearly even: 5.30 ms and 5.60 ms per step. One alone saves little: "
-        "shorten both.",
+        "Host and device are nearly even: 5.30 ms and 5.60 ms per step. Speeding up only one "
+        "saves little.",
     )
     quicker_host = found.whatif(scale={"host": 0.9}).predicted_us
     quicker_device = found.whatif(scale={"kernels": 0.9}).predicted_us
@@ -246,9 +246,9 @@ def test_a_trace_without_steps_is_one_step(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("loader", "steps", "remedy"),
     [
-        ("next", False, "Its only batch may be set-up."),
-        ("next", True, "Load in more workers."),
-        ("loader", False, "Load in more workers."),
+        ("next", False, "Its only batch may be setup."),
+        ("next", True, "Use more workers to load data."),
+        ("loader", False, "Use more workers to load data."),
     ],
 )
 def test_the_first_batch_of_workers_may_be_set_up(
@@ -282,17 +282,17 @@ def test_it_comes_first_wherever_a_report_is_shown(tmp_path: Path) -> None:
     made = report(tmp_path, HOST)
     sentence = made.verdict.sentence
     assert str(made).splitlines()[1] == sentence
-    assert sentence in markdown_summary(made.data, made.counted.data, 3).splitlines()[3]
+    assert sentence in bounded(made.summary, 3).splitlines()[3]
     assert sentence in made._repr_html_()
     assert msgspec.json.decode(made.to_json())["verdict"]["sentence"] == sentence
 
 
-def test_what_saves_nothing_now_says_what_has_to_be_quicker_first(tmp_path: Path) -> None:
+def test_what_saves_nothing_now_says_what_has_to_get_faster_first(tmp_path: Path) -> None:
     """A float64 product on a device that waits for the host."""
     found = report(tmp_path, HOST.replace("[k corr=1]", "[dgemm corr=1]"))
     (row,) = [each for each in found.data.findings if each.rule == "fp64-kernels"]
     assert (row.gain_us_per_step, row.saves_after) == (0, "host")
-    assert row.caveats[-1] == "It saves next to nothing now: the host has to be quicker first."
+    assert row.caveats[-1] == "It saves almost nothing now: the host has to get faster first."
     assert found.data.findings[-1] == row
 
 

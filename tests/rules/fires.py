@@ -40,7 +40,7 @@ def _line(finding: Finding) -> str:
     cost, gain = ("-" if value is None else f"{value:.1f}" for value in costs)
     return (
         f"{finding.rule} | {finding.severity} | {finding.where} | {finding.count} times | "
-        f"costs {cost}, gains {gain} us a step | {finding.confidence}"
+        f"costs {cost}, gains {gain} us per step | {finding.confidence}"
     )
 
 

@@ -65,7 +65,7 @@ def asking(server: subprocess.Popen[str], trace: Path) -> Iterator[None]:
     assert server.stdout
     port = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
     assert port
-    with socket.create_connection(("127.0.0.1", int(port[1])), timeout=60) as client:
+    with socket.create_connection(("127.0.0.1", int(port[1])), timeout=300) as client:
         query = f"run=.&worker={trace.name.split('.')[0]}"
         client.sendall(f"GET /api/timeline?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         yield
@@ -83,7 +83,7 @@ def test_it_ends_at_once_and_leaves_nothing_behind(
         assert server.stdout
         assert server.stdout.readline() == "reading\n"
         server.send_signal(number)
-        said, complaints = server.communicate(timeout=60)
+        said, complaints = server.communicate(timeout=300)
     assert said.startswith("stopped\n"), "the reading had its chance to clear up"
     assert "Traceback" not in complaints
     assert server.returncode == (128 + number if number == signal.SIGTERM else 0)
@@ -122,9 +122,9 @@ def test_the_second_process_of_a_reading_ends_too(
         assert server.stdout
         second = psutil.Process(int(server.stdout.readline()))
         server.send_signal(signal.SIGTERM)
-        _, complaints = server.communicate(timeout=60)
+        _, complaints = server.communicate(timeout=300)
     assert (server.returncode, complaints) == (128 + signal.SIGTERM, "")
-    _, alive = psutil.wait_procs([second], timeout=60)
+    _, alive = psutil.wait_procs([second], timeout=300)
     for process in alive:
         process.kill()
     assert not alive

@@ -153,7 +153,7 @@ def asked_without_rights(allowed: Path, questions: dict[str, list[str]]) -> Any:
     """
     done = subprocess.run(
         [sys.executable, "-c", REFUSED, str(allowed), json.dumps(questions)],
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
     return json.loads(done.stdout)
 

@@ -115,7 +115,7 @@ def served(store: Traces, logdir: Path) -> Iterator[Server]:
 def ask(server: Server, question: str, run: int) -> tuple[int, Any]:
     try:
         with urlopen(
-            f"{server.url}api/{question}?run=run{run}&worker=rank0", timeout=120
+            f"{server.url}api/{question}?run=run{run}&worker=rank0", timeout=300
         ) as answer:
             return answer.status, json.load(answer)
     except HTTPError as error:

@@ -193,7 +193,7 @@ def test_a_query_on_a_run_is_refused_as_one_on_a_trace(of_run: FlaskClient) -> N
 def test_tables_of_a_run_are_bounded(of_run: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "RUN_MEGABYTES", 0)
     said = ask_run(of_run, "select count(*) from steps", 400)
-    assert said == "sql: steps of all traces takes more than 0 MB; ask one trace"
+    assert said == "sql: steps of all traces takes more than 0 MB; query one trace"
     assert ask_run(of_run, "select count(*) from ranks") == [[3]]
 
 

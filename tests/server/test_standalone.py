@@ -20,7 +20,7 @@ from tb_hookview.server import Server
 def ask(server: Server, path: str, host: str | None = None) -> tuple[int, bytes]:
     """Send a request as it is written: no part of the path is tidied up on the way."""
     address = urlsplit(server.url).netloc
-    connection = http.client.HTTPConnection(address, timeout=60)
+    connection = http.client.HTTPConnection(address, timeout=300)
     connection.putrequest("GET", path, skip_host=host is not None)
     if host:
         connection.putheader("Host", host)

@@ -69,7 +69,7 @@ def asking(slow: Server, readings: Readings) -> Iterator[socket.socket]:
 
 
 def answer(server: Server, question: str) -> object:
-    with urlopen(server.url + question, timeout=60) as response:
+    with urlopen(server.url + question, timeout=300) as response:
         return json.load(response)
 
 

@@ -16,7 +16,7 @@ from support.loaded import reported
 
 from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.report.result import Report
-from tb_hookview.sql import Limits, Source, run, sources_of_several
+from tb_hookview.sql import Limits, Source, confined, run, sources_of_several
 from tb_hookview.sql.mistakes import one_line
 from tb_hookview.tables.catalogue import empty_table
 from tb_hookview.tables.table import Table
@@ -276,7 +276,7 @@ def test_rows_of_several_traces_are_bounded_and_name_theirs() -> None:
     assert list(run("select worker, count(*) from syncs group by 1", sources)) == []
     assert made == ["rank0", "rank1"]
     none = sources_of_several({"syncs": source_table(100)}, lambda _: [("a", source_table(100))], 0)
-    with pytest.raises(UsageError, match="syncs of all traces takes more than 0 MB; ask one trace"):
+    with pytest.raises(UsageError, match="takes more than 0 MB; query one trace"):
         run("select count(*) from syncs", none)
 
 
@@ -314,3 +314,53 @@ def test_a_result_converts() -> None:
     assert rows.to_polars()["us"].to_list() == [0, 1]
     assert "layer1" in rows._repr_html_()
     assert repr(rows) == "<Result of 2 rows: module, us, half>"
+
+
+CONFINED = Limits(megabytes=200, confined=True)
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("select sum(us) from events", [(3,)]),
+        ("select sum(us) from EVENTS", [(3,)]),
+        ("from query('select max(us) from ' || 'ev' || 'ents')", [(2,)]),
+        ("show tables", [("events",), ("other",)]),
+    ],
+    ids=["named", "in capitals", "named by no word", "none"],
+)
+def test_a_process_of_its_own_gets_the_tables_that_a_query_reads(
+    query: str, rows: list[tuple[object, ...]]
+) -> None:
+    assert list(run(query, {"events": source(), "other": unmade()}, CONFINED)) == rows
+
+
+def test_a_process_of_its_own_says_what_is_wrong() -> None:
+    with pytest.raises(UsageError, match="there are events"):
+        run("from kernels", {"events": source()}, CONFINED)
+    with pytest.raises(TraceError, match="made"):
+        run("from other", {"other": unmade()}, CONFINED)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process takes")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select repeat('x', 2000000000)",
+        "with recursive r as (select 0 n, 'x' t union all select n + 1, t || t from r) from r",
+        "from range(length(repeat('x', 2000000000)))",
+    ],
+)
+def test_memory_of_a_single_value_is_bounded(query: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(query, {}, CONFINED)
+    assert str(caught.value) in (
+        "sql: more than 200 MB needed; narrow the query",
+        "sql: stopped after 30 s; narrow the query",
+    ), caught.value
+
+
+def test_an_answer_of_a_process_of_its_own_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confined, "ANSWER_MEGABYTES", 0)
+    kind, said = confined.answer_unbounded("select 1", {}, Limits())
+    assert (kind, said) == ("mistake", "sql: the answer takes more than 0 MB; narrow the query")

@@ -44,6 +44,6 @@ def start(*arguments: str | Path, cwd: Path | None = None, **environment: str) -
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     return Done(done.returncode, done.stdout, done.stderr)

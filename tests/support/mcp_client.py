@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent, Tool
 
-from tb_hookview.mcp.root import Root
+from tb_hookview.mcp.root import RootFolder
 from tb_hookview.mcp.server import make
 
 Question = tuple[str, dict[str, Any]]
@@ -30,7 +30,7 @@ class Said(NamedTuple):
 
 def ask(root: Path, *questions: Question) -> Said:
     """List the tools of a server in this process, and put questions to it, one after the other."""
-    return anyio.run(_ask, make(Root(str(root))), questions)
+    return anyio.run(_ask, make(RootFolder(str(root))), questions)
 
 
 def ask_process(root: Path, *questions: Question) -> Said:

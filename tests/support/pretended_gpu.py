@@ -216,7 +216,7 @@ def run(case: str) -> None:
         step_of_optimizer(getattr(torch.optim, case))
 
 
-def said(compiled: Any, entry: registry.Entry) -> dict[str, Any]:
+def said(compiled: Any, entry: registry.RegisteredGraph) -> dict[str, Any]:
     calls = [] if entry.found is None else entry.found.calls
     return {
         "backward": entry.backward,

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
-from support import rarer_sync_features
+from support import rarer_sync_features, training_sync_features
 from support.sync_feature import (
     COPY,
     COUNTED,
@@ -458,5 +458,5 @@ def _clip(t: Tensors, **options: Any) -> object:
 
 FEATURES = {
     **READS, **COPIES, **SIZES, **INDICES, **ALGEBRA, **LAYERS, **UPDATES,
-    **rarer_sync_features.FEATURES,
+    **rarer_sync_features.FEATURES, **training_sync_features.FEATURES,
 }  # fmt: skip

@@ -32,7 +32,7 @@ class TensorBoard:
         self.url = url
 
     def get(self, path: str) -> bytes:
-        with urllib.request.urlopen(urljoin(self.url, path), timeout=60) as answer:
+        with urllib.request.urlopen(urljoin(self.url, path), timeout=300) as answer:
             body: bytes = answer.read()
         return body
 

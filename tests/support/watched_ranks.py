@@ -1,10 +1,10 @@
 """Four ranks (gloo, CPU) that are watched, each slow in a way of its own, or none of them.
 
-    python forked_ranks.py 4 watched_ranks.py FOLDER STEPS slow|even
+    python forked_ranks.py 4 watched_ranks.py FOLDER STEPS slow|even SEED
 
 With `slow`, rank 0 has a slow backward in the block `layers.2`, rank 1 a slow loader, rank 2 a
-garbage collection in every tenth step, of a length of its own. Each rank asks once for a recording
-of two steps.
+garbage collection in every tenth step. Each rank asks once for a recording of two steps, and waits
+until it knows of it. Everything is real but the time, which is drawn from the seed and the rank.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+import drawn_time  # isort: skip  # before what reads the time; found next to forked_ranks.py
+
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -23,9 +25,9 @@ from torch.utils.data import DataLoader, Dataset
 
 import tb_hookview as hookview
 
-SLOW_S = 0.03
-COLLECTION_S = 0.3
-"""Far more than a loaded machine adds to a step, whatever its speed."""
+SLOW_S = 0.005
+COLLECTION_S = 0.1
+PATIENCE_S = 60
 
 
 class Slowed(torch.autograd.Function):
@@ -37,7 +39,7 @@ class Slowed(torch.autograd.Function):
 
     @staticmethod
     def backward(_context: object, gradient: torch.Tensor) -> torch.Tensor:
-        time.sleep(SLOW_S)
+        drawn_time.clock.move_on(SLOW_S)
         return gradient
 
 
@@ -68,12 +70,6 @@ class Net(nn.Module):
         return self.head(x)
 
 
-def lengthen(phase: str, _info: dict[str, int]) -> None:
-    """Make a collection long: called after the watch notes its start, before it notes its end."""
-    if phase == "start":
-        time.sleep(COLLECTION_S)
-
-
 class Batches(Dataset):
     def __init__(self, length: int, *, slow: bool) -> None:
         self.length, self.slow = length, slow
@@ -83,11 +79,26 @@ class Batches(Dataset):
 
     def __getitem__(self, _number: int) -> torch.Tensor:
         if self.slow:
-            time.sleep(SLOW_S)
+            drawn_time.clock.move_on(SLOW_S)
         return torch.ones(4)
 
 
-def main(folder: Path, steps: int, how: str) -> None:
+def collecting(phase: str, _info: object) -> None:
+    """Have a collection last, as one of `gc.callbacks`."""
+    if phase == "stop":
+        drawn_time.clock.move_on(COLLECTION_S)
+
+
+def ask(watch: hookview.Watch) -> None:
+    """Ask for a recording, and train on when all ranks can know of it."""
+    watch.record()
+    end = time.monotonic() + PATIENCE_S
+    while watch._keeper.plan is None:
+        assert time.monotonic() < end, "no plan"
+        time.sleep(0.01)
+
+
+def main(folder: Path, steps: int, how: str, seed: str) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     torch.set_num_threads(1)
     dist.init_process_group(
@@ -98,21 +109,21 @@ def main(folder: Path, steps: int, how: str) -> None:
     model = DistributedDataParallel(Net(slow=is_slow and rank == 0))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     gc.disable()
+    gc.callbacks.append(collecting)
+    drawn_time.begin(f"{seed} {rank}")
     loader = DataLoader(Batches(steps, slow=is_slow and rank == 1))
     with hookview.watch(
         folder / "run", model=model, steps=2, first=None, slow_factor=None, scalars=False
     ) as watch:
-        if is_slow and rank == 2:
-            gc.callbacks.append(lengthen)
-        for number, batch in enumerate(loader):
-            if rank == 2 and number % 10 == 0:
+        for number, batch in enumerate(loader, 1):
+            if is_slow and rank == 2 and number % 10 == 0:
                 gc.collect()
             optimizer.zero_grad()
             model(batch).sum().backward()
             optimizer.step()
             watch.step()
-            if number == 20:
-                watch.record()
+            if is_slow and number == 20:
+                ask(watch)
     dist.destroy_process_group()
     # Deleting the model may hang: its group of gloo joins, with the GIL held, a thread that
     # waits for it.
@@ -120,4 +131,4 @@ def main(folder: Path, steps: int, how: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4])

@@ -30,7 +30,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("2.6", "2.8", "2.10", "2.11", "2.12", "2.13", "2.14", "2.15")
 TESTS = ("tests/recorder", "tests/versions")
-NEEDED = re.compile(r'^  "((?:click|flask|isal|msgspec|platformdirs|rich|werkzeug)\b.*)",$')
+NEEDED = re.compile(
+    r'^  "((?:click|flask|isal|msgspec|perfetto|platformdirs|rich|werkzeug)\b.*)",$'
+)
 """Dependencies of ours that the tests load; the others are of the TensorBoard plugin."""
 FREE_BYTES = 12 << 30
 

@@ -81,5 +81,5 @@ def test_what_the_tests_need_is_found_in_pyproject(run):
     lines = (run.ROOT / "pyproject.toml").read_text().splitlines()
     found = [match[1] for line in lines if (match := run.NEEDED.match(line))]
     assert {text.partition(">")[0] for text in found} == {
-        *("click", "flask", "isal", "msgspec", "platformdirs", "rich", "werkzeug")
+        *("click", "flask", "isal", "msgspec", "perfetto", "platformdirs", "rich", "werkzeug")
     }

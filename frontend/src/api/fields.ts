@@ -468,7 +468,7 @@ export const Finding = {
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   saves_after: {
-    text: "What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown.",
+    text: "What has to get faster first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown.",
   },
   evidence: { text: "The observation, with its figures." },
   confidence: {
@@ -719,7 +719,7 @@ export const MemoryCurve = {
 } as const;
 
 export const MemoryModule = {
-  module: { text: "Null for what is outside of every module." },
+  module: { text: "Null for what is not in a module." },
   peak_bytes: {
     unit: "bytes",
     text: "Live at the peak of the selected steps, allocated in this module.",
@@ -816,7 +816,7 @@ export const Module = {
     text: "Whether the module runs inside a compiled region (`torch.compile`), if it ran: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known.",
   },
   compiled_lump: {
-    text: "Compiled code in the module's own time that is not broken down by modules, as the trace holds no map of our recorder's or it does not fit; null where there is none.",
+    text: "Compiled code in the module's self time, not broken down by module: the trace holds no map of our recorder's, or one that does not fit. Null where there is none.",
   },
   source: {
     text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",
@@ -960,7 +960,7 @@ export const PathKind = {
 } as const;
 
 export const PathModule = {
-  module: { text: "Path of the module; null for what is outside of every module." },
+  module: { text: "Path of the module; null for what is not in a module." },
   path: {
     text: "Its time on the critical path; of all modules, and the rest, that adds up to the step.",
   },
@@ -1084,7 +1084,7 @@ export const Rank = {
   steps: { unit: "count", text: "Measured steps." },
   step_us: {
     unit: "us",
-    text: "Duration of a step on the host; null without a step that counts, as what follows.",
+    text: "Duration of a step on the host; null without a measured step, as what follows.",
   },
   compute_us: {
     unit: "us",
@@ -1334,6 +1334,9 @@ export const SlowSteps = {
   median_us: { unit: "us", text: "The median that they are compared with." },
   excess_us: { unit: "us", text: "Time beyond that median, all of them together." },
   causes: { text: "What took longer, the most expensive first." },
+  recording_id: {
+    text: "The recording of the steps, else the nearest one before or after them whose file is there; of the rank that took longest, where that one made it. Null without any.",
+  },
 } as const;
 
 export const Spread = {
@@ -1464,6 +1467,9 @@ export const Straggler = {
 export const StragglerReason = {
   reason: { text: "module, data, optimizer, sync or host." },
   module: { text: "Path of the module; null where it is no module." },
+  phase: {
+    text: "forward or backward: in which of the two most of that time is; null where it is no module.",
+  },
   excess_us: { unit: "us", text: "Time beyond the lower median of the others, per step." },
 } as const;
 

@@ -646,7 +646,7 @@ export interface Finding {
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
-  /** What has to be quicker first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown. */
+  /** What has to get faster first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown. */
   saves_after: string | null;
   /** The observation, with its figures. */
   evidence: string;
@@ -995,7 +995,7 @@ export interface MemoryCurve {
 export interface MemoryModule {
   id: string;
   device: string;
-  /** Null for what is outside of every module. */
+  /** Null for what is not in a module. */
   module: string | null;
   module_id: number | null;
   /** Live at the peak of the selected steps, allocated in this module. */
@@ -1104,7 +1104,7 @@ export interface Module {
   shapes: InputShapes[];
   /** Whether the module runs inside a compiled region (`torch.compile`), if it ran: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
   compiled: boolean;
-  /** Compiled code in the module's own time that is not broken down by modules, as the trace holds no map of our recorder's or it does not fit; null where there is none. */
+  /** Compiled code in the module's self time, not broken down by module: the trace holds no map of our recorder's, or one that does not fit. Null where there is none. */
   compiled_lump: CompiledLump | null;
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
   source: string | null;
@@ -1297,7 +1297,7 @@ export interface PathKind {
 
 /** A module on the critical path of a step, and off it. What is of a module below it is only that one's. */
 export interface PathModule {
-  /** Path of the module; null for what is outside of every module. */
+  /** Path of the module; null for what is not in a module. */
   module: string | null;
   module_id: number | null;
   /** Its time on the critical path; of all modules, and the rest, that adds up to the step. */
@@ -1429,7 +1429,7 @@ export interface Rank {
   start_us: number;
   /** Measured steps. */
   steps: number;
-  /** Duration of a step on the host; null without a step that counts, as what follows. */
+  /** Duration of a step on the host; null without a measured step, as what follows. */
   step_us: number | null;
   /** Something ran that is no collective: on a device or, without one, an operator. */
   compute_us: number | null;
@@ -1788,6 +1788,8 @@ export interface SlowSteps {
   excess_us: number;
   /** What took longer, the most expensive first. */
   causes: Cause[];
+  /** The recording of the steps, else the nearest one before or after them whose file is there; of the rank that took longest, where that one made it. Null without any. */
+  recording_id: number | null;
 }
 
 /** A number of the compared steps of one side, one value for each step. */
@@ -1928,6 +1930,8 @@ export interface StragglerReason {
   reason: string;
   /** Path of the module; null where it is no module. */
   module: string | null;
+  /** forward or backward: in which of the two most of that time is; null where it is no module. */
+  phase: string | null;
   /** Time beyond the lower median of the others, per step. */
   excess_us: number;
 }

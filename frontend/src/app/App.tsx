@@ -58,6 +58,7 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
       </TopBar>
       <Navigation report={means} whole={whole} workers={choice.run.workers.length} />
       <main className="content">
+        <h1 className="visually-hidden">{title(whole)}</h1>
         <TraceContent reports={reports} target={target} trace={choice.trace}>
           {(report) => (
             <View

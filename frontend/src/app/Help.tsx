@@ -75,6 +75,7 @@ export function Help(): ReactElement {
         {open && <KeyList title="Keys" keys={EVERYWHERE} />}
         {open && view === "timeline" && <KeyList title="In the timeline" keys={TIMELINE_KEYS} />}
         {open && <Words title={`Words of the view ${named(view)}`} view={view} />}
+        {open && <p className="muted">All terms: docs/reference/glossary.md</p>}
       </div>
     </>
   );

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import { clip } from "../text/formats";
+import { shortKernelName } from "../text/kernelName";
 
 const MOST_SHOWN = 300;
 const MOST_IN_TOOLTIP = 1000;
@@ -10,11 +11,14 @@ interface NameProps {
   className?: string;
   /** Part to mark, as found by a search. */
   mark?: string;
+  /** Whether kernels are to be named in short; the tooltip has the whole name. */
+  kernel?: boolean | undefined;
 }
 
 /** A name out of a trace: always text, its writing direction isolated, its length bounded. */
-export function Name({ text, className, mark = "" }: NameProps): ReactElement {
-  const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+export function Name({ text, className, mark = "", kernel = false }: NameProps): ReactElement {
+  const said = kernel ? text.split("\n").map(shortKernelName).join(" → ") : text;
+  const shown = said.length > MOST_SHOWN ? `${said.slice(0, MOST_SHOWN)}…` : said;
   return (
     <bdi className={`name ${className ?? ""}`} title={clip(text, MOST_IN_TOOLTIP)}>
       {marked(shown, mark)}

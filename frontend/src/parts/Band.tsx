@@ -106,7 +106,7 @@ function Block({ block }: { block: BandBlock }): ReactElement {
     >
       <PlaceLink
         to={place}
-        className="path-block"
+        className={`path-block ${colour}`}
         title={`${text}: ${duration(us)} (${percent(share)})`}
       >
         <span className="path-text">

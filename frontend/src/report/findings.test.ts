@@ -30,10 +30,10 @@ test("what happens once is no time of a step", () => {
   expect(text).toBe("Takes 5.00 ms once; later steps do not spend it again.");
 });
 
-test("what saves nothing now says what has to be quicker first", () => {
+test("what saves nothing now says what has to get faster first", () => {
   const row = finding({ gain_us_per_step: 0, saves_after: "host" });
   expect(priceText(row, BASIS)).toBe(
-    "Costs 10.0 µs (10.0%) of device time per step. Next to no saving now: the host has to be quicker first.",
+    "Costs 10.0 µs (10.0%) of device time per step. Next to no saving now: the host has to get faster first.",
   );
 });
 

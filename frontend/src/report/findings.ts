@@ -74,7 +74,7 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
   }
   const first = finding.saves_after;
   if (first !== null) {
-    return `${costs} Next to no saving now: the ${first} has to be quicker first.`;
+    return `${costs} Next to no saving now: the ${first} has to get faster first.`;
   }
   const unrecorded = finding.unrecorded_gain_us_per_step ?? 0;
   if (gain <= 0 && unrecorded > 0) {
@@ -88,7 +88,7 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
 /** What a fix saves, in the least words. */
 export function savingText(finding: WireFinding, { stepUs }: PriceBasis): string {
   const { gain_us_per_step: gain, saves_after: after } = finding;
-  if (after !== null) return `next to no saving until the ${after} is quicker`;
+  if (after !== null) return `next to no saving until the ${after} is faster`;
   if (gain === null) return "saving not estimated";
   if (gain <= 0) return "no saving: off the critical path";
   const share = ratio(gain, stepUs);

@@ -123,7 +123,7 @@ const TRACE: WireReport["trace"] = {
 
 const VERDICT: WireReport["verdict"] = {
   bound: "host",
-  sentence: "The host decides: it needs 95 us per step, the device 80 us.",
+  sentence: "Host-bound: the host takes 95 us per step, the device 80 us.",
   step_us: 100,
   host_us: 95,
   device_us: 80,

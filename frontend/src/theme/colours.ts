@@ -32,6 +32,9 @@ export interface Palette {
   idleUnknown: string;
   /** Time on the critical path that nothing explains. */
   unexplained: string;
+  /** Of a comparison: less time than before, and more. */
+  less: string;
+  more: string;
   /** The same meanings where they colour text. */
   forwardText: string;
   backwardText: string;
@@ -75,6 +78,8 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     idleProfiler: "#a9c1fb",
     idleUnknown: "#a4a9b1",
     unexplained: "#352a78",
+    less: "#2f8f83",
+    more: "#b4593a",
     forwardText: "#2560b5",
     backwardText: "#a04f06",
     optimizerText: "#6f45b3",
@@ -111,6 +116,8 @@ export const PALETTES: Readonly<Record<Mode, Palette>> = {
     idleProfiler: "#2f8fb0",
     idleUnknown: "#a0a8b4",
     unexplained: "#7888b8",
+    less: "#4fb3a5",
+    more: "#dc8763",
     forwardText: "#84b4f4",
     backwardText: "#f5a55e",
     optimizerText: "#bda6ec",
@@ -170,6 +177,12 @@ export const PATH_COLOURS = {
   wait: "idle",
   unexplained: "unexplained",
 } as const satisfies Record<string, keyof Palette>;
+
+/** Hues of names, where a chart is coloured by these; none has a meaning of its own. */
+export const NAME_COLOURS: readonly string[] = [
+  ...["#4477aa", "#ee6677", "#228833", "#b8a832", "#3a9ec4", "#aa3377"],
+  ...["#e07b39", "#6a51a3", "#1b9e77", "#a6761d", "#7a8fb8", "#c9618c"],
+];
 
 /** How each of the server's colours looks; one it does not know of looks like idle time. */
 export function coloursOf(meanings: readonly string[], palette: Palette): string[] {

@@ -22,7 +22,7 @@ from tb_hookview.analysis.autograd.forward_threads import (
 from tb_hookview.analysis.autograd.made_nodes import WITHOUT_NODE
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import isin, pair_key, unique
+from tb_hookview.arrays.joins import index_of, isin, pair_key, unique
 from tb_hookview.arrays.nesting import CallTree, innermost_at, lookup, self_time
 from tb_hookview.arrays.types import Bool, Nanoseconds, NodeIndex, TreeRow
 from tb_hookview.trace import EventCategory
@@ -97,8 +97,7 @@ def _indices(call_tree: CallTree, rows: TreeRow) -> NodeIndex:
     """Index of the innermost of some ascending rows that is, or is around, each row."""
     wanted = np.zeros(len(call_tree), bool)
     wanted[rows] = True
-    index = np.full(len(call_tree), -1, np.int64)
-    index[rows] = np.arange(len(rows))
+    index = index_of(rows, len(call_tree))
     return lookup(index, call_tree.nearest(wanted))
 
 

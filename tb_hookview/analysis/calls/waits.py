@@ -20,7 +20,7 @@ from tb_hookview.analysis.calls.queues import stream_queues
 from tb_hookview.analysis.consistency.clocks import LARGEST_SKEW_NS
 from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import index_of, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, TreeRow
 
@@ -74,8 +74,7 @@ def of_frees(timing: LaunchTiming, row: TreeRow, skew: int) -> Part:
     asked = np.bincount(name, queued | found.unfinished, minlength=len(names))
     waits = ((waited >= _MOST * asked) & (asked > 0))[name] & ~found.unfinished
     chosen = np.flatnonzero(waits)
-    place = np.full(len(row), -1, np.int64)
-    place[chosen] = np.arange(len(chosen))
+    place = index_of(chosen, len(row))
     mine = waits[found.waiting]
     return _part(
         timing, row[chosen], found.event[chosen], place[found.waiting[mine]], found.each[mine]

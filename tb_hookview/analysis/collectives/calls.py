@@ -18,7 +18,7 @@ from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds
 from tb_hookview.analysis.host.dtypes import width
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import index_of, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
@@ -177,8 +177,7 @@ def _described(
 def _entry(host: HostRows, row: TreeRow) -> Int:
     """Index into `Trace.collectives` of each row, -1 for none."""
     table = host.trace.collectives
-    of_event = np.full(len(host.trace.events), -1, np.int64)
-    of_event[table.event] = np.arange(len(table))
+    of_event = index_of(table.event, len(host.trace.events))
     return lookup(of_event, lookup(host.call_tree.event, row))
 
 

@@ -27,7 +27,9 @@ from tb_hookview.analysis.modules.attribution import (
 )
 from tb_hookview.analysis.modules.parts import Parts, joined, replaced, whole
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 
 _EXACT, _SPLIT, _NEAR = (
@@ -121,9 +123,8 @@ def _evidence(near: Bool, several: Bool) -> Int:
 
 def _within(available: Nanoseconds, owner: Int, time: Nanoseconds, wanted: Bool) -> Int:
     """The wanted shares whose owners have the time that all of theirs take; -1 has any."""
-    taken = np.zeros(len(available) + 1, np.int64)
-    np.add.at(taken, owner[wanted], time[wanted])
-    fits = np.append(taken[:-1] <= available, True)
+    taken = sum_by(owner[wanted], time[wanted], len(available))
+    fits = np.append(taken <= available, True)
     return np.flatnonzero(wanted & fits[owner])
 
 
@@ -131,8 +132,7 @@ def _self_host(host: HostRows, module_calls: ModuleCalls) -> Nanoseconds:
     """Time of each module call less that of module calls inside, 0 for other rows; shape (n,)."""
     is_call = module_calls.module >= 0
     rows = np.flatnonzero(is_call)
-    index = np.full(len(host), -1, np.int64)
-    index[rows] = np.arange(len(rows))
+    index = index_of(rows, len(host))
     tree = host.call_tree
     found = np.zeros(len(host), np.int64)
     above = lookup(index, tree.nearest_above(is_call)[rows])

@@ -13,8 +13,9 @@ from tb_hookview.analysis.compiled.names import row_name
 from tb_hookview.analysis.compiled.times import Portions, gap_portions, portions, spans_of
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
-from tb_hookview.arrays.joins import isin, unique_inverse
+from tb_hookview.arrays.joins import index_of, isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory
 
@@ -59,8 +60,7 @@ def place(host: HostRows, nodes: Nodes, module_calls: ModuleCalls, calls: GraphC
     variant = calls.variant[tried]
     found = align(calls.variants, variant, group, name)
     spans = spans_of(host.call_tree, calls.row[tried], child, group)
-    lost = np.zeros(len(tried), np.int64)
-    np.add.at(lost, group, np.where(found.call < 0, spans.own, 0))
+    lost = sum_by(group, np.where(found.call < 0, spans.own, 0), len(tried))
     duration = host.call_tree.duration[calls.row[tried]]
     different = found.disordered | (lost > _UNPAIRED * duration)
     found = Alignment(np.where(different[group], -1, found.call), found.disordered)
@@ -111,8 +111,7 @@ def call_names(host: HostRows, variants: Variants, string: StringIndex) -> Int:
 
 def _children(host: HostRows, row: TreeRow) -> tuple[TreeRow, Int]:
     """Operators and annotations directly inside each range, and the range."""
-    index = np.full(len(host), -1, np.int64)
-    index[row] = np.arange(len(row))
+    index = index_of(row, len(host))
     group = lookup(index, host.call_tree.parent)
     named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
     child = np.flatnonzero((group >= 0) & named)

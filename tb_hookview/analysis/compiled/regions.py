@@ -17,7 +17,7 @@ from tb_hookview.analysis.autograd.nodes import Nodes
 from tb_hookview.analysis.compiled.calls import regions_of
 from tb_hookview.analysis.compiled.names import GRAPH_CALL, REGION
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import index_of, isin
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory
@@ -61,8 +61,7 @@ def find_compiled_units(host: HostRows, nodes: Nodes) -> CompiledUnits:
     region, backward = regions_of(host, nodes, row)
     is_graph = np.zeros(len(host), bool)
     is_graph[host.named(GRAPH_CALL.fullmatch)] = True
-    index = np.full(len(host), -1, np.int64)
-    index[row] = np.arange(len(row))
+    index = index_of(row, len(host))
     inside = lookup(index, tree.parent) >= 0
     kinds = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
     return CompiledUnits(

@@ -14,7 +14,7 @@ from tb_hookview.analysis.dependencies.device import DeviceTimes
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
 from tb_hookview.analysis.dependencies.nodes import Nodes
 from tb_hookview.analysis.dependencies.points import Points
-from tb_hookview.arrays.joins import median, unique
+from tb_hookview.arrays.joins import index_of, median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, StringIndex
 
@@ -35,8 +35,7 @@ class SyncEdges(NamedTuple):
 def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTimes) -> SyncEdges:
     """Edges from what each sync cannot return before."""
     call, syncs = analysis.call_times, analysis.syncs
-    place = np.full(len(syncs), -1, np.int64)
-    place[points.events.sync] = np.arange(len(points.events.sync))
+    place = index_of(points.events.sync, len(syncs))
     sync = lookup(place, syncs.of_call[call.waiting])
     event = np.searchsorted(times.rows, call.event)
     inside = (sync >= 0) & (event < len(times.rows))

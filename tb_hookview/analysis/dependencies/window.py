@@ -1,4 +1,4 @@
-"""The part of a trace that is replayed: from the first step that counts to the end of the last."""
+"""The part of a trace that is replayed: from the first measured step to the end of the last."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.launch_timing import queued_before
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
 
@@ -95,6 +96,5 @@ def _launched_before(
 
 
 def _step_of(analysis: Analysis, steps: tuple[int, ...], moment: Nanoseconds) -> Int:
-    number = np.full(len(analysis.steps.name) + 1, -1, np.int64)
-    number[list(steps)] = np.arange(len(steps))
+    number = index_of(steps, len(analysis.steps.name) + 1)
     return np.asarray(number[analysis.steps.at(moment)])

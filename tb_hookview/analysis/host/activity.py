@@ -38,13 +38,17 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
         span: start and end of each, nanoseconds, shape (s, 2).
     """
     trace = host.trace
-    moments = span.sum(axis=1) // 2
-    least = _HELD * int((span[:, 1] - span[:, 0]).min(initial=_LONGEST))
-    events = _naming(host, least, moments)
-    row = rows_holding(trace, events, thread, span, _HELD)
+    row = activity_events(host, thread, span)
     string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
     names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
     return list(np.array(names, object)[place])
+
+
+def activity_events(host: HostRows, thread: ThreadIndex, span: Intervals) -> EventRow:
+    """Event that `named_activity` names at each time, -1 for none."""
+    moments = span.sum(axis=1) // 2
+    least = _HELD * int((span[:, 1] - span[:, 0]).min(initial=_LONGEST))
+    return rows_holding(host.trace, _naming(host, least, moments), thread, span, _HELD)
 
 
 def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -> TimeSet:

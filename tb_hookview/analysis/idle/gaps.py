@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
     DeviceNumber,
@@ -103,10 +104,7 @@ class Gaps(Struct, frozen=True):
 
     def by_sync(self, count: int) -> Nanoseconds:
         """Idle time caused by each of `count` syncs, shape (count,)."""
-        caused = self.sync >= 0
-        total = np.zeros(count, np.int64)
-        np.add.at(total, self.sync[caused], self.duration[caused])
-        return total
+        return sum_by(self.sync, self.duration, count)
 
     def within(self, windows: Intervals) -> dict[Cause, Nanoseconds]:
         """Idle time of each cause in each window, summed over the devices.

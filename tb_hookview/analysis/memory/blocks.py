@@ -16,7 +16,7 @@ from tb_hookview.analysis.memory.events import AllocatorEvents
 from tb_hookview.arrays.types import Bool, Int
 
 
-class Blocks(Struct, frozen=True):
+class MemoryBlocks(Struct, frozen=True):
     """Blocks, shape (b,), in the order of their first events."""
 
     birth: Int
@@ -42,7 +42,7 @@ class Blocks(Struct, frozen=True):
         return np.asarray(born & ((self.death < 0) | (self.death > position)))
 
 
-def find_blocks(events: AllocatorEvents) -> Blocks:
+def find_blocks(events: AllocatorEvents) -> MemoryBlocks:
     """Pair allocations and frees; events without an address or an amount have no block."""
     usable = np.flatnonzero((events.address >= 0) & (events.amount != 0))
     # Stable: of one device and address, events stay in the order of time.
@@ -61,7 +61,7 @@ def find_blocks(events: AllocatorEvents) -> Blocks:
     first = np.concatenate([birth, lone])
     by_first = np.argsort(first, kind="stable")
     first = first[by_first]
-    return Blocks(
+    return MemoryBlocks(
         birth=births[by_first],
         death=deaths[by_first],
         size=np.abs(events.amount[first]),

@@ -35,7 +35,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.memory.blocks import Blocks
+from tb_hookview.analysis.memory.blocks import MemoryBlocks
 from tb_hookview.analysis.memory.events import AllocatorEvents
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.nesting import lookup
@@ -109,7 +109,7 @@ class Passes(Struct, frozen=True):
 
 def find_lives(
     events: AllocatorEvents,
-    blocks: Blocks,
+    blocks: MemoryBlocks,
     phase: Int,
     module: ModuleIndex,
     recompute: Bool,

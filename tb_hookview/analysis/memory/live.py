@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.memory.blocks import Blocks
+from tb_hookview.analysis.memory.blocks import MemoryBlocks
 from tb_hookview.analysis.memory.classes import MemoryClass
 from tb_hookview.analysis.memory.events import AllocatorEvents
 from tb_hookview.arrays.types import Int
@@ -22,7 +22,7 @@ class LiveBytes(Struct, frozen=True, dict=True):
     """Live bytes of each class, by positions of events."""
 
     events: AllocatorEvents
-    blocks: Blocks
+    blocks: MemoryBlocks
     kind: Int
     """`MemoryClass` of each block, shape (b,)."""
     parameters: tuple[int, ...]
@@ -79,7 +79,7 @@ class LiveBytes(Struct, frozen=True, dict=True):
 
 
 def parameters_before(
-    events: AllocatorEvents, blocks: Blocks, listed: dict[str, int]
+    events: AllocatorEvents, blocks: MemoryBlocks, listed: dict[str, int]
 ) -> tuple[int, ...]:
     """Bytes of parameters among what was on each device before the recording.
 

@@ -1,6 +1,6 @@
 """Memory by module: live bytes at a moment, lives of activations, what checkpointing would free.
 
-In tables of shape (modules + 1, ...) the first row is what is outside of every module.
+In tables of shape (modules + 1, ...) the first row is what is not in a module.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.memory.blocks import Blocks
+from tb_hookview.analysis.memory.blocks import MemoryBlocks
 from tb_hookview.analysis.memory.classes import NEVER, Lives, MemoryClass
 from tb_hookview.analysis.modules.tree import Modules
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
 
 
@@ -26,16 +27,15 @@ class ActivationLives(Struct, frozen=True):
     longest: Nanoseconds
 
 
-def live_by_module(kind: Int, lives: Lives, blocks: Blocks, live: Bool, modules: int) -> Int:
+def live_by_module(kind: Int, lives: Lives, blocks: MemoryBlocks, live: Bool, modules: int) -> Int:
     """Bytes of some blocks by module and class, shape (modules + 1, classes)."""
     place = (lives.module[live] + 1) * len(MemoryClass) + kind[live]
-    total = np.zeros((modules + 1) * len(MemoryClass), np.int64)
-    np.add.at(total, place, blocks.size[live])
+    total = sum_by(place, blocks.size[live], (modules + 1) * len(MemoryClass))
     return total.reshape(-1, len(MemoryClass))
 
 
 def activation_lives(
-    kind: Int, lives: Lives, blocks: Blocks, chosen: Bool, modules: int
+    kind: Int, lives: Lives, blocks: MemoryBlocks, chosen: Bool, modules: int
 ) -> ActivationLives:
     """Sum and longest of the lives of the activations among some blocks."""
     mine = np.flatnonzero(chosen & (kind == MemoryClass.ACTIVATION))
@@ -46,9 +46,7 @@ def activation_lives(
     np.maximum.at(longest, module, time)
 
     def summed(values: Int) -> Int:
-        total = np.zeros(modules + 1, np.int64)
-        np.add.at(total, module, values)
-        return total
+        return sum_by(module, values, modules + 1)
 
     ones = np.ones(len(mine), np.int64)
     return ActivationLives(
@@ -61,7 +59,12 @@ def activation_lives(
 
 
 def checkpoint_bound(
-    kind: Int, freed_in: ModuleIndex, lives: Lives, blocks: Blocks, live: Bool, modules: Modules
+    kind: Int,
+    freed_in: ModuleIndex,
+    lives: Lives,
+    blocks: MemoryBlocks,
+    live: Bool,
+    modules: Modules,
 ) -> Int:
     """Most bytes that checkpointing each module would free at a moment, shape (modules,).
 
@@ -79,8 +82,7 @@ def checkpoint_bound(
     """
     mine = live & (kind == MemoryClass.ACTIVATION) & (lives.module >= 0) & (freed_in >= 0)
     shared = _nearest_shared(modules, lives.module[mine], freed_in[mine])
-    total = np.zeros(len(modules), np.int64)
-    np.add.at(total, shared[shared >= 0], blocks.size[mine][shared >= 0])
+    total = sum_by(shared, blocks.size[mine], len(modules))
     return modules.rolled_up(total)
 
 

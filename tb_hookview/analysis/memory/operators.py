@@ -9,6 +9,7 @@ import numpy as np
 from tb_hookview.analysis.host.operators import OperatorRows
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.memory.events import AllocatorEvents
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory
 
@@ -64,9 +65,9 @@ def _of_device(host: HostRows, calls: Bool, row: TreeRow, amount: Int, device: i
     gained, called = np.maximum(amount, 0), string[calls]
     columns = []
     for values in (amount, gained, gained > 0):
-        column = _sums(row, values, len(host))
-        columns.append(_sums(called, _with_inside(host, column)[calls], size))
-        columns.append(_sums(string[row], values, size))
+        column = sum_by(row, values, len(host))
+        columns.append(sum_by(called, _with_inside(host, column)[calls], size))
+        columns.append(sum_by(string[row], values, size))
     counts = np.bincount(called, minlength=size)
     names = np.flatnonzero(np.any(columns, axis=0))
     kept = [column[names] for column in columns]
@@ -77,12 +78,6 @@ def _with_inside(host: HostRows, column: Int) -> Int:
     """Add to each row's value those of the rows inside."""
     before = np.concatenate([[0], np.cumsum(column)])
     return np.asarray(before[host.call_tree.subtree_end] - before[:-1])
-
-
-def _sums(index: Int, values: Int | Bool, size: int) -> Int:
-    total = np.zeros(size, np.int64)
-    np.add.at(total, index, values)
-    return total
 
 
 _NOTHING = OperatorMemory(*np.zeros((9, 0), np.int64))

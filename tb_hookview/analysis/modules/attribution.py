@@ -125,7 +125,7 @@ def _candidates(
     forward_op = nodes.by_sequence
     yield "sequence", around(forward_op, Role.FORWARD_MARK)
     yield "mark", _marked(host, nodes, modules)
-    # A node made outside of every module runs between a module's marks too, if it flows into it:
+    # A node that no module made runs between a module's marks too, if it flows into it:
     # another's gradient, a weight computed elsewhere. An operator inside a node is recomputation.
     sink = _sinks(host, nodes)
     elsewhere = sink | ((forward_op >= 0) & (lookup(nodes.of_row, forward_op) < 0))

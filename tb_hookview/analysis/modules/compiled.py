@@ -28,7 +28,7 @@ def compiled_modules(host: HostRows, modules: Modules, module_calls: ModuleCalls
         return found
     called = np.zeros(len(modules), bool)
     called[module_calls.module[module_calls.module >= 0]] = True
-    holding = np.zeros(len(modules) + 1, bool)  # the last is outside of every module, index -1
+    holding = np.zeros(len(modules) + 1, bool)  # the last is not in a module, index -1
     holding[_modules_around_regions(host, module_calls)] = True
     listed = frozenset(m.path for m in host.trace.manifest.modules if m.compiled)
     nearest = np.full(len(modules), -1, np.int64)

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
 
 
@@ -42,10 +43,7 @@ class Parts(Struct, frozen=True):
 
     def by_module(self, size: int) -> Nanoseconds:
         """Sum of the parts of each of `size` modules."""
-        total = np.zeros(size, np.int64)
-        known = self.module >= 0
-        np.add.at(total, self.module[known], self.time[known])
-        return total
+        return sum_by(self.module, self.time, size)
 
 
 def whole(module: ModuleIndex, evidence: Int, time: Nanoseconds) -> Parts:

@@ -100,7 +100,7 @@ def _cuda() -> dict[str, Any]:
 
 
 def install(patches: Patches) -> None:
-    """Replace what a program may call of `torch.cuda` and its kin."""
+    """Replace what a program may call of `torch.cuda` and its modules."""
     cuda, values_of_cuda = torch.cuda, _cuda()
     patches.set_all(cuda, values_of_cuda)
     for module in (cuda.random, cuda.memory, cuda.streams, cuda.graphs):

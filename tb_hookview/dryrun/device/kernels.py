@@ -17,7 +17,15 @@ from tb_hookview.dryrun.device.labels import (
     host,
     label,
 )
-from tb_hookview.dryrun.device.plans import NESTED_METADATA, PLANS, SPARSE_METADATA, Op, Plan
+from tb_hookview.dryrun.device.plans import (
+    COMPRESSED_SHARED,
+    NESTED_METADATA,
+    PLANS,
+    SPARSE_METADATA,
+    SPARSE_SHARED,
+    Op,
+    Plan,
+)
 from tb_hookview.dryrun.device.quantized import QUANTIZED_CPU_KEYS
 from tb_hookview.dryrun.operators.arguments import Arguments
 from tb_hookview.dryrun.recording.recorder import WATCH
@@ -56,12 +64,14 @@ class _Call:
         self.strangers: set[str] = set()
         """Devices of other tensors than those of the call's device."""
 
-    def to_host(self, value: Any, *, written: bool = False) -> Any:
+    def to_host(self, value: Any, *, written: bool = False, elsewhere: bool = False) -> Any:
         """A value with aliases in place of tensors of the device."""
         if isinstance(value, _Tensor):
+            if elsewhere and not value.is_cuda:
+                return value
             return self._tensor(value, written=written)
         if isinstance(value, (list, tuple)):
-            return [self.to_host(each) for each in value]
+            return [self.to_host(each, elsewhere=elsewhere) for each in value]
         if isinstance(value, _Device):
             return self._device(value)
         return value
@@ -132,6 +142,8 @@ def kernel(op: Op, *args: Any, **kwargs: Any) -> Any:
     """Run an operator of the device."""
     plan = PLANS.of(op)
     with _NoTorchFunction():
+        if plan.is_cpu_only:
+            raise NotImplementedError(f"{plan.name} exists for the CPU alone: it fails with a GPU")
         note(plan, args, kwargs)
         if plan.is_metadata or plan.is_shared:
             own = _own_keys(args)
@@ -178,9 +190,14 @@ def _of_layout(plan: Plan, args: Any) -> Any:
         return None
     if first.is_nested:
         return NESTED_CPU_KEYS if plan.base.removeprefix("aten::") in _NESTED else None
-    if first.layout is torch.strided or plan.base not in SPARSE_METADATA:
+    if first.layout is torch.strided:
         return None
-    return SPARSE_CPU_KEYS if first.layout is torch.sparse_coo else SPARSE_CSR_CPU_KEYS
+    is_coo = first.layout is torch.sparse_coo
+    if plan.base in SPARSE_METADATA or (
+        plan.base in SPARSE_SHARED if is_coo else plan.name in COMPRESSED_SHARED
+    ):
+        return SPARSE_CPU_KEYS if is_coo else SPARSE_CSR_CPU_KEYS
+    return None
 
 
 _NESTED = frozenset(name.removeprefix("aten::") for name in NESTED_METADATA)
@@ -190,7 +207,7 @@ def _run(plan: Plan, args: Any, kwargs: Any) -> Any:
     call = _Call(plan)
     writes = plan.writes
     host_args = [
-        call.to_host(value, written=name in writes)
+        call.to_host(value, written=name in writes, elsewhere=name in plan.elsewhere)
         for name, value in zip(plan.names, args, strict=False)
     ]
     host_kwargs = {

@@ -34,7 +34,7 @@ _OVERRIDES: dict[str, Callable[..., Any]] = {
 _OWN = (
     *("_chunk_cat", "_chunk_cat.out", "_grouped_mm", "split_with_sizes_copy.out", "convolution"),
     *("_convolution", "convolution_backward", "_fused_rms_norm"),
-    "linalg_lstsq",
+    *("linalg_lstsq", "kaiser_window", "kaiser_window.periodic", "kaiser_window.beta"),
 )
 """Operators with a kernel of their own for CUDA, and composite code for other devices."""
 

@@ -33,6 +33,30 @@ SHARED = frozenset(
 )
 """Kernels whose code is the same for CPU and CUDA and calls operators only: it runs on the CUDA
 tensor itself, and shows the syncs of these operators."""
+_UNARY = (
+    *("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", "erfinv", "expm1"),
+    *("floor", "frac", "isinf", "isnan", "log1p", "nan_to_num", "neg", "pow", "rad2deg", "relu"),
+    *("round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+)
+SPARSE_SHARED = frozenset(
+    f"aten::{name}"
+    for name in (
+        *(form for name in _UNARY for form in (name, f"{name}_")),
+        *("any", "narrow_copy", "native_norm", "norm", "sum"),
+    )
+)
+"""The same for sparse tensors: what sorts the indices of its argument first, or reads them."""
+COMPRESSED_SHARED = frozenset(
+    ("aten::select.int", "aten::select_copy.int", "aten::_to_sparse_bsr", "aten::_to_sparse_bsc")
+)
+CPU_ONLY = frozenset(
+    f"aten::{name}"
+    for name in (
+        *("histogram", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts", "_spdiags"),
+        *("_histogramdd_from_bin_tensors", "_sparse_mm_reduce_impl", "to_mkldnn"),
+    )
+)
+"""Operators that torch has for the CPU alone: with a GPU they raise."""
 SPARSE_METADATA = frozenset(
     f"aten::{name}"
     for name in (
@@ -54,23 +78,27 @@ MIXED = frozenset(
     f"aten::{name}"
     for name in (
         *("_use_cudnn_ctc_loss", "_use_miopen_ctc_loss", "_ctc_loss", "_ctc_loss_backward"),
-        *("copy_", "_to_copy", "_foreach_copy_", "_index_put_impl_", "index", "where", "normal"),
+        *("copy_", "_to_copy", "_foreach_copy_", "fill_", "index", "normal"),
         *("_local_scalar_dense", "set_", "resize_", "resize_as_", "empty_like", "record_stream"),
         *("_pack_padded_sequence", "_fused_adam_", "_fused_adamw_", "_fused_sgd_"),
         *("_fused_adagrad_", "_cudnn_rnn", "unique_dim", "split_with_sizes_copy"),
-        "_nested_from_padded",
+        *("_nested_from_padded", "_foreach_addcdiv", "_foreach_addcdiv_", "_foreach_addcmul"),
+        "_foreach_addcmul_",
     )
 )
 """Operators that take tensors of both devices, or check them by their own code. All others raise
 for them as they do on CUDA."""
+
+_ELSEWHERE = {"aten::_index_put_impl_": frozenset(("indices",))}
+"""Arguments of others that may be on another device."""
 
 
 class Plan:
     """What is known of an operator before it is called."""
 
     __slots__ = (
-        *("base", "defaults", "is_metadata", "is_mixed", "is_no_op", "is_shared", "name", "names"),
-        *("packet", "returned", "rows", "run", "writes"),
+        *("base", "defaults", "elsewhere", "is_cpu_only", "is_metadata", "is_mixed", "is_no_op"),
+        *("is_shared", "name", "names", "packet", "returned", "rows", "run", "writes"),
     )
 
     def __init__(self, op: Op, rows: dict[str, list[Row]], run: Any = None) -> None:
@@ -89,6 +117,8 @@ class Plan:
         self.packet = op._overloadpacket
         self.is_metadata, self.is_shared = self.name in METADATA, self.name in SHARED
         self.is_no_op, self.is_mixed = self.base in NO_OPS, self.base in MIXED
+        self.is_cpu_only = self.base in CPU_ONLY
+        self.elsewhere = _ELSEWHERE.get(self.base, frozenset())
         self.run = run or missing.KERNELS.get(self.base) or op
 
 

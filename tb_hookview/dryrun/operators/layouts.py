@@ -28,6 +28,10 @@ def _adds_compressed(a: Arguments) -> bool:
     return other.layout in _COMPRESSED and bool(other._nnz())
 
 
+def _turns(a: Arguments) -> bool:
+    return a["self"].layout in _COMPRESSED
+
+
 def _pads(a: Arguments) -> bool:
     x = a["self"]
     return bool(x.is_nested and 2 <= x.dim() <= 4 and x.dtype in _PADDED)
@@ -79,6 +83,14 @@ ROWS = (
         ),
         symbols=("reduce_sparse_csr_dim0_cuda_template", "reduce_sparse_csr_dim1_cuda_template"),
         evidence="binary",
+    ),
+    Row(
+        ("_to_sparse_csr", "_to_sparse_csc"),
+        "rows are compressed and columns become so, or the reverse",
+        "TensorConversions.cpp",
+        when(_turns, Reason("to_device", "the number of elements is copied to the device", 8)),
+        evidence="binary",
+        symbols=("sparse_compressed_to_flipped",),
     ),
     Row(
         ("add.Tensor", "add.out", "add_.Tensor"),

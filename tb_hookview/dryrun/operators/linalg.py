@@ -44,7 +44,10 @@ ROWS = (
         _BATCH,
         always(_ERRORS),
         evidence="binary",
-        symbols=("structured__linalg_eigh_out", "cholesky_inverse_out"),
+        symbols=(
+            *("structured__linalg_eigh_out", "cholesky_inverse_out", "cholesky"),
+            *("linalg_lstsq_out", "_linalg_eigvals", "linalg_eigvals_out"),
+        ),
     ),
     Row(
         ("linalg_eig",),
@@ -64,7 +67,11 @@ ROWS = (
         _BATCH,
         when(lambda a: a["check_errors"] and not a.is_empty, _ERRORS),
         evidence="binary",
-        symbols=("structured_linalg_inv_ex_out",),
+        symbols=(
+            *("structured_linalg_inv_ex_out", "structured_linalg_cholesky_ex_out"),
+            *("structured__linalg_solve_ex_out", "structured_linalg_lu_factor_ex_out"),
+            "structured_linalg_ldl_factor_ex_out",
+        ),
     ),
     Row(
         ("linalg_matrix_exp",),

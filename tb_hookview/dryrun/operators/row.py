@@ -28,8 +28,8 @@ class Row:
     reasons: Reasons
     symbols: tuple[str, ...] = ()
     """Names of functions of torch's libraries of which at least one calls what waits."""
-    first: Version = (2, 10)
-    """First version of torch that it is true of, among those supported."""
+    first: Version = (2, 8)
+    """First version of torch that it is true of, among those that were read."""
     last: Version | None = None
     """Last such version; None: also the newest one known."""
     evidence: str = "source"

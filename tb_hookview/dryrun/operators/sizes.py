@@ -55,10 +55,7 @@ ROWS = (
         "cuda/UniqueCub.cu, cuda/Unique.cu",
         always(_COUNT),
         evidence="binary",
-        symbols=(
-            "unique_cuda_template",
-            "compute_unique",
-        ),
+        symbols=("unique_cuda_template", "compute_unique"),
     ),
     Row(
         ("repeat_interleave.Tensor",),
@@ -70,7 +67,7 @@ ROWS = (
             Reason("check", "whether a repeat is negative is read"),
         ),
         evidence="recording, binary",
-        symbols=("repeat_interleave_cuda",),
+        symbols=("repeat_interleave_cuda", "repeat_interleave_common"),
     ),
     Row(
         ("bincount",),
@@ -89,7 +86,7 @@ ROWS = (
         "TensorCompare.cpp",
         when(_isin, _COUNT, _COUNT),
         evidence="binary",
-        symbols=("isin_sorting",),
+        symbols=("isin_sorting", "structured_isin_Tensor_Tensor_out"),
     ),
     Row(
         ("mode",),
@@ -113,6 +110,7 @@ ROWS = (
         when(_grouped_mm, Reason("to_host", "the offsets are copied to the host")),
         evidence="binary",
         symbols=("_grouped_mm_fallback",),
+        first=(2, 9),
     ),
     Row(
         ("_padded_dense_to_jagged_forward",),

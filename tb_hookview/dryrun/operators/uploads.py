@@ -75,10 +75,7 @@ ROWS = (
         "TensorAdvancedIndexing.cpp, cuda/Indexing.cu",
         _index_put,
         evidence="recording, binary",
-        symbols=(
-            "expandTensors",
-            "makeLinearIndex",
-        ),
+        symbols=("expandTensors", "makeLinearIndex", "_index_put_impl_"),
     ),
     Row(
         ("where.self", "where.self_out"),

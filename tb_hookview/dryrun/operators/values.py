@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device
+from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device, on_host
 from tb_hookview.dryrun.operators.reason import Reason
 from tb_hookview.dryrun.operators.row import Row, always, when
 
@@ -65,6 +65,16 @@ ROWS = (
         symbols=("masked_fill__cuda",),
     ),
     Row(
+        ("fill_.Tensor",),
+        "a tensor of the host is filled with a value of the device",
+        "Fill.cpp",
+        when(
+            lambda a: on_host(a["self"]) and on_device(a["value"]),
+            Reason("read", "the value to fill with is read"),
+        ),
+        symbols=("fill_",),
+    ),
+    Row(
         ("histc",),
         "min equals max, which is the default: twice",
         "cuda/SummaryOps.cu",
@@ -86,7 +96,7 @@ ROWS = (
         "DistributionTemplates.h",
         when(lambda a: filled(a["std"]), _STD, _STD),
         evidence="binary",
-        symbols=("normal_impl",),
+        symbols=("normal_impl", "normal"),
     ),
     Row(
         ("normal.float_Tensor_out", "normal.Tensor_Tensor_out"),
@@ -94,7 +104,7 @@ ROWS = (
         "DistributionTemplates.h",
         when(lambda a: filled(a["std"]), _STD),
         evidence="binary",
-        symbols=("normal_out_impl",),
+        symbols=("normal_out_impl", "normal_out"),
     ),
     Row(
         ("fake_quantize_per_channel_affine_cachemask",),
@@ -111,7 +121,10 @@ ROWS = (
         "not empty: the smallest and the largest zero point",
         "quantized/FakeQuantPerChannelAffine.cpp",
         always(_ZERO_POINTS, _ZERO_POINTS),
-        symbols=("_fake_quantize_learnable_per_channel_affine_backward",),
+        symbols=(
+            "_fake_quantize_learnable_per_channel_affine",
+            "_fake_quantize_learnable_per_channel_affine_backward",
+        ),
     ),
     Row(
         (
@@ -121,7 +134,10 @@ ROWS = (
         "always: scale and zero point",
         "quantized/FakeQuantPerTensorAffine.cpp",
         always(_SCALE, _ZERO_POINT, also_empty=True),
-        symbols=("_fake_quantize_learnable_per_tensor_affine",),
+        symbols=(
+            "_fake_quantize_learnable_per_tensor_affine",
+            "_fake_quantize_learnable_per_tensor_affine_backward",
+        ),
     ),
     Row(
         ("quantize_per_tensor.tensor_qparams",),

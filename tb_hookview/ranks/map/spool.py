@@ -1,6 +1,6 @@
 """Times of the ranks in a temporary file: in memory are those that were asked for last.
 
-They are nine tenths of what is known of a rank, and a late rank is compared with few others. They
+They are nine tenths of what is known of a rank, and a straggler is compared with few others. They
 are compressed where a trace is read, and written here as they come.
 """
 

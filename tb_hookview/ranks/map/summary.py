@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_hookview.analysis.activity import (
     Activity,
@@ -113,7 +114,9 @@ class RankSummary(Struct, frozen=True):
     held: Nanoseconds
     """Time between consecutive edges in which it did nothing but wait in a collective."""
     modules: tuple[str, ...]
-    """Paths of the modules that ran."""
+    """Paths of the modules that ran, one for its forward and one for its backward."""
+    backward: tuple[bool, ...]
+    """Which of both, for each of `modules`."""
     lost: str | None
     """What of its file could not be read, and where; None where all was."""
 
@@ -157,7 +160,8 @@ def summarize(analysis: Analysis) -> Mapped:
         step=analysis.steps.at(calls.start),
         edges=edges,
         held=intervals.lengths_within(_held(analysis, calls), _between(edges)),
-        modules=tuple(analysis.modules.path[module] for module in used.tolist()),
+        modules=tuple(analysis.modules.path[each // 2] for each in used.tolist()),
+        backward=tuple(each % 2 == 1 for each in used.tolist()),
         lost=trace.lost,
     )
     return Mapped(summary, RankTimes(*(_renumbered(each, used) for each in spent)))
@@ -177,7 +181,8 @@ def _held(analysis: Analysis, calls: CollectiveCalls) -> TimeSet:
 
 
 def _spent(activity: Activity, edges: Nanoseconds) -> Spent:
-    window, code, time = in_windows(activity, edges)
+    directed = np.where(activity.code >= 0, 2 * activity.code + activity.backward, activity.code)
+    window, code, time = in_windows(replace(activity, code=directed), edges)
     return Spent(window.astype(np.int32), code.astype(np.int32), time)
 
 

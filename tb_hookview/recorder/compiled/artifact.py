@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tb_hookview.recorder.compiled.kernels import Call, Part
+from tb_hookview.recorder.compiled.kernels import KernelCall, Part
 from tb_hookview.recorder.compiled.stacks import Module
 
 ATTRIBUTE = "_tb_hookview_modules_1"
@@ -20,7 +20,7 @@ Sequence = tuple[Module | None, ...]
 class GraphMap:
     """What a compiled graph's kernels serve."""
 
-    calls: list[Call]
+    calls: list[KernelCall]
     modules: list[Module]
     """Every module that takes part, containers too."""
     nodes: Sequence
@@ -66,7 +66,9 @@ def decode(text: str) -> GraphMap:
 
     dynamo = content["dynamo"]
     return GraphMap(
-        calls=[Call(n, bool(e), [part(*p) for p in parts]) for n, e, parts in content["calls"]],
+        calls=[
+            KernelCall(n, bool(e), [part(*p) for p in parts]) for n, e, parts in content["calls"]
+        ],
         modules=[modules[number] for number in content["listed"]],
         nodes=sequence(content["nodes"]),
         dynamo=None if dynamo is None else sequence(dynamo),
@@ -74,7 +76,7 @@ def decode(text: str) -> GraphMap:
     )
 
 
-def translate(calls: list[Call], old: Sequence, new: Sequence) -> list[Call] | None:
+def translate(calls: list[KernelCall], old: Sequence, new: Sequence) -> list[KernelCall] | None:
     """Return the calls of one graph with the modules of another, None if that is not certain.
 
     torch's caches serve a graph to every model that has the same operators, whatever its modules
@@ -95,7 +97,7 @@ def translate(calls: list[Call], old: Sequence, new: Sequence) -> list[Call] | N
     if any(part.module not in renamed for call in calls for part in call.parts):
         return None
     return [
-        Call(call.name, call.extern, [Part(renamed[p.module], *p[1:]) for p in call.parts])
+        KernelCall(call.name, call.extern, [Part(renamed[p.module], *p[1:]) for p in call.parts])
         for call in calls
     ]
 

@@ -150,7 +150,9 @@ def finish(compiled: Any, *, backward: bool) -> None:
     found, why = (None, "cache") if text is None else _of_this_region(text, compilation, region)
     if compilation is not None and compilation.made and found is None:
         why = compilation.why or "unsupported"
-    registry.add(compiled, registry.Entry(key, _compile_id(), backward, region, found, why))
+    registry.add(
+        compiled, registry.RegisteredGraph(key, _compile_id(), backward, region, found, why)
+    )
 
 
 def _of_this_region(

@@ -34,7 +34,7 @@ class Note(NamedTuple):
     """FX nodes that took part; some of them were computed by an earlier kernel."""
 
 
-class Call(NamedTuple):
+class KernelCall(NamedTuple):
     """One kernel call and the modules it serves."""
 
     name: str
@@ -69,7 +69,7 @@ def _operators(schedule: Iterable[Any]) -> Iterator[Any]:
         yield from (part.node for part in parts if getattr(part, "node", None) is not None)
 
 
-def attribute(notes: list[Note], labels: dict[Any, Label]) -> list[Call]:
+def attribute(notes: list[Note], labels: dict[Any, Label]) -> list[KernelCall]:
     """Return the calls with their modules, in the same order.
 
     Args:
@@ -84,7 +84,7 @@ def attribute(notes: list[Note], labels: dict[Any, Label]) -> list[Call]:
     for number, each in enumerate(notes):
         elsewhere = {node for node in each.origins if written[node] - {number}}
         nodes = _computed(each, elsewhere - set(each.outputs))
-        calls.append(Call(each.name, each.extern, _parts(nodes, labels)))
+        calls.append(KernelCall(each.name, each.extern, _parts(nodes, labels)))
     return calls
 
 

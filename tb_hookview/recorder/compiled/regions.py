@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from torch import fx, nn
 
 from tb_hookview.recorder.compiled.artifact import Sequence
-from tb_hookview.recorder.compiled.stacks import Entry, Module, split, stack, variable
+from tb_hookview.recorder.compiled.stacks import Module, StackModule, split, stack, variable
 
 
 @dataclass(eq=False)
@@ -114,7 +114,7 @@ def _target(node: Any) -> str:
     return str(node.target) if node.op == "call_method" else ""
 
 
-def _note(region: Region, entries: tuple[Entry, ...], frame: Frame | None) -> None:
+def _note(region: Region, entries: tuple[StackModule, ...], frame: Frame | None) -> None:
     for entry in entries:
         text = entry.module.text
         region.modules.append(entry.module)

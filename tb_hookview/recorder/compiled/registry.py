@@ -20,7 +20,7 @@ VERSION = 1
 """Version of the description's format."""
 
 
-class Entry(NamedTuple):
+class RegisteredGraph(NamedTuple):
     """One compiled graph."""
 
     key: str
@@ -33,12 +33,12 @@ class Entry(NamedTuple):
     """Reason why there is no map: "cache" (filled without us), "foreign", "subgraph", ..."""
 
 
-_entries: dict[int, tuple[weakref.ref[Any], Entry]] = {}
+_entries: dict[int, tuple[weakref.ref[Any], RegisteredGraph]] = {}
 off = ""
 """Why nothing is noted in this process, "" where it is."""
 
 
-def add(compiled: Any, entry: Entry) -> None:
+def add(compiled: Any, entry: RegisteredGraph) -> None:
     """Register a graph until torch drops it."""
     key = id(compiled)
 
@@ -79,7 +79,9 @@ def describe(
 class _Paths:
     """The paths of modules under the wrapped roots."""
 
-    def __init__(self, modules: Iterable[tuple[nn.Module, str]], entries: list[Entry]) -> None:
+    def __init__(
+        self, modules: Iterable[tuple[nn.Module, str]], entries: list[RegisteredGraph]
+    ) -> None:
         self._paths: dict[int, tuple[nn.Module, str]] = {}
         for module, path in modules:
             self._paths.setdefault(id(module), (module, path))
@@ -114,7 +116,7 @@ class _Paths:
         return self.of(region, text)
 
 
-def _graph(entry: Entry, found: GraphMap, paths: _Paths) -> dict[str, Any]:
+def _graph(entry: RegisteredGraph, found: GraphMap, paths: _Paths) -> dict[str, Any]:
     region = entry.region
     base = region.base if region is not None else ""
     rows = [module for module in found.modules if module.text != base]

@@ -24,20 +24,20 @@ class Module(NamedTuple):
     module_class: str
 
 
-class Entry(NamedTuple):
+class StackModule(NamedTuple):
     """A module in a node's stack, with the identity it had as it was compiled."""
 
     module: Module
     identity: int | None
 
 
-def stack(node: Any) -> tuple[Entry, ...]:
+def stack(node: Any) -> tuple[StackModule, ...]:
     """Return the modules whose code made a node, outermost first."""
     noted = node.meta.get(_FORWARD) or node.meta.get(_BACKWARD) or {}
     return tuple(_entries(noted))
 
 
-def _entries(noted: dict[str, tuple[str, Any]]) -> Iterator[Entry]:
+def _entries(noted: dict[str, tuple[str, Any]]) -> Iterator[StackModule]:
     for key, (text, module_class) in noted.items():
         name = module_class if isinstance(module_class, str) else module_class.__name__
         name = name.rpartition(".")[2]
@@ -45,7 +45,7 @@ def _entries(noted: dict[str, tuple[str, Any]]) -> Iterator[Entry]:
             continue
         number = str(key).partition("@")[0]
         identity = int(number) if number.isdecimal() else None
-        yield Entry(Module(normalized(text), name), identity)
+        yield StackModule(Module(normalized(text), name), identity)
 
 
 def normalized(text: str) -> str:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup, nearest
 from tb_hookview.arrays.types import (
     Bool,
@@ -147,8 +148,7 @@ class _Placement:
         """Host rows by start, without recomputed calls."""
         self._start = call_tree.start[self.calls]
         self._nearest = nearest(call_tree.parent, is_call)
-        self._index = np.full(len(call_tree), -1, np.int64)
-        self._index[self.calls] = np.arange(len(self.calls))
+        self._index = index_of(self.calls, len(call_tree))
         self._alone = self._only_candidate()
         self.of_node: Int = self._node_calls()
         """Per autograd node of the trace."""

@@ -15,6 +15,7 @@ from tb_hookview.analysis.modules.attribution import EVIDENCE
 from tb_hookview.analysis.modules.parts import Parts
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, ModuleIndex, Nanoseconds
 from tb_hookview.arrays.units import to_us
 from tb_hookview.errors import NotFoundError, UsageError
@@ -228,8 +229,7 @@ def _forward_by_evidence(selection: Selection, module: int) -> dict[str, float]:
 
 def _sums(evidence: Int, time: Nanoseconds) -> dict[str, float]:
     """Microseconds by name of the evidence, without what has none."""
-    sums = np.zeros(len(EVIDENCE), np.int64)
-    np.add.at(sums, evidence[evidence >= 0], time[evidence >= 0])
+    sums = sum_by(evidence, time, len(EVIDENCE))
     return {name: to_us(ns) for name, ns in zip(EVIDENCE, sums.tolist(), strict=True) if ns}
 
 

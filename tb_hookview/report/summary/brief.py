@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from textwrap import shorten
 
+from tb_hookview.document.document import Document, Lines, Table
 from tb_hookview.formats import MISSING, format_count, format_share, format_us
 from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.report.summary.lines import host_line
-from tb_hookview.report.summary.operators import operator_table
-from tb_hookview.report.summary.table import SummaryTable
+from tb_hookview.report.summary.tables import operator_table
 from tb_hookview.schema import Finding, PathWork, ReportData, Work, severe_warnings
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
+VERDICT = 1
+"""Number of the line that matters most."""
 _WIDEST = 80
 """Characters of a fix; all of it is in the findings."""
 _LATER = 1.05
@@ -21,6 +23,23 @@ _LATER = 1.05
 _ANNOTATION = "annotation"
 _WORTH_SAYING = 0.01
 """Share of the step that the first finding saves at least, to be worth a line."""
+
+
+def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Document:
+    """What decides a step, the first findings, and the classes with the longest self time.
+
+    Args:
+        data: the report.
+        counted: that on the measured steps.
+        more: where the rest is.
+    """
+    parts = (
+        Lines(brief_lines(data), bold=VERDICT),
+        _findings(data),
+        class_table(counted),
+        Lines(_notes(data, more), tone="dim"),
+    )
+    return Document("Summary of a trace", parts)
 
 
 def brief_lines(data: ReportData) -> list[str]:
@@ -75,18 +94,13 @@ def _what(row: PathWork) -> str:
     return f"{row.part} {what or 'not named in the trace'}"
 
 
-def brief_tables(data: ReportData, counted: ReportData) -> list[SummaryTable]:
-    """The first findings, and the classes of modules with the longest self time."""
-    return [table for table in (_findings(data), class_table(counted)) if table.rows]
-
-
-def class_table(counted: ReportData) -> SummaryTable:
+def class_table(counted: ReportData) -> Table:
     """The classes of modules with the longest self time; operators where no module has any."""
     found = _classes(counted)
     return found if found.rows else operator_table(counted, CLASSES)
 
 
-def brief_notes(data: ReportData, more: str = "") -> list[str]:
+def _notes(data: ReportData, more: str) -> list[str]:
     """What makes figures wrong; how many other notes there are, and where `more` is."""
     severe = severe_warnings(data.trace)
     others = len(data.trace.warnings) - len(severe)
@@ -98,10 +112,10 @@ def brief_notes(data: ReportData, more: str = "") -> list[str]:
     return [*lines, last] if last else lines
 
 
-def _findings(data: ReportData) -> SummaryTable:
+def _findings(data: ReportData) -> Table:
     shown = alike(data.findings)[:FINDINGS]
     rows = [(_saving(group[0]), _finding(group)) for group in shown]
-    return SummaryTable("Findings", ("saves/step", "what to change"), list(rows), names=2)
+    return Table("Findings", ("saves/step", "what to change"), list(rows), names=2, wrapped=1)
 
 
 def _saving(finding: Finding) -> str:
@@ -114,7 +128,7 @@ def _finding(group: list[Finding]) -> tuple[str, ...]:
     return group[0].title, where(group), fix
 
 
-def _classes(data: ReportData) -> SummaryTable:
+def _classes(data: ReportData) -> Table:
     """Classes by self time of the backward, without communication; without one, of the forward."""
     backward = any(step.backward_us for step in data.steps)
     device = data.coverage.measure == "device" if backward else _on_device(data)
@@ -137,7 +151,7 @@ def _classes(data: ReportData) -> SummaryTable:
     ]
     timed = f"{'backward' if backward else 'forward'}, {'device' if device else 'host'}"
     columns = ("class", "each", timed, "share")
-    return SummaryTable("Modules by self time", columns, list(rows))
+    return Table("Modules by self time", columns, list(rows))
 
 
 def _outside(data: ReportData) -> float:

@@ -201,7 +201,7 @@ def _compiled(report: ReportData) -> list[str]:
 def _lumps(report: ReportData, unknown: int) -> list[str]:
     """Say what compiled code runs that is on no module, and how modules get it."""
     rows = report.compiled_regions
-    without = f"{format_count(unknown, 'module')} without times of their own"
+    without = f"{format_count(unknown, 'module')} without times"
     if not rows:
         if not unknown:
             return []

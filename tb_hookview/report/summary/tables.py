@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import asdict
 
+from tb_hookview.document.document import Row, Table
 from tb_hookview.formats import MISSING, format_number, format_share, format_us
 from tb_hookview.report.summary.alike import alike, where
-from tb_hookview.report.summary.operators import operator_table
-from tb_hookview.report.summary.table import Row, SummaryTable
 from tb_hookview.schema import (
     PROFILER,
     Finding,
@@ -31,45 +31,49 @@ _ORIGINS = {
     "python_stack": "modules, by labels of Python stacks",
     "annotation": "annotations, no module",
 }
+_RECORD = (
+    "no device events: if the model runs on a device, record it too (ProfilerActivity.CUDA, XPU or "
+    "PrivateUse1; none for MPS). "
+)
+_NOT_RECORDED = (
+    "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
+    "or PrivateUse1)"
+)
+_OF_DEVICES = re.compile("cudnn|miopen")
+"""In names of operators that no CPU runs."""
+_ON_CPU = (
+    'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
+    "to the cores"
+)
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
-def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[SummaryTable]:
-    """Return the tables of the details that there are rows for, with at most `rows` each.
+def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[Table]:
+    """Return the tables of the details, with at most `rows` rows each.
 
     Args:
         data: the report.
         counted: that on the measured steps.
         rows: rows of a table.
     """
-    found = [
-        _cut(_steps(data), rows),
-        _cut(_devices(data), rows),
+    return [
+        _steps(data).cut(rows),
+        _devices(data).cut(rows),
         module_table(counted, rows),
         operator_table(counted, rows),
-        _cut(_syncs(data), rows),
-        _cut(_threads(data), rows),
-        _cut(_coverage(counted), rows),
+        _syncs(data).cut(rows),
+        _threads(data).cut(rows),
+        _coverage(counted).cut(rows),
     ]
-    return [table for table in found if table.rows or table.hidden]
 
 
-def _cut(table: SummaryTable, rows: int) -> SummaryTable:
-    left = len(table.rows) - rows
-    if left <= 0:
-        return table
-    shown = frozenset(row for row in table.highlighted if row < rows)
-    hidden = f"... and {left:,} {'row' if left == 1 else 'rows'} more"
-    return SummaryTable(table.title, table.columns, table.rows[:rows], table.names, hidden, shown)
-
-
-def _steps(data: ReportData) -> SummaryTable:
+def _steps(data: ReportData) -> Table:
     """Every step, after their mean where there are several."""
     rows: list[Row] = [_step(step) for step in data.steps]
     if len(data.steps) > 1:
         rows.insert(0, ("mean", f"of {data.per_step.steps:,}", *_host_times(data.per_step)))
     columns = ("step", "in means", "duration", *_PHASES, "host blocked")
-    return SummaryTable("Steps (host time by phase)", columns, rows)
+    return Table("Steps (host time by phase)", columns, rows)
 
 
 def _step(step: Step) -> Row:
@@ -81,7 +85,7 @@ def _host_times(of: Step | PerStep) -> Iterator[str]:
     return map(format_us, (*times, of.sync_blocked_us))
 
 
-def _devices(data: ReportData) -> SummaryTable:
+def _devices(data: ReportData) -> Table:
     """What the devices did in every step: time in use, idle time by cause, sum of events."""
     parts: list[tuple[str, Step | PerStep]] = [(step.name, step) for step in data.steps]
     if len(parts) > 1:
@@ -94,7 +98,7 @@ def _devices(data: ReportData) -> SummaryTable:
     known = any(part.device_busy_us is not None for _, part in parts)
     rows = [_device(name, part, causes, before) for name, part in parts] if known else []
     title = "Devices (busy, and idle by cause; events: those the step launched, sum over streams)"
-    return SummaryTable(title, columns, rows)
+    return Table(title, columns, rows)
 
 
 def _device(name: str, of: Step | PerStep, causes: Sequence[str], before: bool) -> Row:
@@ -104,7 +108,7 @@ def _device(name: str, of: Step | PerStep, causes: Sequence[str], before: bool) 
     return (name, *map(format_us, times), *(early if before else []))
 
 
-def module_table(data: ReportData, rows: int) -> SummaryTable:
+def module_table(data: ReportData, rows: int) -> Table:
     """The modules with a backward of their own, per step, most expensive first.
 
     Args:
@@ -125,7 +129,42 @@ def module_table(data: ReportData, rows: int) -> SummaryTable:
     steps, found = max(means.steps, 1), [m for m in ranked if _own(m.backward, device)]
     made = [_module(module, device, whole, collectives, steps) for module in found]
     title = f"Modules by their own backward ({measure}, {means.text})"
-    return _cut(SummaryTable(title, columns, made, names=2), rows)
+    return Table(title, columns, made, names=2).cut(rows)
+
+
+def operator_table(data: ReportData, rows: int) -> Table:
+    """Operators of a trace without device events by self time, per step.
+
+    Args:
+        data: the report on the measured steps.
+        rows: rows of the table.
+    """
+    found = [] if data.totals.device_busy_us else data.operators
+    ranked = sorted(found, key=lambda row: row.self_host_us, reverse=True)
+    whole, steps = sum(row.self_host_us for row in ranked), max(data.per_step.steps, 1)
+    made: list[Row] = [
+        (
+            row.name,
+            format_us(row.self_host_us / steps),
+            format_share(row.self_host_us, whole),
+            format_us(row.host_us / steps),
+            format_number(row.calls / steps),
+        )
+        for row in ranked[:rows]
+        if row.self_host_us
+    ]
+    title = f"Operators and annotations by self time (host, sum over threads, {data.per_step.text})"
+    columns = ("operator", "self", "share", "incl. children", "calls")
+    return Table(title, columns, made, hidden=_remedy(data) if made else "")
+
+
+def _remedy(data: ReportData) -> str:
+    if data.verdict.bound != "unknown":
+        return _ON_CPU
+    launched = any(warning.code == "no-device-events" for warning in data.trace.warnings)
+    if launched or any(_OF_DEVICES.search(row.name) for row in data.operators):
+        return _NOT_RECORDED
+    return f"{_RECORD}{_ON_CPU}"
 
 
 def _own(work: Work, device: bool) -> float | None:
@@ -154,7 +193,7 @@ def _module(
     )
 
 
-def _syncs(data: ReportData) -> SummaryTable:
+def _syncs(data: ReportData) -> Table:
     """Syncs by cause and place; sums, and the mean over the measured steps."""
     groups: defaultdict[tuple[str, str, str, str], list[Sync]] = defaultdict(list)
     for sync in data.syncs:
@@ -165,7 +204,7 @@ def _syncs(data: ReportData) -> SummaryTable:
     )
     columns = ("cause", "operator or call", "phase", "module", "count", "host blocked")
     counting = frozenset(step.id for step in data.steps if step.counts)
-    return SummaryTable(
+    return Table(
         "Syncs (the host waits for the device; sums, and means per step)",
         (*columns, "device idle", "count/step", "blocked/step"),
         [_sync_group(key, syncs, counting) for key, syncs in ranked],
@@ -199,7 +238,7 @@ def _sum_known(values: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
-def _threads(data: ReportData) -> SummaryTable:
+def _threads(data: ReportData) -> Table:
     """The host threads where there are several; the steps cover one alone."""
     rows: list[Row] = []
     for thread in data.threads:
@@ -208,10 +247,10 @@ def _threads(data: ReportData) -> SummaryTable:
         rows.append((thread.thread, thread.role, format_us(thread.busy_us), *written))
     columns = ("thread", "role", "busy", *_PHASES, "host blocked")
     title = "Threads (host time, sums)"
-    return SummaryTable(title, columns, rows if len(rows) > 1 else [], names=2)
+    return Table(title, columns, rows if len(rows) > 1 else [], names=2)
 
 
-def _coverage(data: ReportData) -> SummaryTable:
+def _coverage(data: ReportData) -> Table:
     coverage, steps = data.coverage, max(data.per_step.steps, 1)
     device = coverage.measure == "device"
     whole = coverage.backward_device_us if device else coverage.backward_host_us
@@ -228,14 +267,14 @@ def _coverage(data: ReportData) -> SummaryTable:
     title = f"Backward {coverage.measure} time by evidence ({_each(data)})"
     at = frozenset([len(rows) - len(reasons) - 1]) if missing else frozenset[int]()
     columns = ("evidence", "time", "share")
-    return SummaryTable(title, columns, rows if whole else [], highlighted=at)
+    return Table(title, columns, rows if whole else [], highlighted=at)
 
 
 def _largest(parts: dict[str, float]) -> list[tuple[str, float]]:
     return sorted(((k, v) for k, v in parts.items() if v), key=lambda item: -item[1])
 
 
-def finding_table(data: ReportData, rows: int) -> SummaryTable:
+def finding_table(data: ReportData, rows: int) -> Table:
     """The most expensive findings; those left out and those without a cost are counted."""
     rows = min(rows, FINDINGS)
     costly = [each for each in data.findings if _may_cost(each)]
@@ -251,7 +290,8 @@ def finding_table(data: ReportData, rows: int) -> SummaryTable:
     shown = [_finding(group, common) for group in groups[:rows]]
     of_several = [f"several findings: {caveat}" for caveat in caveats if caveat in common]
     title = f"Findings ({_each(data)})"
-    return SummaryTable(title, columns, shown, names=2, hidden=" ".join([*of_several, *hidden]))
+    left_out = " ".join([*of_several, *hidden])
+    return Table(title, columns, shown, names=2, hidden=left_out, wrapped=1)
 
 
 def _may_cost(finding: Finding) -> bool:

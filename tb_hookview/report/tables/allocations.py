@@ -9,6 +9,7 @@ from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.units import to_us
 from tb_hookview.tables.events.keys import first_events
 
@@ -27,9 +28,9 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
     first = first_events(host.string[wanted], analysis.call_tree.event[wanted])
     rows = wanted[selection.rows[wanted]]
     charged = analysis.gaps.cause == Cause.ALLOCATOR
-    idle, waited = np.zeros(len(host), np.int64), np.zeros(len(host), np.int64)
+    idle = sum_by(analysis.gaps.row[charged], analysis.gaps.duration[charged], len(host))
+    waited = np.zeros(len(host), np.int64)
     waited[analysis.call_times.row] = analysis.call_times.waited
-    np.add.at(idle, analysis.gaps.row[charged], analysis.gaps.duration[charged])
     table = []
     for string in unique(host.string[rows]).tolist():
         mine = rows[host.string[rows] == string]

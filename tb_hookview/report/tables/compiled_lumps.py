@@ -8,6 +8,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.names import is_compiled
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import CompiledLump
@@ -24,12 +25,11 @@ def compiled_lumps(selection: Selection) -> dict[int, CompiledLump]:
     mine = np.flatnonzero(selection.rows[units.row] & (module >= 0))
     size = len(analysis.modules)
     calls = np.bincount(module[mine], minlength=size)
-    host, device = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    np.add.at(host, module[mine], analysis.call_tree.duration[units.row[mine]])
+    host = sum_by(module[mine], analysis.call_tree.duration[units.row[mine]], size)
     around = lookup(module, lookup(units.around, analysis.device_events.launch))
     parts = analysis.device_parts.of(selection.device_events & (around >= 0))
     own = np.flatnonzero(parts.module == around[parts.index])
-    np.add.at(device, parts.module[own], parts.time[own])
+    device = sum_by(parts.module[own], parts.time[own], size)
     known = analysis.launches_known
     return {
         number: CompiledLump(

@@ -18,6 +18,7 @@ from tb_hookview.analysis.compiled.regions import CompiledUnits
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, unique_inverse
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Int, StringIndex
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import CompiledRegion
@@ -46,9 +47,8 @@ def compiled_region_rows(selection: Selection) -> list[CompiledRegion]:
         named,
     )
     group = dense_rank(*keys)
-    sums = np.zeros((3, int(group.max(initial=-1)) + 1), np.int64)
-    for column, values in zip(sums, times, strict=True):
-        np.add.at(column, group[chosen], values[chosen])
+    size = int(group.max(initial=-1)) + 1
+    sums = np.array([sum_by(group[chosen], values[chosen], size) for values in times])
     first = np.full(sums.shape[1], np.iinfo(np.int64).max)
     np.minimum.at(first, group, event)
     example = np.zeros(sums.shape[1], np.int64)
@@ -71,8 +71,7 @@ def _of_host(selection: Selection, units: CompiledUnits) -> tuple[NDArray[Any], 
     host, tree = selection.analysis.host, selection.analysis.call_tree
     rows = np.flatnonzero(units.operator == np.arange(len(host)))
     rows = rows[units.around[rows] >= 0]
-    own = np.zeros(len(units.row), np.int64)
-    np.add.at(own, units.around[rows], tree.duration[rows])
+    own = sum_by(units.around[rows], tree.duration[rows], len(units.row))
     unit = np.concatenate([units.around[rows], np.arange(len(own))])
     nothing = np.full(len(own), _NOTHING)
     left = np.maximum(tree.duration[units.row] - own, 0)

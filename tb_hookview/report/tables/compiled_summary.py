@@ -8,7 +8,7 @@ from tb_hookview.analysis.compiled.calls import WHOLE
 from tb_hookview.analysis.compiled.placement import Placement
 from tb_hookview.analysis.modules.attribution import EVIDENCE
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import index_of, isin
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.arrays.units import to_us
@@ -42,8 +42,7 @@ def _placed(selection: Selection, placement: Placement, wanted: Bool) -> PlacedT
     mine = wanted[placement.range] & (placement.module >= 0)
     leaf: Bool = analysis.modules.end == np.arange(len(analysis.modules)) + 1
     on_leaf = mine & (lookup(leaf.astype(np.int64), placement.module) > 0)
-    index = np.full(len(analysis.host), -1, np.int64)
-    index[row] = np.arange(len(row))
+    index = index_of(row, len(analysis.host))
     around = lookup(index, analysis.call_tree.nearest(index >= 0))
     launched = lookup(around, analysis.device_events.launch)
     events = analysis.device_parts.of(

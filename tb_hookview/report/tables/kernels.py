@@ -9,7 +9,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import weighted_mean
+from tb_hookview.arrays.sums import sum_by, weighted_mean
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
@@ -74,8 +74,7 @@ def _group(selection: Selection) -> _Groups | None:
     number, ids = numbered_kernels(analysis)
     distinct, first, group = np.unique(number[chosen], return_index=True, return_inverse=True)
     size = len(first)
-    total, longest = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    np.add.at(total, group, duration)
+    total, longest = sum_by(group, duration, size), np.zeros(size, np.int64)
     np.maximum.at(longest, group, duration)
     shortest = longest.copy()
     np.minimum.at(shortest, group, duration)

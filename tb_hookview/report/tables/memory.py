@@ -13,6 +13,7 @@ from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import innermost_at
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Int, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
@@ -109,8 +110,7 @@ def modules_at(selection: Selection, device: int, at: int) -> list[schema.Memory
     saved = activation_lives(memory.kind, lives, blocks, mine, len(modules))
     freed = checkpoint_bound(memory.kind, memory.freed_in, lives, blocks, live, modules).tolist()
     count = np.bincount(lives.module[mine] + 1, minlength=len(modules) + 1)
-    size = np.zeros(len(modules) + 1, np.int64)
-    np.add.at(size, lives.module[mine] + 1, blocks.size[mine])
+    size = sum_by(lives.module[mine] + 1, blocks.size[mine], len(modules) + 1)
     held = [kind for kind in MemoryClass if by_class[:, kind].any()]
     total, name = by_class.sum(axis=1), memory.events.devices[device]
     shown = np.flatnonzero((total > 0) | (count > 0) | np.append(0, freed).astype(bool))

@@ -12,7 +12,9 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTime
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import microseconds, to_us
 from tb_hookview.report.tables.compiled import in_region, with_times
@@ -103,8 +105,7 @@ class Calls:
         call_tree, module_calls = analysis.call_tree, analysis.module_calls
         is_call = module_calls.module >= 0
         rows = np.flatnonzero(is_call)
-        index = np.full(len(call_tree), -1, np.int64)
-        index[rows] = np.arange(len(rows))
+        index = index_of(rows, len(call_tree))
         above = lookup(index, call_tree.nearest_above(is_call)[rows])
         chosen = selection.rows[rows]
         self.rows: TreeRow = rows[chosen]
@@ -197,19 +198,15 @@ def _occupancy(selection: Selection) -> list[float | None]:
     events, size = analysis.device_events, len(analysis.modules)
     occupancy = analysis.trace.events.occupancy[events.event]
     parts = analysis.device_parts.of(selection.device_events & ~np.isnan(occupancy))
-    known = np.flatnonzero(parts.module >= 0)
-    time, occupied = parts.by_module(size), np.zeros(size, np.int64)
-    exact = np.rint(parts.time[known] * occupancy[parts.index[known]]).astype(np.int64)
-    np.add.at(occupied, parts.module[known], exact)
+    exact = np.rint(parts.time * occupancy[parts.index]).astype(np.int64)
+    time, occupied = parts.by_module(size), sum_by(parts.module, exact, size)
     pairs = zip(*(analysis.modules.rolled_up(c).tolist() for c in (occupied, time)), strict=True)
     return [part / whole if whole else None for part, whole in pairs]
 
 
 def _sum(module: ModuleIndex, nanoseconds: Nanoseconds, wanted: Bool, size: int) -> Nanoseconds:
     """Exact sums per module: integers throughout, never through a double."""
-    total = np.zeros(size, np.int64)
-    np.add.at(total, module[wanted], nanoseconds[wanted])
-    return total
+    return sum_by(module[wanted], nanoseconds[wanted], size)
 
 
 def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:

@@ -46,7 +46,7 @@ def _is_compiled(name: str) -> bool:
 
 
 def _alike(context: Context) -> bool:
-    """Whether the same kernels run, equally often, in every step that counts."""
+    """Whether the same kernels run, equally often, in every measured step."""
     work, events = context.analysis.device_events, context.analysis.trace.events
     rows = np.flatnonzero(context.device_events.counted & (work.launch >= 0))
     step = context.analysis.steps.at(context.call_tree.start[work.launch[rows]])

@@ -157,7 +157,7 @@ def _operators(context: Context, between: Bool) -> str:
 RULE = Rule(
     id="graph-break",
     family="compile",
-    title="The graph of compiled code breaks",
+    title="Compiled code has a graph break",
     description="A compiled region (Torch-Compiled Region: graph/variant) inside another one, and "
     "not inside a graph that it calls: the rest of a function whose graph broke. Recorded with "
     "hookview or with Python stacks the line that broke it is the place.",

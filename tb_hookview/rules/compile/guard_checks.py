@@ -43,7 +43,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="guard-checks",
     family="compile",
-    title="Testing the guards of compiled code takes long",
+    title="Checking the guards of compiled code takes long",
     description="TorchDynamo Cache Lookup in 5% of a step or more, or with devices that idle "
     "meanwhile for 1% of it. It is part of every call of compiled code, and says nothing about "
     "graph breaks or compilation.",

@@ -29,7 +29,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _many_small(context: Context) -> Bool:
-    """Small copies from memory that is not pinned, in a trace with enough of them a step."""
+    """Small copies from memory that is not pinned, in a trace with enough of them per step."""
     small = copies.unpinned_uploads(context) & copies.small(context)
     enough = context.steps.marked and (
         small & context.device_events.counted

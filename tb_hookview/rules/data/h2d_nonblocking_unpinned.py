@@ -56,7 +56,7 @@ RULE = Rule(
     title="non_blocking=True has no effect on copies from pageable memory",
     description="A copy from pageable memory to the device, larger than 64 KiB, without a "
     "synchronize after it, whose call lasts over 50 us or half of the copy.",
-    fix="Pin in the loader: DataLoader(pin_memory=True) does it on a thread of its own. "
+    fix="Pin in the loader: DataLoader(pin_memory=True) does it in a separate thread. "
     "Without it the flag non_blocking has no effect, and .pin_memory() in the loop costs more than "
     "it saves.",
     reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "

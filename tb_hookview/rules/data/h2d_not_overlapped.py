@@ -49,7 +49,7 @@ RULE = Rule(
     title="Host-to-device copies do not overlap with kernels",
     description="Copies from pinned memory that do not block, on a stream that runs kernels, and "
     "that no kernel overlaps for over 2% of a step.",
-    fix="Copy the next batch on a stream of its own while this one is computed: wait_stream before "
+    fix="Copy the next batch on a separate stream while this one is computed: wait_stream before "
     "its use, record_stream on its tensors. Ship compact types, such as uint8 images and int32 "
     "ids, and convert them on the device.",
     reference="CUDA semantics, CUDA streams; PyTorch, A guide on good usage of non_blocking and "

@@ -46,7 +46,7 @@ RULE = Rule(
     "operator, as .to(device) makes it; hipMemcpyWithStream on HIP. In a trace without marked "
     "steps, not before the first kernel: there models move to the device, once.",
     fix="Load with DataLoader(pin_memory=True) and move batches by .to(device, non_blocking=True): "
-    "both are needed. A batch of a class of your own needs a method pin_memory() that returns it. "
+    "both are needed. A custom batch class needs a pin_memory() method that returns the batch. "
     "Values that never change belong on the device, as buffers.",
     reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "
     "rule cuda_memcpy_async",

@@ -59,7 +59,7 @@ RULE = Rule(
     title="Memory is pinned in the training loop",
     description="aten::pin_memory, cudaHostAlloc or cudaHostRegister in a step, outside of a "
     "loader and on a thread that launches kernels.",
-    fix="Let the loader pin: DataLoader(pin_memory=True) does it on a thread of its own. Or "
+    fix="Let the loader pin: DataLoader(pin_memory=True) does it in a separate thread. Or "
     "allocate pinned buffers once and fill them again. Pinning a tensor in order to copy it once "
     "takes longer than copying it as it is.",
     reference="PyTorch, A guide on good usage of non_blocking and pin_memory()",

@@ -106,7 +106,7 @@ RULE = Rule(
     "is gaps longer than any of the other steps.",
     fix="Look at what the step does at its longest gap. Loaders: persistent_workers=True, a larger "
     "prefetch_factor. Checkpoints: write them asynchronously. Shapes: warm up with all of them. "
-    "Garbage collection: gc.freeze() after the warm-up, or gc.collect() at times of your own.",
+    "Garbage collection: gc.freeze() after the warm-up, or gc.collect() at times that you choose.",
     reference="Amazon SageMaker Debugger, rule StepOutlier; torch.utils.data documentation",
     confidence="medium",
     find=_find,

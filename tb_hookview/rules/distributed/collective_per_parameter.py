@@ -102,7 +102,7 @@ def _spans(context: Context, rows: TreeRow, end: Nanoseconds) -> TimeSet:
 RULE = Rule(
     id="collective-per-parameter",
     family="distributed",
-    title="Every gradient is reduced by a collective of its own",
+    title="Every gradient is reduced by a separate collective",
     description="Twenty or more all-reduces per step, and one for every two gradients or more "
     "(rows of AccumulateGrad). The time of the transfers themselves is in comm-exposed.",
     fix="Reduce gradients together: flatten them into a few buckets, or pass the list to "

@@ -106,7 +106,7 @@ def _range(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
 def _by_collective(
     context: Context, rows: DeviceEventIndex, alone: Nanoseconds
 ) -> dict[str, float]:
-    """Time of each collective, microseconds a step, most first."""
+    """Time of each collective, microseconds per step, most first."""
     launch = context.analysis.device_events.launch[rows]
     time: Counter[str] = Counter()
     left = np.ones(len(rows), bool)

@@ -26,7 +26,7 @@ _CAPACITY = (
 _SMALL = 1 << 20
 """Bytes below which a message takes about as long as one of no bytes."""
 _MANY = 10
-"""Small all-reduces a step from which they are reported."""
+"""Small all-reduces per step from which they are reported."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -100,7 +100,7 @@ RULE = Rule(
     family="distributed",
     title="DistributedDataParallel options leave avoidable work",
     description="Device events in the reducer's copy_bucket_to_grad; its search_unused_parameters; "
-    "ten or more all-reduces a step of less than 1 MiB (where the trace has the sizes), half of "
+    "ten or more all-reduces per step of less than 1 MiB (where the trace has the sizes), half of "
     "all or more. Those of synchronized batch norms are not counted.",
     fix=f"{_VIEWS} {_USED} {_CAPACITY}",
     reference="torch.nn.parallel.DistributedDataParallel documentation",

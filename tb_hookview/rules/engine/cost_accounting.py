@@ -31,7 +31,7 @@ _SLOWED = "Recorded with {}, which slow the host down: without them the device m
 
 
 class Charge(NamedTuple):
-    """Cost charged to an occurrence, microseconds a step."""
+    """Cost charged to an occurrence, microseconds per step."""
 
     idle_us: float
     wasted_us: float
@@ -145,7 +145,7 @@ def _is_explained(charge: Charge) -> bool:
 
 
 def _costs(charge: Charge) -> float:
-    """Cost, microseconds a step."""
+    """Cost, microseconds per step."""
     return charge.idle_us + charge.wasted_us + charge.host_us
 
 

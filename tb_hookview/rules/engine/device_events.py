@@ -63,7 +63,7 @@ class DeviceEventContext(NamedRows, frozen=True):
         return np.asarray(wanted[self.analysis.kinds.kind])
 
     def us_per_step(self, chosen: Bool) -> float:
-        """Durations of those of some device events that count, summed, microseconds a step."""
+        """Durations of those of some device events that count, summed, microseconds per step."""
         duration = self.analysis.device_events.duration[chosen & self.counted]
         return self.steps.us_per_step(duration.sum())
 

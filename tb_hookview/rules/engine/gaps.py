@@ -28,7 +28,7 @@ class GapContext(Struct, frozen=True, dict=True):
     steps: StepContext
 
     def of(self, *causes: Cause) -> GapIndex:
-        """Gaps of some causes that began in a step that counts."""
+        """Gaps of some causes that began in a measured step."""
         wanted = np.zeros(len(Cause), bool)
         wanted[list(causes)] = True
         return np.flatnonzero(wanted[self.analysis.gaps.cause] & self._counted)
@@ -63,5 +63,5 @@ class GapContext(Struct, frozen=True, dict=True):
         return found[inside >= _WITHIN * gaps.duration[found]]
 
     def us_per_step(self, gaps: GapIndex) -> float:
-        """Durations of some gaps, summed, microseconds a step."""
+        """Durations of some gaps, summed, microseconds per step."""
         return self.steps.us_per_step(self.analysis.gaps.duration[gaps].sum())

@@ -26,7 +26,7 @@ class RowContext(NamedRows, frozen=True):
 
     @cached_property
     def counted(self) -> Bool:
-        """Rows that start in a step that counts."""
+        """Rows that start in a measured step."""
         return self.steps.contain(self.analysis.call_tree.start)
 
     def inside(self, wanted: Bool) -> Bool:
@@ -75,7 +75,7 @@ class RowContext(NamedRows, frozen=True):
         )
 
     def host_us(self, wanted: Bool) -> float:
-        """Length of `host_time`, microseconds a step."""
+        """Length of `host_time`, microseconds per step."""
         held = sum(intervals.length(each.time) for each in self.host_time(wanted))
         return self.steps.us_per_step(held)
 

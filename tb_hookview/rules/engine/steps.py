@@ -98,14 +98,14 @@ class StepContext(Struct, frozen=True, dict=True):
         return " per step" if self.marked else ""
 
     def contain(self, time: Nanoseconds) -> Bool:
-        """Whether each of some times lies in a step that counts."""
+        """Whether each of some times lies in a measured step."""
         counts = np.zeros(len(self._analysis.steps.name) + 1, bool)  # the last is for "in no step"
         counts[list(self.indices)] = True
         return np.asarray(counts[self._analysis.steps.at(time)])
 
     @cached_property
     def windows(self) -> Intervals:
-        """Start and end of each step that counts, in order."""
+        """Start and end of each measured step, in order."""
         return self._analysis.steps.window[list(self.indices)]
 
     def cut(self, time: TimeSet) -> TimeSet:
@@ -113,7 +113,7 @@ class StepContext(Struct, frozen=True, dict=True):
         return intervals.intersect(time, intervals.normal(self.windows))
 
     def us_per_step(self, nanoseconds: float) -> float:
-        """A total over the measured steps, as microseconds a step."""
+        """A total over the measured steps, as microseconds per step."""
         return float(nanoseconds) / 1000 / max(len(self), 1)
 
 

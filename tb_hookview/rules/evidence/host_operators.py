@@ -43,6 +43,18 @@ def units(context: Context) -> Bool:
     return np.asarray(whole & (above != 1) & context.rows.counted)
 
 
+def units_of_python_nodes(context: Context) -> Bool:
+    """Outermost rows of what computes in autograd nodes that are written in Python."""
+    nodes, own = context.analysis.nodes, computing(context)
+    texts = context.analysis.trace.strings
+    names = [node_name(texts[each]) for each in context.host.string[nodes.row].tolist()]
+    in_python = lookup(
+        np.array([not _is_native(name) for name in names]), context.analysis.row_node
+    )
+    above = lookup(context.rows.inside(own).astype(np.int64), context.call_tree.parent)
+    return np.asarray(own & (in_python == 1) & (above != 1) & context.rows.counted)
+
+
 def unit_names(context: Context, rows: Int) -> StringIndex:
     """Name of each unit, as an index into the trace's strings; equal for nodes of one name."""
     string, texts = context.host.string[rows], context.analysis.trace.strings

@@ -37,11 +37,11 @@ def _find(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="garbage-collection",
     family="host",
-    title="Python collects garbage within the steps",
+    title="Python collects garbage during steps",
     description="Where the model runs on the CPU: the recorder's marks on collections of Python's "
     "older objects, over 1% of a step.",
     fix="Call gc.freeze() once model, optimizer and data are built, so that collections leave them "
-    "out. Or call gc.disable(), and gc.collect(1) every some hundred steps. Make fewer objects "
+    "out. Or call gc.disable(), and gc.collect(1) every few hundred steps. Make fewer objects "
     "per step: reference cycles, lists of Python numbers.",
     reference="Python, module gc: freeze, disable",
     find=_find,

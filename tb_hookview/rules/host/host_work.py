@@ -20,7 +20,7 @@ from tb_hookview.rules.evidence.host_remedies import is_operator, remedy_for
 _SHARE = 0.02
 """Part of a step from which on such gaps of one name count."""
 _LITTLE = 10
-"""Device events a step; a step with no more is no training step."""
+"""Device events per step; a step with no more is no training step."""
 _NAMED = 3
 """Names that the evidence has where a trace marks no steps."""
 _BEFORE = (
@@ -35,7 +35,7 @@ _SNIPPET = (
     "what the host does in it may be what it does once."
 )
 _AWAY = (
-    "Take it out of the way of launches. What has the same result each time, do once and keep. "
+    "Move it away from launches. Compute once what has the same result each time. "
     "Log, compute metrics and write files after the next work is launched, or less often."
 )
 _INPUTS = (
@@ -146,7 +146,7 @@ RULE = Rule(
     "launching thread for four fifths of each in one operator, annotation, module or Python "
     "function, or in nothing that has a name; over 2% of a step by name. In a trace without "
     "steps one finding that costs nothing. Data loaders, syncs, copies, allocations and the first "
-    "use of kernels have causes of their own.",
+    "use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
     find=_find,

@@ -31,7 +31,7 @@ _GAPS = 10
 """Gaps a step; with fewer they are single delays, not the pace of the host."""
 
 _FIX_COMPILED = (
-    "Begin where the device waits for longest. Most of the time it waits for launches of compiled "
+    "Begin where the device waits longest. Most of the time it waits for launches of compiled "
     'code: replay them from a CUDA graph (mode="reduce-overhead"), have the code around them '
     "written in C++ (torch._inductor.config.cpp_wrapper = True), or give each launch more to do by "
     "a larger batch. Look for threads that compete for the cores, and for garbage collection."
@@ -105,9 +105,9 @@ RULE = Rule(
     family="host",
     title="The device waits for the host to launch",
     description="Over 5% of a step in gaps whose next device event was launched too late, ten "
-    "gaps a step or more, where tiny-kernels-launch-bound does not hold. The cost is what all "
+    "gaps per step or more, where tiny-kernels-launch-bound does not hold. The cost is what all "
     "other findings leave.",
-    fix="Begin where the device waits for longest. Give each launch more to do: a larger batch, "
+    fix="Begin where the device waits longest. Give each launch more to do: a larger batch, "
     "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "
     "threads that compete for the cores, and for garbage collection.",
     reference="Holistic Trace Analysis, queue length and idle time breakdown",

@@ -15,7 +15,7 @@ from tb_hookview.arrays.types import Int, TimeSet, TreeRow
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.host_operators import computing, units
+from tb_hookview.rules.evidence.host_operators import computing, units, units_of_python_nodes
 from tb_hookview.schema import Phase, module_label
 
 _REPEATS = 32
@@ -26,15 +26,23 @@ _SMALL_NS = 50_000
 """Longest mean of operators for which calling counts for more than computing."""
 _FAR = 10
 """A turn of that many medians is none: something else came in between."""
-_SHARE = 0.05
+_SHARE = 0.03
 _READS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
 _READ = (
     "Read all values at once, with one tolist(), in place of item() for each. Compute on the whole "
     "tensor: comparisons, masks, sums and torch.where take the place of loops over elements."
 )
+_UPDATES = tuple(
+    f"aten::{name}_" for name in ("add", "addcdiv", "addcmul", "copy", "div", "lerp", "mul", "sub")
+)
+_UPDATE = (
+    "Update all tensors in one call: torch._foreach_mul_, _foreach_add_, _foreach_lerp_. For an "
+    "average of weights (EMA) use torch.optim.swa_utils.AveragedModel with "
+    "multi_avg_fn=get_ema_multi_avg_fn(), for gradients torch.nn.utils.clip_grad_norm_."
+)
 _CAVEAT = (
     "The gain takes one operator on everything to last as long as one turn, which is right for "
-    "small tensors. Where a turn needs the result of the one before, only compiling or a fused "
+    "small tensors. Where an iteration needs the previous result, only compiling or a fused "
     "operator saves something."
 )
 
@@ -45,6 +53,8 @@ class _Loop(NamedTuple):
     repeats: int
     thread: int
     time: TimeSet
+    updates: bool
+    """Whether it updates tensors in place, outside of modules."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -64,21 +74,31 @@ def _occurrence(
     context: Context, group: list[_Loop], host: tuple[HostTime, ...], held: float
 ) -> Occurrence:
     repeats, name = max(each.repeats for each in group), group[0].name
-    module = group[0].module
+    module, forward = (
+        group[0].module,
+        context.steps.us_per_step(sum(intervals.length(each.time) for each in group)),
+    )
+    backward = "with what they made run in the backward " if held > forward else ""
     return Occurrence(
         place=f"a loop around {name}",
         module=module,
         everywhere=module < 0,
         evidence=f"{name} up to {format_count(repeats, 'time')} in a row, "
-        f"{format_count(len(group), 'loop')} in {context.steps.text}; with what they made run in "
-        f"the backward {context.us_text(held)}, {held / context.steps.duration_us:.0%} of it",
+        f"{format_count(len(group), 'loop')} in {context.steps.text}; "
+        f"{backward}{context.us_text(held)}, {held / context.steps.duration_us:.0%} of it",
         count=len(group),
         host=host,
         saved=1 - 1 / repeats,
         examples=np.array([each.time[0, 0] for each in group]),
         caveats=(_CAVEAT,),
-        fix=_READ if name in _READS else "",
+        fix=_remedy(group),
     )
+
+
+def _remedy(group: list[_Loop]) -> str:
+    if group[0].name in _READS:
+        return _READ
+    return _UPDATE if all(loop.updates for loop in group) else ""
 
 
 def _name(context: Context, row: int) -> str:
@@ -108,11 +128,13 @@ def _loops(context: Context) -> Iterator[_Loop]:
 
 
 def _turns(context: Context) -> TreeRow:
-    """Operators and calls of modules in the forward and between phases."""
+    """Operators and calls of modules, but in the optimizer and in nodes of torch's own."""
     analysis = context.analysis
     wanted = units(context) & (context.host.role != Role.NODE)
     wanted |= (analysis.module_calls.module >= 0) & context.rows.counted
-    wanted &= (analysis.row_node < 0) & (analysis.phases.row != Phase.OPTIMIZER)
+    wanted &= analysis.row_node < 0
+    wanted |= units_of_python_nodes(context)
+    wanted &= analysis.phases.row != Phase.OPTIMIZER
     return np.flatnonzero(wanted & ~context.rows.inside(context.host.role == Role.DATA))
 
 
@@ -127,12 +149,15 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
         return None
     lead = max((rows for _, rows in found), key=len)
     around = int(tree.parent[lead[0]])
+    module = int(context.analysis.attribution.row_module[around]) if around >= 0 else -1
+    repeated = {int(context.host.string[rows[0]]) for _, rows in found}
     return _Loop(
-        int(context.analysis.attribution.row_module[around]) if around >= 0 else -1,
+        module,
         _name(context, int(_read(context, [rows for _, rows in found], lead)[0])),
         len(lead),
         int(tree.thread[lead[0]]),
         context.steps.cut(time),
+        module < 0 and not repeated.isdisjoint(context.rows.name_indices(*_UPDATES)),
     )
 
 
@@ -141,8 +166,8 @@ def _is_small(context: Context, operators: TreeRow, time: TimeSet, thread: int) 
     tree = context.call_tree
     begin, end = np.searchsorted(tree.thread[operators], [thread, thread + 1])
     rows = operators[begin:end]
-    begin, end = np.searchsorted(tree.start[rows], [time[0, 0], time[-1, 1]])
-    return bool(end > begin) and float(tree.duration[rows[begin:end]].mean()) <= _SMALL_NS
+    within = rows[intervals.contains(time, tree.start[rows])]
+    return bool(len(within)) and float(tree.duration[within].mean()) <= _SMALL_NS
 
 
 def _read(context: Context, repeated: list[TreeRow], lead: TreeRow) -> TreeRow:
@@ -170,8 +195,7 @@ def _with_backward(context: Context, group: list[_Loop]) -> tuple[HostTime, ...]
     start: Int = lookup(context.call_tree.start, nodes.forward_op)
     thread = lookup(context.call_tree.thread, nodes.forward_op)
     for loop in group:
-        place = np.searchsorted(loop.time[:, 0], start, side="right") - 1
-        inside = (place >= 0) & (start < lookup(loop.time[:, 1], place))
+        inside = intervals.contains(loop.time, start)
         inside &= (nodes.forward_op >= 0) & (thread == loop.thread)
         made[nodes.row[inside]] = True
     times: dict[int, list[TimeSet]] = {}
@@ -190,10 +214,11 @@ RULE = Rule(
     title="A Python loop calls small operators",
     description="Where the model runs on the CPU: 32 calls or more of one operator, or of one "
     "module, under one parent, at most 2 ms apart by the median, with operators of at most 50 us "
-    "by the mean; with the nodes that they made, over 5% of a step.",
+    "by the mean; with the nodes that they made, over 3% of a step.",
     fix="Work on the whole tensor at once: a dimension for what the loop runs over, torch.vmap, "
-    "padded or nested tensors, grouped matrix products. Where a turn needs the one before, use the "
-    "fused form (nn.LSTM, nn.GRU, cumsum) or compile the loop with torch.compile.",
+    "padded or nested tensors, grouped matrix products. Where an iteration needs the "
+    "previous one, use the fused form (nn.LSTM, nn.GRU, cumsum) or compile the loop "
+    "with torch.compile.",
     reference="PyTorch, torch.vmap; pattern matcher ForLoopIndexing",
     confidence="medium",
     find=_find,

@@ -28,7 +28,7 @@ _UNNAMED = (
     "network and logging, loops in Python or numpy, and locks."
 )
 _NAMED = (
-    "Take out of the step what has the same result each time. Write loops over elements as "
+    "Move out of the step what has the same result each time. Write loops over elements as "
     "operators on tensors. Log, evaluate and write files less often, or in a thread."
 )
 _LOADING = (
@@ -64,9 +64,9 @@ def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurre
 
 
 def _usual(context: Context, time: TimeSet) -> float:
-    """Median over the steps, microseconds: what comes once is a process that took the core."""
-    each = intervals.lengths_within(time, context.steps.windows)
-    return float(np.median(each)) / 1000
+    """Lower median of the steps, microseconds: what comes once is a process that took the core."""
+    each = np.sort(intervals.lengths_within(time, context.steps.windows))
+    return float(each[(len(each) - 1) // 2]) / 1000
 
 
 def _occurrence(
@@ -119,10 +119,10 @@ def _between(context: Context, thread: int, time: TimeSet) -> list[str]:
 RULE = Rule(
     id="python-time",
     family="host",
-    title="Python between operators takes the CPU",
+    title="Python between operators takes CPU time",
     description="Where the model runs on the CPU: times of 0.5 ms or more in which the training "
     "thread runs no operator, no loader and no collective, over 3% of a step by module and "
-    "function, by the median of the steps.",
+    "function, by the lower median of the steps.",
     fix=f"{_NAMED} {_UNNAMED}",
     reference="PyTorch Performance Tuning Guide",
     find=_find,

@@ -32,7 +32,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="threads-oversubscribed",
     family="host",
-    title="Operators have more threads than there are cores",
+    title="Operators use more threads than there are cores",
     description="Where the model runs on the CPU: the recorder's manifest has more threads of "
     "torch, times the processes of the run on this machine, than cores that the process may use "
     "(by its affinity, and by the limit of its container).",

@@ -119,7 +119,7 @@ RULE = Rule(
     "the model runs on the CPU with its nodes, over 3% of a step.",
     fix="Call torch.nn.functional.scaled_dot_product_attention, in float16 or bfloat16, with a "
     "head size that is supported, and is_causal=True instead of a dense mask (transformers: "
-    'attn_implementation="sdpa"). Use FlexAttention for masks of your own. Its kernels also take '
+    'attn_implementation="sdpa"). Use FlexAttention for custom masks. Its kernels also take '
     "any number of tokens without a loss of alignment.",
     reference="PyTorch, scaled_dot_product_attention tutorial",
     find=_find,

@@ -75,7 +75,7 @@ RULE = Rule(
     id="conv-bias-before-bn",
     family="kernels",
     title="Convolution bias before batch norm has no effect",
-    description="aten::_convolution adds a bias in a kernel of its own, and the next operator is "
+    description="aten::_convolution adds a bias in a separate kernel, and the next operator is "
     "aten::batch_norm.",
     fix="Create convolutions that feed a batch norm with bias=False.",
     reference="PyTorch, Performance Tuning Guide: disable bias for convolutions before batch norm",

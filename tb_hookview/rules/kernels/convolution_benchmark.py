@@ -59,7 +59,7 @@ def _once(context: Context, syncs: SyncIndex) -> Occurrence:
 RULE = Rule(
     id="convolution-benchmark",
     family="kernels",
-    title="Algorithms of convolutions are tried out",
+    title="Convolution algorithms are benchmarked",
     description="Waits for events (cudaEventSynchronize) inside of convolutions, as cuDNN and "
     "MIOpen time their algorithms with torch.backends.cudnn.benchmark; once for each shape.",
     fix="Leave the first steps out of the trace and of comparisons (torch.profiler.schedule with "

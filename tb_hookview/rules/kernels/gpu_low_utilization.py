@@ -18,7 +18,7 @@ _NOT_COUNTED = (Cause.PROFILER, Cause.DEVICE, Cause.UNKNOWN)
 """Idle time of the profiler, at the ends of the trace, or although work is queued: that is where
 kernels are missing from a trace, those of a CUDA graph for instance."""
 _LITTLE = 10
-"""Device events a step; a trace with no more is a snippet."""
+"""Device events per step; a trace with no more is a snippet."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -33,7 +33,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"the devices were busy for {format_us(busy)} of {context.us_text(busy + idle)} "
         f"({busy / (busy + idle):.0%}; without the profiler's time, the ends of the trace and "
-        "idle time although work is queued), and idle by cause: "
+        "idle time with work queued), and idle by cause: "
         f"{_by_cause(context, gaps)}",
         count=len(context.steps),
         gaps=gaps,
@@ -59,8 +59,8 @@ RULE = Rule(
     family="kernels",
     title="The device is idle for most of the step",
     description="Devices busy for less than half of the time. Time of the profiler, the ends of "
-    "the trace and idle time although work is queued are not counted. At least 11 device events a "
-    "step. Idle time in the cost of other findings is not in this one.",
+    "the trace and idle time with work queued are not counted. At least 11 device events "
+    "per step. Idle time in the cost of other findings is not in this one.",
     fix="Start with the most expensive cause, and the findings that name it. Where the host "
     "launches too late and kernels are short, raise the batch size, compile the model or use CUDA "
     "graphs.",

@@ -18,7 +18,7 @@ _LONG_NS = 20_000
 _SHARE = 0.2
 _SAVED = 0.5
 _LITTLE = 10
-"""Device events a step; a trace with no more is a snippet."""
+"""Device events per step; a trace with no more is a snippet."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -57,8 +57,8 @@ RULE = Rule(
     title="Kernels fill only part of the device",
     description="Kernels with less than one block for each multiprocessor, or longer than 20 us "
     "with an estimated occupancy below 25%, in more than 20% of the busy time; matrix products, "
-    "convolutions, attention and communication do not count, nor do traces of ten device events a "
-    "step. The cost is that part of their time in which multiprocessors have no block.",
+    "convolutions, attention and communication do not count, nor do traces of ten device events "
+    "per step. The cost is that part of their time in which multiprocessors have no block.",
     fix="Use a larger batch, pack sequences, merge parallel branches, or run small independent "
     "operators on several streams.",
     reference="torch_tb_profiler, GPU metrics; NVIDIA, Matrix Multiplication Background",

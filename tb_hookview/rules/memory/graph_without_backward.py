@@ -60,7 +60,7 @@ def _memory(context: Context) -> str:
 RULE = Rule(
     id="graph-without-backward",
     family="memory",
-    title="A graph for a backward pass is recorded, and none runs",
+    title="Autograd records a graph, but no backward pass runs",
     description="Operators record more than ten autograd nodes (sequence numbers that grow) in a "
     "trace with neither a backward pass nor an optimizer's step.",
     fix="If this is inference, run it under torch.inference_mode(), or torch.no_grad(): "

@@ -40,7 +40,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 RULE = Rule(
     id="memory-fragmentation",
     family="memory",
-    title="A part of the reserved memory is not in use at the peak",
+    title="Part of the reserved memory is unused at the peak",
     description="In a trace recorded with profile_memory: at the peak of the bytes in use more "
     "than 20% of those that the allocator holds are not in use, on a device of which it holds "
     "more than half.",

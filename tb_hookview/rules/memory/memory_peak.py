@@ -92,7 +92,7 @@ def _checkpointing(context: Context, memory: MemoryUse, live: Bool) -> str:
 RULE = Rule(
     id="memory-peak",
     family="memory",
-    title="The peak of the memory limits the batch size",
+    title="Peak memory limits the batch size",
     description="In a trace recorded with profile_memory: more than half of a device's memory is "
     "in use at the peak. Modules, classes and what checkpointing frees are those of the blocks "
     "live at it.",

@@ -100,7 +100,7 @@ RULE = Rule(
     id="optimizer-single-tensor",
     family="optimizer",
     title="The optimizer updates parameters one by one",
-    description="At least 20 kernels a step in Optimizer.step, most of them by aten::add_, mul_, "
+    description="At least 20 kernels per step in Optimizer.step, most of them by aten::add_, mul_, "
     "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel. "
     "Where the model runs on the CPU at least 20 such operators, none of them fused, and over 3% "
     "of a step in Optimizer.step.",

@@ -19,7 +19,7 @@ _FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite")
 _ALL = "each right after aten::all or aten::any, as where a mask is tested"
 _MASKS = (
     "Where a library tests a mask (transformers: whether anything is padded), pass no mask if "
-    "nothing is, or one that it takes as it is. In code of your own apply the mask without a test "
+    "nothing is, or one that it takes as it is. In your own code apply the mask without a test "
     "(torch.where, masking), or check with torch._assert_async."
 )
 

@@ -42,7 +42,7 @@ RULE = Rule(
     description="A copy from the device to the host in aten::copy_ or aten::to that blocks, or a "
     "synchronize after it in the same operator; without operators in the trace, any such copy. "
     "Integers copied under an annotation about lengths, "
-    "splits or an all-to-all have a fix of their own.",
+    "splits or an all-to-all have a separate fix.",
     fix="Reduce on the device and move the result only; gather small tensors into one first. Copy "
     "into a pinned buffer with non_blocking=True and use it after an event, never before. Take "
     "checkpoints asynchronously.",

@@ -133,6 +133,9 @@ class SlowSteps(Struct, frozen=True, kw_only=True):
     """Time beyond that median, all of them together."""
     causes: list[Cause]
     """What took longer, the most expensive first."""
+    recording_id: int | None
+    """The recording of the steps, else the nearest one before or after them whose file is there; of
+    the rank that took longest, where that one made it. Null without any."""
 
 
 class SlowRank(Struct, frozen=True, kw_only=True):

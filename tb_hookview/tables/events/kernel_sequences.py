@@ -75,7 +75,7 @@ class _Table(Struct, frozen=True, dict=True):
 
     @cached_property
     def gain(self) -> Float:
-        """Nanoseconds a step that fusing each would gain at most; NaN for unknown."""
+        """Nanoseconds per step that fusing each would gain at most; NaN for unknown."""
         gain = np.full(len(self.first), np.nan)
         simulator = self.selection.derived(Simulator)
         if not len(gain) or simulator.refused:

@@ -7,6 +7,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.calls.work import WORK, call_work
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import DeviceEventIndex, EventRow, Nanoseconds, TreeRow
 from tb_hookview.tables.events.names import Columns, Names
@@ -38,8 +39,7 @@ def runtime_calls(selection: Selection) -> Arrays:
 def _division(analysis: Analysis, names: Names) -> Columns:
     """Parts of the time of calls; of those that waited for nothing all of it is their own."""
     times, tree, event = analysis.call_times, analysis.call_tree, analysis.device_events.event
-    place = np.full(len(tree), -1, np.int64)
-    place[times.row] = np.arange(len(times))
+    place = index_of(times.row, len(tree))
 
     def ns(column: Nanoseconds, row: TreeRow) -> Nanoseconds:
         return np.maximum(lookup(column, place[row]), 0)

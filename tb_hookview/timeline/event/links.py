@@ -199,8 +199,8 @@ def _of_piece(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
     ran = path.recorded.event[subject.piece : subject.piece + 1]
     yield from _events(timeline, "runs", events[ran[ran >= 0]])
     if path.recorded.part[subject.piece] == Part.HOST:
-        row = path.working_rows(path.leads_to(edge))
-        yield from _events(timeline, "runs", rows[row[row >= 0]])
+        event = path.host_events(edge)
+        yield from _events(timeline, "runs", event[event >= 0])
     if edge[0] < 0:
         return
     kind = EdgeKind(int(graph.edges.kind[edge[0]]))

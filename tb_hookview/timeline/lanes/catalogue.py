@@ -31,7 +31,7 @@ from tb_hookview.trace import EventCategory
 
 
 @dataclass(frozen=True)
-class Entry:
+class LaneEntry:
     """A lane before it is made."""
 
     kind: LaneKind
@@ -57,29 +57,29 @@ class Entry:
 
 def list_lanes(
     analysis: Analysis, names: LaneNames, rows: TraceRows, path: PathLane
-) -> list[Entry]:
+) -> list[LaneEntry]:
     """All lanes of a trace."""
     steps = partial(step_items, analysis, names)
     return [
-        Entry("steps", "", "Steps", "phases below", steps),
+        LaneEntry("steps", "", "Steps", "phases below", steps),
         _path(path, names),
         *_devices(analysis, names, rows),
-        *_memory(analysis),
         *_modules(analysis, names),
         *_threads(analysis, rows),
+        *_memory(analysis),
         *_rest(analysis, rows),
     ]
 
 
-def _path(path: PathLane, names: LaneNames) -> Entry:
+def _path(path: PathLane, names: LaneNames) -> LaneEntry:
     """The critical path; why there is none, where the trace is not replayed."""
-    lane = Entry("path", "", "critical path", "of the measured steps", late=True)
+    lane = LaneEntry("path", "", "critical path", "of the measured steps", late=True)
     if path.refused is not None:
         return replace(lane, note=f"no critical path: {path.refused}")
     return replace(lane, items=partial(path.items, names))
 
 
-def _modules(analysis: Analysis, names: LaneNames) -> Iterator[Entry]:
+def _modules(analysis: Analysis, names: LaneNames) -> Iterator[LaneEntry]:
     forward = unique(analysis.call_tree.thread[forward_rows(analysis)])
     items = partial(forward_items, analysis, names)
     yield from _lanes_of_modules(analysis, "forward", forward.tolist(), items)
@@ -89,12 +89,12 @@ def _modules(analysis: Analysis, names: LaneNames) -> Iterator[Entry]:
 
 def _lanes_of_modules(
     analysis: Analysis, kind: LaneKind, threads: list[int], items: Callable[[int], LaneItems]
-) -> Iterator[Entry]:
+) -> Iterator[LaneEntry]:
     """One lane for each thread, which is named where there are several."""
     for thread in threads:
         label = thread_label(analysis, thread) if len(threads) > 1 else ""
         title = f"{kind}, {label}" if label else kind
-        lane = Entry(kind, "Modules", title, "", partial(items, thread), thread=thread)
+        lane = LaneEntry(kind, "Modules", title, "", partial(items, thread), thread=thread)
         yield replace(lane, thread_name=thread_name(analysis, thread))
 
 
@@ -107,7 +107,7 @@ _TITLES = {
 """Title of a thread by its role, in the order in which threads come."""
 
 
-def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
+def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[LaneEntry]:
     """Lanes of host threads: the training one first, then by role, the fullest first."""
     host, python = rows.groups(RowGroup.HOST), rows.groups(RowGroup.PYTHON)
     roles = {thread: thread_role(analysis, thread) for thread in {*host, *python}}
@@ -126,11 +126,11 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
             (RowGroup.PYTHON, f"Python stack, {label}"),
         ):
             if thread in rows.groups(group):
-                lane = Entry("host", "Host", title, subtitle, thread_name=name)
+                lane = LaneEntry("host", "Host", title, subtitle, thread_name=name)
                 yield _with_rows(lane, rows, thread, group)
 
 
-def _devices(analysis: Analysis, names: LaneNames, rows: TraceRows) -> Iterator[Entry]:
+def _devices(analysis: Analysis, names: LaneNames, rows: TraceRows) -> Iterator[LaneEntry]:
     device_events, threads = analysis.device_events, analysis.trace.threads
     labels = {device.id: device.name for device in analysis.trace.devices}
     devices = unique(device_events.device).tolist()
@@ -145,23 +145,23 @@ def _devices(analysis: Analysis, names: LaneNames, rows: TraceRows) -> Iterator[
                 shown.add(thread)
                 stream = threads[thread].stream
                 title = f"Device {device}"
-                lane = Entry("device", title, title, f"stream {stream}", device=str(device))
+                lane = LaneEntry("device", title, title, f"stream {stream}", device=str(device))
                 lane = _with_rows(lane, rows, thread, RowGroup.DEVICE)
                 yield replace(lane, stream=stream)
     for device in devices:
         items = partial(idle_items, analysis, names, device)
         subtitle = f"by cause, device {device} {labels.get(device, '')}".rstrip()
         group = f"Device {device}"
-        yield Entry("idle", group, "device idle", subtitle, items, device=str(device))
+        yield LaneEntry("idle", group, "device idle", subtitle, items, device=str(device))
     for device in devices:
         if ((device_events.device == device) & (device_events.launch >= 0)).any():
             curve = partial(queue_curve, analysis, device)
             subtitle = f"outstanding launches, device {device}"
             group, number = f"Device {device}", str(device)
-            yield Entry("queue", group, "queue depth", subtitle, curve=curve, device=number)
+            yield LaneEntry("queue", group, "queue depth", subtitle, curve=curve, device=number)
 
 
-def _memory(analysis: Analysis) -> Iterator[Entry]:
+def _memory(analysis: Analysis) -> Iterator[LaneEntry]:
     """Bytes allocated and reserved, of each device of which the trace knows them."""
     if analysis.memory is None:
         return
@@ -170,7 +170,9 @@ def _memory(analysis: Analysis) -> Iterator[Entry]:
         for what, total in (("allocated", events.allocated), ("reserved", events.reserved)):
             if (total[events.of(number)] >= 0).any():
                 curve = partial(memory_curve, analysis, events, total, number)
-                yield Entry("memory", "Memory", f"memory {what}", f"bytes, {device}", curve=curve)
+                yield LaneEntry(
+                    "memory", "Memory", f"memory {what}", f"bytes, {device}", curve=curve
+                )
 
 
 _REST = {
@@ -181,18 +183,18 @@ _REST = {
 }
 
 
-def _rest(analysis: Analysis, rows: TraceRows) -> Iterator[Entry]:
+def _rest(analysis: Analysis, rows: TraceRows) -> Iterator[LaneEntry]:
     for thread in rows.groups(RowGroup.REST):
         kinds = unique(analysis.trace.events.kind[rows.rows(thread, RowGroup.REST)]).tolist()
         subtitle = ", ".join(_REST[EventCategory(kind)] for kind in kinds)
         title = thread_label(analysis, thread)
         of_host = not analysis.host.device_threads[thread]
         name = thread_name(analysis, thread) if of_host else None
-        lane = Entry("annotations", "Other", title, subtitle, thread_name=name)
+        lane = LaneEntry("annotations", "Other", title, subtitle, thread_name=name)
         yield _with_rows(lane, rows, thread, RowGroup.REST)
 
 
-def _with_rows(lane: Entry, rows: TraceRows, thread: int, group: RowGroup) -> Entry:
+def _with_rows(lane: LaneEntry, rows: TraceRows, thread: int, group: RowGroup) -> LaneEntry:
     """The lane with the rows of one thread and group as its items."""
     items = partial(rows.items, thread, group)
     return replace(lane, items=items, thread=thread, row_group=group)
@@ -209,7 +211,7 @@ def thread_label(analysis: Analysis, thread: int) -> str:
     return thread_name(analysis, thread).strip()
 
 
-def lane_of_rows(entries: list[Entry], rows: TraceRows, count: int) -> Int:
+def lane_of_rows(entries: list[LaneEntry], rows: TraceRows, count: int) -> Int:
     """Lane that holds each row of `Events`, shape (count,)."""
     lane = np.full(count, -1, np.int64)
     for number, entry in enumerate(entries):

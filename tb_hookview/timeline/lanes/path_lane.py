@@ -9,8 +9,9 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.activity import activity_events
 from tb_hookview.arrays.nesting import innermost_at, lookup
-from tb_hookview.arrays.types import Int, NameIndex, TreeRow
+from tb_hookview.arrays.types import EventRow, Int, NameIndex, TreeRow
 from tb_hookview.simulation.critical_path import CriticalPath, Part
 from tb_hookview.simulation.recorded_path import recorded_path
 from tb_hookview.simulation.simulator import Simulator
@@ -20,6 +21,8 @@ from tb_hookview.timeline.lanes.names import PATH_NAMES, LaneNames
 from tb_hookview.trace import EventCategory
 
 LOADING, _PAUSE = len(PATH_NAMES) - 2, len(PATH_NAMES) - 1
+_LONG_NS = 100_000
+"""Host time that is named by what holds it, and not only by the launch at its end."""
 _COLOURS = {
     Part.HOST: Colour.HOST,
     Part.DEVICE: Colour.DEVICE,
@@ -85,10 +88,28 @@ class PathLane:
         on_device = (path.part == Part.DEVICE) & (path.event >= 0)
         name[on_device] = events.name[analysis.device_events.event[path.event[on_device]]]
         host = np.flatnonzero(path.part == Part.HOST)
-        row = self.working_rows(self.leads_to(path.edge[host]))
-        known = row >= 0
-        name[host[known]] = events.name[analysis.call_tree.event[row[known]]]
+        event = self.host_events(path.edge[host])
+        name[host[event >= 0]] = events.name[event[event >= 0]]
         return np.asarray(name)
+
+    def host_events(self, edge: Int) -> EventRow:
+        """What the host ran on each edge: an operator, or what holds a long one; -1 for unknown."""
+        graph, analysis = self.simulator.graph, self._analysis
+        tree, source = analysis.call_tree, graph.edges.source[edge]
+        target = graph.edges.target[edge]
+        row = self.working_rows(self.leads_to(edge))
+        event = lookup(tree.event, row)
+        time = graph.nodes.time + self.simulator.window.start
+        span = np.stack([time[source], time[target]], axis=1)
+        covered = np.minimum(lookup(tree.end, row), span[:, 1]) - np.maximum(
+            lookup(tree.start, row), span[:, 0]
+        )
+        length = span[:, 1] - span[:, 0]
+        other = np.flatnonzero((length > _LONG_NS) & ((row < 0) | (2 * covered < length)))
+        event[other] = activity_events(
+            analysis.host, graph.nodes.thread[target[other]], span[other]
+        )
+        return event
 
     def leads_to(self, edge: Int) -> TreeRow:
         """Host row at the target of each edge, -1 for none."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Int, Nanoseconds
 
@@ -30,8 +31,7 @@ class Clipped:
         Args:
             above: for each row of the table the row around it, -1 for none.
         """
-        inside = np.full(len(above), -1, np.int64)
-        inside[self.row] = np.arange(len(self.row))
+        inside = index_of(self.row, len(above))
         return self_time(self.start, self.end, lookup(inside, above[self.row]))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup, nearest_above
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
 from tb_hookview.arrays.units import to_us
@@ -108,8 +109,7 @@ def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
     call_tree, nodes, attribution = analysis.call_tree, analysis.nodes, analysis.attribution
     is_call: Bool = analysis.module_calls.module >= 0
     calls = np.flatnonzero(is_call)
-    number = np.full(len(call_tree), -1, np.int64)
-    number[calls] = np.arange(len(calls))
+    number = index_of(calls, len(call_tree))
     inside = clip(call_tree.start[calls], call_tree.end[calls], window)
     own = inside.own_time(lookup(number, nearest_above(call_tree.parent, is_call)[calls]))
     row = calls[inside.row]

@@ -41,7 +41,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class DrawnBlocks:
     """Blocks of a lane, by row, then by start; arrays of shape (b,)."""
 
     start: Nanoseconds
@@ -55,11 +55,11 @@ class Blocks:
     first: ItemIndex
     """The first of them."""
 
-    def of_row(self, row: int) -> Blocks:
+    def of_row(self, row: int) -> DrawnBlocks:
         """The blocks of one row."""
         mine = self.depth == row
         columns = {field.name: getattr(self, field.name)[mine] for field in fields(self)}
-        return Blocks(**columns)
+        return DrawnBlocks(**columns)
 
 
 def resolution_of(length: int, width: int) -> int:
@@ -67,7 +67,7 @@ def resolution_of(length: int, width: int) -> int:
     return 1 << max((length // width).bit_length() - 1, 0)
 
 
-def blocks(lane: Lane, window: Window) -> Blocks:
+def blocks(lane: Lane, window: Window) -> DrawnBlocks:
     """Merge what touches a window; the counts sum to the items that do."""
     first, stop = _cells(lane, window)
     first, stop, alone = _apart(lane, first, stop, window.resolution)
@@ -80,7 +80,7 @@ def blocks(lane: Lane, window: Window) -> Blocks:
     closes = np.concatenate([~joins, np.ones(min(len(first), 1), bool)])
     first, last, colour = first[opens], last[closes], colour[opens]
     same = lane.changes[first] == lane.changes[last]
-    return Blocks(
+    return DrawnBlocks(
         start=lane.start[first],
         end=lane.end[last],
         depth=lane.depth[first],

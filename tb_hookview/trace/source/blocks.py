@@ -24,7 +24,7 @@ _KIND = "block"
 _THREADS = 16
 
 
-class Blocks:
+class FileBlocks:
     """The blocks of one state of a file. Safe to use from many threads.
 
     Args:
@@ -64,7 +64,7 @@ class BlockReader(io.RawIOBase):
         length: bytes of each but the last.
     """
 
-    def __init__(self, blocks: Blocks, length: int) -> None:
+    def __init__(self, blocks: FileBlocks, length: int) -> None:
         super().__init__()
         self._blocks, self._length = blocks, length
         self._position = 0

@@ -15,7 +15,7 @@ class Notice(NamedTuple):
     times: int
 
 
-class Place(NamedTuple):
+class DamagePlace(NamedTuple):
     """Place of the first damage."""
 
     byte: int
@@ -32,7 +32,7 @@ class Damages:
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
-        self._first: dict[str, Place] = {}
+        self._first: dict[str, DamagePlace] = {}
 
     def __bool__(self) -> bool:
         return bool(self._counts)
@@ -40,7 +40,7 @@ class Damages:
     def note(self, code: str, byte: int, event: int | None = None, times: int = 1) -> None:
         """Count a repair; `code` is a key of `MESSAGES`."""
         self._counts[code] += times
-        self._first.setdefault(code, Place(byte, event))
+        self._first.setdefault(code, DamagePlace(byte, event))
 
     def add(self, later: Damages, events: int = 0) -> None:
         """Take in what was found in a later part of the file, after some events."""

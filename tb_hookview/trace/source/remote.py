@@ -16,7 +16,7 @@ from tb_hookview.addresses.text import last_part, shown
 from tb_hookview.cache import FileState, opened
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Progress, silent
-from tb_hookview.trace.source.blocks import BLOCK, BlockReader, Blocks
+from tb_hookview.trace.source.blocks import BLOCK, BlockReader, FileBlocks
 
 FRESH_S = 2
 """Seconds for which a state is taken to hold; a server asks for it with every request."""
@@ -81,7 +81,7 @@ class RemoteFile(NamedTuple):
                 progress("downloading", file.tell() / state.size)
         return True
 
-    def _blocks(self) -> Blocks:
+    def _blocks(self) -> FileBlocks:
         store, state = store_of(self.url), self.state()
         key = (state.version or "", str(BLOCK))
 
@@ -95,7 +95,7 @@ class RemoteFile(NamedTuple):
                 raise TraceError(self.address, reason, "read it again when that is done")
             return data
 
-        return Blocks(fetch, state.size, opened() if state.version else None, key)
+        return FileBlocks(fetch, state.size, opened() if state.version else None, key)
 
 
 def current_state(url: str) -> FileState:

@@ -96,7 +96,7 @@ class Piece(Struct, frozen=True):
             return []
 
 
-class Root(Struct, frozen=True):
+class TraceRoot(Struct, frozen=True):
     """Contents of a trace file other than its events."""
 
     format: str
@@ -125,7 +125,7 @@ def cut(
     share: Share = EVERYTHING,
     limits: Limits = DEFAULT,
     wanted: Wanted = EVERY_COLUMN,
-) -> Iterator[Piece | Root]:
+) -> Iterator[Piece | TraceRoot]:
     """Yield the events of a share piece by piece, and the root at the end.
 
     Raises:
@@ -133,8 +133,8 @@ def cut(
     """
     count = 0
     for part in _Reading(file, progress, size, events_decoder(wanted), limits).parts(share):
-        piece = part if isinstance(part, Root) else _piece(*part)
-        count += 0 if isinstance(piece, Root) else len(piece.events)
+        piece = part if isinstance(part, TraceRoot) else _piece(*part)
+        count += 0 if isinstance(piece, TraceRoot) else len(piece.events)
         limits.events.check(file.address, count)
         del part
         yield piece
@@ -153,7 +153,7 @@ def texts(file: TraceFile) -> Iterator[bytes]:
     """
     limits = limits_from_environment()
     for part in _Reading(file, silent, BLOCK, _raw.decode, limits).parts():
-        if not isinstance(part, Root):
+        if not isinstance(part, TraceRoot):
             yield part[0]
 
 
@@ -187,7 +187,9 @@ class _Reading(Generic[_Decoded]):
 
         self._stream = blocks(file, size, advanced, self._damages, limits)
 
-    def parts(self, share: Share = EVERYTHING) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
+    def parts(
+        self, share: Share = EVERYTHING
+    ) -> Iterator[tuple[bytes, _Decoded, Damages] | TraceRoot]:
         """Yield events as text and decoded, with what was repaired of them; the root last."""
         begin, opening, rest = _opening(self._address, self._stream, self._limits)
         begin += len(opening)
@@ -233,7 +235,7 @@ class _Reading(Generic[_Decoded]):
 
     def _end(
         self, opening: bytes, rest: bytes, begin: int
-    ) -> Iterator[tuple[bytes, _Decoded, Damages] | Root]:
+    ) -> Iterator[tuple[bytes, _Decoded, Damages] | TraceRoot]:
         if self._tail is None:
             try:
                 text, root = _document(opening + rest)
@@ -244,23 +246,23 @@ class _Reading(Generic[_Decoded]):
                 yield self._repaired(rest, begin, last=True)
             else:
                 yield text, decoded, Damages()
-                yield Root(root.format, root.head, self._damages)
+                yield TraceRoot(root.format, root.head, self._damages)
                 return
         else:
             self._tail += rest
         yield self._repaired_root(opening)
 
-    def _repaired_root(self, opening: bytes) -> Root:
+    def _repaired_root(self, opening: bytes) -> TraceRoot:
         tail, begin = self._tail, self._tail_begin
         if opening.startswith(b"["):
             if tail and tail[1:].strip():
                 self._damages.note("text-behind", begin + 1)
-            return Root("chrome-list", None, self._damages)
+            return TraceRoot("chrome-list", None, self._damages)
         head = repair_head(opening, tail, begin, self._damages)
         if len(head.traceEvents) > len(b"[]"):  # another list than the one that was cut
             reason = "it has two lists `traceEvents`, and the first is not that of the events"
             raise TraceError(self._address, reason, "rename the first")
-        return Root("chrome-object", head, self._damages)
+        return TraceRoot("chrome-object", head, self._damages)
 
 
 def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, bytes, bytes]:
@@ -281,7 +283,7 @@ def _opening(path: str, stream: Iterator[bytes], limits: Limits) -> tuple[int, b
         if not text.startswith((b"{", b"[")):
             if is_perfetto(grown):
                 raise perfetto_error(path)
-            raise TraceError(path, "not JSON, so no trace", "name a file that torch.profiler wrote")
+            raise TraceError(path, "not JSON", "name a file that torch.profiler wrote")
         if text.startswith(b"["):
             return begin, text[:1], text[1:]
         if found := _OPENING.search(text, searched):
@@ -317,9 +319,9 @@ def _last_cut(block: bytes, between: re.Pattern[bytes] = _BETWEEN) -> re.Match[b
     return None
 
 
-def _document(text: bytes) -> tuple[bytes, Root]:
+def _document(text: bytes) -> tuple[bytes, TraceRoot]:
     """Return the events of a text as a JSON array, and its root."""
     if text.startswith(b"["):
-        return text, Root("chrome-list", None)
+        return text, TraceRoot("chrome-list", None)
     head = decode_head(text)
-    return bytes(head.traceEvents), Root("chrome-object", head)
+    return bytes(head.traceEvents), TraceRoot("chrome-object", head)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.memory_models import recorded
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.memory.blocks import Blocks
+from tb_hookview.analysis.memory.blocks import MemoryBlocks
 from tb_hookview.analysis.memory.classes import NEVER, Lives, MemoryClass
 from tb_hookview.analysis.memory.modules import activation_lives, checkpoint_bound, live_by_module
 from tb_hookview.analysis.memory_use import MemoryUse
@@ -47,7 +47,7 @@ class Drawn:
         self.kind = column(st.sampled_from([int(kind) for kind in KINDS]))
         self.chosen = column(st.integers(0, 1)) > 0
         none, never = np.full(count, -1), np.zeros(count, bool)
-        self.blocks = Blocks(none, none, self.size, none)
+        self.blocks = MemoryBlocks(none, none, self.size, none)
         self.lives = Lives(
             none, none, self.birth, self.death, none, self.module, never, never, never
         )

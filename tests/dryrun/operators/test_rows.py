@@ -61,6 +61,10 @@ def prepared() -> dict[str, Case]:
         "masked_fill_.Tensor": Case(
             lambda: v.masked_fill_(mask, scalar), 1, lambda: v.masked_fill_(mask, host)
         ),
+        "fill_.Tensor": Case(lambda: host.fill_(scalar), 1, lambda: scalar.fill_(host)),
+        "_to_sparse_csr": Case(
+            lambda: compressed.to_sparse_csc(), 1, lambda: sparse.to_sparse_csr()
+        ),
         "histc": Case(lambda: torch.histc(v), 2, lambda: torch.histc(v, min=0, max=3)),
         "searchsorted.Tensor": Case(
             lambda: torch.searchsorted(v, v, sorter=i), 2, lambda: torch.searchsorted(v, v)

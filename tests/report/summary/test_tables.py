@@ -10,8 +10,7 @@ from rules import drawn
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.summary.operators import operator_table
-from tb_hookview.report.summary.tables import finding_table
+from tb_hookview.report.summary.tables import finding_table, operator_table
 from tb_hookview.schema import ReportData
 
 CPU = """

@@ -58,7 +58,7 @@ def test_a_python_function_is_named(tmp_path: Path) -> None:
     assert finding.where == "host work: preprocess in pipeline.py(123)"
     assert finding.cost_us_per_step == finding.gain_bound_us_per_step == 3408 - 258
     assert "1 gap of 1 ms or more in 1 step, the longest 3.15 ms" in finding.evidence
-    assert "do once and keep" in finding.fix
+    assert "Compute once" in finding.fix
     assert "DataLoader" not in finding.fix, "nothing here loads or trains"
 
 

@@ -37,6 +37,28 @@ def test_a_module_is_called_again_and_again(tmp_path: Path) -> None:
     assert finding.where == "(root), a loop around calls of cell"
 
 
+def test_updates_of_one_tensor_after_the_other_outside_of_modules(tmp_path: Path) -> None:
+    """Of an average of weights, say; what takes long between the loops of two steps is no turn."""
+    rows = [step(4000, number, 1000 + 4000 * number) for number in range(3)]
+    for number in range(3):
+        start = 2000 + 4000 * number
+        rows += [operator("aten::mul_", start + 10 * i, 4) for i in range(40)]
+        rows += [operator("aten::add_", start + 5 + 10 * i, 4) for i in range(40)]
+        rows += [operator("aten::mm", start + 1000 + 300 * i, 280) for i in range(5)]
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert finding.where == "a loop around aten::mul_"
+    assert finding.fix.startswith("Update all tensors in one call: torch._foreach_mul_")
+    assert "backward" not in finding.evidence
+
+
+def test_the_backward_of_a_function_written_in_python(tmp_path: Path) -> None:
+    forward = operator("aten::mul", 1100, 10, **{"Sequence number": 5})
+    inside = repeated("aten::select", 40, 2005, 10)
+    for name, found in (("RowScaleBackward", True), ("MulBackward0", False)):
+        rows = [step(4000), call("scale", 1090, 30), forward, *node(name, 2000, 420, 5), *inside]
+        assert (RULE in findings(tmp_path, rows)) is found
+
+
 @pytest.mark.parametrize(
     "rows",
     [

@@ -58,6 +58,40 @@ def test_what_is_none(tmp_path: Path, slow: int, length: float, sizes: list[int]
     assert RULE not in findings(tmp_path, rows, **manifest(sizes))
 
 
+@pytest.mark.parametrize(
+    ("slow", "found"),
+    [
+        ([{}, {2: 600}, {2: 600}, {2: 600}, {0: 600}], True),
+        ([{}, {2: 600}, {2: 600}, {0: 600}, {1: 600}], False),
+        ([{}, {2: 600, 0: 300, 1: 150}, {2: 600, 1: 300, 3: 150}], False),
+    ],
+    ids=["in most steps", "in half of the steps", "others differ as much"],
+)
+def test_one_that_stands_out_from_noise(
+    tmp_path: Path, slow: list[dict[int, float]], found: bool
+) -> None:
+    rows = []
+    for number, of_step in enumerate(slow):
+        start = 1000.0 + number * STEP
+        rows.append(step(STEP, number, start))
+        for block in range(4):
+            begin, more = start + 1 + 1000 * block, of_step.get(block, 0)
+            rows.append(call(f"blocks.{block}", begin, 110 + more))
+            rows.append(operator("aten::mm", begin + 5, 100 + more))
+    assert (RULE in findings(tmp_path, rows, **manifest([9] * 4))) is found
+
+
+def test_one_that_is_called_more_often(tmp_path: Path) -> None:
+    rows = [step(STEP)]
+    for block, calls in enumerate([1, 1, 4, 1]):
+        for number in range(calls):
+            begin = 1001.0 + 2000 * block + 300 * number
+            rows += [call(f"blocks.{block}", begin, 210), operator("aten::mm", begin + 5, 200)]
+    (finding,) = findings(tmp_path, rows, **manifest([9] * 4))[RULE]
+    assert finding.module == "blocks.2"
+    assert finding.evidence.endswith("; it is called 4 times per step, the others 1")
+
+
 def test_what_another_finding_explains(tmp_path: Path) -> None:
     rows = [each for each in blocks(2, 600) if each["name"] != "aten::sort"]
     found = findings(tmp_path, rows, **manifest([9] * 4))

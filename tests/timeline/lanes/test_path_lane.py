@@ -66,6 +66,32 @@ def test_pieces_follow_one_another_and_have_the_names_of_what_ran(tmp_path: Path
     }
 
 
+def test_long_host_work_is_named_by_what_holds_it_and_not_by_the_copy_after_it(
+    tmp_path: Path,
+) -> None:
+    """A quarter of a second in `preprocess` ends with a short operator that launches."""
+    words = {
+        "launch": "cudaLaunchKernel",
+        "copy": "aten::copy_",
+        "work": "video.py(235): preprocess",
+    }
+    traced = grid.events(
+        """
+        main notes  [ProfilerStep#1                              ]
+        main python  [work                         ]
+        main ops                                [copy        ]
+        main calls                                [launch corr=1]
+        gpu  kernel                                     [k corr=1]
+        """,
+        words,
+    )
+    for event in traced:
+        for key in ("ts", "dur"):
+            event[key] = 10_000 * event.get(key, 0)
+    timeline = Timeline(load(grid.write(tmp_path / "t.json", traced)))
+    assert "video.py(235): preprocess" in [name for _, name, _, _ in shown(timeline, "path")]
+
+
 def test_a_piece_leads_to_what_ran_and_to_the_ends_of_its_edge(tmp_path: Path) -> None:
     timeline = drawn(tmp_path, WAITS)
     kernel = found(timeline, "path", "volta_sgemm_64x64_nt")

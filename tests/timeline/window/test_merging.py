@@ -15,7 +15,7 @@ from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.lanes.colours import Colour
 from tb_hookview.timeline.lanes.lane import Lane, LaneItems
 from tb_hookview.timeline.lanes.layout import MOST_ROWS
-from tb_hookview.timeline.window.merging import Blocks, Window, blocks, resolution_of
+from tb_hookview.timeline.window.merging import DrawnBlocks, Window, blocks, resolution_of
 
 times = st.integers(0, 400)
 item = st.tuples(times, st.integers(0, 60) | st.just(300), st.integers(0, 2), st.integers(0, 7))
@@ -30,7 +30,7 @@ def lane_of(raw: list[tuple[int, int, int, int]], scale: int) -> Lane:
     return Lane(LaneItems(start, end, name, colour.astype(np.uint8), np.arange(len(start))))
 
 
-def listed(found: Blocks) -> list[Block]:
+def listed(found: DrawnBlocks) -> list[Block]:
     columns = [getattr(found, field.name).tolist() for field in dataclasses.fields(found)]
     return [Block(*row) for row in zip(*columns, strict=True)]
 

@@ -19,7 +19,7 @@ from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.trace.format.decode import decode_head
 from tb_hookview.trace.format.events import decode_events
 from tb_hookview.trace.source.inflate import BLOCK, blocks
-from tb_hookview.trace.text.pieces import Piece, Root, cut
+from tb_hookview.trace.text.pieces import Piece, TraceRoot, cut
 
 tricky = st.sampled_from(
     [
@@ -51,19 +51,19 @@ events = st.lists(
 )
 
 
-def whole(path: Path) -> Iterator[Piece | Root]:
+def whole(path: Path) -> Iterator[Piece | TraceRoot]:
     """The events as one piece, then the root."""
     text = b"".join(blocks(trace_file(path)))
     head = None if text.startswith(b"[") else decode_head(text)
     array = bytes(head.traceEvents) if head else text
     yield Piece(*decode_events(array), array)
-    yield Root("chrome-object" if head else "chrome-list", head)
+    yield TraceRoot("chrome-object" if head else "chrome-list", head)
 
 
-def names(parts: Any) -> tuple[list[str], Root]:
+def names(parts: Any) -> tuple[list[str], TraceRoot]:
     found: list[str] = []
     for part in parts:
-        if isinstance(part, Root):
+        if isinstance(part, TraceRoot):
             return found, part
         assert not part.damages
         found += [event.name for event in part.events]

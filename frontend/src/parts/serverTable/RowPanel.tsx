@@ -26,14 +26,17 @@ export function RowPanel(props: RowPanelProps): ReactElement | null {
   const question = { table, sort: [], filter: [`id:eq:${id}`], offset: 0, limit: 1 };
   const [row] = rowsOf(useRows(target, question).value);
   if (row === undefined) return null;
+  const kernel = columns.some((column) => column.kernel);
+  const name = textOf(row, "name");
   return (
     <SidePanel label={label} className="row-panel" onClose={onClose}>
       <header>
-        <h2>{title ?? <Name text={textOf(row, "name")} className="wrap" />}</h2>
+        <h2>{title ?? <Name kernel={kernel} text={name} className="wrap" />}</h2>
         <button type="button" className="quiet" onClick={onClose}>
           Close
         </button>
       </header>
+      {kernel && title === undefined && <Name text={name} className="code muted wrap" />}
       <RowFacts row={row} columns={columns} />
       {children(row)}
     </SidePanel>

@@ -10,7 +10,7 @@ import type { Sort } from "../../text/numbers";
 import type { Loaded } from "../services";
 import { ErrorCard } from "../states";
 import { numberOf, PAGE_ROWS, rowsOf, textOf, type TableRow } from "./rows";
-import { scalesOf } from "./scales";
+import { largest, scalesOf } from "./scales";
 
 /** A column of the server's table. */
 export interface ServerColumn {
@@ -20,8 +20,12 @@ export interface ServerColumn {
   width: number;
   /** How a text is written; as it is without. */
   write?: (text: string) => string;
+  /** Whether it names kernels, which are shown in short. */
+  kernel?: true;
   /** How durations are written; as the largest on show asks for without. */
   scale?: DurationScale;
+  /** Columns that make up this one, as a bar of parts beside the number. */
+  parts?: readonly { id: string; colour: string }[];
   /** Goes where there is no room, the least first. */
   yields?: number;
 }
@@ -46,7 +50,9 @@ export function ServerTable(props: ServerTableProps): ReactElement {
   const rows = useMemo(() => rowsOf(loaded.value), [loaded.value]);
   const columns = useMemo(() => {
     const scales = scalesOf(props.columns, rows);
-    return props.columns.map((column) => modelColumn(column, search, scales.get(column.id)));
+    return props.columns.map((column) =>
+      modelColumn(column, search, scales.get(column.id), largest(rows, column.id)),
+    );
   }, [props.columns, rows, search]);
   if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
   return (
@@ -108,6 +114,7 @@ function modelColumn(
   column: ServerColumn,
   search: string,
   scale: DurationScale | undefined,
+  most: number,
 ): Column<TableRow> {
   const { id, definition, width, yields } = column;
   const meta = {
@@ -119,8 +126,36 @@ function modelColumn(
     id,
     accessorFn: (row) => row[id] ?? null,
     meta: yields === undefined ? meta : { ...meta, yields },
-    cell: ({ row }) => <Value row={row.original} column={column} search={search} scale={scale} />,
+    cell: ({ row: { original: row } }) => (
+      <>
+        {column.parts !== undefined && <Parts row={row} parts={column.parts} most={most} />}
+        <Value row={row} column={column} search={search} scale={scale} />
+      </>
+    ),
   };
+}
+
+interface PartsProps {
+  row: TableRow;
+  parts: NonNullable<ServerColumn["parts"]>;
+  /** What fills the whole width. */
+  most: number;
+}
+
+function Parts({ row, parts, most }: PartsProps): ReactElement {
+  return (
+    <span className="cell-parts" aria-hidden="true">
+      {parts.map(({ id, colour }) => (
+        <span
+          key={id}
+          style={{
+            background: colour,
+            width: `${most > 0 ? (100 * (numberOf(row, id) ?? 0)) / most : 0}%`,
+          }}
+        />
+      ))}
+    </span>
+  );
 }
 
 interface ValueProps {
@@ -132,7 +167,7 @@ interface ValueProps {
 
 function Value({
   row,
-  column: { id, definition, write },
+  column: { id, definition, write, kernel },
   search,
   scale,
 }: ValueProps): ReactElement | string {
@@ -142,5 +177,5 @@ function Value({
   if (scale !== undefined) return scaledDuration(numberOf(row, id), scale);
   if (definition.unit !== undefined) return written(numberOf(row, id), definition.unit);
   const text = textOf(row, id);
-  return <Name text={write?.(text) ?? text} {...(id === "name" ? { mark: search } : {})} />;
+  return <Name text={write?.(text) ?? text} kernel={kernel} mark={id === "name" ? search : ""} />;
 }

@@ -83,6 +83,7 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
         <TopBars
           title={cost.title}
           of={props.of}
+          kernel={props.columns.some(({ kernel }) => kernel)}
           detail={props.detail}
           rows={rowsOf(top.value)}
           room={Math.min(TOP, props.expected)}

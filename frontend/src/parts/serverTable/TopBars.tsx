@@ -17,6 +17,8 @@ interface TopBarsProps {
   /** Column that the bars are of. */
   column: string;
   definition: Definition;
+  /** Whether the rows are kernels. */
+  kernel: boolean;
   /** What tells rows of one name apart. */
   detail?: ((row: TableRow) => string) | undefined;
   onSelect: (id: number) => void;
@@ -24,7 +26,7 @@ interface TopBarsProps {
 
 /** The most expensive rows as bars; the table below says the same. */
 export function TopBars(props: TopBarsProps): ReactElement {
-  const { title, of, rows, room, column, definition, detail, onSelect } = props;
+  const { title, of, rows, room, column, definition, kernel, detail, onSelect } = props;
   const most = largest(rows, column);
   return (
     <section className="facet top-bars" aria-label={title}>
@@ -43,7 +45,7 @@ export function TopBars(props: TopBarsProps): ReactElement {
                   onSelect(Number(row.id));
                 }}
               >
-                <Name text={textOf(row, "name")} />
+                <Name kernel={kernel} text={textOf(row, "name")} />
                 {detail !== undefined && <Name text={detail(row)} className="muted" />}
               </button>
               <ShareBar share={most > 0 ? (value ?? 0) / most : null} />

@@ -7,11 +7,14 @@ import { DataTable } from "../../components/table/DataTable";
 import { usePlace } from "../../parts/services";
 import { Bars } from "./Bars";
 import { RowPanel } from "./RowPanel";
+import { clip } from "../../text/formats";
 import { StatusChoice, TableChoice } from "./TableChoice";
 import { Totals } from "./Totals";
 import type { CompareTable } from "./address";
 import { compareHeadline, cutText } from "./changes";
 import { compareColumns } from "./columns";
+import { setupDifferences } from "./setup";
+import { useReportOf } from "./useReportOf";
 import {
   compareRows,
   EFFECT_FIRST,
@@ -68,6 +71,7 @@ export function Differences(props: DifferencesProps): ReactElement {
           <bdi>{compareHeadline(comparison)}</bdi>
         </h1>
         <CutNote cut={cut} />
+        <SetupNote base={base} after={after} />
         <Totals comparison={comparison} />
         <Bars comparison={comparison} />
         <Tools comparison={comparison} table={table} all={all} found={rows.length} />
@@ -107,6 +111,23 @@ export function Differences(props: DifferencesProps): ReactElement {
 function CutNote({ cut }: Pick<DifferencesProps, "cut">): ReactElement | null {
   const text = cutText(cut);
   return text === null ? null : <p className="notice">{text}</p>;
+}
+
+/** Says where not only the training differs; as high before it is known. */
+function SetupNote({ base, after }: { base: CompareSide; after: WireReport }): ReactElement {
+  const before = useReportOf(base, true);
+  const found = before === null ? [] : setupDifferences(before, after);
+  return (
+    <p className={found.length > 0 ? "setup-note warn" : "setup-note muted"}>
+      <bdi>
+        {found.length > 0
+          ? `Not like for like: ${clip(found.join("; "), 300)}.`
+          : before === null
+            ? "…"
+            : "Same device, torch version and recording options, as far as the traces say."}
+      </bdi>
+    </p>
+  );
 }
 
 interface ToolsProps {

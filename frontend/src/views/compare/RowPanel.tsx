@@ -6,12 +6,12 @@ import type { CompareSide } from "../../api/compare";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { useLoad, useServices } from "../../parts/services";
 import { duration } from "../../text/formats";
 import type { CompareTable } from "./address";
 import { changeOf } from "./changes";
 import { rowPlace, syncPlace, syncsAt } from "./links";
 import type { CompareRow, RowPlace } from "./rows";
+import { useReportOf } from "./useReportOf";
 
 interface RowPanelProps {
   row: CompareRow;
@@ -130,21 +130,6 @@ function SideLink({ to, text }: { to: Partial<Place>; text: string }): ReactElem
       {text}
     </PlaceLink>
   );
-}
-
-/** The report of all steps of a side; null where it is not wanted or not there yet. */
-function useReportOf(side: CompareSide, wanted: boolean): WireReport | null {
-  const { api } = useServices();
-  const { run, worker, trace } = side;
-  const load = useMemo(
-    () =>
-      wanted
-        ? (signal: AbortSignal) => api.report({ run, worker, trace, step: null }, signal)
-        : null,
-    [api, run, worker, trace, wanted],
-  );
-  const loaded = useLoad(load);
-  return loaded.status === "ready" ? loaded.value : null;
 }
 
 function Fact({ title, value }: { title: string; value: string }): ReactElement {

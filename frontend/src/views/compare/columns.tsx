@@ -51,7 +51,12 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
   return [
     text("name", NAMES[table], 0, (row) => (
       <>
-        <Name text={row.name} className={code ? "code" : ""} mark={search} />
+        <Name
+          kernel={table === "kernels"}
+          text={row.name}
+          className={code ? "code" : ""}
+          mark={search}
+        />
         <span className="compare-note">
           <Name text={row.note} className="muted" mark={search} />
         </span>

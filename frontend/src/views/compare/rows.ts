@@ -13,7 +13,7 @@ import { classUnlessSame, pathText } from "../../text/names";
 import { compareNumbers, type Sort } from "../../text/numbers";
 import { COMPARE_TABLES, type CompareTable, type Status } from "./address";
 
-/** One row of any of the four tables; microseconds a step. */
+/** One row of any of the four tables; microseconds per step. */
 export interface CompareRow {
   /** What names it in an address. */
   readonly id: string;

@@ -121,7 +121,7 @@ function Checked({ rules, open = false }: CheckedProps): ReactElement {
       <div className="families">
         {ruleFamilies(rules).map(([family, members]) => (
           <section key={family} aria-label={family}>
-            <h3>{family.replaceAll("-", " ")}</h3>
+            <h2>{family.replaceAll("-", " ")}</h2>
             <ul>
               {members.map((rule) => (
                 <li key={rule.id} title={rule.matches} className={rule.visible ? "" : "muted"}>

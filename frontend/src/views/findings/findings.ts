@@ -25,7 +25,7 @@ export interface FindingRow {
   readonly examples: readonly FindingExample[];
   /** Phases of its syncs; empty where unknown. */
   readonly phases: readonly string[];
-  /** Cost and gain as a share of the mean step that counts; null where unknown. */
+  /** Cost and gain as a share of the mean measured step; null where unknown. */
   readonly costShare: number | null;
   readonly gainShare: number | null;
 }

@@ -7,7 +7,7 @@ import { Term } from "../../components/Tip";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { count, duration, NOTHING } from "../../text/formats";
 import { HISTORY_DEFINITIONS as H, PART_DEFINITIONS } from "./definitions";
-import { moduleOfBlock, placeOfRecording, recordingOf, stepsText } from "./model";
+import { moduleOfBlock, placeOfRecording, stepsText } from "./model";
 
 interface SlowListProps {
   history: WireHistory;
@@ -32,7 +32,9 @@ export function SlowList({ history, listed, run }: SlowListProps): ReactElement 
                   <Term text={each.text}>{each.title}</Term>
                 </th>
               ))}
-              <th scope="col">recording</th>
+              <th scope="col">
+                <Term text={H.recording.text}>{H.recording.title}</Term>
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -102,15 +104,19 @@ function Recorded({
   listed,
   run,
 }: SlowListProps & { slow: WireSlowSteps }): ReactElement {
-  const recording = recordingOf(slow, history.recordings);
-  const to = recording === null ? null : placeOfRecording(recording, listed, run);
-  if (recording === null || to === null) return <span className="muted">{NOTHING}</span>;
+  const recording = history.recordings.find(({ id }) => id === slow.recording_id);
+  const to = recording && placeOfRecording(recording, listed, run);
+  if (!to) return <span className="muted">{NOTHING}</span>;
   const block = slow.causes.find((cause) => cause.block !== null)?.block ?? null;
   const module = block === null ? null : moduleOfBlock(block);
   const last = recording.start + recording.steps - 1;
   return (
-    <PlaceLink to={{ ...to, module }} title="Open the recording, at this module">
-      steps {stepsText({ first: recording.start, last })}
-    </PlaceLink>
+    <>
+      <PlaceLink to={{ ...to, module }} title="Open the recording, at this module">
+        steps {stepsText({ first: recording.start, last })}
+      </PlaceLink>
+      {last < slow.first && <span className="muted"> before</span>}
+      {recording.start > slow.last && <span className="muted"> after</span>}
+    </>
   );
 }

@@ -18,6 +18,7 @@ export const HISTORY_DEFINITIONS = {
   median: defineField("median before", SlowSteps.median_us),
   slowStep: defineField("step", SlowSteps.step_us),
   causes: defineField("what took longer", SlowSteps.causes),
+  recording: defineField("nearest recording", SlowSteps.recording_id),
   memory: defineField("peak memory", WatchedRank.memory_bytes),
   slowRank: defineField("longer by", SlowRank.excess_us),
 } as const;

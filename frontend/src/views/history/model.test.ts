@@ -1,15 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { WireSlowSteps, WireWatchedRecording } from "../../api/types";
-import {
-  areaPath,
-  layers,
-  linePath,
-  moduleOfBlock,
-  pointsOf,
-  recordingOf,
-  stepsText,
-} from "./model";
+import type { WireWatchedRecording } from "../../api/types";
+import { areaPath, layers, linePath, moduleOfBlock, pointsOf, stepsText } from "./model";
 
 const recording = (start: number, rank: number, kept = true): WireWatchedRecording => ({
   id: start * 10 + rank,
@@ -23,17 +15,6 @@ const recording = (start: number, rank: number, kept = true): WireWatchedRecordi
   asked_by: 0,
   ratio: 2,
 });
-
-const slow: WireSlowSteps = {
-  id: 0,
-  first: 100,
-  last: 120,
-  steps: 21,
-  step_us: 200,
-  median_us: 100,
-  excess_us: 2100,
-  causes: [{ rank: 1, part: "backward", block: "layers.2", excess_us: 100 }],
-};
 
 test("a line is broken where a value is unknown", () => {
   expect(linePath([0, 1, 2, 3], [1, null, 2, 3], (us) => us)).toBe("M0.0,1.0M2.0,2.0L3.0,3.0");
@@ -51,13 +32,6 @@ test("layers lie one upon another", () => {
   expect(first?.high).toEqual([1, 0]);
   expect(second?.low).toEqual([1, 0]);
   expect(second?.high).toEqual([3, 3]);
-});
-
-test("slow steps lead to a recording of them, on the rank that caused it", () => {
-  const all = [recording(50, 1), recording(104, 0), recording(104, 1), recording(300, 1)];
-  expect(recordingOf(slow, all)?.id).toBe(1041);
-  expect(recordingOf(slow, [recording(104, 1, false), recording(104, 0)])?.id).toBe(1040);
-  expect(recordingOf(slow, [recording(50, 1)])).toBeNull();
 });
 
 test("a recording is one point, whatever number of ranks made it", () => {

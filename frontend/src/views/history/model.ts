@@ -3,7 +3,6 @@ import type {
   WireHistory,
   WireHistoryPoints,
   WireRuns,
-  WireSlowSteps,
   WireWatchedRecording,
 } from "../../api/types";
 
@@ -105,18 +104,6 @@ export function placeOfRecording(
     }
   }
   return null;
-}
-
-/** The recording that shows slow steps: among them, or soon after; on the rank that caused it. */
-export function recordingOf(
-  slow: WireSlowSteps,
-  recordings: readonly WireWatchedRecording[],
-): WireWatchedRecording | null {
-  const rank = slow.causes[0]?.rank ?? 0;
-  const within = recordings.filter(
-    ({ start, kept }) => kept && start >= slow.first && start <= slow.last + 1,
-  );
-  return within.find((each) => each.rank === rank) ?? within[0] ?? null;
 }
 
 /** One point for each recording, however many ranks made it. */

@@ -1,11 +1,13 @@
 import { useState, type ReactElement } from "react";
 
 import { useWidth } from "../../components/browser";
-import { Name } from "../../components/Name";
 import { clip, duration, figure, percent } from "../../text/formats";
+import { shortKernelName } from "../../text/kernelName";
+import { PointTable } from "./PointTable";
 import {
   along,
   axesOf,
+  labelsOf,
   roofLine,
   tickText,
   type Axes,
@@ -23,6 +25,8 @@ const TOP = 26;
 const RIGHT = 24;
 const CHARACTER = 6.4;
 const LABEL = 13;
+/** Characters of the label of a dot. */
+const MOST_LABEL = 24;
 
 interface RooflineProps {
   points: readonly RooflinePoint[];
@@ -33,6 +37,15 @@ interface RooflineProps {
 
 /** Pixels of a share of the horizontal axis. */
 type PlaceX = (share: number) => number;
+
+interface PartProps {
+  axes: Axes;
+  placeX: PlaceX;
+}
+
+interface DotsProps {
+  points: readonly RooflinePoint[];
+}
 
 const placeY = (share: number): number => HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
 
@@ -58,6 +71,7 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
           aria-label="Roofline: FLOP per byte against TFLOP/s"
         >
           <Grid axes={axes} placeX={placeX} />
+          <DotLabels points={points} axes={axes} placeX={placeX} />
           <Roofs roofs={roofs} axes={axes} placeX={placeX} />
           {points.map((point) => (
             <circle
@@ -102,6 +116,25 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
   );
 }
 
+/** The names of the dots with the most time, where there is room for them. */
+function DotLabels({ points, axes, placeX }: PartProps & DotsProps): ReactElement {
+  const dots = points.map(({ name, intensity, rate, us }) => ({
+    text: clip(shortKernelName(name), MOST_LABEL),
+    x: placeX(along(intensity, axes.x)),
+    y: placeY(along(rate, axes.y)),
+    us,
+  }));
+  return (
+    <g className="dot-labels" aria-hidden="true">
+      {labelsOf(dots, { width: CHARACTER, height: LABEL, right: placeX(1) }).map((label) => (
+        <text key={`${label.x} ${label.y}`} x={label.x} y={label.y}>
+          {label.text}
+        </text>
+      ))}
+    </g>
+  );
+}
+
 function hint(roofs: readonly Roof[]): string {
   const tensor = roofs.some(({ name }) => name.includes("tensor")) ? " TC: on tensor cores." : "";
   return `A larger circle has more time. Point at one, or reach it by Tab.${tensor}`;
@@ -109,12 +142,7 @@ function hint(roofs: readonly Roof[]): string {
 
 function sentence({ name, intensity, rate, us, share }: RooflinePoint): string {
   const peak = share === null ? "" : `, ${percent(share)} of peak`;
-  return `${clip(name, 120)}: ${figure(rate)} TFLOP/s at ${figure(intensity)} FLOP/byte${peak}, ${duration(us)}`;
-}
-
-interface PartProps {
-  axes: Axes;
-  placeX: PlaceX;
+  return `${clip(shortKernelName(name), 120)}: ${figure(rate)} TFLOP/s at ${figure(intensity)} FLOP/byte${peak}, ${duration(us)}`;
 }
 
 function Grid({ axes, placeX }: PartProps): ReactElement {
@@ -182,37 +210,5 @@ function Roofs({ roofs, axes, placeX }: PartProps & { roofs: readonly Roof[] }):
         </g>
       ))}
     </g>
-  );
-}
-
-function PointTable({ points }: { points: readonly RooflinePoint[] }): ReactElement {
-  return (
-    <details>
-      <summary>The points as a table</summary>
-      <table className="small-table">
-        <thead>
-          <tr>
-            <th scope="col">name</th>
-            <th scope="col">FLOP/byte</th>
-            <th scope="col">TFLOP/s</th>
-            <th scope="col">of peak</th>
-            <th scope="col">time</th>
-          </tr>
-        </thead>
-        <tbody>
-          {points.map((point) => (
-            <tr key={point.id}>
-              <th scope="row">
-                <Name text={point.name} />
-              </th>
-              <td>{figure(point.intensity)}</td>
-              <td>{figure(point.rate)}</td>
-              <td>{percent(point.share)}</td>
-              <td>{duration(point.us)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
   );
 }

@@ -25,7 +25,7 @@ export function SequencePlace({
           .split("\n")
           .map((name, index) => (
             <li key={index}>
-              <Name text={name} className="code wrap" />
+              <Name kernel text={name} className="code wrap" />
             </li>
           ))}
       </ol>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { along, attainable, axesOf, roofLine, type Roof, tickText } from "./axes";
+import { along, attainable, axesOf, labelsOf, roofLine, type Roof, tickText } from "./axes";
 
 const ROOF: Roof = { name: "float16", peak: 100, gbPerS: 1000 };
 const POINT = { id: 1, name: "mm", intensity: 20, rate: 5, us: 1, share: null };
@@ -29,4 +29,17 @@ test("places are logarithmic", () => {
 test("every decade has a label of its own", () => {
   const labels = [-5, -4, -3, 0, 3].map(tickText);
   expect(labels).toEqual(["1e-5", "1e-4", "0.001", "1", "1,000"]);
+});
+
+test("labels of dots lie beside them, the most expensive first, none upon another", () => {
+  const room = { width: 6, height: 12, right: 200 };
+  const dot = { text: "gemm", x: 50, y: 50, us: 2 };
+  const left = { ...dot, text: "edge", x: 190, us: 3 };
+  const found = labelsOf([{ ...dot, text: "less", us: 1 }, dot, left], room);
+  expect(found.map(({ text, x }) => [text, x])).toEqual([
+    ["edge", 152],
+    ["gemm", 64],
+    ["less", 12],
+  ]);
+  expect(labelsOf([dot, dot, dot], room)).toHaveLength(2);
 });

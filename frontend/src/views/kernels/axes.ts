@@ -65,3 +65,34 @@ export function roofLine(roof: Roof, axes: Axes): [x: number, y: number][] {
   const places = [from, ...(ridge > from && ridge < to ? [ridge] : []), to];
   return places.map((x) => [along(x, axes.x), along(attainable(roof, x), axes.y)]);
 }
+
+/** A text at a dot of a picture, in pixels. */
+export interface DotLabel {
+  text: string;
+  x: number;
+  y: number;
+}
+
+const MOST_LABELS = 8;
+const FROM_DOT = 14;
+
+/** The labels of the dots with the most time, right or left of them, none upon another. */
+export function labelsOf(
+  dots: readonly (DotLabel & { us: number })[],
+  room: { width: number; height: number; right: number },
+): DotLabel[] {
+  const placed: (DotLabel & { end: number })[] = [];
+  for (const { text, x, y } of [...dots].sort((a, b) => b.us - a.us).slice(0, MOST_LABELS)) {
+    const length = text.length * room.width;
+    for (const from of [x + FROM_DOT, x - FROM_DOT - length]) {
+      const [end, at] = [from + length, y + room.height / 3];
+      const free = placed.every(
+        (one) => Math.abs(one.y - at) >= room.height || one.x > end || one.end < from,
+      );
+      if (from < 0 || end > room.right || !free) continue;
+      placed.push({ text, x: from, y: at, end });
+      break;
+    }
+  }
+  return placed;
+}

@@ -26,7 +26,7 @@ const WORK: ServerColumn[] = [
 export const GAIN = "gain_us_per_step";
 
 const OF_SEQUENCE: ServerColumn[] = [
-  { id: "name", definition: S.name, width: 0 },
+  { id: "name", definition: S.name, width: 0, kernel: true },
   { id: "kernels", definition: S.kernels, width: 76 },
   { id: "count", definition: S.count, width: 84 },
   { id: "total_us", definition: S.total, width: 84 },
@@ -51,7 +51,7 @@ export function kernelColumns(group: KernelGroup): ServerColumn[] {
   if (group === "sequence") return OF_SEQUENCE;
   const launch = group === "launch";
   return [
-    { id: "name", definition: D.name, width: 0 },
+    { id: "name", definition: D.name, width: 0, kernel: true },
     ...(launch ? OF_LAUNCH : []),
     { id: "kind", definition: D.kind, width: 112, yields: 8 },
     { id: "count", definition: D.count, width: 60 },

@@ -51,7 +51,7 @@ export function AtPeak({ rows }: { rows: readonly WireMemoryModule[] }): ReactEl
   );
 }
 
-/** What is outside of every module has no path. */
+/** What is not in a module has no path. */
 export function moduleText(path: string | null): string {
   return path === null ? "not in a module" : pathText(path);
 }

@@ -1,13 +1,12 @@
-import { useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
+import { useState, type PointerEvent, type ReactElement } from "react";
 
 import type { WireMemoryCurve, WireMemoryPeak, WireReport } from "../../api/types";
-import { usePlace } from "../../parts/services";
-import { Term } from "../../components/Tip";
 import { bytes, duration } from "../../text/formats";
-import type { Span } from "../../text/span";
 import { colourOf, MEMORY_COLOURS, PHASE_COLOURS } from "../../theme/colours";
-import { areas, fractionOf, highestOf, levelAt, line, MEMORY_CLASSES, moved, SIDE } from "./curve";
-import { CLASS_DEFINITIONS } from "./definitions";
+import { areas, fractionOf, highestOf, levelAt, line, SIDE } from "./curve";
+import { Readout } from "./Readout";
+import { ByteLines, ByteTicks, TimeTicks } from "./Ticks";
+import { useWindow, type Window } from "./useWindow";
 
 interface CurveProps {
   curve: WireMemoryCurve;
@@ -26,56 +25,64 @@ export function Curve({ curve, peak, report }: CurveProps): ReactElement {
   const [at, setAt] = useState<number | null>(null);
   const [from, setFrom] = useState<number | null>(null);
   const window_ = useWindow(curve, report);
+  const begin = report.trace.start_us;
   const index = at === null ? null : levelAt(curve, at);
   return (
     <section className="memory-curve" aria-label="Memory over time">
       <Scale curve={curve} highest={highest} report={report} window_={window_} />
-      <svg
-        className="memory-chart"
-        viewBox={`0 0 ${SIDE} ${SIDE}`}
-        preserveAspectRatio="none"
-        width="100%"
-        height={HEIGHT}
-        role="img"
-        tabIndex={0}
-        aria-label={`Bytes in use over time, up to ${bytes(highest)}. Plus and minus zoom, arrows move, Home shows all.`}
-        onKeyDown={window_.onKey}
-        onPointerDown={(event) => {
-          setFrom(fraction(event));
-          event.currentTarget.setPointerCapture(event.pointerId);
-        }}
-        onPointerMove={(event) => {
-          setAt(fraction(event));
-        }}
-        onPointerLeave={() => {
-          setAt(null);
-        }}
-        onPointerUp={(event) => {
-          const to = fraction(event);
-          if (from !== null && Math.abs(to - from) > LEAST) window_.zoom(from, to);
-          setFrom(null);
-        }}
-      >
-        {areas(curve, highest).map(({ key, path }) => (
-          <path key={key} d={path} style={{ fill: colourOf(MEMORY_COLOURS[key]) }} />
-        ))}
-        {curve.reserved_bytes !== null && (
-          <path className="memory-reserved" d={line(curve, curve.reserved_bytes, highest)} />
-        )}
-        {curve.steps.map((step) => (
-          <Mark key={step.start_us} at={fractionOf(curve, step.start_us)} className="memory-step" />
-        ))}
-        {peak !== null && <Mark at={fractionOf(curve, peak.time_us)} className="memory-peak" />}
-        {from !== null && at !== null && (
-          <rect
-            className="memory-drag"
-            x={Math.min(from, at) * SIDE}
-            width={Math.abs(at - from) * SIDE}
-            height={SIDE}
-          />
-        )}
-      </svg>
+      <div className="memory-plot">
+        <ByteTicks highest={highest} />
+        <svg
+          className="memory-chart"
+          viewBox={`0 0 ${SIDE} ${SIDE}`}
+          preserveAspectRatio="none"
+          width="100%"
+          height={HEIGHT}
+          role="img"
+          tabIndex={0}
+          aria-label={`Bytes in use over time, up to ${bytes(highest)}. Plus and minus zoom, arrows move, Home shows all.`}
+          onKeyDown={window_.onKey}
+          onPointerDown={(event) => {
+            setFrom(fraction(event));
+            event.currentTarget.setPointerCapture(event.pointerId);
+          }}
+          onPointerMove={(event) => {
+            setAt(fraction(event));
+          }}
+          onPointerLeave={() => {
+            setAt(null);
+          }}
+          onPointerUp={(event) => {
+            const to = fraction(event);
+            if (from !== null && Math.abs(to - from) > LEAST) window_.zoom(from, to);
+            setFrom(null);
+          }}
+        >
+          {areas(curve, highest).map(({ key, path }) => (
+            <path
+              key={key}
+              className="memory-area"
+              d={path}
+              style={{ color: colourOf(MEMORY_COLOURS[key]) }}
+            />
+          ))}
+          <ByteLines highest={highest} />
+          {curve.reserved_bytes !== null && (
+            <path className="memory-reserved" d={line(curve, curve.reserved_bytes, highest)} />
+          )}
+          {curve.steps.map((step) => (
+            <Mark
+              key={step.start_us}
+              at={fractionOf(curve, step.start_us)}
+              className="memory-step"
+            />
+          ))}
+          {peak !== null && <Mark at={fractionOf(curve, peak.time_us)} className="memory-peak" />}
+          <Drag from={from} to={at} />
+        </svg>
+      </div>
       <Bands curve={curve} />
+      <TimeTicks from={curve.start_us - begin} to={curve.end_us - begin} />
       <Readout curve={curve} index={index} peak={peak} />
     </section>
   );
@@ -90,7 +97,7 @@ interface ScaleProps extends Omit<CurveProps, "peak"> {
 function Scale({ curve, highest, report, window_ }: ScaleProps): ReactElement {
   return (
     <div className="memory-scale muted">
-      <span>{bytes(highest)}</span>
+      <span>up to {bytes(highest)}</span>
       <span>
         {duration(curve.start_us - report.trace.start_us)} to{" "}
         {duration(curve.end_us - report.trace.start_us)}
@@ -103,6 +110,12 @@ function Scale({ curve, highest, report, window_ }: ScaleProps): ReactElement {
       )}
     </div>
   );
+}
+
+function Drag({ from, to }: { from: number | null; to: number | null }): ReactElement | null {
+  if (from === null || to === null) return null;
+  const [x, width] = [Math.min(from, to) * SIDE, Math.abs(to - from) * SIDE];
+  return <rect className="memory-drag" x={x} width={width} height={SIDE} />;
 }
 
 function Mark({ at, className }: { at: number; className: string }): ReactElement | null {
@@ -131,82 +144,6 @@ function Bands({ curve }: { curve: WireMemoryCurve }): ReactElement {
       })}
     </svg>
   );
-}
-
-interface ReadoutProps {
-  curve: WireMemoryCurve;
-  index: number | null;
-  peak: WireMemoryPeak | null;
-}
-
-/** The classes with their bytes: where the pointer is, else at the peak. */
-function Readout({ curve, index, peak }: ReadoutProps): ReactElement {
-  const keys = MEMORY_CLASSES.filter(
-    (key) => curve.classes[key] !== undefined || peak?.classes?.[key] !== undefined,
-  );
-  return (
-    <ul className="legend memory-legend">
-      <li className="muted">{index === null ? "at the peak" : "at the pointer"}</li>
-      {keys.map((key) => (
-        <li key={key}>
-          <span className="swatch" style={{ background: colourOf(MEMORY_COLOURS[key]) }} />
-          <Term text={CLASS_DEFINITIONS[key].text}>{CLASS_DEFINITIONS[key].title}</Term>
-          <strong>
-            {bytes(index === null ? (peak?.classes?.[key] ?? 0) : curve.classes[key]?.[index])}
-          </strong>
-        </li>
-      ))}
-      {curve.reserved_bytes !== null && (
-        <li>
-          <span className="swatch memory-reserved-swatch" />
-          reserved
-          <strong>
-            {bytes(index === null ? peak?.reserved_bytes : curve.reserved_bytes[index])}
-          </strong>
-        </li>
-      )}
-    </ul>
-  );
-}
-
-interface Window {
-  whole: boolean;
-  zoom: (from: number, to: number) => void;
-  reset: () => void;
-  onKey: (event: KeyboardEvent) => void;
-}
-
-/** The window of the address, which the timeline has too. */
-function useWindow(curve: WireMemoryCurve, report: WireReport): Window {
-  const [{ shown }, go] = usePlace();
-  const begin = report.trace.start_us;
-  const whole = { from: 0, to: report.trace.duration_us };
-  const now: Span = { from: curve.start_us - begin, to: curve.end_us - begin };
-  const keys: Readonly<Record<string, () => Span | null>> = {
-    "+": () => moved(now, 0.5, 0, whole),
-    "=": () => moved(now, 0.5, 0, whole),
-    "-": () => moved(now, 2, 0, whole),
-    ArrowLeft: () => moved(now, 1, -0.25, whole),
-    ArrowRight: () => moved(now, 1, 0.25, whole),
-    Home: () => null,
-  };
-  return {
-    whole: shown === null,
-    zoom: (from, to) => {
-      const length = now.to - now.from;
-      const [low, high] = from < to ? [from, to] : [to, from];
-      go({ shown: { from: now.from + low * length, to: now.from + high * length } });
-    },
-    reset: () => {
-      go({ shown: null });
-    },
-    onKey: (event) => {
-      const next = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
-      if (next === undefined) return;
-      event.preventDefault();
-      go({ shown: next() }, true);
-    },
-  };
 }
 
 function fraction(event: PointerEvent<SVGSVGElement>): number {

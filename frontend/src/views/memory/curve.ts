@@ -1,18 +1,20 @@
 /** Stacked levels as areas, in fractions of the width and height of a chart. */
 
+import { scaleLinear } from "d3-scale";
+
 import type { WireMemoryCurve } from "../../api/types";
 import type { Span } from "../../text/span";
 
-/** Classes from the bottom of the stack to its top. */
+/** Classes from the bottom of the stack to its top: those that change least lie lowest. */
 export const MEMORY_CLASSES = [
   "parameter",
+  "before_recording",
   "optimizer_state",
   "gradient",
+  "input",
   "activation",
   "recomputed",
-  "input",
   "temporary",
-  "before_recording",
   "unknown",
 ] as const;
 export type MemoryClass = (typeof MEMORY_CLASSES)[number];
@@ -53,6 +55,12 @@ export function line(curve: WireMemoryCurve, levels: readonly number[], highest:
 export function highestOf(curve: WireMemoryCurve): number {
   const levels = [...curve.allocated_bytes, ...(curve.reserved_bytes ?? [])];
   return levels.reduce((most, level) => Math.max(most, level), 1);
+}
+
+/** Round values of an axis that ends at `most`, with their places from 0 to 1. */
+export function ticksTo(from: number, most: number, about: number): [value: number, at: number][] {
+  const scale = scaleLinear().domain([from, most]);
+  return scale.ticks(about).map((value) => [value, scale(value)]);
 }
 
 /** Where a time is in the width of a chart, 0 to 1; outside of it below or above. */

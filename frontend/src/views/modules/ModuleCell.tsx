@@ -39,7 +39,7 @@ export function ModuleCell({ row, search, classless, onFold }: ModuleCellProps):
 function HoldsLump({ us }: { us: number | null }): ReactElement | null {
   if (us === null) return null;
   return (
-    <span className="lump" title={`${duration(us)} of its own time: ${LUMP} ${COMPILED_REMEDY}`}>
+    <span className="lump" title={`${duration(us)} of its self time: ${LUMP} ${COMPILED_REMEDY}`}>
       compiled
     </span>
   );

@@ -4,7 +4,7 @@ import { numberOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import type { RunKey } from "../../parts/run";
 import { RunTable } from "./RunTable";
-import { RANK_COLUMNS } from "./columns";
+import { PARTS, RANK_COLUMNS } from "./columns";
 import { useChangeRanks } from "./useRun";
 
 /** The ranks with the means of their steps. */
@@ -12,18 +12,27 @@ export function RankList({ runKey }: { runKey: RunKey }): ReactElement {
   const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
   return (
-    <RunTable
-      runKey={runKey}
-      label="Ranks"
-      table="ranks"
-      columns={RANK_COLUMNS}
-      first={{ key: "rank", descending: false }}
-      filter={[]}
-      isSelected={(row) => row.rank === place.rank}
-      onSelect={(row) => {
-        change({ rank: row === null ? null : numberOf(row, "rank"), at: null });
-      }}
-      empty="The run has no ranks."
-    />
+    <>
+      <ul className="rank-parts muted" aria-label="Parts of a step">
+        {PARTS.map(({ id, title, colour }) => (
+          <li key={id}>
+            <span className="swatch" style={{ background: colour }} /> {title}
+          </li>
+        ))}
+      </ul>
+      <RunTable
+        runKey={runKey}
+        label="Ranks"
+        table="ranks"
+        columns={RANK_COLUMNS}
+        first={{ key: "rank", descending: false }}
+        filter={[]}
+        isSelected={(row) => row.rank === place.rank}
+        onSelect={(row) => {
+          change({ rank: row === null ? null : numberOf(row, "rank"), at: null });
+        }}
+        empty="The run has no ranks."
+      />
+    </>
   );
 }

@@ -4,9 +4,11 @@ import type { Target } from "../../api/request";
 import type { WireRunOverview, WireRuns } from "../../api/types";
 import { Segments } from "../../components/controls";
 import { DurationFigure, Figure } from "../../components/Figure";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { numberOf, rowsOf } from "../../parts/serverTable/rows";
 import { ErrorCard, RecordSnippet } from "../../parts/states";
 import { usePlace } from "../../parts/services";
-import { count, counted, percent } from "../../text/formats";
+import { count, counted, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { useOverview, useRunKey, type RunKey } from "../../parts/run";
 import { RANK_LISTS, type RankList } from "./address";
@@ -20,7 +22,7 @@ import { RankPanel } from "./RankPanel";
 import { RunVerdict } from "./RunVerdict";
 import { Stragglers } from "./Stragglers";
 import { Together } from "./Together";
-import { useChangeRanks, useRunProgress } from "./useRun";
+import { useChangeRanks, useRunProgress, useRunRows } from "./useRun";
 
 interface RanksViewProps {
   target: Target;
@@ -41,8 +43,8 @@ export function RanksView({ target, listed }: RanksViewProps): ReactElement {
         <RunFigures run={loaded.value} />
         <Omitted run={loaded.value} />
         <Stragglers run={loaded.value} />
-        <HeatSection runKey={key} run={loaded.value} />
         <OnAllRanks runKey={key} run={loaded.value} />
+        <HeatSection runKey={key} run={loaded.value} />
         <Lists runKey={key} run={loaded.value} />
       </div>
       <Selected runKey={key} run={loaded.value} />
@@ -168,11 +170,26 @@ function Lists({ runKey, run }: PartProps): ReactElement {
   );
 }
 
-/** The collective that the address names, where it asks for its picture. */
-function OnAllRanks({ runKey, run }: PartProps): ReactElement | null {
+const LONGEST = { table: "collectives", sort: ["-wait_us"], filter: [], offset: 0, limit: 1 };
+
+/** The collective that the address names, where it asks for its picture; else the way to one. */
+function OnAllRanks({ runKey, run }: PartProps): ReactElement {
   const [{ ranks: place }] = usePlace();
-  if (place.collective === null || !place.together) return null;
-  return <Together runKey={runKey} run={run} id={place.collective} />;
+  const shown = place.together ? place.collective : null;
+  const [longest] = rowsOf(useRunRows(runKey, shown === null ? LONGEST : null).value);
+  if (shown !== null) return <Together runKey={runKey} run={run} id={shown} />;
+  return (
+    <p className="longest-wait">
+      {longest !== undefined && (
+        <PlaceLink
+          className="button"
+          to={{ ranks: { ...place, collective: Number(longest.id), together: true, others: 0 } }}
+        >
+          The longest wait, {duration(numberOf(longest, "wait_us"))}, as a picture of all ranks
+        </PlaceLink>
+      )}
+    </p>
+  );
 }
 
 /** The panel of the collective or the rank that the address names. */

@@ -120,6 +120,7 @@ function Reason({ run, reason, place }: ReasonProps): ReactElement {
       <PlaceLink to={moduleOf(run, place, reason.module)}>
         <Name text={pathText(reason.module)} className="code" />
       </PlaceLink>
+      {reason.phase !== null && ` (${reason.phase})`}
     </>
   );
 }

@@ -1,12 +1,20 @@
 import type { ServerColumn } from "../../parts/serverTable/ServerTable";
+import { colourOf } from "../../theme/colours";
 import { fileName } from "../../text/names";
 import { COLLECTIVE_DEFINITIONS as C, RANK_DEFINITIONS as D } from "./definitions";
+
+/** Of a step of a rank, drawn as one bar. */
+export const PARTS = [
+  { id: "compute_us", title: D.compute.title, colour: colourOf("busy") },
+  { id: "exposed_communication_us", title: D.exposed.title, colour: colourOf("communication") },
+  { id: "idle_us", title: D.idle.title, colour: colourOf("idle") },
+];
 
 export const RANK_COLUMNS: readonly ServerColumn[] = [
   { id: "rank", definition: D.rank, width: 60 },
   { id: "path", definition: D.path, width: 0, write: fileName, yields: 1 },
   { id: "steps", definition: D.steps, width: 60, yields: 2 },
-  { id: "step_us", definition: D.step, width: 88 },
+  { id: "step_us", definition: D.step, width: 170, parts: PARTS },
   { id: "compute_us", definition: D.compute, width: 88, yields: 3 },
   { id: "communication_us", definition: D.communication, width: 116, yields: 5 },
   { id: "exposed_communication_us", definition: D.exposed, width: 88 },

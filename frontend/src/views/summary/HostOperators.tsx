@@ -62,7 +62,7 @@ export function HostOperators({ report }: { report: WireReport }): ReactElement 
 interface HostOperator {
   readonly id: number;
   readonly name: string;
-  /** Microseconds a step. */
+  /** Microseconds per step. */
   readonly us: number;
   /** Of the own time of all operators, 0 to 1. */
   readonly share: number | null;

@@ -121,7 +121,7 @@ export interface SummaryNumbers {
   readonly busy: number | null;
   /** Share of the steps in the backward pass, 0 to 1; null without one. */
   readonly backward: number | null;
-  /** Host blocked by syncs, microseconds a step; null where nothing can be waited for. */
+  /** Host blocked by syncs, microseconds per step; null where nothing can be waited for. */
   readonly blocked: number | null;
   readonly blockedLooks: boolean;
 }

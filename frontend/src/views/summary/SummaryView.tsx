@@ -23,7 +23,7 @@ interface SummaryViewProps {
   listed: WireRuns;
 }
 
-/** What decides the length of a step, what to change and which module to open; all else is folded. */
+/** The bottleneck, what to change and the top classes of modules; all else is folded. */
 export function SummaryView({ report, whole, target, listed }: SummaryViewProps): ReactElement {
   return (
     <div className="view">

@@ -23,7 +23,7 @@ export function TopFindings({ report }: { report: WireReport }): ReactElement {
         </PlaceLink>
       </header>
       {findings.length === 0 && (
-        <p className="muted">None of the rules found anything to change in these steps.</p>
+        <p className="muted">No rule found anything to change in this trace.</p>
       )}
       <ol>
         {alike(findings)

@@ -35,11 +35,11 @@ export const SUMMARY_DEFINITIONS = {
 export const SUMMARY_OPERATOR_DEFINITIONS = {
   operator: define("operator", "Name of the operator or annotation."),
   self: define(
-    "own time",
-    "Host time of its calls a step, less that of what runs inside of them; summed over threads, so that calls at the same time may take longer than the step.",
+    "self time",
+    "Host time of its calls per step, less that of what runs inside them; summed over threads, so it may exceed the step.",
     "us",
   ),
-  share: define("share", "Of the own time of all operators.", "fraction"),
+  share: define("share", "Of the self time of all operators.", "fraction"),
 } as const;
 
 /** Steps by torch_tb_profiler's categories; a moment is in the first that holds it. */

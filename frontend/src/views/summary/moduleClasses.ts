@@ -23,9 +23,9 @@ export interface TopModuleRows {
   readonly pass: "backward" | "forward";
   readonly measure: Measure;
   readonly rows: readonly TopClass[];
-  /** Communication in modules that is left out, microseconds a step. */
+  /** Communication in modules that is left out, microseconds per step. */
   readonly communication: number;
-  /** What belongs to no module, microseconds a step; null where unknown. */
+  /** What belongs to no module, microseconds per step; null where unknown. */
   readonly rest: number | null;
 }
 

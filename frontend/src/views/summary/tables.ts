@@ -37,7 +37,7 @@ function deviceRow(use: WireDeviceUse, name: string): DeviceRow {
 
 export interface ShareRow<Key extends string = string> {
   readonly key: Key;
-  /** Microseconds a step. */
+  /** Microseconds per step. */
   readonly us: number;
   readonly share: number | null;
 }

@@ -93,7 +93,7 @@ export function WaitedFor({ sync }: SyncRow): ReactElement {
         {D.waitedFor.title} {duration(work.duration_us)} of work on device <bdi>{work.device}</bdi>,
         stream <bdi>{work.stream}</bdi>:
       </p>
-      <Name text={work.name} className="code wrap two" />
+      <Name kernel text={work.name} className="code wrap two" />
     </div>
   );
 }

@@ -23,11 +23,12 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
   }
   const event = loaded.value;
   if (event === null) return <p className="muted">Asking for the event …</p>;
+  const onDevice = event.category === "kernel";
   return (
     <>
       <header>
         <h2>
-          <Name text={event.name} />
+          <Name kernel={onDevice} text={event.name} />
         </h2>
         <span className="muted">
           {event.category.replaceAll("_", " ")} on <Name text={laneText(lanes, event.lane)} />
@@ -39,6 +40,7 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
       </header>
       <div className="selection-columns">
         <div>
+          {onDevice && <Name text={event.name} className="code muted wrap" />}
           <Facts event={event} />
           <Arguments event={event} />
         </div>
@@ -54,7 +56,7 @@ function Facts({ event }: { event: WireEvent }): ReactElement {
     <dl className="facts">
       <Fact title="duration">{duration(event.duration)}</Fact>
       {event.self_us !== null && event.self_us !== event.duration && (
-        <Fact title="of it self">{duration(event.self_us)}</Fact>
+        <Fact title="self time">{duration(event.self_us)}</Fact>
       )}
       {event.device_us !== null && event.device_us > 0 && (
         <Fact title="device time launched">{duration(event.device_us)}</Fact>
@@ -158,7 +160,7 @@ function Links({
                     onLink(link);
                   }}
                 >
-                  <Name text={link.name} className="code" />
+                  <Name kernel text={link.name} className="code" />
                 </button>
                 <span className="muted">{duration(link.duration)}</span>
               </li>

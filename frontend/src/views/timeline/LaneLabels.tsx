@@ -2,7 +2,7 @@ import { memo, type CSSProperties, type ReactElement } from "react";
 
 import { Name } from "../../components/Name";
 import { counted } from "../../text/formats";
-import { isCurve, nextOpening, openingsOf, type LaneBox } from "./data/lanes";
+import { isCurve, nextOpening, openingsOf, pinnedHeight, type LaneBox } from "./data/lanes";
 import type { Arrangement } from "./useArrangement";
 
 interface LaneLabelsProps {
@@ -12,16 +12,23 @@ interface LaneLabelsProps {
 /** What each lane is, how many of its rows are on show, and where it stands. */
 export const LaneLabels = memo(function LaneLabels({ arrangement }: LaneLabelsProps): ReactElement {
   return (
-    <ul className="lane-labels" aria-label="Lanes">
+    <ul className="lane-labels" aria-label="Lanes" style={stayingBelow(arrangement.boxes)}>
       {arrangement.boxes.map((box) => (
         <li key={box.lane.id} className={box.pinned ? "pinned" : ""} style={placeOf(box)}>
-          <Label box={box} onOpening={arrangement.open} />
-          <Arrange box={box} arrangement={arrangement} />
+          <div className="lane-head">
+            <Label box={box} onOpening={arrangement.open} />
+            <Arrange box={box} arrangement={arrangement} />
+          </div>
         </li>
       ))}
     </ul>
   );
 });
+
+/** Names of tall lanes stay in sight, below the pinned ones. */
+function stayingBelow(boxes: readonly LaneBox[]): CSSProperties {
+  return { "--pinned": `${pinnedHeight(boxes)}px` } as CSSProperties;
+}
 
 function placeOf({ height, pinned, top }: LaneBox): CSSProperties {
   return pinned ? { height, top } : { height };

@@ -133,7 +133,7 @@ function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
           {ranking.rows.map((row) => (
             <tr key={row.name}>
               <th scope="row">
-                <Name text={row.name} className="code" />
+                <Name kernel text={row.name} className="code" />
               </th>
               <td>{count(row.count)}</td>
               <td>{duration(row.total_us)}</td>

@@ -7,6 +7,7 @@ import { ErrorCard } from "../../parts/states";
 import { ChartArea } from "./ChartArea";
 import { ColourLegend } from "./ColourLegend";
 import { Announcement, SelectionPanel } from "./SelectionPanel";
+import { HitList } from "./HitList";
 import { Toolbar } from "./Toolbar";
 import { HoverSource } from "./Tooltip";
 import { useCommands } from "./commands";
@@ -75,15 +76,24 @@ function Timeline({ report, target, timeline }: TimelineProps): ReactElement {
   useCommands(chart, scroller, actions, () => input.current?.focus());
   return (
     <div className="timeline">
-      <Toolbar hits={hits} actions={actions} input={input} error={error} />
-      <ChartArea
-        timeline={timeline}
-        refs={refs}
-        readout={readout}
+      <Toolbar
+        hits={hits}
+        actions={actions}
         arrangement={arrangement}
-        hover={hover}
+        input={input}
+        error={error}
       />
-      <ColourLegend timeline={timeline} />
+      <div className="chart-and-hits">
+        <ChartArea
+          timeline={timeline}
+          refs={refs}
+          readout={readout}
+          arrangement={arrangement}
+          hover={hover}
+        />
+        <HitList hits={hits} lanes={timeline.lanes} actions={actions} />
+      </div>
+      <ColourLegend timeline={timeline} byName={place.colours === "name"} />
       <SelectionPanel timeline={timeline} selection={selection} actions={actions} />
       <Announcement selection={selection} lanes={timeline.lanes} />
     </div>

@@ -1,20 +1,29 @@
 import { useEffect, useRef, type ReactElement, type RefObject } from "react";
 
 import type { ApiError } from "../../api/request";
+import { Segments } from "../../components/controls";
 import { usePlace } from "../../parts/services";
+import { COLOURS } from "./address";
 import type { Actions } from "./useActions";
+import type { Arrangement } from "./useArrangement";
 import { foundText, type Hits } from "./useHits";
 
 interface ToolbarProps {
   hits: Hits;
   actions: Actions;
+  arrangement: Arrangement;
   input: RefObject<HTMLInputElement | null>;
   /** Why parts of the picture are missing. */
   error: ApiError | null;
 }
 
+const COLOUR_TITLES = COLOURS.map((value) => ({
+  value,
+  title: value === "phase" ? "Colour by phase" : "by name",
+}));
+
 /** Search, and by button what keys and mouse do too. */
-export function Toolbar({ hits, actions, input, error }: ToolbarProps): ReactElement {
+export function Toolbar({ hits, actions, arrangement, input, error }: ToolbarProps): ReactElement {
   const [place, go] = usePlace();
   const none = hits.found.length === 0;
   const eager = useRef(false);
@@ -75,8 +84,38 @@ export function Toolbar({ hits, actions, input, error }: ToolbarProps): ReactEle
         </span>
       )}
       <span className="spring" />
+      <Look arrangement={arrangement} />
       <Movement actions={actions} />
     </div>
+  );
+}
+
+/** Which lanes there are, and what their colours are of. */
+function Look({ arrangement }: { arrangement: Arrangement }): ReactElement {
+  const [place, go] = usePlace();
+  return (
+    <>
+      <label className="search lane-filter">
+        <input
+          type="search"
+          placeholder="Filter lanes"
+          aria-label="Filter lanes"
+          value={arrangement.filter}
+          spellCheck={false}
+          onChange={(event) => {
+            arrangement.show(event.target.value);
+          }}
+        />
+      </label>
+      <Segments
+        label="Colour by"
+        segments={COLOUR_TITLES}
+        chosen={place.colours}
+        onChoose={(colours) => {
+          go({ colours }, true);
+        }}
+      />
+    </>
   );
 }
 
@@ -86,14 +125,19 @@ function Movement({ actions }: { actions: Actions }): ReactElement {
   };
   return (
     <div className="group">
-      <button type="button" onClick={zoom(true)}>
-        Zoom in
+      <button type="button" aria-label="Zoom in" onClick={zoom(true)}>
+        +
       </button>
-      <button type="button" onClick={zoom(false)}>
-        Zoom out
+      <button type="button" aria-label="Zoom out" onClick={zoom(false)}>
+        −
       </button>
-      <button type="button" onClick={actions.fit} title="F: all of it, where nothing is selected">
-        Fit selection
+      <button
+        type="button"
+        onClick={actions.fit}
+        aria-label="Fit selection"
+        title="F: all of it, where nothing is selected"
+      >
+        Fit
       </button>
       <button type="button" onClick={actions.whole}>
         Whole trace

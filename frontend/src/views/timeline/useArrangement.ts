@@ -13,6 +13,8 @@ export interface Arrangement {
   move: (lane: string, by: 1 | -1) => void;
   /** As the server lists them, each open as at first. */
   reset: () => void;
+  readonly filter: string;
+  show: (filter: string) => void;
 }
 
 /** Which lanes are pinned, open and where, as the address says. */
@@ -39,12 +41,17 @@ export function useArrangement(timeline: WireTimeline): Arrangement {
         change({ pinned: pinned ? [...others, lane] : others });
       },
       move: (lane, by) => {
-        change({ order: moved(boxes, lane, by) });
+        const all = layoutLanes(timeline.lanes, { ...lanes, filter: "" });
+        change({ order: moved(all, lane, by) });
       },
       reset: () => {
-        change({ pinned: [], order: null, openings: new Map() });
+        change({ pinned: [], order: null, openings: new Map(), filter: "" });
+      },
+      filter: lanes.filter,
+      show: (filter) => {
+        change({ filter });
       },
     }),
-    [boxes, lanes, change],
+    [boxes, lanes, change, timeline],
   );
 }

@@ -19,7 +19,8 @@ export function useDecor(
   { spot, links }: Selection,
   { found, density }: Hits,
 ): Decor {
-  const [{ range, mark }] = usePlace();
+  const [{ range, mark, colours: by }] = usePlace();
+  const byName = by === "name";
   const palette = usePalette();
   const meanings = timeline.colours;
   const ink = useMemo(() => inkOf(meanings, palette), [meanings, palette]);
@@ -41,7 +42,8 @@ export function useDecor(
       density,
       range,
       mark,
+      byName,
     }),
-    [boxes, palette, ink, colours, texts, syncs, spot, links, hits, density, range, mark],
+    [boxes, palette, ink, colours, texts, syncs, spot, links, hits, density, range, mark, byName],
   );
 }

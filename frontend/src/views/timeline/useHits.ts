@@ -109,6 +109,5 @@ export function foundText(
   if (total === null) return null;
   if (total === 0) return "none found";
   const at = hits.findIndex(({ id }) => String(id) === selected);
-  const all = count(total) + (total > hits.length ? ` (the first ${hits.length} outlined)` : "");
-  return at < 0 ? `${all} found` : `${count(at + 1)} of ${all}`;
+  return at < 0 ? `${count(total)} found` : `${count(at + 1)} of ${count(total)}`;
 }

@@ -93,8 +93,8 @@ function Breadcrumb(props: BreadcrumbProps): ReactElement {
       {chain.length === 0 ? (
         <span className="muted">
           {modules.grouping === "instance"
-            ? "Width is total time, depth of colour own time. Click to zoom in."
-            : "Width and depth of colour are own time. Click for the rows below."}
+            ? "Width is total time, depth of colour self time. Click to zoom in."
+            : "Width and depth of colour are self time. Click for the rows below."}
         </span>
       ) : (
         <button

@@ -36,8 +36,8 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
           broken down by modules. {COMPILED_REMEDY}
         </p>
       )}
-      <Parts title="Forward of its own in compiled code, by" parts={forward} by={by} />
-      <Parts title="Backward of its own, by" parts={backward} by={by} />
+      <Parts title="Self forward time in compiled code, by evidence" parts={forward} by={by} />
+      <Parts title="Self backward time, by evidence" parts={backward} by={by} />
     </section>
   );
 }

@@ -32,7 +32,7 @@ export function KernelList({ detail, side, scope, by }: KernelListProps): ReactE
             key={`${kernel.kind} ${kernel.event} ${kernel.name}`}
             title={`${kernel.kind}${kernel.tensor_core === true ? ", on tensor cores" : ""}, ${percent(share)} of these`}
           >
-            <Name text={kernel.name} className="code" />
+            <Name kernel text={kernel.name} className="code" />
             <span className="muted">{count(times / by)}×</span>
             <span>{duration(us / by)}</span>
             <span className={`share-bar ${side}`} style={{ width: `${share * 100}%` }} />

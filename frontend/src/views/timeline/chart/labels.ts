@@ -1,8 +1,9 @@
 import { counted } from "../../../text/formats";
+import { shortKernelName } from "../../../text/kernelName";
 import type { Span } from "../../../text/span";
 import { blocksWithin, type Blocks, type Tile } from "../data/blocks";
 import { isCurve, type LaneBox } from "../data/lanes";
-import { isCovered, LABEL_FONT, type Scene } from "./scene";
+import { blocksOf, isCovered, LABEL_FONT, type Scene } from "./scene";
 import { strengthOf } from "./shades";
 
 /** Narrower blocks have no label. */
@@ -31,19 +32,25 @@ function drawRowLabels(
   const y = box.rowsTop + (depth + 0.5) * box.rowHeight - scene.scroll;
   if (y < -box.rowHeight || y > scene.height + box.rowHeight) return;
   if (isCovered(scene, box, y)) return;
+  const short = box.lane.kind === "device" || box.lane.kind === "path";
+  const said = short ? shortKernelName : labelText;
   const fit = box.lane.kind === "forward" || box.lane.kind === "backward" ? fitPath : fitText;
   const strength = strengthOf(box.lane.kind, box.lane.depth);
   // A block in view of two tiles is drawn by both, and named once.
   const named = new Set<number>();
   for (const { tile, clip } of scene.pieces) {
-    const blocks = tile.blocks.get(box.lane.id);
+    const blocks = blocksOf(scene, tile, box);
     if (blocks === undefined) continue;
     const found = blocksToLabel(blocks, depth, clip, scene.span, scene.width, LEAST_PX);
     for (const { index, left, right } of found) {
       const start = blocks.start[index] ?? 0;
       if (named.has(start)) continue;
       named.add(start);
-      const text = fit(labelOf(tile, blocks, index), right - left - 2 * PADDING_PX, scene.measure);
+      const text = fit(
+        labelOf(tile, blocks, index, said),
+        right - left - 2 * PADDING_PX,
+        scene.measure,
+      );
       if (text === null) continue;
       const texts = scene.texts[blocks.colour[index] ?? 0];
       context.fillStyle = texts?.[strength(blocks, index, depth)] ?? scene.palette.text;
@@ -52,11 +59,16 @@ function drawRowLabels(
   }
 }
 
-function labelOf(tile: Tile, blocks: Blocks, index: number): string {
+function labelOf(
+  tile: Tile,
+  blocks: Blocks,
+  index: number,
+  said: (name: string) => string,
+): string {
   const name = tile.names[blocks.name[index] ?? -1];
   const count = blocks.count[index] ?? 1;
   if (name === undefined) return count === 1 ? "" : counted(count, "event");
-  return count === 1 ? labelText(name) : `${labelText(name)} × ${count}`;
+  return count === 1 ? said(name) : `${said(name)} × ${count}`;
 }
 
 /** No label says more than this of a name. */

@@ -1,7 +1,7 @@
 import { isCurve, type LaneBox } from "../data/lanes";
 import { ticksOf } from "./axis";
 import { clearLines, drawRow, makeLines, mix, stamp, type Lines } from "./raster";
-import { toX, type Scene } from "./scene";
+import { blocksOf, toX, type Scene } from "./scene";
 import { bytesOf, packed, strengthOf } from "./shades";
 
 const GRID_SHARE = 0.55;
@@ -69,7 +69,7 @@ export class LanesPicture {
         this.lines.stripe.set(this.ground);
         let any = false;
         for (const { tile, clip } of scene.pieces) {
-          const blocks = tile.blocks.get(box.lane.id);
+          const blocks = blocksOf(scene, tile, box);
           if (blocks === undefined) continue;
           const of = (index: number): number => strength(blocks, index, depth);
           any = drawRow(this.lines, blocks, depth, clip, frame, ink, of) || any;

@@ -1,6 +1,7 @@
 import type { Span } from "../../../text/span";
 import type { Palette } from "../../../theme/colours";
-import type { Tile } from "../data/blocks";
+import type { Blocks, Tile } from "../data/blocks";
+import { colouredByName } from "../data/byName";
 import type { Block } from "../data/hits";
 import type { LaneBox } from "../data/lanes";
 import type { Piece } from "../data/tiles";
@@ -29,6 +30,8 @@ export interface Decor {
   readonly density: readonly number[];
   readonly range: Span | null;
   readonly mark: Span | null;
+  /** Whether events have the colours of their names, not of their phases. */
+  readonly byName: boolean;
   /** Of text on each shade of each colour. */
   readonly texts: readonly (readonly string[])[];
   /** How the numbers of blocks' colours look where there are no shades. */
@@ -56,6 +59,15 @@ export interface Scene extends Decor {
 /** Whether something of a lane at this height of the canvas lies under the pinned ones. */
 export function isCovered(scene: Scene, box: LaneBox, y: number): boolean {
   return !box.pinned && y < scene.covered;
+}
+
+/** What a tile holds of a lane, in the colours that are asked for. */
+export function blocksOf(scene: Scene, tile: Tile, { lane }: LaneBox): Blocks | undefined {
+  const blocks = tile.blocks.get(lane.id);
+  const named = scene.byName && (lane.kind === "device" || lane.kind === "host");
+  return blocks === undefined || !named
+    ? blocks
+    : colouredByName(tile, blocks, scene.colours.length);
 }
 
 export const LABEL_FONT =

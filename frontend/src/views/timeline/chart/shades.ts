@@ -1,6 +1,6 @@
 import type { LaneKind } from "../../../api/types";
 import { lengthOf, type Span } from "../../../text/span";
-import { coloursOf, type Palette } from "../../../theme/colours";
+import { coloursOf, NAME_COLOURS, type Palette } from "../../../theme/colours";
 import type { Blocks } from "../data/blocks";
 import { STRENGTHS, type Ink } from "./raster";
 
@@ -90,11 +90,12 @@ export function shadesOf(colour: string, ground: string, least: number, most: nu
 /** Blocks have the colour of their text by their own, so they can be deeper than elsewhere. */
 const DEEPEST = 86;
 
+/** The shades of all meanings, then those of names. */
 export function inkOf(meanings: readonly string[], palette: Palette): Ink {
   const { surface, shadeLeast, shadeMost } = palette;
   return {
     ground: packed(bytesOf(surface)),
-    shades: coloursOf(meanings, palette).map((colour, index) =>
+    shades: [...coloursOf(meanings, palette), ...NAME_COLOURS].map((colour, index) =>
       // A sync is never pale: its text is of a colour that needs the full one.
       meanings[index] === "wait"
         ? shadesOf(colour, surface, 100, 100)

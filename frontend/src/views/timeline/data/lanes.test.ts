@@ -34,6 +34,22 @@ test("lanes follow each other without gap, and a deep one is folded", () => {
   expect(boxes.map(({ rows }) => rows)).toEqual([2, 1, 1, 1]);
 });
 
+test("the operators of the main thread are open a part at first, its Python frames folded", () => {
+  const main = laneOf("main", { title: "main thread", subtitle: "7", depth: 40 });
+  const frames = { ...main, id: "frames", subtitle: "Python stack, 7" };
+  expect(layoutLanes([main, frames], NO_LANES).map(({ rows }) => rows)).toEqual([SHORT_ROWS, 1]);
+});
+
+test("a filter leaves lanes whose names hold it, and pinned ones", () => {
+  const named = [
+    laneOf("a", { title: "main thread" }),
+    laneOf("b", { title: "stream 7", group: "Device 0" }),
+    laneOf("c", { title: "memory" }),
+  ];
+  const place = { ...NO_LANES, filter: "DEVICE", pinned: ["c"] };
+  expect(arrange(named, place).map(({ id }) => id)).toEqual(["c", "b"]);
+});
+
 test("a lane's button goes through all that it can show", () => {
   const deep = lanes[1] ?? laneOf("");
   const seen: Opening[] = [];

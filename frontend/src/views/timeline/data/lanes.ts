@@ -53,8 +53,13 @@ export function openingsOf(lane: WireLane): readonly Opening[] {
 
 export function openingOf(lane: WireLane, chosen: ReadonlyMap<string, Opening>): Opening {
   const possible = openingsOf(lane);
-  const wanted = chosen.get(lane.id);
+  const wanted = chosen.get(lane.id) ?? (isMainThread(lane) ? "short" : undefined);
   return wanted !== undefined && possible.includes(wanted) ? wanted : (possible[0] ?? "whole");
+}
+
+/** Its operators, not its Python frames: the first that people look for. */
+function isMainThread({ title, subtitle }: WireLane): boolean {
+  return title === "main thread" && !subtitle.startsWith("Python stack");
 }
 
 export function nextOpening(lane: WireLane, now: Opening): Opening {
@@ -62,14 +67,20 @@ export function nextOpening(lane: WireLane, now: Opening): Opening {
   return possible[(possible.indexOf(now) + 1) % possible.length] ?? now;
 }
 
-/** Lanes as the reader arranged them: pinned ones first, what the order does not know last. */
+/**
+ * Lanes as the reader arranged them: pinned ones first, then those that fit the filter; what the
+ * order does not know last.
+ */
 export function arrange(lanes: readonly WireLane[], place: LanesPlace): WireLane[] {
   const rank = new Map(place.order?.map((id, index) => [id, index]));
   const of = ({ id }: WireLane): number => rank.get(id) ?? rank.size;
   const sorted = [...lanes].sort((a, b) => of(a) - of(b));
   const pinned = new Set(place.pinned);
   const isPinned = ({ id }: WireLane): boolean => pinned.has(id);
-  return [...sorted.filter(isPinned), ...sorted.filter((lane) => !isPinned(lane))];
+  const wanted = place.filter.trim().toLowerCase();
+  const fits = ({ group, title, subtitle }: WireLane): boolean =>
+    [group, title, subtitle].some((text) => text.toLowerCase().includes(wanted));
+  return [...sorted.filter(isPinned), ...sorted.filter((lane) => !isPinned(lane) && fits(lane))];
 }
 
 /** The order with a lane moved up (-1) or down (1) by one among those pinned as it is. */

@@ -1,0 +1,38 @@
+import type { ReactElement } from "react";
+
+import { Name } from "../../components/Name";
+import { duration, figure, percent } from "../../text/formats";
+import type { RooflinePoint } from "./axes";
+
+/** What the roofline shows, for those who do not see it. */
+export function PointTable({ points }: { points: readonly RooflinePoint[] }): ReactElement {
+  return (
+    <details>
+      <summary>The points as a table</summary>
+      <table className="small-table">
+        <thead>
+          <tr>
+            <th scope="col">name</th>
+            <th scope="col">FLOP/byte</th>
+            <th scope="col">TFLOP/s</th>
+            <th scope="col">of peak</th>
+            <th scope="col">time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {points.map((point) => (
+            <tr key={point.id}>
+              <th scope="row">
+                <Name kernel text={point.name} />
+              </th>
+              <td>{figure(point.intensity)}</td>
+              <td>{figure(point.rate)}</td>
+              <td>{percent(point.share)}</td>
+              <td>{duration(point.us)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

@@ -1,0 +1,199 @@
+"""What changed between two traces, or two runs of many ranks, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tb_hookview.document.document import Document, Lines, Row, Table
+from tb_hookview.formats import (
+    MISSING,
+    format_bytes,
+    format_change,
+    format_number,
+    format_share,
+    format_us,
+)
+from tb_hookview.schema import (
+    Comparison,
+    FindingChange,
+    ModuleChange,
+    Pair,
+    RankTimes,
+    RunComparison,
+    Spread,
+    module_label,
+)
+
+_FINDINGS = 20
+_TIMES = {
+    "step": "step_us",
+    "compute": "compute_us",
+    "communication": "communication_us",
+    "exposed": "exposed_communication_us",
+    "idle": "idle_us",
+    "straggler wait": "wait_us",
+}
+
+
+def comparison_document(found: Comparison, rows: int | None = None) -> Document:
+    """What changed between two traces, module by module, per step.
+
+    Args:
+        found: the comparison.
+        rows: most modules and findings that are listed; all modules where it is None.
+    """
+    sides = (("base: ", found.base), ("other:", found.other))
+    modules = _modules(found).cut(rows)
+    parts: tuple[Lines | Table, ...] = (
+        Lines([f"{name} {side.path} ({side.text})" for name, side in sides]),
+        _totals(found),
+        _memory(found),
+        Lines(_findings(found, rows or _FINDINGS)),
+        modules if modules.rows else Lines(["No module changed."]),
+    )
+    return Document("Two traces compared", parts, modules if modules.rows else None)
+
+
+def _totals(found: Comparison) -> Table:
+    measured = (
+        ("step", found.step_us, "duration_us"),
+        *((name, pair, f"{name}_us") for name, pair in found.phases_us.items()),
+        ("device busy", found.device_busy_us, "device_busy_us"),
+        ("device idle", found.device_idle_us, "device_idle_us"),
+        ("host blocked in syncs", found.sync_blocked_us, "sync_blocked_us"),
+    )
+    rows: list[Row] = []
+    for name, pair, field in measured:
+        if pair.base or pair.other:
+            spread = found.spread[field]
+            noise = "within noise" if pair.change and spread.within_noise else ""
+            rows.append((*_times(name, pair, spread.base, spread.other), noise))
+    if found.measure == "device":
+        rows.append((*_times("forward on the device", found.forward_us), ""))
+        rows.append((*_times("backward on the device", found.backward_us), ""))
+    rows.append((*_times("backward, not attributed", found.backward_unattributed_us), ""))
+    syncs = found.syncs
+    rows.append(("syncs", _number(syncs.base), _number(syncs.other), _signed(syncs), "", ""))
+    columns = ("", "base", "other", "change", "in %", "")
+    return Table("Per step: mean (range over steps)", columns, rows)
+
+
+def _times(
+    name: str, pair: Pair, base: Spread | None = None, other: Spread | None = None
+) -> tuple[str, ...]:
+    return (
+        name,
+        f"{format_us(pair.base)}{_range(base)}",
+        f"{format_us(pair.other)}{_range(other)}",
+        format_change(pair.change),
+        format_share(pair.change, pair.base) if pair.change else "",
+    )
+
+
+def _range(spread: Spread | None) -> str:
+    if spread is None or spread.min_us == spread.max_us:
+        return ""
+    return f" ({format_us(spread.min_us)} to {format_us(spread.max_us)})"
+
+
+def _memory(found: Comparison) -> Table:
+    rows: list[Row] = []
+    for row in found.memory:
+        both = (("allocated", row.allocated_bytes), ("reserved", row.reserved_bytes))
+        for name, pair in both:
+            if pair.base is not None or pair.other is not None:
+                sign = "-" if (pair.change or 0.0) < 0 else "+"
+                change = f"{sign}{format_bytes(abs(pair.change))}" if pair.change else ""
+                rows.append((f"{row.id} {name}", _size(pair.base), _size(pair.other), change))
+    return Table("Peak memory of the compared steps", ("", "base", "other", "change"), rows)
+
+
+def _size(value: float | None) -> str:
+    return MISSING if value is None else format_bytes(value)
+
+
+def _findings(found: Comparison, most: int) -> list[str]:
+    """A line for each finding that came or went; the rest is counted."""
+    gone = [row for row in found.findings if row.status == "vanished"]
+    new = [row for row in found.findings if row.status == "appeared"]
+    lines = [
+        f"{word}: {row.title} ({row.base_where or row.other_where}){_cost(row)}"
+        for word, rows in (("finding gone", gone), ("new finding", new))
+        for row in rows[:most]
+    ]
+    left = len(gone) + len(new) - len(lines)
+    stay = len(found.findings) - len(gone) - len(new)
+    lines += [f"... and {left} more"] if left else []
+    return [*lines, f"{stay} findings on both sides" if lines else "No finding came or went."]
+
+
+def _cost(row: FindingChange) -> str:
+    gone = row.status == "vanished"
+    cost, gain = (pair.base if gone else pair.other for pair in (row.cost_us, row.gain_us))
+    saved = f", estimated saving {format_us(gain)}" if gain else ""
+    return f", cost {format_us(cost)} per step{saved}" if cost else ""
+
+
+def _modules(found: Comparison) -> Table:
+    columns = ("module", "class", "", "backward", "change", "forward", "change", "syncs")
+    title = f"Modules by change (self {found.measure} time per step)"
+    differing = [_module(module) for module in found.modules if module.status != "same"]
+    return Table(title, columns, differing, names=3)
+
+
+def _module(module: ModuleChange) -> Row:
+    return (
+        *(module_label(module.path), module.module_class, module.status),
+        *(format_us(module.backward_us.other), format_change(module.backward_us.change)),
+        *(format_us(module.forward_us.other), format_change(module.forward_us.change)),
+        _signed(module.syncs),
+    )
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.4g}"
+
+
+def _signed(pair: Pair) -> str:
+    return f"{pair.change:+.4g}" if pair.change else ""
+
+
+def runs_document(found: RunComparison, rows: int) -> Document:
+    """What changed between two runs: stragglers, means, ranks and collectives."""
+    tables = (_means(found.mean), *_changes(found, rows))
+    return Document("Two runs compared", [Lines(list(_stragglers(found))), *tables])
+
+
+def _stragglers(found: RunComparison) -> Iterator[str]:
+    for name, side in (("base: ", found.base), ("other:", found.other)):
+        yield f"{name} {side.path} ({side.ranks} ranks)"
+    yield from (f"rank {rank} is a straggler in the other alone" for rank in found.late)
+    yield from (f"rank {rank} is no straggler any more" for rank in found.no_longer_late)
+
+
+def _means(mean: RankTimes) -> Table:
+    pairs: dict[str, Pair] = {name: getattr(mean, field) for name, field in _TIMES.items()}
+    rows = [_times(name, pair)[:4] for name, pair in pairs.items()]
+    return Table("A step, mean of the ranks", ("", "base", "other", "change"), rows)
+
+
+def _changes(found: RunComparison, rows: int) -> Sequence[Table]:
+    ranks: list[Row] = []
+    for row in found.ranks:
+        changes = (getattr(row.times, field).change for field in _TIMES.values())
+        ranks.append((str(row.rank), row.status, *map(format_change, changes)))
+    collectives: list[Row] = [
+        (
+            *(each.name or "unknown", each.status, format_number(each.bytes)),
+            *(format_number(each.count.other), format_us(each.transfer_us.other)),
+            *(format_change(each.transfer_us.change), format_us(each.wait_us.other)),
+            format_change(each.wait_us.change),
+        )
+        for each in found.collectives
+    ]
+    title = "Ranks by change of their self time (the step less the waits)"
+    columns = ("collective", "", "bytes", "per step", "transfer", "change", "wait", "change")
+    return (
+        Table(title, ("rank", "", *_TIMES), ranks, names=2).cut(rows),
+        Table("Collectives by change", columns, collectives, names=2).cut(rows),
+    )

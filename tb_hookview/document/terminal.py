@@ -1,0 +1,63 @@
+"""Documents for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from tb_hookview.document.document import Cell, Document, Lines, Table
+from tb_hookview.formats import printable
+
+_STYLES = {"high": "bold red", "medium": "yellow"}
+"""Of cells that say how severe something is."""
+_TONES = {"plain": "", "dim": "dim", "warning": "yellow"}
+
+
+def rendered(document: Document) -> RenderableType:
+    """Return a document as rich prints it, a blank line between its parts."""
+    parts: list[RenderableType] = []
+    for part in document.filled():
+        parts += [Text()] if parts else []
+        parts += [_lines(part)] if isinstance(part, Lines) else _table(part)
+    return Group(*parts)
+
+
+def _lines(lines: Lines) -> Text:
+    shown = [Text(printable(line)) for line in lines.texts]
+    if lines.bold is not None:
+        shown[lines.bold].stylize("bold")
+    text = Text("\n").join(shown)
+    text.style = _TONES[lines.tone]
+    return text
+
+
+def _table(table: Table) -> Iterator[RenderableType]:
+    yield Text(printable(table.title), "bold")
+    made = RichTable(box=None, pad_edge=False, show_edge=False)
+    for at, name in enumerate(table.columns):
+        made.add_column(
+            Text(printable(name)),
+            justify="left" if at < table.names else "right",
+            overflow="fold",
+            no_wrap=at != table.wrapped,
+            header_style="dim",
+        )
+    for number, row in enumerate(table.rows):
+        made.add_row(*map(_cell, row), style="red" if number in table.highlighted else "")
+    yield made
+    if table.hidden:
+        yield Text(printable(table.hidden), "dim")
+
+
+def _cell(cell: Cell) -> Text:
+    if isinstance(cell, str):
+        return Text(printable(cell), style=_STYLES.get(cell, ""))
+    first, *rest, last = map(printable, cell)
+    text = Text(first, style="bold")
+    for line in rest:
+        text.append(f"\n{line}", style="not bold")
+    text.append(f"\n{last}", style="not bold cyan")
+    return text

@@ -1,0 +1,178 @@
+"""Modules, syncs and findings of a report, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tb_hookview.document.markdown import Page, name, paged, quoted, table
+from tb_hookview.formats import format_number, format_share, format_us
+from tb_hookview.schema import (
+    Finding,
+    Module,
+    ReportData,
+    Sync,
+    Work,
+    module_label,
+    own_syncs,
+)
+
+_FRAMES = 3
+"""Frames of a stack that are shown, innermost first."""
+_EXAMPLES = 5
+_LONGEST_SENTENCE = 600
+
+
+def intro(title: str, data: ReportData) -> list[str]:
+    """Say what an answer is of: the trace, and the steps over which its means are."""
+    return [
+        f"# {title}",
+        "",
+        f"Trace {name(data.trace.path)}; means: {quoted(data.per_step.text)}.",
+    ]
+
+
+def modules(counted: ReportData, contains: str, page: Page) -> str:
+    """Modules by their own forward and backward together, most expensive first.
+
+    Args:
+        counted: the report on the measured steps.
+        contains: text that path or class has, in any case.
+        page: which rows.
+    """
+    device, steps = counted.per_step.device_us is not None, max(counted.per_step.steps, 1)
+    found = [
+        module
+        for module in counted.modules
+        if contains.casefold() in f"{module.path} {module.module_class}".casefold()
+    ]
+    found.sort(key=lambda module: -_own(module, device))
+    columns = (
+        *("module", "class", "calls", "forward, self", "forward, with children"),
+        *("backward, self", "backward, with children", "share of all backward"),
+        *("syncs", "host blocked", "remarks"),
+    )
+    rows = (list(_module(module, counted, device, steps)) for module in found)
+    measure = "device time, summed over streams" if device else "host time"
+    lines = [*intro("Modules", counted), f"Times are {measure} per step."]
+    return paged(lines, *table(columns, rows), page)
+
+
+def _own(module: Module, device: bool) -> float:
+    return sum(_times(work, device)[0] or 0.0 for work in (module.forward, module.backward))
+
+
+def _times(work: Work, device: bool) -> tuple[float | None, float | None]:
+    """Own time, and that with the modules below."""
+    if device:
+        return work.self_device_us, work.device_us
+    return work.self_host_us, work.host_us
+
+
+def _module(module: Module, data: ReportData, device: bool, steps: int) -> Iterator[str]:
+    def mean(us: float | None) -> str:
+        return format_us(None if us is None else us / steps)
+
+    coverage = data.coverage
+    whole = coverage.backward_device_us if device else coverage.backward_host_us
+    backward = _times(module.backward, device)
+    yield from (quoted(module_label(module.path)), name(module.module_class))
+    yield format_number(module.calls / steps)
+    yield from map(mean, (*_times(module.forward, device), *backward))
+    yield format_share(backward[0], whole)
+    yield from (format_number(module.sync.count / steps), mean(module.sync.blocked_us))
+    recomputed = module.recompute and _times(module.recompute, device)[1]
+    remarks = [f"recomputes {mean(recomputed)}"] if recomputed else []
+    remarks += ["inside compiled code"] if module.compiled else []
+    yield "; ".join(remarks)
+
+
+def syncs(data: ReportData, contains: str, page: Page) -> str:
+    """Syncs with their chains, the longest first, without the profiler's own.
+
+    Args:
+        data: the report.
+        contains: text that the sync's names have, in any case.
+        page: which rows.
+    """
+    found = [sync for sync in own_syncs(data.syncs) if contains.casefold() in _names(sync)]
+    found.sort(key=lambda sync: -sync.duration_us)
+    total = sum(sync.duration_us for sync in found)
+    lines = [
+        *intro("Syncs: the host waits for the device", data),
+        f"{len(found):,} syncs, {format_us(total)} of waiting, in the whole trace; longest first, "
+        "by the time since the trace's start. `event` explains the event of an id.",
+    ]
+    return paged(lines, [], [_sync(sync, data.trace.start_us) for sync in found], page)
+
+
+def _names(sync: Sync) -> str:
+    texts = (sync.api, sync.operator, sync.node, sync.module, sync.cause, sync.phase, sync.step)
+    return " ".join(text or "" for text in texts).casefold()
+
+
+def _sync(sync: Sync, origin: float) -> str:
+    """One sync on one line: how long, why, and what is around it from the outside in."""
+    chain = [
+        f"{kind} {quoted(text)}"
+        for kind, text in (
+            ("step", sync.step),
+            ("phase", sync.phase),
+            ("module", None if sync.module is None else module_label(sync.module)),
+            ("node", sync.node),
+            ("operator", sync.operator),
+            ("call", sync.api),
+        )
+        if text
+    ]
+    start = f"{sync.start_us - origin:,.1f} us"
+    parts = [
+        f"- {format_us(sync.duration_us)} at {start}, event {sync.event_id}, "
+        f"cause {name(sync.cause)}: {' > '.join(chain)}",
+        f"device idle for it {format_us(sync.device_idle_us)}",
+    ]
+    if waited := sync.waited_for:
+        parts.append(f"waited for {quoted(waited.name)} ({format_us(waited.duration_us)})")
+    if sync.stack:
+        parts.append(f"from {' < '.join(quoted(frame) for frame in sync.stack[:_FRAMES])}")
+    return "; ".join(parts)
+
+
+def findings(data: ReportData, page: Page) -> str:
+    """What costs time and could be changed, most expensive first, with gains by replay."""
+    lines = [
+        *intro("Findings", data),
+        "Gain: how much shorter a step is in a replay without the cause; gains do not add up, "
+        "`whatif` replays several together. `info`: no cost in this trace.",
+    ]
+    return paged(
+        lines, [], [_finding(finding, data.trace.start_us) for finding in data.findings], page
+    )
+
+
+def _cost(finding: Finding) -> str:
+    if finding.once_us is not None:
+        return f"{format_us(finding.once_us)} once"
+    return f"{format_us(finding.cost_us_per_step)} per step"
+
+
+def _finding(finding: Finding, origin: float) -> str:
+    gain = format_us(finding.gain_us_per_step)
+    if finding.gain_us_per_step is None and finding.gain_unknown:
+        gain = f"unknown ({quoted(finding.gain_unknown)})"
+    starts = _starts([start - origin for start in finding.examples])
+    parts = [
+        f"- {quoted(finding.id)}, {finding.severity}, confidence {finding.confidence}",
+        f"gain {gain} and cost {_cost(finding)}, {format_number(finding.count)} times",
+        f"what: {quoted(finding.title)} at {quoted(finding.where)}",
+        f"evidence: {quoted(finding.evidence, _LONGEST_SENTENCE)}",
+        *(f"but: {quoted(text, _LONGEST_SENTENCE)}" for text in finding.caveats),
+        f"remedy: {quoted(finding.fix, _LONGEST_SENTENCE)}",
+        *([f"begins at {starts}"] if starts else []),
+    ]
+    return "; ".join(parts)
+
+
+def _starts(examples: Sequence[float]) -> str:
+    shown = ", ".join(f"{start:,.1f}" for start in examples[:_EXAMPLES])
+    left = len(examples) - _EXAMPLES
+    return f"{shown} us" + (f" and {left} more" if left > 0 else "") if shown else ""

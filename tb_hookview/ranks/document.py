@@ -1,0 +1,205 @@
+"""What a run says: a document, and its sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tb_hookview.document.document import Document, Lines, Row, Table
+from tb_hookview.formats import format_count, format_number, format_share, format_us
+from tb_hookview.schema import (
+    Collective,
+    Pipeline,
+    Rank,
+    Run,
+    Straggler,
+    StragglerReason,
+    module_label,
+)
+
+_EXPLAINED = 0.5
+"""Share of the wait below which it is said that the reasons explain less."""
+_REASONS, _LEAST_REASON = 3, 0.05
+"""Reasons that are named, and their share of all at least."""
+_COLLECTIVES = 10
+_NAMED = 20
+"""Missing ranks that are named."""
+_PLACES = {
+    "data": "on data loading",
+    "optimizer": "in the optimizer",
+    "sync": "waiting for its device",
+    "host": "on its host, in no module",
+}
+
+
+def run_document(run: Run, rows: int | None = None) -> Document:
+    """Stragglers and why, the ranks, and the collectives that waited longest.
+
+    Args:
+        run: the run.
+        rows: rows of a table; all ranks, and some collectives, where it is None.
+    """
+    ranks = _ranks_table(run, rows)
+    collectives = _collectives_table(run, rows or _COLLECTIVES)
+    head, said = Lines(summary_lines(run)), Lines(notes(run), tone="warning")
+    return Document("Ranks of a run", (head, ranks, collectives, said), ranks)
+
+
+def run_lines(run: Run) -> Document:
+    """The same without tables."""
+    return Document("Ranks of a run", [Lines(summary_lines(run), bold=0), Lines(notes(run))])
+
+
+def _ranks_table(run: Run, rows: int | None) -> Table:
+    shown = sorted(run.ranks, key=lambda row: row.wait_us or 0.0)[:rows]
+    least = f" ({len(shown)} that wait least)" if len(shown) < len(run.ranks) else ""
+    columns = ("step", "compute", "communication", "exposed", "idle", "straggler wait")
+    made = [_rank(row) for row in sorted(shown, key=lambda row: row.rank)]
+    title = f"Ranks, mean per step{least}"
+    return Table(title, ("rank", "trace", *columns), made, names=2, wrapped=1)
+
+
+def _rank(row: Rank) -> Row:
+    times = (row.step_us, row.compute_us, row.communication_us, row.exposed_communication_us)
+    name = row.path.rpartition("/")[2]
+    return (str(row.rank), name, *map(format_us, (*times, row.idle_us, row.wait_us)))
+
+
+def _collectives_table(run: Run, rows: int) -> Table:
+    shown = sorted(run.collectives, key=lambda row: -row.wait_us)[:rows]
+    return Table(
+        "Collectives for which the ranks waited longest",
+        ("collective", "step", "module", "bytes", "straggler", "transfer", "wait", "GB/s"),
+        list(map(_collective, shown)),
+        names=3,
+    )
+
+
+def _collective(row: Collective) -> Row:
+    return (
+        row.name or "unknown",
+        row.step or "",
+        row.late_module if row.late_module is not None else row.late_reason or "",
+        format_number(row.bytes),
+        "" if row.late_rank is None else str(row.late_rank),
+        *(format_us(row.transfer_us), format_us(row.wait_us)),
+        "" if row.bus_gb_per_s is None else f"{row.bus_gb_per_s:.2f}",
+    )
+
+
+def summary_lines(run: Run) -> list[str]:
+    """Verdict, ranks and collectives, and the stragglers with the cause and the gain of each."""
+    of = f" of {run.world_size}" if run.world_size else ""
+    matched = format_count(len(run.collectives), "collective")
+    lines = [f"{run.path}: {len(run.ranks)}{of} ranks, {matched} matched, {run.unmatched} not"]
+    lines += straggler_lines(run.stragglers)
+    lines += [] if run.stragglers else [verdict_sentence(run)]
+    return [*lines, *map(_pipeline, run.pipelines)]
+
+
+def verdict_sentence(run: Run) -> str:
+    """What holds up the run, in one sentence: its first straggler, else how a step is spent."""
+    if run.stragglers:
+        return f"R{_cost(run.stragglers[0], [])[1:]}."
+    step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
+    if step is None:
+        return "No rank is a straggler in most steps."
+    return (
+        f"No rank is a straggler in most steps: {format_us(step)} per step, "
+        f"{format_us(mean_of(run, 'compute_us'))} of it computing and "
+        f"{format_us(exposed)} ({format_share(exposed, step)}) exposed communication."
+    )
+
+
+def mean_of(run: Run, column: str) -> float | None:
+    """Mean of a column of the ranks, microseconds; None where it is known of none."""
+    known = [us for rank in run.ranks if (us := getattr(rank, column)) is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _pipeline(row: Pipeline) -> str:
+    """A pipeline's bubble, and that of even stages."""
+    of = "" if row.microbatches is None else f", {row.microbatches:g} microbatches per step"
+    text = f"pipeline of {len(row.ranks)} ranks{of}: {format_share(row.bubble, 1)} bubble"
+    if row.ideal_bubble is None:
+        return text
+    ideal = format_share(row.ideal_bubble, 1)
+    return f"{text}, {ideal} by (p - 1) / (m + p - 1) with even stages"
+
+
+def straggler_lines(stragglers: Sequence[Straggler]) -> list[str]:
+    """Every straggler in order: what it costs, on what it spends the time, and what is left."""
+    lines: list[str] = []
+    for row in stragglers:
+        lines += [_cost(row, stragglers[: row.id]), *(f"  {text}" for text in _why(row))]
+    return lines
+
+
+def _cost(row: Straggler, before: Sequence[Straggler]) -> str:
+    if before:
+        fixed = ", ".join(str(each.rank) for each in before)
+        start = (
+            f"rank {row.rank} is next: with {_ranks(before)} {fixed} fixed the others still wait "
+        )
+    else:
+        start = f"rank {row.rank} is a straggler: the others wait "
+    return (
+        f"{start}{format_us(row.wait_caused_us)} per step for it ({format_share(row.share, 1)}), "
+        f"in {row.steps} of {row.of_steps} steps"
+    )
+
+
+def _ranks(rows: Sequence[Straggler]) -> str:
+    return "rank" if len(rows) == 1 else "ranks"
+
+
+def _why(row: Straggler) -> Iterator[str]:
+    excess = sum(each.excess_us for each in row.reasons)
+    if row.reasons:
+        yield (
+            f"it spends {format_us(excess)} more {_spent_on(row)} than the others; without that a "
+            f"step takes {format_us(row.left_step_us)}, {format_us(row.gain_us_per_step)} less"
+        )
+    if excess < _EXPLAINED * row.wait_caused_us:
+        unexplained = format_us(row.wait_caused_us - excess)
+        yield (
+            f"the cause of {unexplained} is unknown: times of ranks are compared from one "
+            "collective of all of them to the next"
+        )
+    if row.finding:
+        yield f"its finding: {row.finding}"
+    if row.of_steps == 1:
+        yield "one step was compared: record several, as another rank may be late in each"
+
+
+def _spent_on(row: Straggler) -> str:
+    """The largest reasons, each with its time where there are several."""
+    named = [each for each in row.reasons if each.excess_us >= _LEAST_REASON * _total(row)]
+    named = named[:_REASONS]
+    if len(named) == len(row.reasons) == 1:
+        return place_text(named[0])
+    text = ", ".join(f"{format_us(each.excess_us)} {place_text(each)}" for each in named)
+    more = len(row.reasons) - len(named)
+    return f"({text}" + (f", and {more} more)" if more else ")")
+
+
+def _total(row: Straggler) -> float:
+    return sum(each.excess_us for each in row.reasons)
+
+
+def place_text(reason: StragglerReason) -> str:
+    """What the time went to, as a phrase."""
+    if reason.module is not None:
+        phase = f" ({reason.phase})" if reason.phase else ""
+        return f"in module {module_label(reason.module)}{phase}"
+    return _PLACES.get(reason.reason, reason.reason)
+
+
+def notes(run: Run) -> list[str]:
+    """What is missing, was not read, or speaks against the matches."""
+    lines = [f"note: {text}" for text in run.warnings]
+    lines += [f"not read: {row.path}: {row.reason}" for row in run.unreadable]
+    if run.missing_ranks:
+        named = ", ".join(map(str, run.missing_ranks[:_NAMED]))
+        more = len(run.missing_ranks) - _NAMED
+        lines.append(f"no trace of ranks {named}" + (f" and {more} more" if more > 0 else ""))
+    return lines

@@ -1,1 +1,0 @@
-"""Answers as Markdown that stands by itself: for `analyze --format markdown` and for programs."""

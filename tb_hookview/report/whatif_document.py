@@ -1,0 +1,96 @@
+"""A step replayed with something changed, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec.structs import asdict
+
+from tb_hookview.document.document import Document, Lines, Row, Table
+from tb_hookview.formats import format_count, format_number, format_share, format_us
+from tb_hookview.schema import PathModule, WhatIf, module_label
+
+_COLUMNS = ("on the path", "slack")
+
+
+def what_if_document(
+    path: str,
+    answer: WhatIf,
+    without: Iterable[str],
+    scale: Mapping[str, float],
+    rows: int | None = None,
+) -> Document:
+    """The predicted step, what it consists of, and the modules on its critical path.
+
+    Args:
+        path: of the trace.
+        answer: the prediction.
+        without: findings that were taken out.
+        scale: factors by what was scaled.
+        rows: most modules that are listed; all that the answer has where it is None.
+    """
+    asked = [f"without {each}" for each in without]
+    asked += [f"{what} x {factor:g}" for what, factor in scale.items()]
+    lines = [f"{path}: {', '.join(asked) or 'nothing changed'}"]
+    if answer.refused is not None or answer.predicted_us is None:
+        return Document("What if", [Lines([*lines, f"not replayed: {answer.refused}"])])
+    modules = _modules(answer, rows)
+    said = Lines([*lines, *_lines(answer, bool(asked))])
+    return Document("What if", (said, _paths(answer), modules, _kinds(answer)), modules)
+
+
+def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
+    step, replayed = answer.step_us or 0.0, answer.replayed_us or 0.0
+    error = format_share(replayed / step - 1 if step else None, 1)
+    yield (
+        f"step {format_us(step)} until its device events end, replayed as {format_us(replayed)} "
+        f"({error} off), mean of {format_count(answer.steps, 'step')}"
+    )
+    if changed:
+        change = format_share((answer.predicted_us or 0.0) - replayed, replayed)
+        yield (
+            f"with the change {format_us(answer.predicted_us)} ({change}), between "
+            f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: estimates by trace replay"
+        )
+    if answer.unrecorded_us is not None:
+        then = f", {format_us(answer.unrecorded_predicted_us)} with the change" if changed else ""
+        yield f"without the cost of recording, by estimate: {format_us(answer.unrecorded_us)}{then}"
+
+
+def _paths(answer: WhatIf) -> Table:
+    before, after = answer.replayed_path, answer.critical_path
+    rows: list[Row] = []
+    if before is not None and after is not None:
+        later = asdict(after)
+        rows = [
+            (name, format_us(us), format_us(later[name])) for name, us in asdict(before).items()
+        ]
+    return Table("Critical path per step", ("", "replayed", "changed"), rows)
+
+
+def _modules(answer: WhatIf, most: int | None) -> Table:
+    """Modules on the path, then those off it with the least slack."""
+    modules = answer.path_modules or []
+    shown = modules[:most]
+    more = len(modules) - len(shown) + (answer.path_modules_left_out or 0)
+    return Table(
+        "Modules on the critical path, and the slack of the others",
+        ("", *_COLUMNS),
+        list(map(_module, shown)),
+        hidden=f"{format_number(more)} more; all are in the table critical_path_modules"
+        if more
+        else "",
+    )
+
+
+def _module(row: PathModule) -> Row:
+    name = "not in a module" if row.module is None else module_label(row.module)
+    return (name, format_us(sum(asdict(row.path).values())), format_us(row.slack_us))
+
+
+def _kinds(answer: WhatIf) -> Table:
+    rows = [
+        (row.kind, *map(format_us, (row.device_us, row.path_us, row.slack_us)))
+        for row in answer.path_kinds or []
+    ]
+    return Table("Kinds of device events", ("", "per step", *_COLUMNS), rows)

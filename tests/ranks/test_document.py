@@ -1,0 +1,33 @@
+"""What a run says of its stragglers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ranks.test_run import EVEN, analyzed
+from ranks.traces import Spell, write_run
+from shared_traces import shared_trace
+
+from tb_hookview.ranks.document import straggler_lines
+
+
+def test_the_first_says_what_it_costs_and_the_next_what_is_left(tmp_path: Path) -> None:
+    run = analyzed(write_run(tmp_path, [*EVEN, Spell(b=15.0), Spell(a=7.0, loader=3.0)]))
+    assert straggler_lines(run.stragglers) == [
+        "rank 3 is a straggler: the others wait 10.0 ms per step for it (55.6%), in 4 of 4 steps",
+        "  it spends 12.0 ms more in module b (forward) than the others; without that a step takes "
+        "14.0 ms, 4.00 ms less",
+        "rank 4 is next: with rank 3 fixed the others still wait 8.00 ms per step for it (44.4%), "
+        "in 4 of 4 steps",
+        "  it spends 8.00 ms more (5.00 ms in module a (forward), 3.00 ms on data loading) than "
+        "the others; without that a step takes 6.00 ms, 8.00 ms less",
+    ]
+
+
+def test_one_step_of_a_real_run() -> None:
+    """Most of its waits are before the first moment at which all ranks had met."""
+    run = analyzed(shared_trace("param_dlrm_8_ranks").parent)
+    first, *why = straggler_lines(run.stragglers)
+    assert first.startswith("rank 7 is a straggler: the others wait 4.94 ms per step for it")
+    assert [line for line in why if line.startswith("  the cause of 4.88 ms is unknown")]
+    assert [line for line in why if line.startswith("  one step was compared")]
