@@ -53,7 +53,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     for (module, place), members in places_of(context, work.launch[rows]).items():
         mine = rows[members]
         wasted = context.steps.us_per_step(work.duration[mine].sum())
-        part = wasted / context.steps.busy_us if context.steps.busy_us else 0.0
+        part = wasted / context.steps.work_us if context.steps.work_us else 0.0
         if part > _SHARE_OF_PLACE:
             yield Occurrence(
                 place=place,

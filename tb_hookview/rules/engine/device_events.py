@@ -68,15 +68,15 @@ class DeviceEventContext(NamedRows, frozen=True):
         return self.steps.us_per_step(duration.sum())
 
     def share(self, chosen: Bool) -> float:
-        """Time in which any of them ran, as a share of the busy time of the devices: at most 1."""
-        if not self.steps.busy_us:
+        """Time in which any of them ran, as a share of the devices' time in events that count."""
+        if not self.steps.work_us:
             return 0.0
         events, mine = self.analysis.device_events, chosen & self.counted
         time = sum(
             intervals.length(events.time_of(mine & (events.device == device)))
             for device in self.devices
         )
-        return min(self.steps.us_per_step(time) / self.steps.busy_us, 1.0)
+        return self.steps.us_per_step(time) / self.steps.work_us
 
     def starts(self, chosen: Bool) -> Nanoseconds:
         """Starts of those of some device events that count, nanoseconds."""

@@ -12,7 +12,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, Intervals, Nanoseconds, TimeSet
 from tb_hookview.formats import format_count
 
@@ -63,11 +63,13 @@ class StepContext(Struct, frozen=True, dict=True):
     def measured_us(self) -> float:
         """What a cost is a share of: a step, or a trace without steps less its set-up.
 
+        A step is as long as its device work takes, where the host runs ahead.
+
         Set-up is taken to be idle time of 1 ms and more at a time in which code is loaded, memory
         is allocated, the host does other things, or the profiler works.
         """
         if self.marked:
-            return self.duration_us
+            return max(self.duration_us, *self._work_us, 0.0)
         gaps, devices = self._analysis.gaps, len(self._analysis.device_events.busy)
         idle = gaps.duration[isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)]
         return self.duration_us - float(idle.sum()) / 1000 / max(devices, 1)
@@ -76,6 +78,19 @@ class StepContext(Struct, frozen=True, dict=True):
     def busy_us(self) -> float | None:
         """Mean busy time of the devices in a step; None without device events."""
         return _mean([step.device_busy_us for step in self.report_rows])
+
+    @property
+    def work_us(self) -> float:
+        """Mean time of the devices in events of a step, also those that run after its end."""
+        return sum(self._work_us)
+
+    @cached_property
+    def _work_us(self) -> list[float]:
+        """That of each device."""
+        analysis, events = self._analysis, self._analysis.device_events
+        mine = isin(analysis.device_event_step, self.indices)
+        devices = (mine & (events.device == device) for device in unique(events.device[mine]))
+        return [self.us_per_step(intervals.length(events.time_of(one))) for one in devices]
 
     @cached_property
     def idle_us(self) -> float | None:

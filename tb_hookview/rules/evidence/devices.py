@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tb_hookview.analysis.device.generation import capability_by_kernels
+from tb_hookview.analysis.flops.peaks import name_of, peaks_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.trace.columns.trace import DeviceProperties
 
@@ -17,6 +18,11 @@ _WITH_TENSOR_CORES = re.compile(
 )
 _WITHOUT = re.compile(r"\bGTX\b|\bMX\d{3}\b")
 """Of capability 7.5, and without tensor cores."""
+
+_SAME_PEAK = "GeForce"
+"""In names of devices that compute as fast in float32 as in TF32, also where peaks are unknown."""
+_FASTER = 3.0
+"""Times as fast, typical of a large product where the peaks allow as much."""
 
 
 def all_have_tf32(context: Context) -> bool:
@@ -49,3 +55,17 @@ def _all(context: Context, least: tuple[int, int], named: re.Pattern[str]) -> bo
 
     devices = context.device_events.devices
     return bool(devices) and all(map(able, devices))
+
+
+def tf32_speedup(context: Context) -> tuple[float, str]:
+    """How many times as fast products become, and a phrase of what says so."""
+    trace, ratio = context.analysis.trace, _FASTER
+    for device in context.device_events.devices:
+        name = name_of(trace.devices, device)
+        peaks = peaks_of(name)
+        if peaks is None and _SAME_PEAK in name:
+            return 1.0, ""
+        tflops = peaks.tflops if peaks else {}
+        if "float32" in tflops and "float32_tensor" in tflops:
+            ratio = min(ratio, tflops["float32_tensor"] / tflops["float32"])
+    return ratio, ", as the peaks of the device do" if ratio < _FASTER else ""

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.devices import all_have_tensor_cores, all_have_tf32
+from tb_hookview.rules.evidence.devices import all_have_tensor_cores, all_have_tf32, tf32_speedup
 from tb_hookview.rules.evidence.precision import float32_products, in_float64
 
+_FLOAT32_ATTENTION = r"^fmha_cutlass[FB]_f32_"
 _SHARE = 0.05
 """Part of the devices' busy time; with less to gain, nobody changes a precision."""
 _UNKNOWN = 0.1
@@ -27,13 +29,13 @@ def _find(context: Context) -> Iterator[Occurrence]:
         & ~context.analysis.kinds.unfused
     )
     cores, us_per_step = context.analysis.kinds.tensor_core, context.device_events.us_per_step
-    if not all_have_tensor_cores(context) or (able & (cores == 1)).any():
+    if not all_have_tensor_cores(context) or (able & (cores == 1) & ~_in_float32(context)).any():
         return
     unknown = us_per_step(able & (cores < 0))
     if unknown > _UNKNOWN * us_per_step(able):
         return
     able &= (cores == 0) & ~in_float64(context)
-    if all_have_tf32(context):
+    if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
         able &= ~float32_products(context)
     share = context.device_events.share(able)
     if share >= _SHARE:
@@ -51,6 +53,11 @@ def _find(context: Context) -> Iterator[Occurrence]:
         )
 
 
+def _in_float32(context: Context) -> Bool:
+    """Attention in float32, which computes in parts on tensor cores: no mixed precision."""
+    return context.device_events.matching(_FLOAT32_ATTENTION)
+
+
 def _open(unknown_us: float) -> str:
     if not unknown_us:
         return ""
@@ -63,8 +70,8 @@ RULE = Rule(
     title="Tensor cores are not used",
     description="NVIDIA devices of compute capability 7.0 or more, by the trace or by name; matrix "
     "products, convolutions or attention in 5% of the busy time or more; none of their kernels on "
-    "tensor cores by its name, and no more than a tenth of their time in kernels whose names leave "
-    "that unknown.",
+    "tensor cores by its name (attention in float32 aside), and no more than a tenth of their time "
+    "in kernels whose names leave that unknown.",
     fix="Run forward and loss under torch.autocast with bfloat16 (or float16 and a GradScaler; "
     "V100 and T4 have no bfloat16), not the backward. Keep sizes multiples of 8. Lower precision "
     "halves copies and activations as well.",

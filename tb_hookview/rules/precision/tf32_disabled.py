@@ -6,17 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.flops.peaks import name_of, peaks_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.devices import all_have_tf32
+from tb_hookview.rules.evidence.devices import all_have_tf32, tf32_speedup
 from tb_hookview.rules.evidence.precision import float32_products
 
 _OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
 _TF32 = r"s1688gemm|tf32"
 _SHARE = 0.01
-_FASTER = 3.0
-"""Times as fast, typical of a large product where the peaks allow as much."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -28,7 +25,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     )
     found = asked & float32_products(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
-    faster, known = _speedup(context)
+    faster, known = tf32_speedup(context)
     enabled = (asked & context.device_events.matching(_TF32)).any()
     if share >= _SHARE and not enabled and faster > 1:
         yield Occurrence(
@@ -47,24 +44,13 @@ def _find(context: Context) -> Iterator[Occurrence]:
         )
 
 
-def _speedup(context: Context) -> tuple[float, str]:
-    """How many times as fast products become, and a phrase of what says so."""
-    trace, ratio = context.analysis.trace, _FASTER
-    for device in context.device_events.devices:
-        peaks = peaks_of(name_of(trace.devices, device))
-        tflops = peaks.tflops if peaks else {}
-        if "float32" in tflops and "float32_tensor" in tflops:
-            ratio = min(ratio, tflops["float32_tensor"] / tflops["float32"])
-    return ratio, ", as the peaks of the device do" if ratio < _FASTER else ""
-
-
 RULE = Rule(
     id="tf32-disabled",
     family="precision",
     title="Float32 matrix products do not use TF32",
     description="Operators of matrix products run sgemm kernels in 1% of the busy time or more, "
     "none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or more whose peak in "
-    "TF32 is not known to be that in float32 (GeForce). "
+    "TF32 is not that in float32, as GeForce's are. "
     "(Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
     "run under torch.autocast with bfloat16.",

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 from rules import drawn
 
-from tb_hookview.report.summary.brief import brief_tables
+from tb_hookview.document.document import Table
+from tb_hookview.report.summary.brief import brief_document
 from tb_hookview.report.summary.tables import finding_table
 from tb_hookview.schema import Finding, ReportData
 
@@ -34,7 +35,7 @@ def data(tmp_path: Path) -> ReportData:
 
 
 def test_layers_share_a_line_of_the_short_list(data: ReportData) -> None:
-    findings, *_ = brief_tables(data, data)
+    findings = next(part for part in brief_document(data, data).parts if isinstance(part, Table))
     places = [cell[1] for _, cell in findings.rows]
     assert places == ["Layer_0, aten::item, and 9 more like it", "Head_1, aten::item", "x"]
 

@@ -253,11 +253,13 @@ def test_an_event_is_of_the_step_that_launched_it(tmp_path: Path) -> None:
 
 
 def test_time_of_device_events(context: Context) -> None:
-    """`k2` takes 11 of the step's 20 us; `k1` is of a step that does not count."""
+    """`k2` takes 11 of the 25 us of the step's work, 5 of which run after the step; `k1` is of a
+    step that does not count."""
     device = context.device_events
     kernels = device.beginning("k")
     assert device.us_per_step(kernels) == 11
-    assert device.share(kernels) == 11 / 20
+    assert device.share(kernels) == 11 / 25
+    assert context.steps.work_us == 25
     assert device.starts(kernels).tolist() == context.analysis.device_events.start[[1]].tolist()
     assert device.devices == [0]
 

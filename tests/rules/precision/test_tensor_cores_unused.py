@@ -51,6 +51,16 @@ def test_a_device_not_known_to_have_them(tmp_path: Path, name: str) -> None:
     assert RULE not in findings(tmp_path, operators([SINGLE] * 3), deviceProperties=device)
 
 
+def test_attention_in_float32_is_no_mixed_precision(tmp_path: Path) -> None:
+    """On a device for which TF32 is no quicker, so that no other rule reports the product."""
+    attention = ("aten::_efficient_attention_forward", "fmha_cutlassF_f32_aligned_64x64_rf_sm80")
+    device = [{"id": 0, "name": "NVIDIA GeForce RTX 3060", "computeMajor": 8}]
+    product = ("aten::mm", "ampere_sgemm_128x64_nn")
+    found = findings(tmp_path, operators([product, attention]), deviceProperties=device)
+    (finding,) = found[RULE]
+    assert finding.cost_us_per_step == pytest.approx(4)
+
+
 def test_no_products(tmp_path: Path) -> None:
     some = operators([("aten::add", "at::native::elementwise_kernel<add>")] * 3)
     assert RULE not in findings(tmp_path, some, deviceProperties=V100)
