@@ -80,7 +80,7 @@ def find_stragglers(
 def too_few_steps(
     ranks: Sequence[RankSummary], members: Members, fixes: Fixes
 ) -> tuple[int, int] | None:
-    """Steps that were compared, and those it takes to tell a late rank from chance.
+    """Steps that were compared, and those it takes to tell a straggler from chance.
 
     None where no rank was late in all of the steps, or where they were enough.
     """

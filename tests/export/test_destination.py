@@ -44,7 +44,7 @@ def test_nothing_is_replaced_unless_forced(form: str, name: str, trace: Path, pl
     export(trace, place / name, form=form)
     before = content(place)
     other = grid.write(trace.parent / "other.json", grid.events("main ops [c  ] [d ]"))
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exists"):
         export(other, place / name, form=form)
     assert content(place) == before
     export(other, place / name, form=form, force=True)
@@ -54,7 +54,7 @@ def test_nothing_is_replaced_unless_forced(form: str, name: str, trace: Path, pl
 
 def test_other_files_of_a_folder_stay(trace: Path, place: Path) -> None:
     (place / "mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exists"):
         export(trace, place, form="csv")
     export(trace, place, form="csv", force=True)
     assert (place / "mine.txt").read_text() == "mine"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from ranks.test_run import analyzed
 from ranks.traces import Spell, write_run
-from tb_hookview.ranks.lines import straggler_lines
+
+from tb_hookview.ranks.document import straggler_lines
 
 EVEN = Spell(backward=4.0)
 
