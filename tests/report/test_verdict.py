@@ -264,6 +264,7 @@ def test_the_first_batch_of_workers_may_be_set_up(
     assert found.verdict.sentence.endswith(remedy)
     wait = [each for each in found.data.findings if each.rule == "loader-wait"]
     assert [len(each.caveats) for each in wait] == {"next": [int(not steps)], "loader": []}[loader]
+    assert all((each.gain_us_per_step is None) == (not steps) for each in wait)
 
 
 @pytest.mark.parametrize("picture", CASES)

@@ -36,6 +36,7 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     on_host = context.on_host
     if not (len(gaps) or on_host) or held <= SHARE * context.steps.duration_us:
         return
+    once = not (single or context.steps.marked or len(rows) > 1)
     longest = context.call_tree.duration[rows].max() / 1000
     yield Occurrence(
         place=context.host.name(int(rows[0])),
@@ -48,5 +49,6 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         host=context.rows.host_time(loading) if on_host else (),
         scale="data" if on_host else "",
         examples=context.call_tree.start[rows],
-        caveats=() if single or context.steps.marked or len(rows) > 1 else (_ONE_BATCH,),
+        claims_gain=not once,
+        caveats=(_ONE_BATCH,) if once else (),
     )
