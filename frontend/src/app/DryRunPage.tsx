@@ -39,6 +39,7 @@ export function DryRunPage({ file }: { file: string }): ReactElement {
           <div className="state" role="status" aria-label="Loading" />
         ) : (
           <div className="content-inner">
+            <h1 className="visually-hidden">Syncs of a dry run</h1>
             <DryRunView run={run} />
           </div>
         )}
