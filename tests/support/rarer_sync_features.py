@@ -49,7 +49,9 @@ INDEXING = {
     "nanmedian": of(lambda t: t.x.nanmedian(), 0, "Sorting.cpp indexes by a tensor"),
     "permuted rows": of(lambda t: t.x[torch.randperm(6, device="cuda")], 0, NONE),
     "rows permuted by the host": of(lambda t: t.x[torch.randperm(6)], 1, INDEX),
-    "combinations": of(lambda t: torch.combinations(t.v), 2, "masked_select of each column"),
+    "combinations": of(
+        lambda t: torch.combinations(t.v), 2, "masked_select of each column", until=(2, 14)
+    ),
     "index_reduce": of(lambda t: t.v.index_reduce(0, t.labels, t.v, "mean"), 0, NONE),
     "expand by tensors": of(lambda t: t.v[:1].expand(t.integer, t.integer), 2, READ),
     "view by a tensor": of(lambda t: t.v[:4].view(t.integer, -1), 1, READ),

@@ -15,6 +15,10 @@ class Feature(NamedTuple):
     syncs: int
     why: str
     uncertain: int = 0
+    since: tuple[int, int] = (2, 10)
+    """Version of torch from which on it is so."""
+    until: tuple[int, int] = (9, 9)
+    """The last version in which it is so."""
 
 
 class Tensors:
@@ -44,8 +48,15 @@ class Tensors:
         return torch.randn(*(shape or (6, 5)), device="cuda", requires_grad=True)
 
 
-def of(run: Callable[[Tensors], object], syncs: int, why: str, uncertain: int = 0) -> Feature:
-    return Feature(run, syncs, why, uncertain)
+def of(
+    run: Callable[[Tensors], object],
+    syncs: int,
+    why: str,
+    uncertain: int = 0,
+    since: tuple[int, int] = (2, 10),
+    until: tuple[int, int] = (9, 9),
+) -> Feature:
+    return Feature(run, syncs, why, uncertain, since, until)
 
 
 def backward(make: Callable[[Tensors, torch.Tensor], torch.Tensor]) -> Callable[[Tensors], object]:

@@ -377,6 +377,7 @@ LAYERS = {
     "ctc_loss with lists": of(
         lambda t: F.ctc_loss(t.leaf(4, 2, 5).log_softmax(2), t.ids + 1, (4, 4), (2, 1)),
         *(5, "lengths, offsets, mean; MIOpen's check"),
+        since=(2, 13),
     ),
     "adaptive softmax": of(
         lambda t: nn.AdaptiveLogSoftmaxWithLoss(5, 6, [3], device="cuda")(t.x, t.labels % 6),

@@ -119,7 +119,7 @@ UPDATES = {
         for name in ("Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop")
         for option in ("foreach", "capturable")
     },
-    "Adagrad fused": of(update(torch.optim.Adagrad, fused=True), 0, OPTIMIZER),
+    "Adagrad fused": of(update(torch.optim.Adagrad, fused=True), 0, OPTIMIZER, since=(2, 13)),
     "OneCycleLR": of(_scheduled(lambda o: lr_scheduler.OneCycleLR(o, 0.1, 9)), 0, "Python numbers"),
     "CosineAnnealingLR": of(
         _scheduled(lambda o: lr_scheduler.CosineAnnealingLR(o, 9)), 0, "Python numbers"

@@ -33,16 +33,19 @@ def install(patches: Patches) -> None:
         chosen = None if backend is None else _gloo(backend, asked)
         return make(*args, backend=chosen, **kwargs)
 
-    c10d: Any = dist.distributed_c10d
-    for module in (dist, c10d):
-        patches.set(module, "init_process_group", init_process_group)
-        patches.set(module, "new_group", new_group)
-        patches.set(module, "is_nccl_available", lambda: True)
-    find = c10d._get_object_coll_device
-    patches.set(c10d, "_get_object_coll_device", lambda g=None: "cuda" if asked else find(g))
+    find: Any = dist.distributed_c10d._get_object_coll_device
     name = dist.get_backend
-    for module in (dist, c10d):
-        patches.set(module, "get_backend", lambda g=None: "nccl" if asked else name(g))
+    changed: dict[str, Any] = {
+        "init_process_group": init_process_group,
+        "new_group": new_group,
+        "is_nccl_available": lambda: True,
+        "_get_object_coll_device": lambda g=None: "cuda" if asked else find(g),
+        "get_backend": lambda g=None: "nccl" if asked else name(g),
+    }
+    # Meshes of devices have names of their own for some.
+    for module in (dist, dist.distributed_c10d, dist.device_mesh):
+        for attribute in changed.keys() & vars(module).keys():
+            patches.set(module, attribute, changed[attribute])
     bindings: Any = torch._C._distributed_c10d
     # It asserts a timer of the device, which a build without CUDA lacks.
     patches.set(bindings.Logger, "set_runtime_stats_and_log", lambda _self: None)

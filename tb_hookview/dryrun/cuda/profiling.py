@@ -22,7 +22,8 @@ def install(patches: Patches) -> None:
     def init(self: Any, *args: Any, **options: Any) -> None:
         if options.get("use_device") == "cuda" or options.get("use_cuda"):
             WATCH.note(_NOTE)
-            options.update(use_device=None, use_cuda=False, use_cpu=True)
+            options.pop("use_cuda", None)
+            options.update(use_device=None, use_cpu=True)
         original(self, *args, **options)
 
     patches.set(profile, "__init__", init)
