@@ -226,6 +226,6 @@ def test_the_code_of_the_first_steps_has_the_finding_and_its_fix_does_not(
         for wrapped in (names["model"], names["loss_fn"]):
             tb_hookview.unwrap(wrapped)
     found = [tb_hookview.analyze(f"runs/{run}").findings for run in ("first", "second")]
-    # Others may come and go with the load of the machine.
-    growth = ["memory-growth" in {finding.rule for finding in findings} for findings in found]
-    assert growth == [True, False]
+    # A machine that is busy may add times in which no operator ran.
+    rules = [{finding.rule for finding in findings} - {"python-time"} for findings in found]
+    assert rules == [{"memory-growth"}, set()]

@@ -132,7 +132,7 @@ def row_line(row: Row, state: int, at: float, memory: int | None) -> bytes:
 
 @lru_cache
 def _template(values: int) -> str:
-    """Return the line of a row of so many values: `json` takes three times as long for one."""
+    """Return the line of a row of N values: `json` takes three times as long for one."""
     names = ("step", *DURATIONS, "gc_count")
     members = [f'"{name}":%s' for name in names]
     blocks = ",".join(["%s"] * ((values - len(names)) // 2))

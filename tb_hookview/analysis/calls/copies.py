@@ -98,7 +98,7 @@ def of_copies(timing: LaunchTiming, copies: Copies, skew: int) -> Part:
 
 
 def of_unseen_copies(timing: LaunchTiming) -> Part:
-    """Calls that copied for long, in a trace without device events: all is the call's own time."""
+    """Long copy calls of a trace without device events: nothing of them is known as a wait."""
     long = (timing.call == Call.ASYNC_COPY) & (timing.call_tree.duration >= _LONG_NS)
     row = np.flatnonzero(long) if not len(timing.device_events) else np.zeros(0, np.int64)
     nothing = np.zeros(len(row), np.int64)
