@@ -59,3 +59,12 @@ test("without a step there are no shares, and without a device it is the host's 
   const text = priceText(finding({ cost_us_per_step: 5 }), { stepUs: null, of: "host" });
   expect(text).toContain("Costs 5.0 µs of host time per step.");
 });
+
+test("shares are of the device's work where it runs behind the host", () => {
+  const given = report();
+  const behind = { ...given, verdict: { ...given.verdict, step_us: 23_000 } };
+  behind.per_step = { ...given.per_step, duration_us: 2_000 };
+  expect(priceBasis(behind).stepUs).toBe(23_000);
+  const ahead = { ...behind, verdict: { ...given.verdict, step_us: null } };
+  expect(priceBasis(ahead).stepUs).toBe(2_000);
+});

@@ -39,15 +39,20 @@ export function alike(findings: readonly WireFinding[]): [WireFinding, ...WireFi
 
 /** What a price is measured in, of the report that has the finding. */
 export interface PriceBasis {
-  /** Mean length of the measured steps, microseconds; null without steps. */
+  /**
+   * Mean length of the measured steps, microseconds; null without steps. Where a device runs behind
+   * the host, with the work that it still has to do.
+   */
   readonly stepUs: number | null;
   /** Whose time a cost is. */
   readonly of: "device" | "host";
 }
 
 export function priceBasis(report: WireReport): PriceBasis {
-  const { per_step: mean, trace } = report;
-  return { stepUs: mean.duration_us, of: trace.devices.length > 0 ? "device" : "host" };
+  const { per_step: mean, trace, verdict } = report;
+  const stepUs =
+    mean.duration_us === null ? null : Math.max(mean.duration_us, verdict.step_us ?? 0);
+  return { stepUs, of: trace.devices.length > 0 ? "device" : "host" };
 }
 
 /** More than this many times the cost is gained only where other work waited. */

@@ -1,4 +1,5 @@
 import type { WireFinding, WireReport, WireRule, WireStep } from "../../api/types";
+import { priceBasis } from "../../report/findings";
 import { syncRows, type SyncRow } from "../../report/syncs";
 import { compareNumbers, ratio, type Sort } from "../../text/numbers";
 
@@ -46,7 +47,7 @@ export interface FindingExample {
 
 export function findingRows(report: WireReport): FindingRow[] {
   const syncs = new Map(syncRows(report).map((row) => [row.sync.id, row]));
-  const step = report.per_step.duration_us;
+  const step = priceBasis(report).stepUs;
   return report.findings.map((finding) => {
     const own = finding.sync_ids.flatMap((id) => syncs.get(id) ?? []);
     const byStart = new Map(own.map((row) => [row.sync.start_us, row]));
