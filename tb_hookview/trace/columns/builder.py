@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique_inverse
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.functions import without_functions
-from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
+from tb_hookview.trace.columns.interner import Interner, by_appearance
 from tb_hookview.trace.columns.memory_rows import TABLES, MemoryRows
 from tb_hookview.trace.columns.rare_rows import RareRows
 from tb_hookview.trace.columns.times import (
@@ -43,7 +43,7 @@ from tb_hookview.trace.format.wanted import EVERYTHING, Wanted
 from tb_hookview.trace.source.damage import Notice
 from tb_hookview.trace.text.pieces import Piece
 
-_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
+_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d*[1-9]')
 _NAMED = 10
 """Unknown categories that get a notice of their own."""
 _LARGEST = 1e15
@@ -288,7 +288,7 @@ class Builder:
         process = self._processes.column([event.pid for event in events])
         row = self._rows.column([event.tid for event in events])
         width = int(row.max(initial=0)) + 1
-        pairs, place = distinct_small(process.astype(np.int64) * width + row)
+        pairs, place = unique_inverse(process.astype(np.int64) * width + row)
         processes, rows = np.divmod(pairs, width)
         # In order of appearance: that of their numbers depends on what was read before.
         order = by_appearance(place, len(pairs))
