@@ -32,7 +32,7 @@ def asof(key: Int, time: Nanoseconds, query_key: Int, query_time: Nanoseconds) -
         Index of the row for each query, shape (q,).
     """
     count = len(key)
-    keys = np.concatenate([key, query_key]).astype(np.int64)
+    keys = np.concatenate([key, query_key]).astype(np.int64, copy=False)
     # Sorting is stable: of equal key and time, rows come before queries, as they do here.
     order = np.lexsort((np.concatenate([time, query_time]), _narrow(keys)))
     is_query = order >= count

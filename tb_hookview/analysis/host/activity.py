@@ -37,6 +37,8 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
         thread: of each time, shape (s,).
         span: start and end of each, nanoseconds, shape (s, 2).
     """
+    if not len(span):
+        return []
     trace = host.trace
     row = activity_events(host, thread, span)
     string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
@@ -68,6 +70,8 @@ def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -
 
 def operators_within(host: HostRows, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
     """Time of the outermost operators that a thread ran within some times, by name."""
+    if not len(spans):
+        return []
     events, tree = host.trace.events, host.call_tree
     rows = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (tree.thread == thread))
     place = np.searchsorted(spans[:, 0], tree.start[rows], side="right") - 1
