@@ -63,7 +63,8 @@ class Builder:
 
     def __init__(self, wanted: Wanted = EVERYTHING) -> None:
         self._wanted = wanted
-        self._by_rows = sorted(wanted.arguments, key=self._rows_of)
+        by_rows = groupby(sorted(wanted.arguments, key=self._rows_of), key=self._rows_of)
+        self._by_rows = [(rows, list(group)) for rows, group in by_rows]
         self._with_texts: list[int] = []
         """Numbers of the names whose rows have texts, of the first `_names_tested` names."""
         self._names_tested = 0
@@ -217,7 +218,7 @@ class Builder:
         """The columns of arguments; only events of the kinds that have one are read."""
         columns = {}
         everything = [event.args for event in complete]
-        for (named, kinds), group in groupby(self._by_rows, key=self._rows_of):
+        for (named, kinds), group in self._by_rows:
             wanted = _among(kind, kinds)
             if named:
                 wanted &= self._has_texts(name)
