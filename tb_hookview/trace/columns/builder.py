@@ -43,6 +43,7 @@ from tb_hookview.trace.format.wanted import EVERYTHING, Wanted
 from tb_hookview.trace.source.damage import Notice
 from tb_hookview.trace.text.pieces import Piece
 
+_POINT = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
 _FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d*[1-9]')
 _NAMED = 10
 """Unknown categories that get a notice of their own."""
@@ -414,8 +415,11 @@ _MESSAGES = {
 
 
 def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:
-    """Whether a file has more than whole microseconds, judged by its first events."""
-    return bool(np.any(start != np.trunc(start))) or bool(_FRACTION.search(piece.text, 0, 1 << 16))
+    """Whether a piece has more than whole microseconds; whole ones may be written with a point."""
+    if np.any(start != np.trunc(start)):
+        return True
+    pointed = _POINT.search(piece.text, 0, 1 << 16)  # judged by the first events
+    return bool(pointed and _FRACTION.search(piece.text))
 
 
 def _joined(pieces: list[dict[str, Any]], wanted: Wanted) -> dict[str, Any]:
