@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import grid
-from gallery import recording
-from msgspec.structs import replace
 from shared_traces import shared_trace
 
 from tb_hookview.loading import load
