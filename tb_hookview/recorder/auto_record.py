@@ -286,7 +286,8 @@ class TrainingRecorder:
         if roots.find(module) is not None:  # wrapped by the script itself
             return
         try:
-            wrap(module, depth=plan.depth, markers=plan.markers)
+            path = roots.class_path(module) if self._wrapped else None
+            wrap(module, name=path, depth=plan.depth, markers=plan.markers)
         except UsageError as error:
             self._say(f"{name} gets no marks: {error}")
             return
