@@ -75,12 +75,19 @@ class Verdict:
 
     @property
     def predicted_gain_us(self) -> float | None:
-        """Return the gain per step of a replay without all expected findings; None without one."""
+        """Return the gain per step of a replay without all expected findings; None without one.
+
+        Without the profiler where the trace shows it, as the measured steps are.
+        """
         found = {finding.id for each in self.expected for finding in self.found(each)}
         if not found:
             return None
         answer = self.report.whatif(without=sorted(found))
-        return None if answer.refused else float(answer.replayed_us - answer.predicted_us)
+        if answer.refused:
+            return None
+        if answer.unrecorded_us is None or answer.unrecorded_predicted_us is None:
+            return float(answer.replayed_us - answer.predicted_us)
+        return float(answer.unrecorded_us - answer.unrecorded_predicted_us)
 
 
 def verdicts(folder: Path) -> Iterator[Verdict]:

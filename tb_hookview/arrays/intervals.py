@@ -68,6 +68,22 @@ def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     return _covered_until(intervals, windows[:, 1]) - _covered_until(intervals, windows[:, 0])
 
 
+def cut(intervals: TimeSet, moments: Nanoseconds) -> Intervals:
+    """Intervals in parts that end where a moment lies within; parts touch, so it is no time set.
+
+    Args:
+        intervals: what is cut.
+        moments: ascending, without repeats.
+    """
+    if not len(intervals):
+        return intervals
+    place = np.searchsorted(intervals[:, 0], moments, side="right") - 1
+    inside = moments[
+        (place >= 0) & (intervals[place, 0] < moments) & (moments < intervals[place, 1])
+    ]
+    return np.stack([np.sort(np.append(times, inside)) for times in intervals.T], axis=1)
+
+
 def contains(intervals: TimeSet, time: Nanoseconds) -> Bool:
     """Whether each of some moments is within an interval, its start counted."""
     if not len(intervals):

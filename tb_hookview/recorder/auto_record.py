@@ -286,15 +286,26 @@ class TrainingRecorder:
         if roots.find(module) is not None:  # wrapped by the script itself
             return
         try:
-            wrap(module, depth=plan.depth, markers=plan.markers)
+            path = roots.class_path(module) if self._wrapped else None
+            wrap(module, name=path, depth=plan.depth, markers=plan.markers)
         except UsageError as error:
             self._say(f"{name} gets no marks: {error}")
             return
+        size = sum(parameter.numel() for parameter in module.parameters())
+        if size:
+            self._name_the_first()
         self._wrapped.append(weakref.ref(module))
         if not self._reports():
             return
-        size = sum(parameter.numel() for parameter in module.parameters())
         self._say(f"wrapped {name} ({_count(size)} parameters)" if size else f"wrapped {name}")
+
+    def _name_the_first(self) -> None:
+        """Put the class before the paths of the first model, where another one is trained too."""
+        first = self._wrapped[0]() if self._wrapped else None
+        root = None if first is None else roots.find(first)
+        if first is not None and root is not None and not root.path:
+            name = roots.class_path(first)
+            wrap(first, name=name, depth=self._plan.depth, markers=self._plan.markers)
 
     def _finish(self) -> None:
         """Stop the recording and remove all hooks."""

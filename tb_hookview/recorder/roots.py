@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import NamedTuple
@@ -143,26 +144,34 @@ def choose_path(module: nn.Module, name: str | None) -> str:
     earlier = find(module)
     if name is None and earlier is not None and not earlier.named:
         return earlier.path
-    own = {id(below) for below in module.modules()}
-    others = [pair for pair in alive() if pair[1] is not module]
-    taken = {
-        node.path
-        for root, other in others
-        for node in walk(other, root.path)
-        if id(node.module) not in own
-    }
-
-    def is_free(path: str) -> bool:
-        return taken.isdisjoint(node.path for node in walk(module, path))
-
+    others = [root for root, other in alive() if other is not module]
+    is_free = _free(module)
     if name is not None:
         if not is_free(name):
             raise UsageError(
                 f"name={name!r} gives two wrapped modules the same path; choose another name"
             )
         return name
-    if all(root.path for root, _ in others) and is_free(""):
+    if all(root.path for root in others) and is_free(""):
         return ""
-    base = type(module).__name__
+    return class_path(module)
+
+
+def class_path(module: nn.Module) -> str:
+    """Return a path for a root that begins with its class, as of a second one without a name."""
+    base = next(walk(module, "")).class_name
     numbered = (f"{base}-{number}" for number in count(2))
-    return next(path for path in chain([base], numbered) if is_free(path))
+    return next(filter(_free(module), chain([base], numbered)))
+
+
+def _free(module: nn.Module) -> Callable[[str], bool]:
+    """Return whether under a path of this root no module of another root lies."""
+    own = {id(below) for below in module.modules()}
+    taken = {
+        node.path
+        for root, other in alive()
+        if other is not module
+        for node in walk(other, root.path)
+        if id(node.module) not in own
+    }
+    return lambda path: taken.isdisjoint(node.path for node in walk(module, path))

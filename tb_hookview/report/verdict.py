@@ -188,6 +188,8 @@ class _Sentence:
         if not self._found.device_side_us:
             return ""
         name = "device and communication" if self._communicates else "the device"
+        if self._found.device_us is None:
+            name = "communication"
         return f", {name} {self._device}"
 
     def _remedy(self, waits: dict[str, float], unexplained_us: float) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,7 +48,22 @@ def run(query: str, sources: Mapping[str, Source], limits: Limits) -> Result:
     """Answer one query in this process; see `queries.run`."""
     check(query)
     with _database(sources, limits) as database, _mistakes(sources, limits):
-        return Result.of(database.sql(query), limits.rows)
+        answer = partial(_answer, database, query, limits.rows)
+        return _interruptible(answer, database.interrupt)
+
+
+def _answer(database: Any, query: str, most: int) -> Result:
+    return Result.of(database.sql(query), most)
+
+
+def _interruptible(call: Callable[[], Result], interrupt: Callable[[], object]) -> Result:
+    """Call from another thread: the one that the database holds does not notice Ctrl+C."""
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(call).result()
+        except KeyboardInterrupt:
+            interrupt()
+            raise
 
 
 def check(query: str) -> None:

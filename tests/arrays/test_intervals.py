@@ -47,3 +47,10 @@ def test_lengths_within_windows(raw: list[tuple[int, int]], windows: list[tuple[
 def test_moments_within(raw: list[tuple[int, int]], times: list[int]) -> None:
     found = intervals.contains(intervals.normal(made(raw)), np.array(times, np.int64))
     assert found.tolist() == [time in moments(made(raw)) for time in times]
+
+
+def test_cut():
+    times = np.array([[0, 10], [20, 30]])
+    moments = np.array([0, 4, 15, 20, 25, 30])
+    assert intervals.cut(times, moments).tolist() == [[0, 4], [4, 10], [20, 25], [25, 30]]
+    assert intervals.cut(intervals.EMPTY, moments).tolist() == []

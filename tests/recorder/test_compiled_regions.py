@@ -147,6 +147,17 @@ def test_every_call_has_its_module_whatever_was_wrapped_and_compiled_first(order
     assert trace.compiled["missing"] == []
 
 
+@pytest.mark.parametrize("order", [compile_first, wrap_first])
+def test_a_sequential_around_others_is_marked_as_any_compiled_model(order, recwarn):
+    """torch compiles a function around it, which is not code of the user's that calls it."""
+    call, root = order(nn.Sequential(nn.Sequential(Chain(4, 6)), Chain(6, 3)))
+    trace = recorded(call, root)
+    assert [str(each.message) for each in recwarn if "tb_hookview" in str(each.message)] == []
+    assert trace.paths("forward") == {"": 1}
+    assert "compiled" not in trace.manifest
+    assert modules(trace, backward=False, item=0) == [["0.0.layers.0"], ["1.layers.0"]]
+
+
 def test_every_module_is_listed_with_its_class():
     call, root = compile_first(Pair())
     (forward, _) = recorded(call, root).compiled["graphs"]

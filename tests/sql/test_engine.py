@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,7 +18,7 @@ from support.loaded import reported
 
 from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.report.result import Report
-from tb_hookview.sql import Limits, Source, confined, run, sources_of_several
+from tb_hookview.sql import Limits, Source, confined, engine, run, sources_of_several
 from tb_hookview.sql.mistakes import one_line
 from tb_hookview.tables.catalogue import empty_table
 from tb_hookview.tables.table import Table
@@ -364,3 +366,15 @@ def test_an_answer_of_a_process_of_its_own_is_bounded(monkeypatch: pytest.Monkey
     monkeypatch.setattr(confined, "ANSWER_MEGABYTES", 0)
     kind, said = confined.answer_unbounded("select 1", {}, Limits())
     assert (kind, said) == ("mistake", "sql: the answer takes more than 0 MB; narrow the query")
+
+
+def test_ctrl_c_ends_a_query():
+    interrupted = threading.Event()
+
+    def call() -> Any:
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        assert interrupted.wait(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        engine._interruptible(call, interrupted.set)
+    assert interrupted.is_set()

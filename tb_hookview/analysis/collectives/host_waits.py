@@ -28,8 +28,8 @@ _LATE = 10
 """Least ratio of a wait to the time by which the row of its collective outlasts it."""
 _LONG_NS = 100_000
 """Shorter holes are no waits of that sort."""
-_LOOKED_BACK = 4
-"""Longer holes before the end of a collective, the last of which may be Python's."""
+_LOOKED_BACK = 32
+"""Longer holes before the end of a collective, all but the first of which may be Python's."""
 
 
 def find_host_waits(host: HostRows, threads: ThreadIndex) -> TimeSet:

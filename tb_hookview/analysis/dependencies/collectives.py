@@ -14,11 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.collectives.calls import CALLS, ON_HOST
 from tb_hookview.analysis.dependencies.handover import FILLED, busy, moments_of
 from tb_hookview.arrays.types import Nanoseconds, ThreadIndex
-
-_RUNS, _CALLS = ("gloo:", "mpi:", "ucc:"), "c10d::"
-"""How names of collectives on threads of their own begin, and of the operators that call them."""
 
 
 class CollectiveWaits(NamedTuple):
@@ -34,24 +32,30 @@ class CollectiveWaits(NamedTuple):
 
 
 def find_collective_waits(analysis: Analysis, main: int, start: int, end: int) -> CollectiveWaits:
-    """Find the waits between two moments; each is for the collective that ends last in it."""
-    tree, runs = analysis.call_tree, analysis.host.named(lambda name: name.startswith(_RUNS))
+    """Find the waits between two moments; each is for the collective that ends next."""
+    tree, runs = analysis.call_tree, analysis.host.named(lambda name: name.startswith(ON_HOST))
     runs = runs[(tree.thread[runs] != main) & (tree.start[runs] >= start)]
     if not len(runs):
         return CollectiveWaits(main, runs, runs, runs, runs)
     own = moments_of(analysis, main, start, end)
-    calls = analysis.host.named(lambda name: name.startswith(_CALLS))
+    calls = analysis.host.named(lambda name: name.startswith(CALLS))
     runs = runs[np.argsort(tree.end[runs], kind="stable")]
     calls = calls[tree.start[calls] >= start]
     calls = calls[np.argsort(tree.start[calls], kind="stable")]
-    after = np.searchsorted(own, tree.end[runs])
+    waits = analysis.communication_waits
+    # Its row may end after the thread was woken.
+    run = np.searchsorted(tree.end[runs], waits[:, 1])
+    before = np.searchsorted(own, waits[:, 0], side="right") - 1
+    after = np.searchsorted(own, waits[:, 1])
+    known = (run < len(runs)) & (before >= 0) & (after < len(own))
+    waits, runs, before, after = waits[known], runs[run[known]], before[known], after[known]
     call = np.searchsorted(tree.start[calls], tree.start[runs], side="right") - 1
-    last = np.diff(after, append=-1) != 0
-    known = last & (call >= 0) & (after > 0) & (after < len(own))
-    runs, after, call = runs[known], after[known], calls[call[known]]
-    stops, goes_on = own[after - 1], own[after]
-    ran = tree.end[runs] - np.maximum(tree.start[runs], stops)
-    waits = (ran >= FILLED * (goes_on - stops)) & (tree.start[call] < stops)
-    waits &= ~busy(analysis, main, stops)
-    call = call[waits]
-    return CollectiveWaits(main, tree.thread[call], tree.start[call], stops[waits], goes_on[waits])
+    stops, goes_on = own[before], own[after]
+    called = tree.start[calls[np.maximum(call, 0)]] if len(calls) else goes_on
+    is_wait = (call >= 0) & (called < stops)
+    is_wait &= waits[:, 1] - waits[:, 0] >= FILLED * (goes_on - stops)
+    is_wait &= ~busy(analysis, main, stops)
+    call = calls[call[is_wait]]
+    return CollectiveWaits(
+        main, tree.thread[call], tree.start[call], stops[is_wait], goes_on[is_wait]
+    )

@@ -59,9 +59,7 @@ def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -
     events = events[trace.thread[events] == thread]
     start = trace.start[events]
     moments = unique(np.concatenate([start, start + trace.duration[events]]))
-    place = np.searchsorted(spans[:, 0], moments, side="right") - 1
-    inside = moments[(place >= 0) & (spans[place, 0] < moments) & (moments < spans[place, 1])]
-    return np.stack([np.sort(np.append(times, inside)) for times in spans.T], axis=1)
+    return intervals.cut(spans, moments)
 
 
 def operators_within(host: HostRows, thread: int, spans: TimeSet) -> list[tuple[str, float]]:

@@ -20,6 +20,7 @@ from torch import nn
 from tb_hookview.recorder.compiled import breaks
 from tb_hookview.recorder.compiled.compilation import guarded
 from tb_hookview.recorder.compiled.imports import once_imported
+from tb_hookview.recorder.compiled.regions import is_compiled_itself
 
 _VARIABLES = "torch._dynamo.variables.nn_module"
 _CLASSES = ("NNModuleVariable", "UnspecializedNNModuleVariable")
@@ -106,8 +107,9 @@ def _note(variable: Any, tx: Any) -> None:
     if module is None and hasattr(variable, "module_key"):
         module = tx.output.get_submodule(variable.module_key)
     if isinstance(module, nn.Module):
-        key = id(module)
-        if not was_inlined(module) and not getattr(torch.compiler, "_is_exporting_flag", False):
+        exporting = getattr(torch.compiler, "_is_exporting_flag", False)
+        if not (exporting or was_inlined(module) or is_compiled_itself(module, tx.output)):
+            key = id(module)
             _called[key] = weakref.ref(module, lambda gone: _forget(key, gone))
         on_call(module)
 

@@ -148,8 +148,7 @@ def _output() -> Any:
 def _base(frame: Frame) -> str:
     """Return the source of the module that a frame's code is a method of."""
     code, local = frame.code, frame.local
-    # torch puts this function around a module that has hooks.
-    if code.co_name == "inner" and isinstance(local.get("fn"), nn.Module):
+    if _wrapped_inline(frame) is not None:
         return "L['fn']" if "_dynamo" in code.co_filename else ""
     name = code.co_name
     if name.startswith("torch_dynamo_resume_in_"):
@@ -159,6 +158,26 @@ def _base(frame: Frame) -> str:
     else:
         found = [n for n in code.co_varnames[:1] if _defines(local.get(n), name, code)]
     return f"L['{found[0]}']" if len(found) == 1 else ""
+
+
+def _wrapped_inline(frame: Frame) -> nn.Module | None:
+    """Return the module around which torch puts a function, to compile it with its hooks.
+
+    It does so for a module of its own, such as a Sequential.
+    """
+    module = frame.local.get("fn")
+    return module if frame.code.co_name == "inner" and isinstance(module, nn.Module) else None
+
+
+def is_compiled_itself(module: nn.Module, output: Any) -> bool:
+    """Return whether what Dynamo compiles is a call of this module, not code that calls it.
+
+    Args:
+        module: a module whose call Dynamo traces.
+        output: Dynamo's record of the compilation.
+    """
+    frame = Frame(output.root_tx.f_code, output.local_scope, output.global_scope)
+    return _wrapped_inline(frame) is module and "_dynamo" in frame.code.co_filename
 
 
 def _defines(thing: object, method: str, code: CodeType | None) -> bool:

@@ -201,14 +201,9 @@ def _compiled(report: ReportData) -> list[str]:
 def _lumps(report: ReportData, unknown: int) -> list[str]:
     """Say what compiled code runs that is on no module, and how modules get it."""
     rows = report.compiled_regions
-    without = f"{format_count(unknown, 'module')} without times"
     if not rows:
-        if not unknown:
-            return []
-        return [
-            f"compiled: {without}, and no compiled code ran: torch.compile gave up on the model "
-            "(TORCH_LOGS=graph_breaks says why); wrap it and record it without torch.compile"
-        ]
+        return []
+    without = f"{format_count(unknown, 'module')} without times"
     times = [row.host_us if row.device_us is None else row.device_us for row in rows]
     most = [
         f"{format_kernel(row.operators)} {format_us(time)}"

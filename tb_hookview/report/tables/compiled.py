@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.compiled.names import REGION
+from tb_hookview.analysis.compiled.names import is_compiled
 from tb_hookview.analysis.consistency.fault import Fault, counted
 from tb_hookview.arrays.types import Bool
 from tb_hookview.trace import EventCategory
@@ -48,9 +48,11 @@ def _why_without_calls(analysis: Analysis) -> str:
     """Code of the reason why no module of the manifest was called."""
     if not (analysis.host.kind == EventCategory.OPERATOR).any():
         return "nothing-ran"
-    names = analysis.trace.strings.texts
-    compiled = any(name.startswith(REGION) for name in names)
-    return "compiled-after-wrap" if compiled else "no-module-calls"
+    return "compiled-after-wrap" if _ran_compiled(analysis) else "no-module-calls"
+
+
+def _ran_compiled(analysis: Analysis) -> bool:
+    return any(map(is_compiled, analysis.trace.strings.texts))
 
 
 def _placed(analysis: Analysis) -> bool:
@@ -58,7 +60,10 @@ def _placed(analysis: Analysis) -> bool:
 
 
 def _unknown(analysis: Analysis) -> tuple[Fault, ...]:
-    """Modules inside compiled regions of which nothing is known."""
+    """Parts of compiled models of which nothing is compiled, or nothing known."""
+    manifest = analysis.trace.manifest
+    if manifest is not None and not _ran_compiled(analysis):
+        return counted("compiled-nothing", sum(each.compiled for each in manifest.modules))
     unknown = analysis.compiled_modules & ~with_times(analysis)
     return counted("compiled", int(np.count_nonzero(unknown)))
 

@@ -125,6 +125,13 @@ WORDS: dict[str, Words] = {
         "the code in its cache, and record again",
         NEVER,
     ),
+    "compiled-nothing": Words(
+        "modules below one that was compiled, and no compiled code ran: torch.compile skipped the "
+        "model or gave up on it (TORCH_LOGS=+dynamo says why; it skips an nn.Sequential compiled "
+        "by model.compile(), and none compiled by torch.compile(model)); times that are missing "
+        "come by recording the model without torch.compile",
+        NEVER,
+    ),
     "compiled-without-map": Words(
         "calls of compiled graphs whose modules the recorder does not know (compiled, or a cache "
         "filled, before the recorder was loaded): their time stays with the module around the "

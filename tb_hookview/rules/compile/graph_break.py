@@ -35,31 +35,57 @@ def _find(context: Context) -> Iterator[Occurrence]:
         return
     string = context.host.string
     frame = _frames(context, inner)
-    # One place for each line, or without stacks for each pair of regions.
     key = pair_key(np.where(frame >= 0, frame, string[inner]), string[around[inner]])
-    places, group = unique_inverse(key)
-    for number in range(len(places)):
-        members = group == number
+    pairs, group = unique_inverse(key)
+    breaks: dict[str, list[int]] = {}
+    for number in range(len(pairs)):
+        first = int(np.argmax(group == number))
+        row, outer = int(inner[first]), int(around[inner[first]])
+        place = _place(context, outer, int(frame[first])) or _codes(context, outer, row)
+        breaks.setdefault(place, []).append(number)
+    for numbers in breaks.values():
+        members = isin(group, numbers)
         yield _occurrence(context, inner[members], around[inner[members]], frame[members])
 
 
+def _place(context: Context, outer: int, frame: int) -> str:
+    """Line that broke the graph, as Dynamo or a Python stack has it; "" where unknown."""
+    reported = _reported(context, _region(context, outer))
+    if reported is not None:
+        return f"{reported.file}, line {reported.line}, in {reported.function}"
+    return _line(context.analysis.trace.strings[frame]) if frame >= 0 else ""
+
+
+def _codes(context: Context, outer: int, inner: int) -> str:
+    """The two functions, whatever their variants: the rest of a function is of one line."""
+    return " ".join(_region(context, row).partition("/")[0] for row in (outer, inner))
+
+
+def _region(context: Context, row: int) -> str:
+    """Graph and variant of a compiled region, such as 0/1."""
+    name = context.analysis.trace.strings[int(context.host.string[row])]
+    return name.split(": ")[1]
+
+
+def _regions(context: Context, rows: TreeRow) -> str:
+    _, first = np.unique(context.host.string[rows], return_index=True)
+    return ", ".join(_region(context, row) for row in rows[np.sort(first)].tolist())
+
+
 def _occurrence(context: Context, inner: TreeRow, outer: TreeRow, frame: StringIndex) -> Occurrence:
-    texts, string = context.analysis.trace.strings, context.host.string
-    regions_of = tuple(texts[int(string[each[0]])].split(": ")[1] for each in (outer, inner))
     before = _call_before(context, inner, outer)
     call_tree = context.call_tree
     begin = np.where(before == outer, call_tree.start[before], call_tree.end[before])
     time = context.steps.us_per_step((call_tree.start[inner] - begin).sum())
     between = _rows_between(context, inner, before)
-    where = _line(texts[int(frame[0])]) if frame[0] >= 0 else ""
-    reported = _reported(context, regions_of[0])
-    if reported is not None:
-        where = f"{reported.file}, line {reported.line}, in {reported.function}"
+    reported = _reported(context, _region(context, int(outer[0])))
+    where = _place(context, int(outer[0]), int(frame[0]))
+    left, entered = _regions(context, outer), _regions(context, inner)
     return Occurrence(
-        place=where or f"between compiled regions {regions_of[0]} and {regions_of[1]}",
+        place=where or f"between compiled regions {left} and {entered}",
         everywhere=True,
         evidence=f"{format_count(len(inner), 'time')} in {context.steps.text} compiled region "
-        f"{regions_of[0]} runs Python and goes on in region {regions_of[1]}; {format_us(time)} of "
+        f"{left} runs Python and goes on in region {entered}; {format_us(time)} of "
         f"host time{context.each} "
         f"in between{_operators(context, between)}{_cut(context, outer)}{_reason(reported)}",
         count=len(inner),

@@ -40,6 +40,10 @@ _UPDATE = (
     "average of weights (EMA) use torch.optim.swa_utils.AveragedModel with "
     "multi_avg_fn=get_ema_multi_avg_fn(), for gradients torch.nn.utils.clip_grad_norm_."
 )
+_COPY = (
+    "copy.deepcopy of a model or of its state_dict makes every tensor one by one: keep one copy, "
+    "and update it with torch._foreach_copy_(copies, originals); or copy less often."
+)
 _CAVEAT = (
     "The gain takes one operator on everything to last as long as one turn, which is right for "
     "small tensors. Where an iteration needs the previous result, only compiling or a fused "
@@ -98,6 +102,8 @@ def _occurrence(
 def _remedy(group: list[_Loop]) -> str:
     if group[0].name in _READS:
         return _READ
+    if group[0].name == "aten::set_":
+        return _COPY
     return _UPDATE if all(loop.updates for loop in group) else ""
 
 

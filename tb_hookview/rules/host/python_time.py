@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.host.activity import cut_by_activity, named_activity
-from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.roles import MODULE_ROLES, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
@@ -16,6 +16,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
 from tb_hookview.rules.evidence.host_operators import computing, without_operators
+from tb_hookview.schema.terms import module_label
 
 _LONG_NS = 500_000
 """Gaps from this length on are no pace of operators: none takes that long to call."""
@@ -41,11 +42,20 @@ def _find(context: Context) -> Iterator[Occurrence]:
     if not (context.on_host and context.steps.marked):
         return
     for thread in unique(context.analysis.steps.thread).tolist():
-        time = without_operators(context, thread)
+        time = _within_calls(context, thread)
         time = time[time[:, 1] - time[:, 0] >= _LONG_NS]
         if context.steps.us_per_step(intervals.length(time)) > _SHARE * context.steps.duration_us:
             parts = cut_by_activity(context.host, thread, time, _PART)
             yield from _of_thread(context, thread, parts)
+
+
+def _within_calls(context: Context, thread: int) -> TimeSet:
+    """Gaps of a thread, cut where a module is called or returns: marks of many calls are no gap."""
+    tree = context.call_tree
+    called = isin(context.host.role, [int(role) for role in MODULE_ROLES])
+    rows = np.flatnonzero(called & (tree.thread == thread))
+    moments = unique(np.concatenate([tree.start[rows], tree.end[rows]]))
+    return intervals.cut(without_operators(context, thread), moments)
 
 
 def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurrence]:
@@ -55,8 +65,10 @@ def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurre
     name = named_activity(context.host, threads, time)
     between = _between(context, thread, time)
     groups: dict[tuple[int, str, bool], list[int]] = {}
+    paths = context.analysis.modules.path
     for gap, (number, what, where) in enumerate(zip(module.tolist(), name, between, strict=True)):
-        groups.setdefault((number, what or where, bool(what)), []).append(gap)
+        own = number >= 0 and what == module_label(paths[number])
+        groups.setdefault((number, "forward" if own else what or where, bool(what)), []).append(gap)
     for (number, where, named), gaps in groups.items():
         found = HostTime(thread, time[gaps])
         if _usual(context, found.time) > _SHARE * context.steps.duration_us:

@@ -38,6 +38,12 @@ _NAMED = 3
 _DIFFERS = 0.1
 """Part of the excess from which on an operator is named and charged."""
 _NUMBER = re.compile(r"\d+")
+_COMPARE = (
+    "Compare what it runs with a sibling in the view Modules: inputs of another size, an option, a "
+    "hook, a branch that only it takes. Its operators that the siblings lack are the first to look "
+    "at."
+)
+_SHAPES = "Record with record_shapes=True: sizes and types of inputs show another size, or float64."
 _PYTHON = -1
 """In the place of an operator's name: time in no operator."""
 
@@ -160,6 +166,7 @@ def _occurrence(
         host=_spans(mine, charged),
         saved=min(sum(excess.values()) / max(int(mine.length[charged].sum()), 1), 1.0),
         examples=mine.time[charged, 0],
+        fix="" if context.with_shapes else f"{_COMPARE} {_SHAPES}",
     )
 
 
@@ -207,9 +214,7 @@ RULE = Rule(
     "their median or longer in 3 of 4 steps, by 3% of a step or more by the median of the steps; "
     "and by four times what the others differ by among themselves, or it is called more often. "
     "Forward and backward together.",
-    fix="Compare what it runs with a sibling in the view Modules: inputs of another size, an "
-    "option, a hook, a branch that only it takes. Its operators that the siblings lack are the "
-    "first to look at.",
+    fix=_COMPARE,
     reference="docs/how-to/tuning.md",
     confidence="medium",
     find=_find,

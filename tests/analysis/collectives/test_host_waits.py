@@ -53,11 +53,13 @@ RUN = ("gloo:all_reduce", "user_annotation", GLOO, 11, 60)
         ([CALL, ("gloo:all_reduce", "user_annotation", GLOO, 11, 64), AFTER], 50),
         #     main  [call]...[add].[add]              the hole that is nearest to the end is Python's
         ([CALL, ("gloo:all_reduce", "user_annotation", GLOO, 11, 63), ("aten::mul", "cpu_op", MAIN, 61, 61.5), AFTER], 49),
+        #     main  [call]...[mul].[mul].[...         the next step begins before the row ends
+        ([CALL, ("gloo:all_reduce", "user_annotation", GLOO, 11, 64), *[("aten::mul", "cpu_op", MAIN, 61 + each / 5, 61.05 + each / 5) for each in range(10)]], 49),
         #     main  [call]....[add        ]           goes on long before the end
         ([CALL, ("gloo:all_reduce", "user_annotation", GLOO, 11, 75), AFTER], 0),
         ([CALL, AFTER], 0),
     ],
-    ids=["a hole", "work before", "work meanwhile", "goes on later", "own thread", "two", "woken", "woken, then Python", "long before", "none"],
+    ids=["a hole", "work before", "work meanwhile", "goes on later", "own thread", "two", "woken", "woken, then Python", "woken, then a step", "long before", "none"],
 )  # fmt: skip
 def test_a_thread_waits_in_a_hole_that_ends_with_a_collective(
     tmp_path: Path, rows: list[tuple[str, str, int, float, float]], waits: float

@@ -31,6 +31,11 @@ TWO_WAITS = """
     main ops   [c10d::a ]             [work][c10d::b ]              [work][work  ][work    ]
     gloo notes    [gloo:a           ]           [gloo:b            ]
 """
+OUTLASTS = """
+    main notes [ProfilerStep#1                                              ]
+    main ops   [c10d::a ][work]                                    [w ][work]
+    gloo notes    [gloo:a                                            ]
+"""
 BUSY = """
     main notes [ProfilerStep#1                                            ]
     main ops   [work][c10d::allreduce_][work                                       ]
@@ -80,6 +85,7 @@ def waits(folder: Path, picture: str) -> list[tuple[str, int, int, int]]:
         (ONE, [("main", 6, 30, 52)]),
         (LAST_OF_TWO, [("main", 17, 34, 52)]),
         (OTHER_CALLS, [("other", 6, 35, 52)]),
+        (OUTLASTS, [("main", 0, 16, 52)]),
         (TWO_WAITS, [("main", 0, 10, 23), ("main", 29, 39, 53)]),
         (BUSY, []),
         (SHORT, []),

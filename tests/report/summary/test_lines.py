@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import grid
-from gallery import recording
-from msgspec.structs import replace
 from shared_traces import shared_trace
 
 from tb_hookview.loading import load
@@ -56,16 +54,6 @@ def test_generated_kernels_without_a_known_launch_have_no_time_to_name(tmp_path:
     path = grid.write(tmp_path / "t.json", grid.events(picture, names))
     (line,) = lines_about_compiled_code(path)
     assert line.startswith("compiled: not broken down by module; to get")
-
-
-def test_a_model_that_torch_gave_up_on_has_no_region() -> None:
-    data = build_report(load(recording("compiled.eager"))).data
-    inner = data.modules[-1]
-    unknown = replace(inner, compiled=True, forward=replace(inner.forward, host_us=None))
-    lines = detail_lines(replace(data, modules=[*data.modules[:-1], unknown]))
-    (line,) = [line for line in lines if line.startswith("compiled: ")]
-    assert line.startswith("compiled: 1 module without times, and no compiled code ran")
-    assert line.endswith("record it without torch.compile")
 
 
 def test_eager_code_has_no_such_line(tmp_path: Path) -> None:

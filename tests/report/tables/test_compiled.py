@@ -78,7 +78,7 @@ def test_the_recorder_knows_where_the_trace_has_no_region(tmp_path: Path) -> Non
     assert compiled(recorded(tmp_path, picture)) == []
     data = recorded(tmp_path, picture, compiled_modules=["fc", "relu"])
     assert compiled(data) == ["fc"]  # relu was called
-    assert codes(data) == {"compiled": 1}
+    assert codes(data) == {"compiled-nothing": 2}
 
 
 def test_marked_gradients_are_known_inside_a_region_too(tmp_path: Path) -> None:
@@ -107,6 +107,12 @@ def test_a_model_compiled_after_it_was_wrapped(
     (warning,) = data.trace.warnings
     assert warning.code == code
     assert says in warning.message
+
+
+def test_a_model_that_torch_skips_is_called_compiled_nowhere(tmp_path: Path) -> None:
+    picture = WHOLE.replace("[region           ]", "                   ")
+    (warning,) = recorded(tmp_path, picture, compiled_modules=["fc", "relu"]).trace.warnings
+    assert "torch.compile skipped the model" in warning.message
 
 
 def test_a_recording_in_which_nothing_ran(tmp_path: Path) -> None:

@@ -92,6 +92,23 @@ def test_the_line_and_the_reason_that_dynamo_reports(tmp_path: Path) -> None:
     assert "; Dynamo's reason: Tensor.item();" in finding.evidence
 
 
+def test_a_break_in_several_variants_of_a_function_is_one(tmp_path: Path) -> None:
+    names = {**NAMES, "r01": "Torch-Compiled Region: 0/1"}
+    picture = """
+        main ops  [r00                                  ]  [r01                                   ]
+        main ops    [CompiledFunction] [r10           ]      [CompiledFunction] [r10            ]
+        """
+    (finding,) = findings(tmp_path, picture, names)[RULE]
+    assert finding.where == "between compiled regions 0/0, 0/1 and 1/0"
+    at = {"file": "net.py", "line": 9, "function": "forward", "reason": "print"}
+    breaks = [{**at, "compile_id": each} for each in ("0/0", "0/1")]
+    compiled = {COMPILED_KEY: {"version": 1, "graphs": [], "missing": [], "breaks": breaks}}
+    (finding,) = findings(tmp_path, picture, names, **compiled)[RULE]
+    assert finding.where == "net.py, line 9, in forward"
+    assert finding.count == 2
+    assert "compiled region 0/0, 0/1 runs Python and goes on in region 1/0" in finding.evidence
+
+
 def test_the_modules_that_a_break_cuts(tmp_path: Path) -> None:
     names = {**NAMES, "around": "blocks.0 (Block) forward ~hv1"}
     picture = """

@@ -37,6 +37,12 @@ def test_a_module_is_called_again_and_again(tmp_path: Path) -> None:
     assert finding.where == "(root), a loop around calls of cell"
 
 
+def test_a_deep_copy_of_a_model(tmp_path: Path) -> None:
+    rows = repeated("aten::set_", 40, 2001, 10)
+    (finding,) = findings(tmp_path, [step(4000), *rows])[RULE]
+    assert finding.fix.startswith("copy.deepcopy of a model")
+
+
 def test_updates_of_one_tensor_after_the_other_outside_of_modules(tmp_path: Path) -> None:
     """Of an average of weights, say; what takes long between the loops of two steps is no turn."""
     rows = [step(4000, number, 1000 + 4000 * number) for number in range(3)]

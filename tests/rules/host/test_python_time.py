@@ -21,9 +21,16 @@ ROWS = [
 
 def test_a_module_in_which_no_operator_runs(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, ROWS)[RULE]
-    assert (finding.module, finding.where) == ("head", "head, head")
+    assert (finding.module, finding.where) == ("head", "head, forward")
     assert finding.cost_us_per_step == finding.gain_us_per_step == 4800
     assert finding.evidence.startswith("for 4.80 ms per step, 48% of it, no operator ran: 1 time")
+
+
+def test_many_calls_of_modules_without_an_operator(tmp_path: Path) -> None:
+    """It is what the recorder's marks take."""
+    calls = [call(f"{number}", 1101 + 100 * number, 90, "Identity") for number in range(80)]
+    rows = [step(10_000), operator("aten::mm", 1001, 90), *calls]
+    assert RULE not in findings(tmp_path, [*rows, operator("aten::add", 9101, 1890)])
 
 
 def test_no_module_and_no_name(tmp_path: Path) -> None:

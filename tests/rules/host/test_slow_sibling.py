@@ -40,6 +40,14 @@ def test_one_of_four_blocks(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == finding.gain_us_per_step == 600
     assert "those of 3 others of class Block" in finding.evidence
     assert finding.evidence.endswith("most of the difference is in aten::sort (600 us)")
+    assert "Record with record_shapes=True" in finding.fix
+
+
+def test_where_shapes_are_recorded_nobody_is_asked_for_them(tmp_path: Path) -> None:
+    rows = blocks(2, 600)
+    rows[1]["args"] = {"Input Dims": [[2, 2]], "Input type": ["float"]}
+    (finding,) = findings(tmp_path, rows, **manifest([9] * 4))[RULE]
+    assert "record_shapes" not in finding.fix
 
 
 @pytest.mark.parametrize(
