@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds
 
 
@@ -39,7 +40,7 @@ class Texts(NamedTuple):
 
     def compact(self) -> tuple[list[str], Int]:
         """The distinct texts used, and each row's index in them, -1 for none."""
-        used, inverse = np.unique(self.codes, return_inverse=True)
+        used, inverse = unique_inverse(self.codes)
         texts = [self.texts[code] if code >= 0 else None for code in used.tolist()]
         there = np.array([text is not None for text in texts], bool)
         place = np.where(there, np.cumsum(there) - 1, -1)

@@ -82,3 +82,28 @@ def test_an_odd_value_is_counted_and_costs_no_other() -> None:
     odd = event("gpu_memcpy", bytes=[8], correlation=7)
     assert column("correlation", odd) == [7]
     assert [(n.code, n.times) for n in build(odd)["notices"]] == [("unexpected-type", 1)]
+
+
+@pytest.mark.parametrize(("last", "exact"), [("000", False), ("120", True)])
+def test_only_times_in_parts_of_microseconds_are_read_as_text(
+    monkeypatch: pytest.MonkeyPatch, last: str, exact: bool
+) -> None:
+    """A double of the time since 1970 holds whole microseconds, however they are written."""
+    read: list[Piece] = []
+    of_piece = Piece.time_texts
+
+    def time_texts(piece: Piece, chosen: list[Any]) -> Any:
+        read.append(piece)
+        return of_piece(piece, chosen)
+
+    monkeypatch.setattr(Piece, "time_texts", time_texts)
+    row = '{"ph": "X", "cat": "cpu_op", "name": "n", "pid": 1, "tid": 1, "ts": %s, "dur": 1}'
+    times = ["1700000000123456.0"] * 1000 + [f"1700000000123456.{last}"]
+    text = f"[{', '.join(row % time for time in times)}]".encode()
+    builder = Builder()
+    builder.add(Piece(*decode_events(text), text))
+    start = builder.finish()["events"].start
+    assert bool(read) == exact
+    assert start.tolist() == [1_700_000_000_123_456_000] * 1000 + [
+        1_700_000_000_123_456_000 + int(last)
+    ]
