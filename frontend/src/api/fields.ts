@@ -448,7 +448,7 @@ export const Finding = {
   module: { text: "Path of the module; null where there is no module, and for several modules." },
   cost_us_per_step: {
     unit: "us",
-    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did.",
+    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU, or waits for other ranks without a device in the trace, it is time of the host. Null where the trace does not say what the device did.",
   },
   once_us: {
     unit: "us",
@@ -460,7 +460,7 @@ export const Finding = {
   },
   unrecorded_gain_us_per_step: {
     unit: "us",
-    text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
+    text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
   },
   gain_bound_us_per_step: {
     unit: "us",
