@@ -464,7 +464,7 @@ export const Finding = {
   },
   gain_bound_us_per_step: {
     unit: "us",
-    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time.",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration.",
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   saves_after: {
@@ -825,8 +825,8 @@ export const Module = {
 
 export const ModuleChange = {
   path: { text: "On the other side where it is there, else on the base's." },
-  forward_us: { unit: "us", text: "Own time of the forward, by the comparison's `measure`." },
-  backward_us: { unit: "us", text: "Own time of the backward, by the comparison's `measure`." },
+  forward_us: { unit: "us", text: "Self time of the forward, by the comparison's `measure`." },
+  backward_us: { unit: "us", text: "Self time of the backward, by the comparison's `measure`." },
   syncs: { unit: "count", text: "In the module and those below it." },
   sync_blocked_us: { unit: "us", text: "In the module and those below it." },
   sync_idle_us: {

@@ -642,7 +642,7 @@ export interface Finding {
   gain_us_per_step: number | null;
   /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
   unrecorded_gain_us_per_step: number | null;
-  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time. */
+  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
@@ -1119,9 +1119,9 @@ export interface ModuleChange {
   path: string;
   class: string;
   status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
-  /** Own time of the forward, by the comparison's `measure`. */
+  /** Self time of the forward, by the comparison's `measure`. */
   forward_us: Pair;
-  /** Own time of the backward, by the comparison's `measure`. */
+  /** Self time of the backward, by the comparison's `measure`. */
   backward_us: Pair;
   /** In the module and those below it. */
   syncs: Pair;
@@ -1295,7 +1295,7 @@ export interface PathKind {
   slack_us: number | null;
 }
 
-/** A module on the critical path of a step, and off it. What is of a module below it is only that one's. */
+/** A module on the critical path of a step, and off it. Child modules are counted separately. */
 export interface PathModule {
   /** Path of the module; null for what is not in a module. */
   module: string | null;
