@@ -62,7 +62,7 @@ def _own(module: Module, device: bool) -> float:
 
 
 def _times(work: Work, device: bool) -> tuple[float | None, float | None]:
-    """Own time, and that with the modules below."""
+    """Self time, and that with the modules below."""
     if device:
         return work.self_device_us, work.device_us
     return work.self_host_us, work.host_us

@@ -84,9 +84,9 @@ class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}
     module_class: str
     status: Status
     forward_us: UsPair
-    """Own time of the forward, by the comparison's `measure`."""
+    """Self time of the forward, by the comparison's `measure`."""
     backward_us: UsPair
-    """Own time of the backward, by the comparison's `measure`."""
+    """Self time of the backward, by the comparison's `measure`."""
     syncs: CountPair
     """In the module and those below it."""
     sync_blocked_us: UsPair

@@ -303,7 +303,7 @@ class CriticalPathPiece(Struct, frozen=True):
 class CriticalPathModule(Struct, frozen=True):
     """A module in a replayed step: its time on the critical path, and its slack if it is not there.
 
-    What is of a module below it is only that one's.
+    Child modules are counted separately.
     """
 
     id: int

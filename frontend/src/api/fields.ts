@@ -448,7 +448,7 @@ export const Finding = {
   module: { text: "Path of the module; null where there is no module, and for several modules." },
   cost_us_per_step: {
     unit: "us",
-    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did.",
+    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU, or waits for other ranks without a device in the trace, it is time of the host. Null where the trace does not say what the device did.",
   },
   once_us: {
     unit: "us",
@@ -460,11 +460,11 @@ export const Finding = {
   },
   unrecorded_gain_us_per_step: {
     unit: "us",
-    text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
+    text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
   },
   gain_bound_us_per_step: {
     unit: "us",
-    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time.",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration.",
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   saves_after: {
@@ -825,8 +825,8 @@ export const Module = {
 
 export const ModuleChange = {
   path: { text: "On the other side where it is there, else on the base's." },
-  forward_us: { unit: "us", text: "Own time of the forward, by the comparison's `measure`." },
-  backward_us: { unit: "us", text: "Own time of the backward, by the comparison's `measure`." },
+  forward_us: { unit: "us", text: "Self time of the forward, by the comparison's `measure`." },
+  backward_us: { unit: "us", text: "Self time of the backward, by the comparison's `measure`." },
   syncs: { unit: "count", text: "In the module and those below it." },
   sync_blocked_us: { unit: "us", text: "In the module and those below it." },
   sync_idle_us: {

@@ -634,15 +634,15 @@ export interface Finding {
   /** Path of the module; null where there is no module, and for several modules. */
   module: string | null;
   module_id: number | null;
-  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did. */
+  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU, or waits for other ranks without a device in the trace, it is time of the host. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
   /** Time that it takes once in a run, in its first step or as code is loaded, where it happens once: such a finding is of severity `low` at most, and comes after those that recur. Null for these. */
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
-  /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
+  /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
   unrecorded_gain_us_per_step: number | null;
-  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time. */
+  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
@@ -1119,9 +1119,9 @@ export interface ModuleChange {
   path: string;
   class: string;
   status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
-  /** Own time of the forward, by the comparison's `measure`. */
+  /** Self time of the forward, by the comparison's `measure`. */
   forward_us: Pair;
-  /** Own time of the backward, by the comparison's `measure`. */
+  /** Self time of the backward, by the comparison's `measure`. */
   backward_us: Pair;
   /** In the module and those below it. */
   syncs: Pair;
@@ -1295,7 +1295,7 @@ export interface PathKind {
   slack_us: number | null;
 }
 
-/** A module on the critical path of a step, and off it. What is of a module below it is only that one's. */
+/** A module on the critical path of a step, and off it. Child modules are counted separately. */
 export interface PathModule {
   /** Path of the module; null for what is not in a module. */
   module: string | null;

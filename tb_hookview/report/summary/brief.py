@@ -9,7 +9,7 @@ from tb_hookview.document.document import Document, Lines, Table
 from tb_hookview.formats import MISSING, format_count, format_share, format_us
 from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.report.summary.lines import host_line
-from tb_hookview.report.summary.tables import operator_table
+from tb_hookview.report.summary.tables import kernel_table, operator_table
 from tb_hookview.schema import Finding, PathWork, ReportData, Work, severe_warnings
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
@@ -95,9 +95,13 @@ def _what(row: PathWork) -> str:
 
 
 def class_table(counted: ReportData) -> Table:
-    """The classes of modules with the longest self time; operators where no module has any."""
+    """The classes of modules with the longest self time; where no module has any, kernels or
+    operators."""
     found = _classes(counted)
-    return found if found.rows else operator_table(counted, CLASSES)
+    if found.rows:
+        return found
+    kernels = kernel_table(counted, CLASSES)
+    return kernels if kernels.rows else operator_table(counted, CLASSES)
 
 
 def _notes(data: ReportData, more: str) -> list[str]:

@@ -45,6 +45,8 @@ _ON_CPU = (
     'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
     "to the cores"
 )
+_WIDEST = 60
+"""Characters of a kernel's name."""
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
@@ -132,6 +134,35 @@ def module_table(data: ReportData, rows: int) -> Table:
     return Table(title, columns, made, names=2).cut(rows)
 
 
+def kernel_table(counted: ReportData, rows: int) -> Table:
+    """Device events by name and time, per step.
+
+    Args:
+        counted: the report on the measured steps.
+        rows: rows of the table.
+    """
+    ranked = sorted(counted.kernels, key=lambda row: row.total_us, reverse=True)
+    whole = sum((counted.totals.device_us_by_kind or {}).values())
+    steps = max(counted.per_step.steps, 1)
+    made = [
+        (
+            _cut(row.name),
+            row.kind,
+            format_us(row.total_us / steps),
+            format_share(row.total_us, whole),
+            format_number(row.count / steps),
+        )
+        for row in ranked[:rows]
+    ]
+    columns = ("kernel", "kind", "time/step", "share", "calls/step")
+    return Table("Kernels by time", columns, list(made), names=2)
+
+
+def _cut(name: str) -> str:
+    name = name.removeprefix("void ")
+    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 3]}..."
+
+
 def operator_table(data: ReportData, rows: int) -> Table:
     """Operators of a trace without device events by self time, per step.
 
@@ -159,6 +190,8 @@ def operator_table(data: ReportData, rows: int) -> Table:
 
 
 def _remedy(data: ReportData) -> str:
+    if data.verdict.bound == "communication":
+        return ""
     if data.verdict.bound != "unknown":
         return _ON_CPU
     launched = any(warning.code == "no-device-events" for warning in data.trace.warnings)

@@ -186,7 +186,7 @@ export const MODULE_PANEL_DEFINITIONS = {
   shapes: define("shapes", "Input shapes of the first operator of each call, most frequent first."),
 } as const;
 
-/** What the columns of total and own time mean for a chosen quantity. */
+/** What the columns of total and self time mean for a chosen quantity. */
 export function timeDefinitions({ quantity, clock }: ChosenQuantity): {
   total: Definition;
   self: Definition;

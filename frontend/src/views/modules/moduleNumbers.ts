@@ -24,13 +24,13 @@ export interface ModuleNumbers {
   idle: number | null;
   /** The part of its host times that went into the first use of kernels. */
   loading: number | null;
-  /** The part of its own time, by the quantity's clock, that is compiled code with no modules. */
+  /** The part of its self time, by the quantity's clock, that is compiled code with no modules. */
   lump: number | null;
   /** Host sync of this row less that of the rows below it. */
   ownBlocked: number;
   /** What of that is lost (`lostIn`). */
   ownLost: number;
-  /** What the row adds to the picture by itself: its own time, nothing for a group. */
+  /** What the row adds to the picture by itself: its self time, nothing for a group. */
   alone: number;
 }
 

@@ -145,7 +145,7 @@ test("without a backward the forward is shown", () => {
   expect(chooseQuantity(given, wanted)).toMatchObject({ quantity: "forward", clock: "device" });
 });
 
-test("a group's total counts nothing twice, its own time is that of all in it", () => {
+test("a group's total counts nothing twice, its self time is that of all in it", () => {
   const given = report({
     modules: [
       module("", null, { class: "Block", backward: work(9, 1) }),

@@ -27,7 +27,7 @@ interface IcicleProps {
   onPick: (index: number) => void;
 }
 
-/** Width is total time, depth of colour own time. The table below says the same in numbers. */
+/** Width is total time, depth of colour self time. The table below says the same in numbers. */
 export function Icicle(props: IcicleProps): ReactElement {
   const { modules, rest, zoom } = props;
   const [frame, width] = useWidth<HTMLDivElement>();

@@ -27,7 +27,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
   const by = divisor(report, chosen.averaging);
   const step = stepsLength(report) / by;
   const zoom = grouping === "instance" ? indexOfPath(tree, place.zoom) : null;
-  // A group's block is as wide as own times: no scale for the forward, children included.
+  // A group's block is as wide as self times: no scale for the forward, children included.
   const withForward = place.withForward && chosen.quantity !== "forward" && grouping === "instance";
   const pick = (index: number): void => {
     const node = tree.nodes[index];
