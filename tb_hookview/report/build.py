@@ -191,7 +191,8 @@ def _totals(selection: Selection) -> schema.Totals:
     known = bool((analysis.device_events.launch >= 0).any())
     full = _chosen(selection, analysis.blocked_launches)
     waits = _chosen(selection, np.flatnonzero(analysis.calls == Call.DEVICE_WAIT))
-    by_kind, by_phase = _by_kind(selection), _device_us_by_phase(selection)
+    by_kind, by_phase = _by_kind(selection), _device_us_by_phase(analysis, selection.device_events)
+    compute = selection.device_events & (analysis.kinds.kind != COMMUNICATION)
     on_cores = analysis.kinds.tensor_core
     any_events = bool(len(analysis.device_events))
     by_profiler = selection.syncs & analysis.syncs.by_profiler
@@ -215,6 +216,7 @@ def _totals(selection: Selection) -> schema.Totals:
         profiler_sync_us=to_us(analysis.syncs.duration[by_profiler].sum()),
         sync_waited_us=to_us(analysis.syncs.waited[selection.syncs].sum()),
         sync_transfer_us=to_us(analysis.syncs.transfer[selection.syncs].sum()),
+        forward_compute_us=_device_us_by_phase(analysis, compute)[Phase.FORWARD],
     )
 
 
@@ -235,12 +237,11 @@ def _device_us(selection: Selection, wanted: Bool) -> float:
     return to_us(selection.analysis.device_events.duration[selection.device_events & wanted].sum())
 
 
-def _device_us_by_phase(selection: Selection) -> list[float | None]:
+def _device_us_by_phase(analysis: Analysis, wanted: Bool) -> list[float | None]:
     """Time of device events by phase of their launch; None where launches or it are unknown."""
-    analysis = selection.analysis
     if not analysis.launches_known:
         return [None] * len(Phase)
-    launched = np.flatnonzero(selection.device_events & (analysis.device_events.launch >= 0))
+    launched = np.flatnonzero(wanted & (analysis.device_events.launch >= 0))
     phase = analysis.phases.row[analysis.device_events.launch[launched]]
     total = sum_by(phase, analysis.device_events.duration[launched], len(Phase))
     known = [phase != Phase.FORWARD or not analysis.without_phase.any() for phase in Phase]

@@ -64,14 +64,14 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
   );
 }
 
-/** Collectives in the backward of all modules, which the blocks hold in addition to work. */
+/** Collectives in the modules, which no block holds: they are not the modules' work. */
 function communicationIn({ tree, numbers }: Modules): number {
   return tree.roots.reduce((sum, root) => sum + (numbers[root]?.communication ?? 0), 0);
 }
 
 interface BreadcrumbProps {
   modules: Modules;
-  /** Time of collectives that the blocks hold too, microseconds. */
+  /** Time of collectives in modules, microseconds. */
   communication: number;
   zoom: number | null;
   /** Whether the blocks show the forward too. */
@@ -109,7 +109,7 @@ function Breadcrumb(props: BreadcrumbProps): ReactElement {
       )}
       {chain.length === 0 && communication > 0 && (
         <span className="muted">
-          {duration(communication)} are collectives that ran in modules&apos; hooks: see comm.
+          Plus {duration(communication)} of collectives in modules&apos; hooks: see comm.
         </span>
       )}
       {waits && (
