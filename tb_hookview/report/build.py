@@ -13,6 +13,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.breakdown import find_breakdown
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.flops.peaks import name_of
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
@@ -179,9 +180,9 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
 
 
 def _devices(analysis: Analysis) -> list[schema.Device]:
-    names = {device.id: device.name for device in analysis.trace.devices}
+    listed, runtime = analysis.trace.devices, analysis.trace.runtime or "device"
     return [
-        schema.Device(str(device), names.get(device, ""), analysis.trace.runtime or "device")
+        schema.Device(str(device), name_of(listed, device), runtime)
         for device in unique(analysis.device_events.device).tolist()
     ]
 

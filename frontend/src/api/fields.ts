@@ -602,7 +602,7 @@ export const Kernel = {
   },
   occupancy_pct: {
     unit: "percent",
-    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter).",
+    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it: it writes 0, although each multiprocessor has a warp.",
   },
 } as const;
 

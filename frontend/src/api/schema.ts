@@ -802,7 +802,7 @@ export interface Kernel {
   tensor_core: boolean | null;
   /** Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter). */
   blocks_per_sm: number | null;
-  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter). */
+  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it: it writes 0, although each multiprocessor has a warp. */
   occupancy_pct: number | null;
 }
 
