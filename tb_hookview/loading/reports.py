@@ -9,8 +9,9 @@ import msgspec
 
 from tb_hookview.cache import Source, later
 from tb_hookview.decoders import decoder
+from tb_hookview.loading.outlines import store_outline
 from tb_hookview.report.result import path_as_text
-from tb_hookview.schema import ReportData
+from tb_hookview.schema import COUNTED, ReportData
 
 KIND = "report"
 
@@ -47,7 +48,12 @@ class CachedReports(NamedTuple):
         Raises:
             OSError: it cannot be written.
         """
-        return self.source.put(KIND, [msgspec.json.encode(_at(data, ""))], *(steps or ()))
+        cache, file, _ = self.source
+        state = file.state()
+        stored = self.source.put(KIND, [msgspec.json.encode(_at(data, ""))], *(steps or ()))
+        if stored and (not steps or list(steps) == [COUNTED]):
+            store_outline(cache, file, state, data)
+        return stored
 
 
 def _at(data: ReportData, path: str) -> ReportData:

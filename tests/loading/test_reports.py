@@ -66,7 +66,7 @@ def test_a_trace_is_read_once(
     analysis = load(large, count=seen.append)
     assert len(readings) == 1
     assert seen == [analysis.trace.event_count]
-    assert {path.suffix for path in cache.folder.iterdir()} == {".columns", ".report"}
+    assert {path.suffix for path in cache.folder.iterdir()} == {".columns", ".outline", ".report"}
 
 
 def test_the_steps_that_count_are_asked_of_the_same_reading(

@@ -636,6 +636,12 @@ export const KernelsOmitted = {
   total_us: { unit: "us", text: "Sum of their durations." },
 } as const;
 
+export const KnownTrace = {
+  step_us: { unit: "us", text: "`per_step.duration_us` of its report." },
+  devices: { text: "Names of its devices, each once; empty without device events." },
+  bound: { text: "`verdict.bound` of its report, as the next." },
+} as const;
+
 export const LaneBlocks = {
   start: { unit: "us", text: "Start of each block." },
   duration: {

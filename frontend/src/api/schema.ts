@@ -865,6 +865,19 @@ export interface KernelsOmitted {
   total_us: number;
 }
 
+/** What is known of the newest trace of a worker without reading it: its report was cached. */
+export interface KnownTrace {
+  run: string;
+  worker: string;
+  /** `per_step.duration_us` of its report. */
+  step_us: number | null;
+  /** Names of its devices, each once; empty without device events. */
+  devices: string[];
+  /** `verdict.bound` of its report, as the next. */
+  bound: "communication" | "data" | "device" | "even" | "host" | "unknown";
+  sentence: string;
+}
+
 /** Blocks to draw of a lane, by depth, then by start; equally long lists. */
 export interface LaneBlocks {
   id: string;
