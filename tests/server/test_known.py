@@ -36,6 +36,9 @@ def test_a_trace_is_known_once_its_report_is_cached(
     }
     os.utime(newest, (1, 1))
     assert create_app(logdir).test_client().get(KNOWN).get_json() == []
+    assert analyze(newest).verdict == verdict  # of the same content: from the cache
+    written()  # type: ignore[operator]
+    assert create_app(logdir).test_client().get(KNOWN).get_json() == [known]
 
 
 def test_the_list_reads_no_trace(
