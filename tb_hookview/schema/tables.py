@@ -118,7 +118,8 @@ class DeviceEvent(Struct, frozen=True):
     bytes: Bytes | None
     """Bytes that a copy or a set moves."""
     occupancy_pct: Percent | None
-    """`est. achieved occupancy %` of a kernel; null where it is not in the trace."""
+    """`est. achieved occupancy %` of a kernel; null where it is not in the trace, or is
+    0 although each multiprocessor has a warp: unknown to the profiler."""
 
 
 class HostRow(Struct, frozen=True):

@@ -17,6 +17,7 @@ from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.functions import without_functions
 from tb_hookview.trace.columns.interner import Interner, by_appearance
 from tb_hookview.trace.columns.memory_rows import TABLES, MemoryRows
+from tb_hookview.trace.columns.occupancy import drop_impossible_occupancy
 from tb_hookview.trace.columns.rare_rows import RareRows
 from tb_hookview.trace.columns.times import (
     LONGEST_NS,
@@ -125,6 +126,7 @@ class Builder:
         kind[(kind == EventCategory.OPERATOR) & old[columns["name"]]] = EventCategory.ANNOTATION
         self._take_old_rows(columns, kind)
         _link_launches(columns, kind)
+        drop_impossible_occupancy(columns, texts)
         del columns["category"]
         threads, renumbered = self._threads()
         columns["thread"] = renumbered[columns["thread"]]

@@ -57,6 +57,26 @@ def test_a_measure_is_a_float_and_nan_for_none() -> None:
     np.testing.assert_array_equal(column("blocks_per_sm", *events), [2.5, nan, nan, nan, nan, nan])
 
 
+@pytest.mark.parametrize(
+    ("occupancy", "blocks", "block", "expected"),
+    [
+        (0, 0.848, [384, 1, 1], np.nan),
+        (0, 0.0075, [64, 1, 1], 0),
+        (25, 0.848, [384, 1, 1], 25),
+        (0, 2.0, "384", 0),
+        (0, 2.0, None, 0),
+    ],
+)
+def test_no_occupancy_at_all_is_unknown_where_there_are_warps(
+    occupancy: float, blocks: float, block: Any, expected: float
+) -> None:
+    one = event(
+        "kernel",
+        **{"est. achieved occupancy %": occupancy, "blocks per SM": blocks, "block": block},
+    )
+    np.testing.assert_array_equal(column("occupancy", one), [expected])
+
+
 def test_a_text_is_its_json_and_empty_for_none() -> None:
     key = "Input Dims"
     events = (

@@ -123,7 +123,13 @@ function overTimeColumn({ bars }: CellSettings): Column<ModuleRow> {
   return {
     id: "order",
     accessorFn: () => null,
-    meta: { definition: D.overTime, width: 82, align: "end", yields: YIELDS.overTime },
+    meta: {
+      definition: D.overTime,
+      width: 82,
+      align: "start",
+      grows: true,
+      yields: YIELDS.overTime,
+    },
     cell: ({ row }) => <Spark bars={bars} node={row.original.node} />,
   };
 }

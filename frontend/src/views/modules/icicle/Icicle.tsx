@@ -82,9 +82,8 @@ function BlockView(props: BlockViewProps): ReactElement {
       title={titleOf(block, modules, props.withForward)}
       style={
         {
-          left: `${block.left * 100}%`,
+          transform: `translate(${block.left * 100}cqi, ${block.level * LEVEL_HEIGHT}px)`,
           width: `calc(${block.width * 100}% - 1px)`,
-          top: block.level * LEVEL_HEIGHT,
           "--shade": block.shade,
         } as CSSProperties
       }
