@@ -40,9 +40,10 @@ def _pads(a: Arguments) -> bool:
 
 
 def _reduces(a: Arguments) -> Iterator[Reason]:
-    if len(a["dim"]) == 1:
+    dims = {dim % 2 for dim in a["dim"]} or {0, 1}
+    if len(dims) == 1 and (1 in dims or a["self"]._nnz()):
         yield Reason("size", "the elements of the result are counted")
-    else:
+    if 0 in dims:
         yield Reason("to_device", "the offsets of the result are copied to the device", 16)
 
 
@@ -86,8 +87,8 @@ ROWS = (
     ),
     Row(
         ("_sparse_csr_sum.dim_dtype", "_sparse_csr_prod.dim_dtype"),
-        "always: over one dimension the elements of the result are counted, over both its offsets "
-        "are copied to the device",
+        "always: the elements of the result are counted, unless it is over both dimensions; its "
+        "offsets are copied to the device, unless it is over columns alone",
         "sparse/cuda/SparseCsrTensorMath.cu",
         _reduces,
         symbols=tuple(f"reduce_sparse_csr_{dims}_cuda_template" for dims in _DIMS),

@@ -164,7 +164,7 @@ def prepared() -> dict[str, Case]:
         "hspmm": Case(lambda: torch.hspmm(sparse, x.T), 1, lambda: x @ x.T),
         "_sparse_csr_sum.dim_dtype": Case(
             lambda: torch.ops.aten._sparse_csr_sum(compressed, [0], True),
-            1,
+            2,
             lambda: torch.ops.aten.sum(x, [0], True),
         ),
         "add.Tensor": Case(lambda: x + compressed, 1, lambda: x + x),
@@ -245,9 +245,9 @@ def test_sizes_of_a_nested_tensor_may_wait_for_the_driver(counted: Counted) -> N
 def test_sums_and_products_of_compressed_tensors_sync_for_any_dimensions(counted: Counted) -> None:
     compressed = torch.eye(3, device="cuda").to_sparse_csr()
     for name in ("_sparse_csr_sum", "_sparse_csr_prod"):
-        for dims in ([0], [1], [0, 1]):
+        for dims, syncs in (([0], 2), ([-1], 1), ([0, 1], 1)):
             call = functools.partial(getattr(torch.ops.aten, name), compressed, dims, True)
-            assert (name, dims, counted(call)) == (name, dims, (1, 0))
+            assert (name, dims, counted(call)) == (name, dims, (syncs, 0))
 
 
 def test_every_row_says_where_it_is_from() -> None:
