@@ -215,6 +215,22 @@ DATA = {
     "pinned loader": of(
         lambda t: [each.to("cuda", non_blocking=True) for each in _loader(pin_memory=True)], 0, NONE
     ),
+    "pinned images, channels last": of(
+        lambda t: (
+            torch.ones(1, 3, 4, 4)
+            .pin_memory()
+            .to("cuda", non_blocking=True, memory_format=torch.channels_last)
+        ),
+        *(0, "Copy.cu: the copy is contiguous, the order is changed on the device"),
+    ),
+    "read into pinned memory, converting": of(
+        lambda t: torch.empty(6, 5).double().pin_memory().copy_(t.x, non_blocking=True),
+        *(0, "Copy.cu converts on the device"),
+    ),
+    "read into pinned and transposed memory, converting": of(
+        lambda t: torch.empty(5, 6).double().pin_memory().T.copy_(t.x, non_blocking=True),
+        *(1, "Copy.cu: by way of a contiguous tensor, in pageable memory"),
+    ),
     "pageable loader": of(lambda t: [each.to("cuda") for each in _loader()], 2, COPY),
     "module to the device, non_blocking": of(
         lambda t: nn.Linear(2, 2).to("cuda", non_blocking=True), 0, "the driver stages copies", 2
