@@ -58,11 +58,11 @@ def describe(
         modules: every module that is recorded, with its path.
         shorten: makes a file's path one that may be shared.
     """
+    broken = breaks.describe(shorten)
     if off:
-        return {"version": VERSION, "off": off, "graphs": [], "missing": []}
+        return {"version": VERSION, "off": off, "graphs": [], "missing": [], "breaks": broken}
     # A reset of the compiler begins its numbers again; the older graph can run no more.
     latest = {entry[:3]: entry for _, entry in list(_entries.values())}
-    broken = breaks.describe(shorten)
     if not latest and not broken:
         return None
     entries = list(latest.values())
