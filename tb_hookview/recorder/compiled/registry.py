@@ -60,7 +60,8 @@ def describe(
     """
     broken = breaks.describe(shorten)
     if off:
-        return {"version": VERSION, "off": off, "graphs": [], "missing": [], "breaks": broken}
+        said = {"version": VERSION, "off": off, "graphs": [], "missing": []}
+        return {**said, "breaks": broken} if broken else said
     # A reset of the compiler begins its numbers again; the older graph can run no more.
     latest = {entry[:3]: entry for _, entry in list(_entries.values())}
     if not latest and not broken:
