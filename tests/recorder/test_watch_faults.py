@@ -76,6 +76,21 @@ GONE = """
 """
 
 
+INTERRUPTED = """
+    while watch._step < 5:
+        step()
+    if sys.argv[1] == "recording":
+        watch.record(steps=1000)
+        while watch._recorder.plan is None or watch._step < watch._recorder.plan.start + 3:
+            step()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    print(watch._step, flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        step()
+"""
+
+
 def whole_lines(folder: Path) -> int:
     """Number of whole lines; a write that broke off leaves at most its last one in pieces."""
     count = 0
@@ -93,6 +108,20 @@ def test_killed_while_recording_leaves_whole_rows_and_no_trace(tmp_path):
     assert whole_lines(tmp_path / "run") >= 4
     assert list((tmp_path / "run").glob("*.pt.trace.json.gz")) == []
     assert read_history(str(tmp_path / "run")).recordings == []
+
+
+@pytest.mark.parametrize("state", ["recording", "watching"])
+def test_ctrl_c_reaches_the_training_and_what_was_seen_is_whole(tmp_path, state):
+    done = run_python("-c", PROGRAM + INTERRUPTED, state, cwd=tmp_path)
+    assert "KeyboardInterrupt" in done.stderr.splitlines()[-1]
+    assert "RuntimeWarning" not in done.stderr
+    seen = int(done.stdout)
+    folder = tmp_path / "run"
+    (rank,) = read_history(str(folder)).ranks
+    assert (rank.lost_lines, rank.missing_steps) == (0, 0)
+    recorded = int(state == "recording")
+    assert len(list(folder.glob("*.pt.trace.json.gz"))) == recorded
+    assert whole_lines(folder) >= 1 + seen + recorded
 
 
 def test_a_full_disk_is_one_warning_and_a_counter(tmp_path):
