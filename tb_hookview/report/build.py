@@ -57,7 +57,7 @@ from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
 from tb_hookview.simulation.alone import Alone
 from tb_hookview.simulation.simulator import Simulator
-from tb_hookview.tables.events.keys import first_events
+from tb_hookview.tables.events.names import first_events
 
 RowType = TypeVar("RowType")
 

@@ -32,7 +32,7 @@ from tb_hookview.schema.module import (
     Parameters,
     SharedParameter,
 )
-from tb_hookview.tables.events.keys import first_events, numbered_kernels
+from tb_hookview.tables.events.names import first_events, numbered_kernels
 from tb_hookview.trace import EventCategory
 
 MOST_KERNELS = 200

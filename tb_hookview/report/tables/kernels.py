@@ -21,7 +21,7 @@ from tb_hookview.arrays.types import (
 )
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import KINDS, Phase
-from tb_hookview.tables.events.keys import numbered_kernels
+from tb_hookview.tables.events.names import numbered_kernels
 from tb_hookview.trace import EventCategory
 
 LONGEST = 500

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds
+from tb_hookview.tables.model.columns import columns_of
 
 
 class Numbers(NamedTuple):
@@ -77,8 +79,9 @@ def listed(values: Values) -> list[Any]:
     return values if isinstance(values, list) else values.tolist()
 
 
-def no_rows(names: Iterable[str]) -> Arrays:
-    """An empty table."""
+def no_rows(row_type: type[msgspec.Struct]) -> Arrays:
+    """An empty table of such rows."""
+    names = (column.name for column in columns_of(row_type))
     return Arrays(np.zeros(0, np.int64), dict.fromkeys(names, lambda _: []))
 
 
