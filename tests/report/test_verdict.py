@@ -156,8 +156,8 @@ CASES = {
     LOADS_AND_COMMUNICATES: (
         "communication",
         [2900, 0, 0, 4400],
-        "Communication-bound: it takes 4.40 ms per step, the host 2.90 ms. Kernel loading delays "
-        "them: warm up first.",
+        "Communication-bound: collectives take 4.40 ms per step, the host 2.90 ms. Kernel loading "
+        "delays them: warm up first.",
     ),
     NO_DEVICE: (
         "unknown",
