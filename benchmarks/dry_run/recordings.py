@@ -3,8 +3,9 @@
     python -m benchmarks.dry_run.recordings [FOLDER] [--write benchmarks/results/dry_run_checks.md]
 
 FOLDER holds the traces (`../shared/traces`). Compared are syncs per step inside of operators, by
-operator. Those inside of cuDNN and those outside of operators are counted apart: no dry run can
-see the former, and the latter are calls of the program that its recording does not name.
+operator. Those of libraries and of the caching allocator and those outside of operators are counted
+apart: no dry run can see the former, and the latter are calls of the program that its recording
+does not name.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tb_hookview.schema.host import own_syncs
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "traces"
 BEGIN, END = "<!-- recordings -->\n", "<!-- end of recordings -->\n"
 _OPERATORS = {"aten::copy_", "aten::_local_scalar_dense", "aten::nonzero"}
-"""Operators of torch that sync in these recordings; the others are cuDNN's."""
+"""Operators of torch that sync in these recordings; in the others a library does."""
 Counts = Counter[str]
 
 
@@ -213,7 +214,8 @@ class Recorded(NamedTuple):
     """Syncs of a recording, per step."""
 
     per_step: dict[str, float]
-    cudnn: int
+    below: int
+    """In libraries and in the allocator."""
     outside: int
 
 
@@ -221,15 +223,16 @@ def recorded(path: Path, iterations: int) -> Recorded:
     """Count the syncs of a recording."""
     data = hookview.analyze(path).data
     syncs = own_syncs(data.syncs)
-    inside = [sync for sync in syncs if sync.operator is not None]
+    own = [sync for sync in syncs if not sync.api.endswith("Free")]
+    inside = [sync for sync in own if sync.operator is not None]
     known = Counter(
         sync.operator for sync in inside if sync.operator in _OPERATORS and not _of_cudnn(sync)
     )
     steps = iterations or max(1, len(data.steps))
     return Recorded(
         {str(operator): count / steps for operator, count in known.items()},
-        len(inside) - known.total(),
-        len(syncs) - len(inside),
+        len(syncs) - len(own) + len(inside) - known.total(),
+        len(own) - len(inside),
     )
 
 
@@ -268,7 +271,7 @@ def rows(folder: Path) -> list[list[str]]:
                 same = "yes" if there.per_step == here else "**no**"
                 label = f"{name}/{file.name.partition('.')[0]}" if path.is_dir() else name
                 cells = [program.program, label, _counts(there.per_step), _counts(here), same]
-                found.append([*cells, str(there.cudnn), str(there.outside)])
+                found.append([*cells, str(there.below), str(there.outside)])
     return found
 
 
@@ -302,7 +305,7 @@ def main() -> int:
         parser.error(f"{options.folder}: no such folder of traces")
     body = rows(options.folder)
     head = ["program", "recording", "recorded, per step", "dry run, per step", "same"]
-    text = table([*head, "in cuDNN", "outside of operators"], body, left=5)
+    text = table([*head, "in libraries and the allocator", "outside of operators"], body, left=5)
     text = f"{text}\n\n{left_out(options.folder)}"
     print(text)
     if options.write:

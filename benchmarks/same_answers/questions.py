@@ -8,7 +8,7 @@ from .asking import Asking, Both, spread
 from .timeline import TimelineQuestions
 
 _MODULES = 25
-_MEASURES = ("forward_host_us", "forward_device_us", "backward_host_us", "backward_device_us")
+_MEASURES = ("forward_host_us", "forward_compute_us", "backward_host_us", "backward_compute_us")
 NO_STEP = "no such step"
 
 

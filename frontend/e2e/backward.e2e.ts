@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-import { firstCells, row } from "./browser";
+import { chooseRun, firstCells, row } from "./browser";
 import { adding, page, test, url, visiting } from "./scene";
 
 adding((logdir) => {
@@ -141,7 +141,7 @@ test("steps can be added up instead of averaged, and looked at one by one", asyn
 });
 
 test("a trace with a device shows device time, and marks the sync", async () => {
-  await page.getByLabel("run").selectOption("one sync");
+  await chooseRun(page, "one sync");
   await row(page, "head").waitFor();
   expect(await page.getByRole("columnheader", { name: "device total" }).count()).toBe(1);
   const cells = await row(page, "head").getByRole("gridcell").allTextContents();

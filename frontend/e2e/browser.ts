@@ -116,3 +116,16 @@ export async function firstCells(page: Page): Promise<string[]> {
   );
   return cells.map((cell) => cell.text);
 }
+
+/** The button that names the run at the top, and opens the list of them. */
+export function runButton(page: Page): Locator {
+  return page.getByRole("button", { name: /^run / }).first();
+}
+
+/** Choose a run by its name, as who searches for it. */
+export async function chooseRun(page: Page, name: string): Promise<void> {
+  await runButton(page).click();
+  const search = page.getByRole("combobox", { name: "Search runs" });
+  await search.fill(name);
+  await search.press("Enter");
+}

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 
 import { seriousFaultsInModes } from "./axe";
+import { chooseRun } from "./browser";
 import { page, serving, test, url, visiting } from "./scene";
 
 const HOSTILE = `<img src=x onerror="document.title='taken'">${"k".repeat(10_000)}`;
@@ -120,7 +121,7 @@ test("a name of 10,000 characters is text, and an address stays short", async ()
 });
 
 test("another run at the top is held against the same base", async () => {
-  await page.getByLabel("run").first().selectOption("host only");
+  await chooseRun(page, "host only");
   await page.getByText("A side holds no device events").waitFor();
   expect(page.url()).toContain("base=before");
 });

@@ -19,7 +19,7 @@ async function write(query: string): Promise<void> {
 
 test("a query is answered with rows and bars, and the address keeps it", async () => {
   await write("select name, calls from operators");
-  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.getByRole("region", { name: "Chart" }).waitFor();
   await expect.poll(() => rows().count()).toBeGreaterThan(1);
   expect(page.url()).toContain("sql=select+name");

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 
-import { ruleTitle } from "./browser";
+import { chooseRun, ruleTitle } from "./browser";
 import { seriousFaultsInModes } from "./axe";
 import { page, test, url, visiting } from "./scene";
 
@@ -149,7 +149,7 @@ test("what resembles a sync is listed apart", async () => {
 });
 
 test("a trace without syncs says so", async () => {
-  await page.getByLabel("run").selectOption("tiny");
+  await chooseRun(page, "tiny");
   await page.getByText("The trace holds no device events in these steps").waitFor();
 });
 

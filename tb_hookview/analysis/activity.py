@@ -18,7 +18,7 @@ from msgspec import Struct
 from tb_hookview.analysis.backward_spans import spans_of_nodes
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.arrays import intervals, nesting
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TimeSet
 from tb_hookview.schema.terms import Phase
@@ -81,9 +81,10 @@ def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanose
     window = np.arange(len(span)) - np.repeat(np.cumsum(count) - count, count) + first[span]
     time = np.minimum(activity.end[span], edges[window + 1])
     time -= np.maximum(activity.start[span], edges[window])
-    pair, place = np.unique(np.stack([window, activity.code[span]]), axis=1, return_inverse=True)
-    total = sum_by(place.ravel(), np.maximum(time, 0), pair.shape[1])
-    return pair[0], pair[1], total
+    codes, code = unique_inverse(activity.code[span])
+    pairs, place = unique_inverse(window * len(codes) + code)
+    of_window, of_code = np.divmod(pairs, max(1, len(codes)))
+    return of_window, codes[of_code], sum_by(place, np.maximum(time, 0), len(pairs))
 
 
 def _syncs(analysis: Analysis) -> TimeSet:

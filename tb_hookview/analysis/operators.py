@@ -151,12 +151,16 @@ class OperatorCalls(Struct, frozen=True, dict=True):
 
     def _inside(self, values: Float) -> Float:
         """Sum over each row and those below it."""
-        upto = np.concatenate([[0.0], np.cumsum(values)])
-        tree = self._analysis.call_tree
-        return np.asarray(upto[tree.subtree_end] - upto[:-1])
+        upto = np.zeros(len(values) + 1)
+        np.cumsum(values, out=upto[1:])
+        below: Float = upto[self._analysis.call_tree.subtree_end]
+        below -= upto[:-1]
+        return below
 
     def _sum(self, row: TreeRow, values: Float | Int) -> Float:
-        return np.bincount(row, values, minlength=len(self._analysis.call_tree)).astype(np.float64)
+        return np.bincount(row, values, len(self._analysis.call_tree)).astype(
+            np.float64, copy=False
+        )
 
 
 class OperatorGroups(Struct, frozen=True, dict=True):
@@ -188,7 +192,7 @@ class OperatorGroups(Struct, frozen=True, dict=True):
     def sum(self, values: Float | Int) -> Float:
         """Sum of a column of `OperatorCalls`; NaN where one is."""
         rows, number = self._members
-        return np.bincount(number, values[rows], minlength=len(self.count)).astype(np.float64)
+        return np.bincount(number, values[rows], len(self.count)).astype(np.float64, copy=False)
 
     def any(self, values: Bool) -> Bool:
         """Whether a column holds for any call of each group."""

@@ -32,7 +32,7 @@ def asof(key: Int, time: Nanoseconds, query_key: Int, query_time: Nanoseconds) -
         Index of the row for each query, shape (q,).
     """
     count = len(key)
-    keys = np.concatenate([key, query_key]).astype(np.int64)
+    keys = np.concatenate([key, query_key]).astype(np.int64, copy=False)
     # Sorting is stable: of equal key and time, rows come before queries, as they do here.
     order = np.lexsort((np.concatenate([time, query_time]), _narrow(keys)))
     is_query = order >= count
@@ -62,7 +62,11 @@ def unique(column: NDArray[Number]) -> NDArray[Number]:
 def unique_inverse(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
     """Each value of a column once, ascending, and the index of each row's."""
     if (table := _occurring(column, len(column))) is None:
-        return np.unique(column, return_inverse=True)
+        order = np.argsort(column, kind="stable")
+        values, place = column[order], np.empty(len(column), np.int64)
+        begins = np.append(True, values[1:] != values[:-1])[: len(values)]
+        place[order] = np.cumsum(begins) - 1
+        return values[begins], place
     low, held = table
     values = (np.flatnonzero(held) + low).astype(column.dtype)
     return values, (np.cumsum(held) - 1)[_above(column, low)]
@@ -151,12 +155,23 @@ def dense_rank(*columns: Int) -> Int:
     return number
 
 
+def unique_counts(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
+    """Each value of a column once, ascending, and how many rows have it."""
+    values, place = unique_inverse(column)
+    return values, np.bincount(place, minlength=len(values))
+
+
+def grouped(column: NDArray[Number]) -> tuple[NDArray[Number], Int, Int]:
+    """Each value of a column once, ascending; index of its first row; index of each row's value."""
+    values, place = unique_inverse(column)
+    first = np.empty(len(values), np.int64)
+    first[place[::-1]] = np.arange(len(column))[::-1]  # the last one written stays
+    return values, first, place
+
+
 def first_of_each(column: Int) -> Int:
     """Index of the first row of each value, in ascending order of values."""
-    values, place = unique_inverse(column)
-    first = np.full(len(values), len(column), np.int64)
-    np.minimum.at(first, place, np.arange(len(column)))
-    return first
+    return grouped(column)[1]
 
 
 def first_index(key: Int, query: Int) -> Int:

@@ -25,7 +25,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.joins import asof
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, ThreadIndex, TreeRow
 
 ROUNDING_NS = 1000
@@ -229,9 +229,20 @@ def self_time(start: Nanoseconds, end: Nanoseconds, parent: TreeRow) -> Nanoseco
     return np.asarray(np.maximum(end - start - inner, 0))
 
 
+def _last_begun(call_tree: CallTree, thread: ThreadIndex, time: Nanoseconds) -> TreeRow:
+    """Last row of a thread that starts no later than each moment; -1 for none."""
+    found = np.full(len(time), -1, np.int64)
+    for each in unique(thread).tolist():
+        mine = np.flatnonzero(thread == each)
+        first, end = np.searchsorted(call_tree.thread, [each, each + 1]).tolist()
+        place = np.searchsorted(call_tree.start[first:end], time[mine], side="right")
+        found[mine] = np.where(place > 0, first + place - 1, -1)
+    return found
+
+
 def innermost_at(call_tree: CallTree, thread: ThreadIndex, time: Nanoseconds) -> TreeRow:
     """Innermost row open on a thread at each moment; -1 for none."""
-    found = asof(call_tree.thread, call_tree.start, thread, time)
+    found = _last_begun(call_tree, thread, time)
     active = np.flatnonzero(found >= 0)
     while len(active):
         active = active[call_tree.end[found[active]] <= time[active]]

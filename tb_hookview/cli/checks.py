@@ -97,25 +97,26 @@ def idle_percent(report: ReportData, limit: float) -> Outcome:
 
 
 def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
-    """Compute the share of the backward time of one module, including children, in percent.
+    """Compute one module's share of the backward, with children, without communication; percent.
 
     Raises:
         UsageError: the trace has no backward pass, or no such module.
     """
     _need_backward(report)
-    whole, _ = _backward(report.coverage)
+    device = report.coverage.measure == "device"
+    whole = report.coverage.total(device=device)
     found = next((module for module in report.modules if module.path == path), None)
     if found is None:
         paths = [module.path for module in report.modules]
         close = difflib.get_close_matches(path, paths, n=3, cutoff=0.5)
         hint = f" (close: {', '.join(close)})" if close else ""
         raise UsageError(f"{report.trace.path}: no module {module_label(path)!r}{hint}")
-    work = found.backward
-    part = work.device_us if report.coverage.measure == "device" else work.host_us
+    part = found.backward.total(device=device)
     counted = [sync for sync in own_syncs(report.syncs) if _is_below(sync.module, path)]
     counted = [sync for sync in counted if sync.phase == "backward"]
     name = f"backward of {module_label(path)}, {report.per_step.text}"
-    return _outcome(name, 100 * (part or 0.0) / whole, limit, "%", counted)
+    share = (part or 0.0) / whole if whole else 0.0
+    return _outcome(name, 100 * share, limit, "%", counted)
 
 
 def _is_below(path: str | None, above: str) -> bool:

@@ -47,24 +47,20 @@ class StepMeans:
 
     def work(self, work: Work) -> float | None:
         """A module's self time, microseconds per step."""
-        return self.per_step(work.self_device_us if self.measure == "device" else work.self_host_us)
+        return self.per_step(work.own(device=self.measure == "device"))
 
     def backward(self) -> float | None:
-        """Time of the backward pass, microseconds per step."""
-        coverage = self.report.coverage
-        device = self.measure == "device"
-        return self.per_step(coverage.backward_device_us if device else coverage.backward_host_us)
+        """Time of the backward pass without communication, microseconds per step."""
+        return self.per_step(self.report.coverage.total(device=self.measure == "device"))
 
     def unattributed(self) -> float | None:
         """The part of it that belongs to no module."""
-        coverage = self.report.coverage
-        device = self.measure == "device"
-        return self.per_step(coverage.unattributed_us if device else coverage.unattributed_host_us)
+        return self.per_step(self.report.coverage.unattributed(device=self.measure == "device"))
 
     def forward(self) -> float | None:
-        """Time of the forward pass, microseconds per step."""
+        """Time of the forward pass without communication, microseconds per step."""
         if self.measure == "device":
-            return self.per_step(self.report.totals.forward_device_us)
+            return self.per_step(self.report.totals.forward_compute_us)
         return self.mean("forward_us")
 
     def omitted_kernels(self) -> float | None:

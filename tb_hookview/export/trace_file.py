@@ -11,7 +11,7 @@ from tb_hookview.export.packets import PacketWriter
 from tb_hookview.export.threads import write_threads
 from tb_hookview.progress import Progress
 from tb_hookview.report.open_trace import OpenTrace
-from tb_hookview.tables.events.events import events
+from tb_hookview.tables.events.rows import events
 
 
 def write_perfetto(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tb_hookview.cache import Cache, Source, later, opened, source_of
 from tb_hookview.errors import TraceError, UsageError
+from tb_hookview.loading.outlines import Outline, outline_of
 from tb_hookview.loading.reports import CachedReports
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.report.open_trace import OpenTrace
@@ -67,6 +68,12 @@ class CachedReader:
         """Return the cached reports on a file as it is now; None where caching is off."""
         source = source_of(file, self._cache)
         return CachedReports(source, file.address) if source else None
+
+    def outline(self, file: TraceFile) -> Outline | None:
+        """Return what is known of a file of this machine without reading it; None for nothing."""
+        if self._cache is None or not isinstance(file, LocalFile):
+            return None  # of a store even the state costs a request each
+        return outline_of(self._cache, file)
 
     def analysis(
         self,

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from tb_hookview.cache import Source, later
+from tb_hookview.cache import FileState, Source, later
 from tb_hookview.decoders import decoder
+from tb_hookview.loading.outlines import outline_of, store_outline
 from tb_hookview.report.result import path_as_text
-from tb_hookview.schema import ReportData
+from tb_hookview.schema import COUNTED, ReportData
 
 KIND = "report"
 
@@ -32,6 +33,8 @@ class CachedReports(NamedTuple):
         except (msgspec.DecodeError, ValueError):
             self.source.drop(KIND, *(steps or ()))
             return None
+        if outline_of(self.source.cache, self.source.file) is None:  # it was moved, or touched
+            later(lambda: self._outline(steps, data, self.source.file.state()))
         return _at(data, path_as_text(self.path))
 
     def store(self, steps: Sequence[str] | None, report: Callable[[], ReportData]) -> None:
@@ -47,7 +50,15 @@ class CachedReports(NamedTuple):
         Raises:
             OSError: it cannot be written.
         """
-        return self.source.put(KIND, [msgspec.json.encode(_at(data, ""))], *(steps or ()))
+        state = self.source.file.state()
+        stored = self.source.put(KIND, [msgspec.json.encode(_at(data, ""))], *(steps or ()))
+        if stored:
+            self._outline(steps, data, state)
+        return stored
+
+    def _outline(self, steps: Sequence[str] | None, data: ReportData, state: FileState) -> None:
+        if not steps or list(steps) == [COUNTED]:
+            store_outline(self.source.cache, self.source.file, state, data)
 
 
 def _at(data: ReportData, path: str) -> ReportData:

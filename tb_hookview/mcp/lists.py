@@ -52,28 +52,25 @@ def modules(counted: ReportData, contains: str, page: Page) -> str:
         *("syncs", "host blocked", "remarks"),
     )
     rows = (list(_module(module, counted, device, steps)) for module in found)
-    measure = "device time, summed over streams" if device else "host time"
+    measure = "device time without collectives, summed over streams" if device else "host time"
     lines = [*intro("Modules", counted), f"Times are {measure} per step."]
     return paged(lines, *table(columns, rows), page)
 
 
 def _own(module: Module, device: bool) -> float:
-    return sum(_times(work, device)[0] or 0.0 for work in (module.forward, module.backward))
+    return sum(work.own(device=device) or 0.0 for work in (module.forward, module.backward))
 
 
 def _times(work: Work, device: bool) -> tuple[float | None, float | None]:
-    """Own time, and that with the modules below."""
-    if device:
-        return work.self_device_us, work.device_us
-    return work.self_host_us, work.host_us
+    """Self time, and that including children."""
+    return work.own(device=device), work.total(device=device)
 
 
 def _module(module: Module, data: ReportData, device: bool, steps: int) -> Iterator[str]:
     def mean(us: float | None) -> str:
         return format_us(None if us is None else us / steps)
 
-    coverage = data.coverage
-    whole = coverage.backward_device_us if device else coverage.backward_host_us
+    whole = data.coverage.total(device=device)
     backward = _times(module.backward, device)
     yield from (quoted(module_label(module.path)), name(module.module_class))
     yield format_number(module.calls / steps)
@@ -82,6 +79,8 @@ def _module(module: Module, data: ReportData, device: bool, steps: int) -> Itera
     yield from (format_number(module.sync.count / steps), mean(module.sync.blocked_us))
     recomputed = module.recompute and _times(module.recompute, device)[1]
     remarks = [f"recomputes {mean(recomputed)}"] if recomputed else []
+    collectives = (module.forward.communication_us or 0) + (module.backward.communication_us or 0)
+    remarks += [f"and {mean(collectives)} of collectives"] if device and collectives else []
     remarks += ["inside compiled code"] if module.compiled else []
     yield "; ".join(remarks)
 

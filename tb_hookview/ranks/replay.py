@@ -3,8 +3,8 @@
     rank 0   |- own -|[ all_reduce ....held]|- own -|     the end is a gate: rank 0 was held to it
     rank 1   |- own ----------------|[ a.r.]|- own -|
 
-A rank's time is its own except while it is held: does nothing but wait in a collective. Its own
-time passes as recorded, less what is taken out. A collective begins on a rank when that rank comes
+A rank's time is its own except while it is held: does nothing but wait in a collective. The
+rest passes as recorded, less what is taken out. A collective begins on a rank when that rank comes
 to it, and ends on all ranks at once: its transfer after the last of them came. If any rank was held
 to the end of a collective, no rank of it goes on before that end.
 """

@@ -16,7 +16,7 @@ def timed(count: int) -> range:
 
 
 class Costs:
-    """Samples of the host time of marks, without torch's own time to call a hook."""
+    """Samples of the host time of marks, without torch's time to call a hook."""
 
     def __init__(self) -> None:
         self._samples: defaultdict[str, list[float]] = defaultdict(list)

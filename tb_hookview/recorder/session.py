@@ -152,7 +152,8 @@ class Session:
         if node.holder is not module and not _is_visible(node.holder):
             # What was compiled may be called itself too.
             self._handles.append(_CallHandle(node.holder, marks, once=True))
-        if not _is_visible(module):
+        # A compiler that inlines what `torch.compile` returned looks at its holder alone.
+        if node.holder is not module or not _is_visible(module):
             self._handles.append(_CallHandle(module, marks))
             return True
         if node.reach == "call" or not _needs_hooks(module):

@@ -13,6 +13,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.breakdown import find_breakdown
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.flops.peaks import name_of
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
@@ -56,7 +57,7 @@ from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData
 from tb_hookview.simulation.alone import Alone
 from tb_hookview.simulation.simulator import Simulator
-from tb_hookview.tables.events.keys import first_events
+from tb_hookview.tables.events.names import first_events
 
 RowType = TypeVar("RowType")
 
@@ -179,9 +180,9 @@ def _trace_info(analysis: Analysis) -> schema.TraceInfo:
 
 
 def _devices(analysis: Analysis) -> list[schema.Device]:
-    names = {device.id: device.name for device in analysis.trace.devices}
+    listed, runtime = analysis.trace.devices, analysis.trace.runtime or "device"
     return [
-        schema.Device(str(device), names.get(device, ""), analysis.trace.runtime or "device")
+        schema.Device(str(device), name_of(listed, device), runtime)
         for device in unique(analysis.device_events.device).tolist()
     ]
 
@@ -191,7 +192,8 @@ def _totals(selection: Selection) -> schema.Totals:
     known = bool((analysis.device_events.launch >= 0).any())
     full = _chosen(selection, analysis.blocked_launches)
     waits = _chosen(selection, np.flatnonzero(analysis.calls == Call.DEVICE_WAIT))
-    by_kind, by_phase = _by_kind(selection), _device_us_by_phase(selection)
+    by_kind, by_phase = _by_kind(selection), _device_us_by_phase(analysis, selection.device_events)
+    compute = selection.device_events & (analysis.kinds.kind != COMMUNICATION)
     on_cores = analysis.kinds.tensor_core
     any_events = bool(len(analysis.device_events))
     by_profiler = selection.syncs & analysis.syncs.by_profiler
@@ -215,6 +217,7 @@ def _totals(selection: Selection) -> schema.Totals:
         profiler_sync_us=to_us(analysis.syncs.duration[by_profiler].sum()),
         sync_waited_us=to_us(analysis.syncs.waited[selection.syncs].sum()),
         sync_transfer_us=to_us(analysis.syncs.transfer[selection.syncs].sum()),
+        forward_compute_us=_device_us_by_phase(analysis, compute)[Phase.FORWARD],
     )
 
 
@@ -235,12 +238,11 @@ def _device_us(selection: Selection, wanted: Bool) -> float:
     return to_us(selection.analysis.device_events.duration[selection.device_events & wanted].sum())
 
 
-def _device_us_by_phase(selection: Selection) -> list[float | None]:
+def _device_us_by_phase(analysis: Analysis, wanted: Bool) -> list[float | None]:
     """Time of device events by phase of their launch; None where launches or it are unknown."""
-    analysis = selection.analysis
     if not analysis.launches_known:
         return [None] * len(Phase)
-    launched = np.flatnonzero(selection.device_events & (analysis.device_events.launch >= 0))
+    launched = np.flatnonzero(wanted & (analysis.device_events.launch >= 0))
     phase = analysis.phases.row[analysis.device_events.launch[launched]]
     total = sum_by(phase, analysis.device_events.duration[launched], len(Phase))
     known = [phase != Phase.FORWARD or not analysis.without_phase.any() for phase in Phase]

@@ -149,11 +149,9 @@ class OpenTrace(Opened["Analysis"]):
         Raises:
             NotFoundError: there is none of that name.
         """
-        from tb_hookview.tables.catalogue import computed_table, entry, report_table
+        from tb_hookview.tables.catalogue import named_table
 
-        if entry(name).computed:
-            return computed_table(name, lambda: self.rows(name, names))
-        return report_table(name, self.data(names))
+        return named_table(name, lambda: self.data(names), lambda of: self.rows(of, names))
 
     def rows(self, name: str, names: Names = None) -> Arrays:
         """Rows of a table at event level."""

@@ -95,11 +95,9 @@ class Report:
 
     def table(self, name: str) -> Table[Any]:
         """One table; raises as `OpenTrace.table`."""
-        from tb_hookview.tables.catalogue import computed_table, entry, report_table
+        from tb_hookview.tables.catalogue import named_table
 
-        if entry(name).computed:
-            return computed_table(name, lambda: self._trace.rows(name, self._steps))
-        return report_table(name, self.data)
+        return named_table(name, lambda: self.data, lambda of: self._trace.rows(of, self._steps))
 
     def whatif(
         self, *, without: Iterable[str] = (), scale: Mapping[str, float] | None = None

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from tb_hookview import schema
+from tb_hookview.analysis.compiled.names import is_compiled
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
@@ -29,12 +30,14 @@ _HOST_REMEDIES = {
     "work": "Most of it is work between launches.",
     "setup": "Most of it may be setup: mark the steps.",
     "launch": "Launch less: use torch.compile or CUDA graphs.",
+    "compiled": "Launch less: use CUDA graphs.",
     "kernel_loading": "Most of it is kernel loading: warm up first.",
     "allocator": "Most of it is allocation: use the caching allocator.",
     "copy": "Most of it is copies: pin memory, copy asynchronously.",
 }
 """By the longest of these causes of idle time; `work`, and `setup` where no step is marked, is the
-part of `launch` in gaps that are too long for any number of launches."""
+part of `launch` in gaps that are too long for any number of launches; `compiled` is `launch` where
+code is compiled already."""
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
@@ -109,7 +112,9 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     long = (gaps.duration if marked else analysis.idle_around) >= LONG_NS
     long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
     work = float(gaps.duration[long & (gaps.cause == Cause.LAUNCH)].sum()) / 1000 / len(steps)
-    return {**times, "launch": times["launch"] - work, "work" if marked else "setup": work}
+    compiled = any(map(is_compiled, analysis.trace.strings.texts))
+    launches = {"launch": 0.0, "compiled" if compiled else "launch": times["launch"] - work}
+    return {**times, **launches, "work" if marked else "setup": work}
 
 
 def _loads_one_batch(alone: Alone) -> bool:
@@ -177,7 +182,8 @@ class _Sentence:
         elif bound == "device":
             takes = "device and communication take" if self._communicates else "the device takes"
         else:
-            takes = "with device work it takes" if self._found.device_us else "it takes"
+            others = " and device work" if self._found.device_us else ""
+            takes = f"collectives{others} take"
         time = host if bound in ("host", "data") else device
         return f"{_BOUND[bound].capitalize()}: {takes} {time}"
 

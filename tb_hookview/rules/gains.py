@@ -43,23 +43,41 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
         alone: replays of the steps.
     """
     if all(each.finding.gain_unknown is not None for each in found):
-        rows = [each.finding for each in found]
+        rows = [(each.finding, weight(each.finding)) for each in found]
     else:
         rows = _with_gains(context, found, alone)
-    return sorted(rows, key=_rank, reverse=True)
+    ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
+    return [finding for finding, _ in ranked]
 
 
-def _with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[schema.Finding]:
+def _with_gains(
+    context: Context, found: Sequence[Found], alone: Alone
+) -> list[tuple[schema.Finding, float]]:
+    """Findings with their gains, and what each is ranked by."""
     failed: str | None = _FAILED
     refused = context.failures.attempt("the replay", lambda: alone.simulator.refused, failed)
-    return [
-        context.failures.attempt(
-            f"the saving of {each.finding.rule}",
+    rows = []
+    for each in found:
+        rule = each.finding.rule
+        finding = context.failures.attempt(
+            f"the saving of {rule}",
             partial(_replayed, each, alone, context, refused),
             _not_replayed(each.finding, _FAILED),
         )
-        for each in found
-    ]
+        ranked = weight(finding)
+        wastes_only = each.charge.wasted_us and not each.charge.idle_us + each.charge.host_us
+        if wastes_only and finding.gain_us_per_step is None and not refused:
+            most = partial(_most, each, alone, context)
+            ranked = min(ranked, context.failures.attempt(f"the rank of {rule}", most, ranked))
+        rows.append((finding, ranked))
+    return rows
+
+
+def _most(found: Found, alone: Alone, context: Context) -> float:
+    """How much shorter a step is without all that a finding costs, microseconds."""
+    from tb_hookview.rules.engine.removal import removed
+
+    return alone.simulator.gain(removed(context.analysis, found)) / 1000
 
 
 def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
@@ -71,7 +89,7 @@ def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
 
 def weight(finding: schema.Finding) -> float:
     """What a finding is ranked by, microseconds per step: its gain without the cost of
-    recording, else as recorded, where unknown its cost.
+    recording, else as recorded, where unknown its cost (on the critical path, if replayed).
 
     What happens once comes after all that recurs.
     """
@@ -83,10 +101,10 @@ def weight(finding: schema.Finding) -> float:
     return gain if gain is not None else cost or 0.0
 
 
-def _rank(finding: schema.Finding) -> tuple[float, bool, bool, float]:
+def _rank(finding: schema.Finding, ranked: float) -> tuple[float, bool, bool, float]:
     once = finding.once_us
     amount = finding.cost_us_per_step or 0.0 if once is None else once
-    return (weight(finding), finding.severity != "info", once is None, amount)
+    return (ranked, finding.severity != "info", once is None, amount)
 
 
 def _replayed(found: Found, alone: Alone, context: Context, refused: str | None) -> schema.Finding:

@@ -34,6 +34,22 @@ class Work(Struct, frozen=True):
     """`device_us` by kind of work, summing to it; kinds without any are left out."""
     tensor_core_us: Us | None = None
     """The part of `device_us` that is known to have run on tensor cores."""
+    compute_us: Us | None = None
+    """`device_us` less `communication_us`: the total by which modules are ranked, shown and
+    compared."""
+    self_compute_us: Us | None = None
+    """`self_device_us` less the module's own collectives."""
+    communication_us: Us | None = None
+    """The part of `device_us` in collectives. They run in the hook of whichever module came last
+    (a bucket's all-reduce), so they say nothing of its work."""
+
+    def total(self, *, device: bool) -> Us | None:
+        """Time including children by which modules are shown: `compute_us`, or that of the host."""
+        return self.compute_us if device else self.host_us
+
+    def own(self, *, device: bool) -> Us | None:
+        """The part of `total` of the module alone."""
+        return self.self_compute_us if device else self.self_host_us
 
 
 class ModuleSync(Struct, frozen=True):
@@ -84,8 +100,8 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     below it recomputed nothing."""
     sync: ModuleSync
     backward_ratio: Times | None = None
-    """`backward.device_us` less its communication, divided by `forward.device_us`; host times where
-    the trace has no device; null where the forward took none."""
+    """`backward.compute_us` divided by `forward.compute_us`; host times where the trace has no
+    device; null where the forward took none."""
     occupancy_pct: Percent | None = None
     """Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's
     shape), weighted by duration, over the module and those below, both directions; null where it is
@@ -160,3 +176,19 @@ class Coverage(Struct, frozen=True):
     """The part of `backward_device_us` that is communication."""
     unattributed_communication_us: Us | None = None
     """The part of `unattributed_us` that is communication."""
+
+    def total(self, *, device: bool) -> Us | None:
+        """The whole that `Work.total` of modules is a share of."""
+        if not device:
+            return self.backward_host_us
+        return _without(self.backward_device_us, self.communication_device_us)
+
+    def unattributed(self, *, device: bool) -> Us | None:
+        """The part of `total` that belongs to no module."""
+        if not device:
+            return self.unattributed_host_us
+        return _without(self.unattributed_us, self.unattributed_communication_us)
+
+
+def _without(whole: Us | None, communication: Us | None) -> Us | None:
+    return None if whole is None else whole - (communication or 0.0)

@@ -84,9 +84,9 @@ class ModuleChange(msgspec.Struct, frozen=True, rename={"module_class": "class"}
     module_class: str
     status: Status
     forward_us: UsPair
-    """Own time of the forward, by the comparison's `measure`."""
+    """Self time of the forward, by `measure`: as `forward.self_compute_us`, or `self_host_us`."""
     backward_us: UsPair
-    """Own time of the backward, by the comparison's `measure`."""
+    """Self time of the backward, by `measure`, as that of the forward."""
     syncs: CountPair
     """In the module and those below it."""
     sync_blocked_us: UsPair
@@ -197,9 +197,11 @@ class Comparison(msgspec.Struct, frozen=True):
     step_us: UsPair
     """Mean length of a step on the host."""
     forward_us: UsPair
-    """Time of the forward, by `measure`: `totals.forward_device_us` or `steps[].forward_us`."""
+    """Time of the forward, by `measure`: `totals.forward_compute_us` or `steps[].forward_us`."""
     backward_us: UsPair
-    """Time of the backward, by `measure`: as `coverage.backward_device_us` or its host time."""
+    """Time of the backward, by `measure`: as `coverage.backward_device_us` less its communication,
+    which `device_us_by_kind` has, or its host time. With that of the modules and
+    `backward_unattributed_us` it adds up."""
     backward_unattributed_us: UsPair
     """The part of it that belongs to no module."""
     syncs: CountPair

@@ -103,7 +103,8 @@ class Kernel(Struct, frozen=True):
     is not in the trace (AMD, torch's second exporter)."""
     occupancy_pct: Percent | None
     """Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count.
-    Null where it is not in the trace (AMD, torch's second exporter)."""
+    Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know
+    it: it writes 0, although each multiprocessor has a warp."""
 
 
 class KernelsOmitted(Struct, frozen=True):

@@ -43,9 +43,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Device idle time charged to the finding, plus device time spent on work that could be
     avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that
     of the first rule in priority, and so is each nanosecond of a device event that could be
-    avoided; `evidence` says how much of it was charged to others. Where the recorder says that the
-    model ran on the CPU, it is time of the host. Null where the trace does not say what the device
-    did."""
+    avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU,
+    or waits for other ranks without a device in the trace, it is time of the host. Null where the
+    trace does not say what the device did."""
     once_us: Us | None = None
     """Time that it takes once in a run, in its first step or as code is loaded, where it happens
     once: such a finding is of severity `low` at most, and comes after those that recur. Null for
@@ -58,12 +58,13 @@ class Finding(Struct, frozen=True, kw_only=True):
     `gain_unknown` then says why."""
     unrecorded_gain_us_per_step: Us | None = None
     """The same in replays without what recording cost the host, an estimate by the rows of the
-    trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of
+    trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what
+    their cost has on the critical path. Null where the cost of
     recording is unknown, as that field, or `gain_us_per_step` is null."""
     gain_bound_us_per_step: Us | None = None
     """Bound of the gain without a replay: the charged idle time, no more than the devices idled in
     a step, plus the part of the avoidable work that goes. It overlooks what would limit the step
-    then, and that syncs hold the host back beyond their own time."""
+    then, and that syncs hold the host back beyond their duration."""
     gain_unknown: str | None = None
     """Reason for which `gain_us_per_step` is null."""
     saves_after: str | None = None

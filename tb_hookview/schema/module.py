@@ -123,12 +123,14 @@ class CallRow(Struct, frozen=True):
     """Length of the call on the host. That of a bin is from its first start to its last end."""
     forward_host_us: Us
     """As `forward.host_us` of the module."""
-    forward_device_us: Us | None
-    """As `forward.device_us` of the module."""
+    forward_compute_us: Us | None
+    """As `forward.compute_us` of the module."""
     backward_host_us: Us
     """As `backward.host_us` of the module, of the nodes that the call made."""
-    backward_device_us: Us | None
-    """As `backward.device_us` of the module, of the nodes that the call made."""
+    backward_compute_us: Us | None
+    """As `backward.compute_us` of the module, of the nodes that the call made."""
+    communication_us: Us | None
+    """As `communication_us` of the module, forward and backward together."""
     backward_start_us: Us | None
     """Start of the first of its autograd nodes; null where none ran."""
     backward_duration_us: Us | None
@@ -140,12 +142,14 @@ class Unplaced(Struct, frozen=True):
 
     forward_host_us: Us
     """Part of `forward.host_us` of the module."""
-    forward_device_us: Us | None
-    """Part of `forward.device_us` of the module."""
+    forward_compute_us: Us | None
+    """Part of `forward.compute_us` of the module."""
     backward_host_us: Us
     """Part of `backward.host_us` of the module."""
-    backward_device_us: Us | None
-    """Part of `backward.device_us` of the module."""
+    backward_compute_us: Us | None
+    """Part of `backward.compute_us` of the module."""
+    communication_us: Us | None
+    """Part of `communication_us` of the module, forward and backward together."""
 
 
 class CallsOverTime(Struct, frozen=True):

@@ -68,7 +68,7 @@ class RunComparison(Struct, frozen=True, kw_only=True):
     mean: RankTimes
     """Means over the ranks."""
     ranks: list[RankChange]
-    """Largest change of the own time of a step (the step less the waits) first."""
+    """Largest change of the self time of a step (the step less the waits) first."""
     collectives: list[CollectiveChange]
     """Largest change of transfer and wait in all first."""
     late: list[int]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Bytes, Count, Seconds, Share
+from tb_hookview.schema.units import Bytes, Count, Seconds, Share, Us
+from tb_hookview.schema.whatif import Bound
 
 
 class ListedTrace(Struct, frozen=True):
@@ -52,6 +53,20 @@ class Runs(Struct, frozen=True):
     left_out: LeftOut
     dry_run: str | None = None
     """Name of the dry run that is served in the place of traces."""
+
+
+class KnownTrace(Struct, frozen=True):
+    """What is known of the newest trace of a worker without reading it: its report was cached."""
+
+    run: str
+    worker: str
+    step_us: Us | None
+    """`per_step.duration_us` of its report."""
+    devices: list[str]
+    """Names of its devices, each once; empty without device events."""
+    bound: Bound
+    """`verdict.bound` of its report, as the next."""
+    sentence: str
 
 
 class ReadingProgress(Struct, frozen=True):

@@ -169,6 +169,8 @@ class Totals(Struct, frozen=True):
     """The part of `sync_blocked_us` in which syncs waited for earlier work of the device."""
     sync_transfer_us: Us = 0.0
     """The part of it in which their own copies ran."""
+    forward_compute_us: Us | None = None
+    """`forward_device_us` without communication."""
 
 
 class PerStep(Struct, frozen=True, kw_only=True):

@@ -118,7 +118,8 @@ class DeviceEvent(Struct, frozen=True):
     bytes: Bytes | None
     """Bytes that a copy or a set moves."""
     occupancy_pct: Percent | None
-    """`est. achieved occupancy %` of a kernel; null where it is not in the trace."""
+    """`est. achieved occupancy %` of a kernel; null where it is not in the trace, or is
+    0 although each multiprocessor has a warp: unknown to the profiler."""
 
 
 class HostRow(Struct, frozen=True):
@@ -303,7 +304,7 @@ class CriticalPathPiece(Struct, frozen=True):
 class CriticalPathModule(Struct, frozen=True):
     """A module in a replayed step: its time on the critical path, and its slack if it is not there.
 
-    What is of a module below it is only that one's.
+    Child modules are counted separately.
     """
 
     id: int

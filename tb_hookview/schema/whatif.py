@@ -54,7 +54,7 @@ class PathWork(Struct, frozen=True):
 class PathModule(Struct, frozen=True):
     """A module on the critical path of a step, and off it.
 
-    What is of a module below it is only that one's.
+    Child modules are counted separately.
     """
 
     module: str | None

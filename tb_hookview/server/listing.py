@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
 from tb_hookview.addresses.text import shown
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.rules import RuleInfo
-from tb_hookview.schema.runs import LeftOut, ReadingProgress, Runs
+from tb_hookview.schema.runs import KnownTrace, LeftOut, ReadingProgress, Runs
 from tb_hookview.server.answers import as_text
 from tb_hookview.server.requests import describe_runs, select
 from tb_hookview.server.served import Served
@@ -22,6 +24,21 @@ def runs(served: Served) -> Runs:
         left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
         dry_run=None if served.dry_run is None else as_text(served.dry_run.name),
     )
+
+
+def known(served: Served) -> list[KnownTrace]:
+    """What is known of the newest trace of each worker without reading it; reads none."""
+    found = (
+        (run, worker, served.reader().outline(worker.traces[0].file))
+        for run in served.listed.last()
+        for worker in run.workers
+        if worker.traces
+    )
+    return [
+        KnownTrace(run=as_text(run.name), worker=as_text(worker.name), **asdict(outline))
+        for run, worker, outline in found
+        if outline is not None
+    ]
 
 
 def rules(_served: Served) -> list[RuleInfo]:

@@ -28,7 +28,7 @@ from tb_hookview.schema.errors import ErrorAnswer
 from tb_hookview.schema.host import DryRunReport
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.rules import RuleInfo
-from tb_hookview.schema.runs import ReadingProgress, Runs
+from tb_hookview.schema.runs import KnownTrace, ReadingProgress, Runs
 from tb_hookview.schema.sql import SqlAnswer, SqlTables
 from tb_hookview.schema.tables import ReportRows, TablePage
 from tb_hookview.schema.timeline import (
@@ -185,6 +185,7 @@ ROUTES = (
         parameters=(Parameter("name", "the file's name", NAME, required=True),), errors=(404,)
     ),
     Route("/api/runs", Runs, (), (422,), listing.runs),
+    Route("/api/runs/known", list[KnownTrace], (), (422,), listing.known),
     Route("/api/dry_run", DryRunReport, (), (404, 422), dry_run.dry_run),
     _about_trace("/api/report", ReportData, reports.report, _STEP, cached=True),
     _about_trace(

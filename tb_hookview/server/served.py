@@ -61,8 +61,9 @@ class Served:
         self.logdir, self.dry_run = logdir, dry_run
         self.listed = RunList(None if dry_run else logdir)
         budget = Budget(BYTES)
-        reader = cache(CachedReader.from_environment)  # the first question hears what is wrong
-        self.traces = trace_store(reader, budget, client_waits)
+        # The first question hears what is wrong.
+        self.reader = cache(CachedReader.from_environment)
+        self.traces = trace_store(self.reader, budget, client_waits)
         self.runs: Store[RunTraces, Opened[RunReport]] = Store(
             _read_run, _open_run, budget, client_waits, at_once=1
         )

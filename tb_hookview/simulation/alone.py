@@ -185,8 +185,10 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def bound(self) -> Bound:
         """What decides the length of a step."""
-        if not self.device_known or self.pauses_decide:
+        if self.pauses_decide:
             return "unknown"
+        if not self.device_known:
+            return "communication" if self._mostly((Part.PEERS,)) else "unknown"
         if abs(self.host_side - self.device_side) <= self.margin or self._path_disagrees:
             return "even"
         if self.host_side > self.device_side:
@@ -201,11 +203,14 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def _path_disagrees(self) -> bool:
         """Whether most of the critical path is of the shorter side, so neither decides alone."""
+        return self._mostly(_DEVICE_PARTS if self.host_side > self.device_side else (Part.HOST,))
+
+    def _mostly(self, parts: tuple[Part, ...]) -> bool:
+        """Whether these are most of the critical path."""
         base = self.simulator.unrecorded if self.before is not None else None
         path = (base or self.simulator.unchanged).path
-        shorter = _DEVICE_PARTS if self.host_side > self.device_side else (Part.HOST,)
         time = path.end - path.start
-        return bool(2 * time[isin(path.part, shorter)].sum() > time.sum())
+        return bool(2 * time[isin(path.part, parts)].sum() > time.sum())
 
     def _decisive(self, side: tuple[Bound, Bound], whole: float, other: float) -> Bound:
         """The resource of a side without which a step is shortest; of equals the second."""

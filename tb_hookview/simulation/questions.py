@@ -151,7 +151,9 @@ def _of_module(analysis: Analysis, path: str, factor: float) -> Change:
     inside = np.zeros(len(modules) + 1, bool)  # the last is for "no module"
     for module in found:
         inside[module : int(modules.end[module])] = True
+    # Collectives are not its work: they run in the hook of whichever module came last.
     events = inside[analysis.device_attribution.module]
+    events &= analysis.kinds.kind != COMMUNICATION
     rows = np.flatnonzero(inside[analysis.attribution.row_module])
     tree = analysis.call_tree
     host = _host_time(tree.thread[rows], tree.start[rows], _left(analysis)[rows], factor)

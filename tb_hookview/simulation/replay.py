@@ -75,6 +75,7 @@ class Replayer:
         single = (count == 1)[edges.target] & edges.of(EdgeKind.HOST) & (edges.source > 0)
         self.chains = Chains(size, edges.source[single], edges.target[single])
         self._single, self.between = np.flatnonzero(single), np.flatnonzero(~single)
+        self._from_end = np.flatnonzero(edges.from_end)
         self._runs = runs = Runs(graph, count, self.chains.first)
         first = runs.chains.first[self.chains.first]
         few = first == np.arange(size)
@@ -89,9 +90,8 @@ class Replayer:
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
         graph, edges, runs = self.graph, self.graph.edges, self._runs
-        passed = np.where(edges.from_end, lengths.duration[edges.source], 0)
-        passed += lengths.lag
-        passed += lengths.pause[edges.target]
+        passed = lengths.pause[edges.target] + lengths.lag
+        passed[self._from_end] += lengths.duration[edges.source[self._from_end]]
         of_chain = self.chains.offsets(passed[self._single])
         of_event, of_launch = runs.offsets(passed, of_chain)
         offset = of_chain + of_event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -21,39 +21,53 @@ if TYPE_CHECKING:
     from tb_hookview.tables.model.values import Arrays
 
 KEY = "id"
-_EVENT_TABLES: Mapping[str, type[msgspec.Struct]] = {
-    "events": rows.Event,
-    "device_events": rows.DeviceEvent,
-    "host_rows": rows.HostRow,
-    "node_evaluations": rows.NodeEvaluation,
-    "gaps": rows.Gap,
-    "cuda_syncs": rows.CudaSync,
-    "runtime_calls": rows.RuntimeCall,
-    "memory_blocks": memory.MemoryBlock,
-    "memory_curve": memory.MemoryPoint,
-    "critical_path": rows.CriticalPathPiece,
-    "critical_path_modules": rows.CriticalPathModule,
-    "operators_by_shape": rows.OperatorByShape,
-    "operators_by_stack": rows.OperatorByStack,
-    "operators_by_module": rows.OperatorByModule,
-    "operator_calls": rows.OperatorCall,
-    "kernels_by_launch": kernels.KernelByLaunch,
-    "kernel_sequences": kernels.KernelSequence,
-    "device_peaks": kernels.DevicePeak,
-    "step_utilization": kernels.StepUtilization,
-    "module_utilization": kernels.ModuleUtilization,
+_EVENT_TABLES: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {
+    "rows": {
+        "events": rows.Event,
+        "device_events": rows.DeviceEvent,
+        "host_rows": rows.HostRow,
+        "node_evaluations": rows.NodeEvaluation,
+        "gaps": rows.Gap,
+        "cuda_syncs": rows.CudaSync,
+        "runtime_calls": rows.RuntimeCall,
+    },
+    "memory": {"memory_blocks": memory.MemoryBlock, "memory_curve": memory.MemoryPoint},
+    "critical_path": {
+        "critical_path": rows.CriticalPathPiece,
+        "critical_path_modules": rows.CriticalPathModule,
+    },
+    "operators": {
+        "operators_by_shape": rows.OperatorByShape,
+        "operators_by_stack": rows.OperatorByStack,
+        "operators_by_module": rows.OperatorByModule,
+        "operator_calls": rows.OperatorCall,
+    },
+    "kernels": {
+        "kernels_by_launch": kernels.KernelByLaunch,
+        "kernel_sequences": kernels.KernelSequence,
+        "device_peaks": kernels.DevicePeak,
+    },
+    "utilization": {
+        "step_utilization": kernels.StepUtilization,
+        "module_utilization": kernels.ModuleUtilization,
+    },
 }
-"""Rows of each table at event level; `events/NAME.py` computes them, in its function NAME."""
+"""Rows of each table at event level by the file of `events/` that computes them, in a function of
+the table's name."""
 
 
 class TableEntry(NamedTuple):
     """One table."""
 
-    name: str
     row_type: Any
-    computed: bool
-    """True for tables at event level, from the analysis; False for those of the report."""
+    file: str = ""
+    """Of a table at event level the file that computes it; empty for tables of the report."""
     key: str = KEY
+
+    @property
+    def computed(self) -> bool:
+        """True for tables at event level, from the analysis; False for those of the report."""
+        return bool(self.file)
 
     @property
     def description(self) -> str:
@@ -61,24 +75,16 @@ class TableEntry(NamedTuple):
         return description(self.row_type)
 
 
-def _catalogue() -> Mapping[str, TableEntry]:
-    of_report = {
-        name: get_args(hint)[0]
-        for name, hint in get_type_hints(schema.ReportData).items()
-        if get_origin(hint) is list and is_struct(get_args(hint)[0])
-    }
-    return {
-        **{
-            name: TableEntry(name, row_type, computed=False) for name, row_type in of_report.items()
-        },
-        **{
-            name: TableEntry(name, row_type, computed=True)
-            for name, row_type in _EVENT_TABLES.items()
-        },
-    }
+def _of_report() -> Iterator[tuple[str, TableEntry]]:
+    for name, hint in get_type_hints(schema.ReportData).items():
+        if get_origin(hint) is list and is_struct(get_args(hint)[0]):
+            yield name, TableEntry(get_args(hint)[0])
 
 
-CATALOGUE = _catalogue()
+CATALOGUE: Mapping[str, TableEntry] = {
+    **dict(_of_report()),
+    **{n: TableEntry(t, file) for file, of in _EVENT_TABLES.items() for n, t in of.items()},
+}
 
 
 def entry(name: str) -> TableEntry:
@@ -103,30 +109,24 @@ def empty_table(name: str) -> Table[Any]:
 
 def event_rows(name: str, selection: Selection) -> Arrays:
     """The rows of a table at event level; what computes them needs numpy."""
-    compute: Callable[[Selection], Arrays] = getattr(
-        import_module(f"tb_hookview.tables.events.{name}"), name
-    )
+    file = import_module(f"tb_hookview.tables.events.{entry(name).file}")
+    compute: Callable[[Selection], Arrays] = getattr(file, name)
     return compute(selection)
 
 
-def report_table(name: str, report: schema.ReportData) -> Table[Any]:
-    """A table of a report.
-
-    Raises:
-        NotFoundError: there is none of that name.
-    """
-    return Table(entry(name).row_type, getattr(report, name), name)
-
-
-def computed_table(name: str, compute: Callable[[], Arrays]) -> Table[Any]:
-    """A table whose rows are computed when they are first needed.
-
-    Raises:
-        NotFoundError: there is none of that name.
-    """
-    return Table(entry(name).row_type, compute, name)
-
-
 def event_table(name: str, selection: Callable[[], Selection]) -> Table[Any]:
-    """A table at event level; raises as `computed_table`."""
-    return computed_table(name, lambda: event_rows(name, selection()))
+    """A table at event level, whose rows are computed when they are first needed."""
+    return Table(entry(name).row_type, lambda: event_rows(name, selection()), name)
+
+
+def named_table(
+    name: str, report: Callable[[], schema.ReportData], rows: Callable[[str], Arrays]
+) -> Table[Any]:
+    """A table of a report, or one at event level, computed when its rows are first needed.
+
+    Raises:
+        NotFoundError: there is none of that name.
+    """
+    found = entry(name)
+    given = (lambda: rows(name)) if found.computed else getattr(report(), name)
+    return Table(found.row_type, given, name)

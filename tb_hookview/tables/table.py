@@ -12,7 +12,6 @@ import msgspec
 from tb_hookview.document.html import TABLE_ROWS, columns_html
 from tb_hookview.schema.describe.fields import description
 from tb_hookview.tables.model.columns import Column, columns_of
-from tb_hookview.tables.model.rows import Rows
 from tb_hookview.tables.model.values import listed
 from tb_hookview.tables.outlets import arrow, files, frames
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from tb_hookview.arrays.types import Int
     from tb_hookview.tables.model.values import Arrays, Values
+
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 BATCH = 20_000
@@ -174,3 +174,19 @@ class Table(Sequence[Row], Generic[Row]):
 
     def _whole(self) -> dict[str, Values]:
         return self.take([column.name for column in self.columns], range(len(self)))
+
+
+class Rows(Generic[Row]):
+    """Rows whose columns are laid out when they are asked for."""
+
+    def __init__(self, rows: Sequence[Row], columns: Sequence[Column]) -> None:
+        self.rows = rows
+        self._columns = {column.name: column for column in columns}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, names: Sequence[str], places: Sequence[int] | Int) -> dict[str, Values]:
+        """Some columns of the rows at some places."""
+        rows = [self.rows[place] for place in places]
+        return {name: list(map(self._columns[name].value, rows)) for name in names}

@@ -205,8 +205,7 @@ class _LastGradient(Hook, partial[None]):
 
 
 def _note_gradient(note: Any, kind: int, stamp: Any, _parameter: nn.Parameter) -> None:
-    if not is_dynamo_compiling():
-        note((kind, stamp(), 0))
+    note((kind, stamp(), 0))
 
 
 class _Learner(Hook):
@@ -230,6 +229,8 @@ class Attached:
         self._learning = _LEARNING
         self._last: dict[int, nn.Parameter] = {}
         self._learners: list[Any] = []
+        self._gradients: list[Any] = []
+        clock.forget_gradients = self.forget_gradients
         self._attach_calls(within_parallel(model), ROOT)
         for number, block in enumerate(blocks):
             for module in block.modules:
@@ -267,20 +268,25 @@ class Attached:
             self._learning -= 1
         if self._learning:
             return
-        for handle in self._learners:
-            handle.remove()
-        self._learners.clear()
-        for block, parameter in self._last.items():
+        last, self._last = self._last, {}
+        self.forget_gradients()
+        for block, parameter in last.items():
             hook = _LastGradient(block, self._clock)
             handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
-            self._remove.append(handle.remove)
+            self._gradients.append(handle)
+
+    def forget_gradients(self) -> None:
+        """Take the hooks off all parameters, for good: a compiler of backward would see them."""
+        self._learning = 0
         self._last.clear()
+        for handle in (*self._learners, *self._gradients):
+            handle.remove()
+        self._learners.clear()
+        self._gradients.clear()
 
     def remove(self) -> None:
         """Take off every mark."""
-        for handle in self._learners:
-            handle.remove()
-        self._learners.clear()
+        self.forget_gradients()
         while self._remove:
             self._remove.pop()()
 

@@ -15,6 +15,10 @@ ON_HOST = frozenset((DATA, OPTIMIZER, COLLECTION))
 """Marks whose times are the host's in any case."""
 
 
+def _nothing() -> None:
+    pass
+
+
 class StepClock:
     """Collects the marks of a step: three integers each, in the order in which they ended.
 
@@ -23,7 +27,15 @@ class StepClock:
     it later, in another thread.
     """
 
-    __slots__ = ("collecting_since", "marks", "note", "stamp", "stepping_since", "thread")
+    __slots__ = (
+        "collecting_since",
+        "forget_gradients",
+        "marks",
+        "note",
+        "stamp",
+        "stepping_since",
+        "thread",
+    )
 
     def __init__(self, stamp: Callable[[], int] = perf_counter_ns) -> None:
         """Begin with no mark.
@@ -35,6 +47,8 @@ class StepClock:
         self.note = self.marks.extend
         self.stamp = stamp
         self.thread = threading.get_ident()
+        self.forget_gradients: Callable[[], None] = _nothing
+        """Called before a backward pass that compiled autograd runs."""
         self.collecting_since = self.stepping_since = 0
 
     def on_collection(self, phase: str, _info: object) -> None:

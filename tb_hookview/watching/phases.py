@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
@@ -71,6 +72,9 @@ def _timed_backward(backward: Callable[..., Any]) -> Callable[..., Any]:
     def timed(*args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling():
             return backward(*args, **kwargs)
+        if _is_autograd_compiled():
+            for clock in _clocks:
+                clock.forget_gradients()
         thread = get_ident()
         begun = [(clock, clock.stamp()) for clock in _clocks if clock.thread == thread]
         try:
@@ -80,6 +84,11 @@ def _timed_backward(backward: Callable[..., Any]) -> Callable[..., Any]:
                 clock.note((BACKWARD, since, clock.stamp()))
 
     return timed
+
+
+def _is_autograd_compiled() -> bool:
+    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
+    return bool(getattr(compiled, "compiled_autograd_enabled", False))
 
 
 def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import statistics
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import (
     asof,
     dense_rank,
     first_index,
     first_of_each,
+    grouped,
     index_of,
     isin,
     lower_quartile,
@@ -21,6 +24,7 @@ from tb_hookview.arrays.joins import (
     setdiff,
     union,
     unique,
+    unique_counts,
     unique_inverse,
 )
 
@@ -111,6 +115,15 @@ def test_numbered_is_equal_where_all_columns_are(table: list[tuple[int, int, int
 def test_first_of_each_value() -> None:
     assert first_of_each(np.array([7, 3, 7, 3, 10**12], np.int64)).tolist() == [1, 0, 4]
     assert first_of_each(np.zeros(0, np.int64)).tolist() == []
+
+
+@given(columns)
+def test_groups_are_those_of_numpy(column: NDArray[Any]) -> None:
+    expected = np.unique(column, return_index=True, return_inverse=True, return_counts=True)
+    values, first, place = grouped(column)
+    found = (values, first, place, unique_counts(column)[1])
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.tolist() == theirs.tolist()
 
 
 @pytest.mark.parametrize("scale", [1, 2**62])

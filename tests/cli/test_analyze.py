@@ -45,10 +45,10 @@ def test_the_summary_holds_the_numbers_of_the_report(annotated: Path) -> None:
             f"{step.idle.device / 1e3:.2f} ms" in caused or f"{step.idle.device:.0f} us" in caused
         )
     counted = tb_hookview.analyze(annotated).counted.data
-    top = max(counted.modules, key=lambda module: module.backward.self_device_us or 0)
+    top = max(counted.modules, key=lambda module: module.backward.self_compute_us or 0)
     row = next(line for line in lines if line.startswith(top.path))
     assert row == next(line for line in lines if line.startswith("##"))
-    per_step = (top.backward.self_device_us or 0) / len(counted.steps)
+    per_step = (top.backward.self_compute_us or 0) / len(counted.steps)
     assert f"{per_step / 1e3:.1f} ms" in row
     for thread in report.threads:
         assert any(re.match(rf"{re.escape(thread.thread)} +{thread.role} ", row) for row in lines)

@@ -22,9 +22,8 @@ def report(annotated: Path) -> ReportData:
 
 
 def slower(module: Module, backward_us: float) -> Module:
-    backward = replace(
-        module.backward, self_device_us=(module.backward.self_device_us or 0) + backward_us
-    )
+    own = module.backward.self_compute_us or 0
+    backward = replace(module.backward, self_compute_us=own + backward_us)
     return replace(module, backward=backward)
 
 
@@ -62,7 +61,7 @@ def test_numbers_are_per_step(report: ReportData) -> None:
 
 
 def _halved(module: Module) -> object:
-    return replace(module.backward, self_device_us=(module.backward.self_device_us or 0) / 2)
+    return replace(module.backward, self_compute_us=(module.backward.self_compute_us or 0) / 2)
 
 
 def test_without_a_device_on_one_side_host_time_is_compared(report: ReportData) -> None:

@@ -132,7 +132,7 @@ def test_a_module_that_is_the_same_stands_last(before: ReportData) -> None:
     """However much its forward and backward are: neither changed."""
     first, *rest = before.modules
     work = first.forward
-    longer = msgspec.structs.replace(work, self_device_us=work.self_device_us + 2)
+    longer = msgspec.structs.replace(work, self_compute_us=work.self_compute_us + 2)
     other = [*rest[:1], msgspec.structs.replace(first, forward=longer), *rest[1:]]
     rows = compare(before, msgspec.structs.replace(before, modules=other)).modules
     assert [row.status for row in rows] == ["changed", "same", "same"]

@@ -85,6 +85,14 @@ def test_everything_is_undone_after_an_error() -> None:
         torch.empty(2, pin_memory=True)
 
 
+def test_a_default_device_ends_with_the_block() -> None:
+    with dry_run():
+        torch.set_default_device("cuda")
+        assert torch.zeros(2).is_cuda
+    assert torch.zeros(2).device.type == torch.get_default_device().type == "cpu"
+    assert (torch.version.cuda is None) == (not torch._C._has_cuda)
+
+
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_undoes_everything() -> None:
     with pytest.raises(KeyboardInterrupt), dry_run():

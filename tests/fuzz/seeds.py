@@ -101,7 +101,7 @@ ADDRESSES = [
     f"/api/timeline/search?{_TRACE}&q=aten&start=0&end=100&width=50&lanes=3",
     f"/api/timeline/statistics?{_TRACE}&start=0&end=1e4",
     f"/api/module?{_TRACE}&path=0&step=1",
-    f"/api/module/bars?{_TRACE}&measure=backward_device_us&path=0&path=",
+    f"/api/module/bars?{_TRACE}&measure=backward_compute_us&path=0&path=",
     f"/api/module/search?{_TRACE}&q=mm",
     f"/api/compare?{_TRACE}&other_run=.&other_worker=host_1&step=1&other_step=1",
     f"/api/progress?{_TRACE}",

@@ -116,6 +116,18 @@ def kinds_sum_to_the_device_time_of_modules(case: Case) -> None:
                 continue
             assert sum(work.by_kind.values()) == near(work.device_us), module.path
             assert 0 <= (work.tensor_core_us or 0.0) <= (work.device_us or 0.0)
+            assert work.communication_us == work.by_kind.get("communication", 0.0)
+            assert work.compute_us + work.communication_us == near(work.device_us), module.path
+
+
+@invariant()
+def compute_of_modules_sums_to_that_of_the_backward(case: Case) -> None:
+    coverage = case.data.coverage
+    for device in (True, False):
+        own = sum(module.backward.own(device=device) or 0.0 for module in case.data.modules)
+        whole, rest = coverage.total(device=device), coverage.unattributed(device=device)
+        if whole is not None and rest is not None:
+            assert own + rest == near(whole)
 
 
 @invariant()

@@ -66,7 +66,7 @@ def test_a_trace_is_read_once(
     analysis = load(large, count=seen.append)
     assert len(readings) == 1
     assert seen == [analysis.trace.event_count]
-    assert {path.suffix for path in cache.folder.iterdir()} == {".columns", ".report"}
+    assert {path.suffix for path in cache.folder.iterdir()} == {".columns", ".outline", ".report"}
 
 
 def test_the_steps_that_count_are_asked_of_the_same_reading(
@@ -94,7 +94,7 @@ def test_columns_of_a_small_trace_are_not_kept(
 ) -> None:
     hookview.analyze(stepped)
     written()
-    assert {path.suffix for path in cache.folder.iterdir()} == {".report"}
+    assert {path.suffix for path in cache.folder.iterdir()} == {".outline", ".report"}
 
 
 def test_steps_are_a_question_of_their_own(
@@ -126,7 +126,8 @@ def test_path_and_neighbours_are_those_of_now(
     ].endswith("c?.json.gz")
     (warning,) = hookview.analyze(run).data.trace.warnings
     assert (warning.code, warning.count) == ("other-traces", 2)
-    assert cache.usage().entries == 2  # of the whole, and of the measured steps
+    reports = [path for path in cache.folder.iterdir() if path.suffix == ".report"]
+    assert len(reports) == 2  # of the whole, and of the measured steps
 
 
 def test_a_trace_written_anew_is_read_anew(

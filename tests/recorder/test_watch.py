@@ -432,6 +432,30 @@ def test_a_compiled_model_is_compiled_the_same_and_trained_the_same(tmp_path, ho
         torch._dynamo.reset()
 
 
+def test_compiled_autograd_compiles_the_same_and_changes_no_gradient(tmp_path):
+    if not hasattr(torch._dynamo.compiled_autograd, "_enable"):
+        pytest.skip("this torch has no such switch for compiled autograd")
+
+    def run(*, ours: bool) -> tuple[list[float], list[torch.Tensor], int]:
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        model = net()[:2]
+        watching = hookview.watch(tmp_path, model=model, **QUIET) if ours else nullcontext()
+        compiler = torch.compile(backend="eager")
+        with watching as watch, torch._dynamo.compiled_autograd._enable(compiler):
+            losses = train(model, 8, watch.step if ours else lambda: None)
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        return losses, gradients, torch._dynamo.utils.counters["stats"]["unique_graphs"]
+
+    losses, gradients, graphs = run(ours=False)
+    watched_losses, watched_gradients, watched_graphs = run(ours=True)
+    torch._dynamo.reset()
+    assert graphs > 0
+    assert (watched_losses, watched_graphs) == (losses, graphs)
+    assert all(map(torch.equal, gradients, watched_gradients))
+    assert all(row["backward_us"] > 0 for row in rows(tmp_path))
+
+
 @pytest.mark.slow
 def test_memory_is_flat_over_a_hundred_thousand_steps(tmp_path):
     model = nn.Sequential(nn.Flatten(), nn.Linear(1, 1), nn.Linear(1, 1))

@@ -76,6 +76,21 @@ GONE = """
 """
 
 
+INTERRUPTED = """
+    while watch._step < 5:
+        step()
+    if sys.argv[1] == "recording":
+        watch.record(steps=1000)
+        while watch._recorder.plan is None or watch._step < watch._recorder.plan.start + 3:
+            step()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    print(watch._step, flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        step()
+"""
+
+
 def whole_lines(folder: Path) -> int:
     """Number of whole lines; a write that broke off leaves at most its last one in pieces."""
     count = 0
@@ -93,6 +108,20 @@ def test_killed_while_recording_leaves_whole_rows_and_no_trace(tmp_path):
     assert whole_lines(tmp_path / "run") >= 4
     assert list((tmp_path / "run").glob("*.pt.trace.json.gz")) == []
     assert read_history(str(tmp_path / "run")).recordings == []
+
+
+@pytest.mark.parametrize("state", ["recording", "watching"])
+def test_ctrl_c_reaches_the_training_and_what_was_seen_is_whole(tmp_path, state):
+    done = run_python("-c", PROGRAM + INTERRUPTED, state, cwd=tmp_path)
+    assert "KeyboardInterrupt" in done.stderr.splitlines()[-1]
+    assert "RuntimeWarning" not in done.stderr
+    seen = int(done.stdout)
+    folder = tmp_path / "run"
+    (rank,) = read_history(str(folder)).ranks
+    assert (rank.lost_lines, rank.missing_steps) == (0, 0)
+    recorded = int(state == "recording")
+    assert len(list(folder.glob("*.pt.trace.json.gz"))) == recorded
+    assert whole_lines(folder) >= 1 + seen + recorded
 
 
 def test_a_full_disk_is_one_warning_and_a_counter(tmp_path):
@@ -128,11 +157,13 @@ def test_a_clock_that_jumps_changes_no_duration(tmp_path, monkeypatch):
 
 
 def start_server() -> torch.distributed.TCPStore:
-    if not torch.distributed.is_available():
-        pytest.skip("this torch has no distributed package")
     return torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
 
 
+@pytest.mark.skipif(
+    not hasattr(getattr(torch.distributed, "TCPStore", None), "clone"),
+    reason="this torch opens no second connection to a store: ranks agree in a folder",
+)
 def test_ranks_agree_through_a_store():
     server = start_server()
     mine, yours = StoreBoard(server), StoreBoard(server)
@@ -143,6 +174,10 @@ def test_ranks_agree_through_a_store():
     assert yours.look(1) is None
 
 
+@pytest.mark.skipif(
+    not hasattr(getattr(torch.distributed, "TCPStore", None), "clone"),
+    reason="this torch opens no second connection to a store: ranks agree in a folder",
+)
 def test_a_store_that_goes_away_stops_nothing(tmp_path, expected_fault):
     server = start_server()
     client = torch.distributed.TCPStore("127.0.0.1", server.port, wait_for_workers=False)

@@ -10,7 +10,7 @@ import numpy as np
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
 from tb_hookview.report.tables.streams import stream_rows
-from tb_hookview.tables.events.keys import stream_ids
+from tb_hookview.tables.events.names import stream_ids
 
 
 def test_streams_of_a_thread_with_several_devices_differ(tmp_path: Path) -> None:

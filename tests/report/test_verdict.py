@@ -115,13 +115,13 @@ CASES = {
     COMMUNICATION: (
         "communication",
         [3000, 0, 1000, 4400],
-        "Communication-bound: with device work it takes 4.40 ms per step, the host 3.00 ms. "
+        "Communication-bound: collectives and device work take 4.40 ms per step, the host 3.00 ms. "
         "Overlap it, send less, or balance ranks.",
     ),
     EXPOSED: (
         "communication",
         [3600, 0, 3100, 2800],
-        "Communication-bound: with device work it takes 5.90 ms per step, the host 3.60 ms. "
+        "Communication-bound: collectives and device work take 5.90 ms per step, the host 3.60 ms. "
         "Overlap it, send less, or balance ranks.",
     ),
     EVEN: (
@@ -208,6 +208,34 @@ PACE = [("aten::add", ADD)] * 30
 def test_gaps_too_short_for_anything_else_are_the_pace_of_launches(tmp_path: Path) -> None:
     found = made(tmp_path, operators(PACE)).verdict
     assert found.sentence.endswith("Launch less: use torch.compile or CUDA graphs.")
+
+
+def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
+    region = row("cpu_op", "Torch-Compiled Region: 0/0", 999, 700)
+    found = made(tmp_path, [region, *operators(PACE)]).verdict
+    assert found.sentence.endswith("Launch less: use CUDA graphs.")
+
+
+WAITS_FOR_RANKS = """
+    main notes [ProfilerStep#1                                            ]
+    main ops   [work][c10d::allreduce_][work]                      [work  ]
+    gloo notes           [gloo:all_reduce                        ]
+"""
+COMPUTES_MOSTLY = """
+    main notes [ProfilerStep#1                                            ]
+    main ops   [work][c10d::allreduce_][work]    [work                    ]
+    gloo notes           [gloo:all_reduce        ]
+"""
+
+
+@pytest.mark.parametrize(
+    ("picture", "bound"), [(WAITS_FOR_RANKS, "communication"), (COMPUTES_MOSTLY, "unknown")]
+)
+def test_waiting_for_ranks_decides_whatever_a_device_did(
+    picture: str, bound: str, tmp_path: Path
+) -> None:
+    found = report(tmp_path, picture).verdict
+    assert (found.bound, found.device_us) == (bound, None)
 
 
 def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:

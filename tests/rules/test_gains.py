@@ -61,6 +61,14 @@ PAUSED = """
 """
 """The first kernel begins long after its launch, and nothing says why. Without the sync the second
 launch is done by then; without the pause as well, it ends 1,000 us earlier for it."""
+UNSEEN = """
+    main notes [ProfilerStep#1                                                           ]
+    main notes [loader   ]
+    main ops              [work                                                          ]
+    main calls            [launch corr=1]                                  [launch corr=2]
+    gpu kernel             [nccl corr=1 stream=9     ]                      [k corr=2]
+"""
+"""The collective takes 2,600 us, in which nothing is computed; the host works on."""
 
 
 def finding(folder: Path, picture: str, rule: str) -> Finding:
@@ -120,6 +128,17 @@ def test_what_gains_most_comes_first(tmp_path: Path) -> None:
     gains = {each.rule: each.gain_us_per_step for each in found.findings}
     assert list(gains)[:2] == ["loader-single-process", "sync-scalar-item"]
     assert (gains["loader-single-process"], gains["sync-scalar-item"]) == (2100, 200)
+
+
+def test_a_cost_off_the_critical_path_comes_after_what_saves(tmp_path: Path) -> None:
+    """Exposed communication of a step that the host decides saves nothing by itself."""
+    path = grid.write(tmp_path / "t.json", drawn.events(UNSEEN))
+    selection = select(load(path), None)
+    found = diagnose(selection, step_rows(selection), Alone(Simulator(selection)), Failures())
+    rules = [each.rule for each in found.findings]
+    assert rules.index("comm-exposed") > rules.index("loader-single-process")
+    costs = {each.rule: each.cost_us_per_step or 0.0 for each in found.findings}
+    assert costs["comm-exposed"] > costs["loader-single-process"]
 
 
 def test_what_happens_once_comes_after_what_recurs_though_it_gains_nothing() -> None:

@@ -112,7 +112,8 @@ def questions(client: FlaskClient, named: dict[str, str]) -> Iterator[tuple[str,
     whole = {"start": 0, "end": length, "width": 16_384}
     report = client.get("/api/report", query_string=named).json
     paths = [module["path"] for module in report["modules"]][:50]
-    yield from (("/api/runs", {}), ("/api/rules", {}), ("/api/progress", {}), ("/api/report", {}))
+    yield from (("/api/runs", {}), ("/api/runs/known", {}), ("/api/rules", {}))
+    yield from (("/api/progress", {}), ("/api/report", {}))
     yield from (("/api/report/rows", {"table": "syncs"}), ("/api/timeline", {}))
     for table in CATALOGUE:
         yield "/api/table/{table}", {"table": table, "limit": 10_000}

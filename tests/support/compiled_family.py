@@ -282,7 +282,7 @@ def recording(recorder: str, *, ours: bool) -> Iterator[None]:
             yield
 
 
-_NOT_LOOKED_AT = ("torch/_dynamo/", "profiler", "/contextlib.py")
+_NOT_LOOKED_AT = ("torch/_dynamo/", "torch/fx/", "profiler", "/contextlib.py")
 """Files whose frames are another's matter: of torch's compiler and of its profilers."""
 
 
@@ -321,5 +321,5 @@ _NUMBERED = (
 
 
 def plain(text: str) -> str:
-    """Guards without addresses and without numbers that count up."""
-    return re.sub("|".join(_NUMBERED), "#", text)
+    """Guards without addresses and numbers that count up, in an order that is always the same."""
+    return "\n".join(sorted(re.sub("|".join(_NUMBERED), "#", text).splitlines()))

@@ -6,6 +6,8 @@ is not needed to write them out.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -59,11 +61,10 @@ def write(
 
     Skips the test where torch has no such exporter, or what it imports is absent.
     """
-    exporter = pytest.importorskip(
-        "torch.profiler._cuspy.trace",
-        reason="Cuspy needs torch 2.15: make versions",
-    )
+    if importlib.util.find_spec("torch.profiler._cuspy") is None:
+        pytest.skip("Cuspy needs torch 2.15: make versions")
     pytest.importorskip("cupti.cupti", reason="needs cupti: pip install cupti-python")
+    exporter: Any = importlib.import_module("torch.profiler._cuspy.trace")
     host = folder / "host.json"
     host.write_text(
         json.dumps(

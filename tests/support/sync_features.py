@@ -197,6 +197,9 @@ SIZES = {
     ),
     "unique_consecutive": of(lambda t: torch.unique_consecutive(t.labels), 1, "the length"),
     "bincount": of(lambda t: torch.bincount(t.labels), 2, "SummaryOps.cu: min, max"),
+    "bincount of bytes": of(
+        lambda t: torch.bincount(t.labels.to(torch.uint8)), 1, "max: no byte is negative"
+    ),
     "bincount with minlength": of(
         lambda t: torch.bincount(t.labels, minlength=9), 2, "min and max all the same"
     ),

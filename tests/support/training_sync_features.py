@@ -145,6 +145,51 @@ UPDATES = {
         *(0, "ForeachUtils.h reads them on the host"),
     ),
 }
+DEVICE = {
+    "profiler of the runtime": of(
+        lambda t: (torch.cuda.cudart().cudaProfilerStart(), torch.cuda.profiler.stop()), 0, NONE
+    ),
+    "history of the allocator": of(
+        lambda t: (torch.cuda.memory._record_memory_history(), torch.cuda.memory._snapshot()),
+        *(0, "kept on the host"),
+    ),
+    "names of the build": of(
+        lambda t: (
+            torch.cuda.nccl.version()[0],
+            torch.version.cuda.split("."),  # type: ignore[union-attr]
+            torch.cuda.get_allocator_backend(),
+        ),
+        0,
+        "known without the device",
+    ),
+    "pool of memory": of(
+        lambda t: torch.cuda.use_mem_pool(torch.cuda.MemPool()).__enter__(), 0, NONE
+    ),
+    "NVTX for each operator": of(lambda t: _with_nvtx(t), 2, "profiler.py: at both of its ends"),
+    "stream by its old name": of(lambda t: torch.Stream(device="cuda").synchronize(), 1, "waits"),
+    "old default type": of(lambda t: _default_type(), 1, "a list is made on the host"),
+    "captured modules": of(
+        lambda t: torch.cuda.make_graphed_callables(nn.Linear(5, 2, device="cuda"), (t.x,)),
+        *(4, "graphs.py: around the warmup, and before each capture, forward and backward"),
+    ),
+}
+
+
+def _with_nvtx(t: Tensors) -> None:
+    with torch.autograd.profiler.emit_nvtx():
+        t.x.sum()
+
+
+def _default_type() -> object:
+    torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    try:
+        made = torch.zeros(3), torch.tensor([1.0])
+        assert all(each.is_cuda for each in made)
+    finally:
+        torch.set_default_tensor_type("torch.FloatTensor")
+    return made
+
+
 MASKS = {
     "mask updated in place": of(put(lambda t: t.mask, lambda t: t.x[t.mask] + 1), 2, COUNTED),
     "indices updated in place": of(put(lambda t: t.i, lambda t: t.x[t.i] + 1), 0, NONE),
@@ -215,6 +260,22 @@ DATA = {
     "pinned loader": of(
         lambda t: [each.to("cuda", non_blocking=True) for each in _loader(pin_memory=True)], 0, NONE
     ),
+    "pinned images, channels last": of(
+        lambda t: (
+            torch.ones(1, 3, 4, 4)
+            .pin_memory()
+            .to("cuda", non_blocking=True, memory_format=torch.channels_last)
+        ),
+        *(0, "Copy.cu: the copy is contiguous, the order is changed on the device"),
+    ),
+    "read into pinned memory, converting": of(
+        lambda t: torch.empty(6, 5).double().pin_memory().copy_(t.x, non_blocking=True),
+        *(0, "Copy.cu converts on the device"),
+    ),
+    "read into pinned and transposed memory, converting": of(
+        lambda t: torch.empty(5, 6).double().pin_memory().T.copy_(t.x, non_blocking=True),
+        *(1, "Copy.cu: by way of a contiguous tensor, in pageable memory"),
+    ),
     "pageable loader": of(lambda t: [each.to("cuda") for each in _loader()], 2, COPY),
     "module to the device, non_blocking": of(
         lambda t: nn.Linear(2, 2).to("cuda", non_blocking=True), 0, "the driver stages copies", 2
@@ -262,7 +323,9 @@ def _sparse(t: Tensors, make: Any) -> None:
     make(table.parameters(), lr=0.1).step()
 
 
-FEATURES: dict[str, Feature] = {**PYTHON, **UPDATES, **MASKS, **DATA, **SPARSE}
+FEATURES: dict[str, Feature] = {
+    **PYTHON, **UPDATES, **DEVICE, **MASKS, **DATA, **SPARSE,
+}  # fmt: skip
 REFUSED: dict[str, Any] = {
     "numpy": lambda t: t.x.numpy(),
     "asarray": lambda t: np.asarray(t.x),

@@ -8,11 +8,20 @@ import { getJson, withTarget, type Target } from "./request";
 import { createSqlApi, type SqlApi } from "./sql";
 import { createTableApi, type TableApi } from "./tables";
 import { createTimelineApi, type TimelineApi } from "./timeline";
-import type { WireDryRun, WireProgress, WireReport, WireRule, WireRuns } from "./types";
+import type {
+  WireDryRun,
+  WireKnownTrace,
+  WireProgress,
+  WireReport,
+  WireRule,
+  WireRuns,
+} from "./types";
 import { createWhatIfApi, type WhatIfApi } from "./whatif";
 
 export interface Api {
   readonly runs: (signal: AbortSignal) => Promise<WireRuns>;
+  /** What is known of the runs' traces without reading them. */
+  readonly known: (signal: AbortSignal) => Promise<readonly WireKnownTrace[]>;
   readonly report: (target: Target, signal: AbortSignal) => Promise<WireReport>;
   readonly progress: (target: Target, signal: AbortSignal) => Promise<WireProgress>;
   readonly dryRun: (signal: AbortSignal) => Promise<WireDryRun & Cut>;
@@ -32,6 +41,7 @@ export interface Api {
 export function createApi(base: URL): Api {
   return {
     runs: (signal) => getJson<WireRuns>(new URL("api/runs", base), signal),
+    known: (signal) => getJson<WireKnownTrace[]>(new URL("api/runs/known", base), signal),
     progress: (target, signal) =>
       getJson<WireProgress>(withTarget(new URL("api/progress", base), target), signal),
     report: (target, signal) => loadReport(base, target, signal),

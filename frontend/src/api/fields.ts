@@ -78,14 +78,18 @@ export const CallRow = {
     text: "Length of the call on the host. That of a bin is from its first start to its last end.",
   },
   forward_host_us: { unit: "us", text: "As `forward.host_us` of the module." },
-  forward_device_us: { unit: "us", text: "As `forward.device_us` of the module." },
+  forward_compute_us: { unit: "us", text: "As `forward.compute_us` of the module." },
   backward_host_us: {
     unit: "us",
     text: "As `backward.host_us` of the module, of the nodes that the call made.",
   },
-  backward_device_us: {
+  backward_compute_us: {
     unit: "us",
-    text: "As `backward.device_us` of the module, of the nodes that the call made.",
+    text: "As `backward.compute_us` of the module, of the nodes that the call made.",
+  },
+  communication_us: {
+    unit: "us",
+    text: "As `communication_us` of the module, forward and backward together.",
   },
   backward_start_us: {
     unit: "us",
@@ -196,11 +200,11 @@ export const Comparison = {
   step_us: { unit: "us", text: "Mean length of a step on the host." },
   forward_us: {
     unit: "us",
-    text: "Time of the forward, by `measure`: `totals.forward_device_us` or `steps[].forward_us`.",
+    text: "Time of the forward, by `measure`: `totals.forward_compute_us` or `steps[].forward_us`.",
   },
   backward_us: {
     unit: "us",
-    text: "Time of the backward, by `measure`: as `coverage.backward_device_us` or its host time.",
+    text: "Time of the backward, by `measure`: as `coverage.backward_device_us` less its communication, which `device_us_by_kind` has, or its host time. With that of the modules and `backward_unattributed_us` it adds up.",
   },
   backward_unattributed_us: { unit: "us", text: "The part of it that belongs to no module." },
   syncs: { unit: "count", text: "Syncs, without the profiler's own." },
@@ -448,7 +452,7 @@ export const Finding = {
   module: { text: "Path of the module; null where there is no module, and for several modules." },
   cost_us_per_step: {
     unit: "us",
-    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did.",
+    text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU, or waits for other ranks without a device in the trace, it is time of the host. Null where the trace does not say what the device did.",
   },
   once_us: {
     unit: "us",
@@ -460,11 +464,11 @@ export const Finding = {
   },
   unrecorded_gain_us_per_step: {
     unit: "us",
-    text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
+    text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
   },
   gain_bound_us_per_step: {
     unit: "us",
-    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time.",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration.",
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   saves_after: {
@@ -598,7 +602,7 @@ export const Kernel = {
   },
   occupancy_pct: {
     unit: "percent",
-    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter).",
+    text: "Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it: it writes 0, although each multiprocessor has a warp.",
   },
 } as const;
 
@@ -630,6 +634,12 @@ export const KernelsOmitted = {
   names: { unit: "count", text: "Names left out." },
   count: { unit: "count", text: "Device events of these names." },
   total_us: { unit: "us", text: "Sum of their durations." },
+} as const;
+
+export const KnownTrace = {
+  step_us: { unit: "us", text: "`per_step.duration_us` of its report." },
+  devices: { text: "Names of its devices, each once; empty without device events." },
+  bound: { text: "`verdict.bound` of its report, as the next." },
 } as const;
 
 export const LaneBlocks = {
@@ -799,7 +809,7 @@ export const Module = {
   },
   backward_ratio: {
     unit: "times",
-    text: "`backward.device_us` less its communication, divided by `forward.device_us`; host times where the trace has no device; null where the forward took none.",
+    text: "`backward.compute_us` divided by `forward.compute_us`; host times where the trace has no device; null where the forward took none.",
   },
   occupancy_pct: {
     unit: "percent",
@@ -825,8 +835,14 @@ export const Module = {
 
 export const ModuleChange = {
   path: { text: "On the other side where it is there, else on the base's." },
-  forward_us: { unit: "us", text: "Own time of the forward, by the comparison's `measure`." },
-  backward_us: { unit: "us", text: "Own time of the backward, by the comparison's `measure`." },
+  forward_us: {
+    unit: "us",
+    text: "Self time of the forward, by `measure`: as `forward.self_compute_us`, or `self_host_us`.",
+  },
+  backward_us: {
+    unit: "us",
+    text: "Self time of the backward, by `measure`, as that of the forward.",
+  },
   syncs: { unit: "count", text: "In the module and those below it." },
   sync_blocked_us: { unit: "us", text: "In the module and those below it." },
   sync_idle_us: {
@@ -1666,6 +1682,7 @@ export const Totals = {
     text: "The part of `sync_blocked_us` in which syncs waited for earlier work of the device.",
   },
   sync_transfer_us: { unit: "us", text: "The part of it in which their own copies ran." },
+  forward_compute_us: { unit: "us", text: "`forward_device_us` without communication." },
 } as const;
 
 export const TraceInfo = {
@@ -1691,9 +1708,13 @@ export const TraceWarning = {
 
 export const Unplaced = {
   forward_host_us: { unit: "us", text: "Part of `forward.host_us` of the module." },
-  forward_device_us: { unit: "us", text: "Part of `forward.device_us` of the module." },
+  forward_compute_us: { unit: "us", text: "Part of `forward.compute_us` of the module." },
   backward_host_us: { unit: "us", text: "Part of `backward.host_us` of the module." },
-  backward_device_us: { unit: "us", text: "Part of `backward.device_us` of the module." },
+  backward_compute_us: { unit: "us", text: "Part of `backward.compute_us` of the module." },
+  communication_us: {
+    unit: "us",
+    text: "Part of `communication_us` of the module, forward and backward together.",
+  },
 } as const;
 
 export const Verdict = {
@@ -1880,5 +1901,14 @@ export const Work = {
   tensor_core_us: {
     unit: "us",
     text: "The part of `device_us` that is known to have run on tensor cores.",
+  },
+  compute_us: {
+    unit: "us",
+    text: "`device_us` less `communication_us`: the total by which modules are ranked, shown and compared.",
+  },
+  self_compute_us: { unit: "us", text: "`self_device_us` less the module's own collectives." },
+  communication_us: {
+    unit: "us",
+    text: "The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work.",
   },
 } as const;

@@ -114,12 +114,14 @@ export interface CallRow {
   duration_us: number;
   /** As `forward.host_us` of the module. */
   forward_host_us: number;
-  /** As `forward.device_us` of the module. */
-  forward_device_us: number | null;
+  /** As `forward.compute_us` of the module. */
+  forward_compute_us: number | null;
   /** As `backward.host_us` of the module, of the nodes that the call made. */
   backward_host_us: number;
-  /** As `backward.device_us` of the module, of the nodes that the call made. */
-  backward_device_us: number | null;
+  /** As `backward.compute_us` of the module, of the nodes that the call made. */
+  backward_compute_us: number | null;
+  /** As `communication_us` of the module, forward and backward together. */
+  communication_us: number | null;
   /** Start of the first of its autograd nodes; null where none ran. */
   backward_start_us: number | null;
   /** From there to the end of the last one. */
@@ -263,9 +265,9 @@ export interface Comparison {
   other: Side;
   /** Mean length of a step on the host. */
   step_us: Pair;
-  /** Time of the forward, by `measure`: `totals.forward_device_us` or `steps[].forward_us`. */
+  /** Time of the forward, by `measure`: `totals.forward_compute_us` or `steps[].forward_us`. */
   forward_us: Pair;
-  /** Time of the backward, by `measure`: as `coverage.backward_device_us` or its host time. */
+  /** Time of the backward, by `measure`: as `coverage.backward_device_us` less its communication, which `device_us_by_kind` has, or its host time. With that of the modules and `backward_unattributed_us` it adds up. */
   backward_us: Pair;
   /** The part of it that belongs to no module. */
   backward_unattributed_us: Pair;
@@ -634,15 +636,15 @@ export interface Finding {
   /** Path of the module; null where there is no module, and for several modules. */
   module: string | null;
   module_id: number | null;
-  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the recorder says that the model ran on the CPU, it is time of the host. Null where the trace does not say what the device did. */
+  /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU, or waits for other ranks without a device in the trace, it is time of the host. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
   /** Time that it takes once in a run, in its first step or as code is loaded, where it happens once: such a finding is of severity `low` at most, and comes after those that recur. Null for these. */
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
-  /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
+  /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
   unrecorded_gain_us_per_step: number | null;
-  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their own time. */
+  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
@@ -800,7 +802,7 @@ export interface Kernel {
   tensor_core: boolean | null;
   /** Mean of `blocks per SM`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter). */
   blocks_per_sm: number | null;
-  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter). */
+  /** Mean of `est. achieved occupancy %`, weighted by duration; events without it do not count. Null where it is not in the trace (AMD, torch's second exporter), or the profiler does not know it: it writes 0, although each multiprocessor has a warp. */
   occupancy_pct: number | null;
 }
 
@@ -861,6 +863,19 @@ export interface KernelsOmitted {
   count: number;
   /** Sum of their durations. */
   total_us: number;
+}
+
+/** What is known of the newest trace of a worker without reading it: its report was cached. */
+export interface KnownTrace {
+  run: string;
+  worker: string;
+  /** `per_step.duration_us` of its report. */
+  step_us: number | null;
+  /** Names of its devices, each once; empty without device events. */
+  devices: string[];
+  /** `verdict.bound` of its report, as the next. */
+  bound: "communication" | "data" | "device" | "even" | "host" | "unknown";
+  sentence: string;
 }
 
 /** Blocks to draw of a lane, by depth, then by start; equally long lists. */
@@ -1094,7 +1109,7 @@ export interface Module {
   /** The part of `backward` that is forward work done again within a node (activation checkpointing): calls of modules inside a node and the device work they launched; in no module's call, forward operators inside a node, which are charged to the node's module. Forward operators are known by their sequence numbers; where nodes made inside a node are evaluated outside it (a backward that is differentiated itself), numbers say nothing. Null where the module and those below it recomputed nothing. */
   recompute: Work | null;
   sync: ModuleSync;
-  /** `backward.device_us` less its communication, divided by `forward.device_us`; host times where the trace has no device; null where the forward took none. */
+  /** `backward.compute_us` divided by `forward.compute_us`; host times where the trace has no device; null where the forward took none. */
   backward_ratio: number | null;
   /** Mean of the kernels' `est. achieved occupancy %` (the profiler's estimate from the launch's shape), weighted by duration, over the module and those below, both directions; null where it is not in the trace (AMD, torch's second exporter). */
   occupancy_pct: number | null;
@@ -1119,9 +1134,9 @@ export interface ModuleChange {
   path: string;
   class: string;
   status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
-  /** Own time of the forward, by the comparison's `measure`. */
+  /** Self time of the forward, by `measure`: as `forward.self_compute_us`, or `self_host_us`. */
   forward_us: Pair;
-  /** Own time of the backward, by the comparison's `measure`. */
+  /** Self time of the backward, by `measure`, as that of the forward. */
   backward_us: Pair;
   /** In the module and those below it. */
   syncs: Pair;
@@ -1295,7 +1310,7 @@ export interface PathKind {
   slack_us: number | null;
 }
 
-/** A module on the critical path of a step, and off it. What is of a module below it is only that one's. */
+/** A module on the critical path of a step, and off it. Child modules are counted separately. */
 export interface PathModule {
   /** Path of the module; null for what is not in a module. */
   module: string | null;
@@ -2174,6 +2189,8 @@ export interface Totals {
   sync_waited_us: number;
   /** The part of it in which their own copies ran. */
   sync_transfer_us: number;
+  /** `forward_device_us` without communication. */
+  forward_compute_us: number | null;
 }
 
 /** The file, and what it was recorded on. */
@@ -2215,12 +2232,14 @@ export interface TraceWarning {
 export interface Unplaced {
   /** Part of `forward.host_us` of the module. */
   forward_host_us: number;
-  /** Part of `forward.device_us` of the module. */
-  forward_device_us: number | null;
+  /** Part of `forward.compute_us` of the module. */
+  forward_compute_us: number | null;
   /** Part of `backward.host_us` of the module. */
   backward_host_us: number;
-  /** Part of `backward.device_us` of the module. */
-  backward_device_us: number | null;
+  /** Part of `backward.compute_us` of the module. */
+  backward_compute_us: number | null;
+  /** Part of `communication_us` of the module, forward and backward together. */
+  communication_us: number | null;
 }
 
 /** A trace of the run that could not be read. */
@@ -2405,4 +2424,10 @@ export interface Work {
   by_kind: Record<string, number> | null;
   /** The part of `device_us` that is known to have run on tensor cores. */
   tensor_core_us: number | null;
+  /** `device_us` less `communication_us`: the total by which modules are ranked, shown and compared. */
+  compute_us: number | null;
+  /** `self_device_us` less the module's own collectives. */
+  self_compute_us: number | null;
+  /** The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work. */
+  communication_us: number | null;
 }

@@ -53,6 +53,7 @@ export type {
   SearchResult as WireSearch,
   WindowStatistics as WireStatistics,
   DryRunReport as WireDryRun,
+  KnownTrace as WireKnownTrace,
   DrySync as WireDrySync,
   MemoryAnswer as WireMemory,
   MemoryCurve as WireMemoryCurve,

@@ -4,6 +4,7 @@ import type { View } from "../address/place";
 import { usePlace } from "../parts/services";
 import type { Definition } from "../text/definitions";
 import { TIMELINE_KEYS } from "../views/timeline/keys";
+import { Glossary } from "./Glossary";
 import { VIEW_ENTRIES } from "./views";
 
 type Keys = readonly (readonly [keys: string, does: string])[];
@@ -75,7 +76,7 @@ export function Help(): ReactElement {
         {open && <KeyList title="Keys" keys={EVERYWHERE} />}
         {open && view === "timeline" && <KeyList title="In the timeline" keys={TIMELINE_KEYS} />}
         {open && <Words title={`Words of the view ${named(view)}`} view={view} />}
-        {open && <p className="muted">All terms: docs/reference/glossary.md</p>}
+        {open && <Glossary />}
       </div>
     </>
   );

@@ -5,6 +5,7 @@ import { START } from "../address/place";
 import type { WireReport, WireRuns, WireStep } from "../api/types";
 import { Picker } from "../components/controls";
 import { averagedSteps } from "../report/measures";
+import { RunPicker } from "../parts/RunPicker";
 import { usePlace } from "../parts/services";
 import { CoverageNote } from "./CoverageNote";
 import { Help } from "./Help";
@@ -42,10 +43,9 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
   return (
     <header className="topbar">
       <span className="brand">HookView</span>
-      <Picker
-        label="run"
+      <RunPicker
+        listed={listed}
         value={run.name}
-        options={named(listed.runs)}
         onChange={(name) => {
           const { view, averaging } = place;
           go({ ...START, view, averaging, run: name, compare });

@@ -5,6 +5,7 @@ import table from "../components/table/table.css?inline";
 import tip from "../components/tip.css?inline";
 import band from "../parts/band.css?inline";
 import panel from "../parts/panel.css?inline";
+import runPicker from "../parts/runPicker.css?inline";
 import serverTable from "../parts/serverTable/serverTable.css?inline";
 import states from "../parts/states.css?inline";
 import syncTimeline from "../parts/syncTimeline.css?inline";
@@ -24,6 +25,7 @@ const SHEETS = [
   controls,
   panel,
   band,
+  runPicker,
   serverTable,
   states,
   syncTimeline,

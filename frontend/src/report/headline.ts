@@ -1,6 +1,7 @@
 import type { WireReport } from "../api/types";
-import { over, ratio, sumOf, without } from "../text/numbers";
+import { over, ratio, sumOf } from "../text/numbers";
 import {
+  backwardTime,
   backwardTotal,
   divisor,
   meanStep,
@@ -81,10 +82,7 @@ export function attributedShare(report: WireReport): number | null {
 
 function backwardRatio(report: WireReport): number | null {
   return measureOf(report) === "device"
-    ? ratio(
-        without(report.totals.backward_device_us, report.coverage.communication_device_us),
-        report.totals.forward_device_us,
-      )
+    ? ratio(backwardTime(report, "device"), report.totals.forward_compute_us)
     : ratio(phaseSum(report, "backward_us"), phaseSum(report, "forward_us"));
 }
 

@@ -1,5 +1,6 @@
-import type { WireReport, WireStep } from "../api/types";
+import type { WireReport, WireStep, WireWork } from "../api/types";
 import { count, counted } from "../text/formats";
+import { without } from "../text/numbers";
 
 /** Whose time is shown: the device's, or the host's where a trace holds no device. */
 export type Measure = "device" | "host";
@@ -58,9 +59,26 @@ export function hasBackward(report: WireReport): boolean {
   );
 }
 
-/** Backward time that no module could be found for, in the report's measure. */
-export function unattributedTotal(report: WireReport): number | null {
-  return measureOf(report) === "device"
-    ? report.coverage.unattributed_us
-    : report.coverage.unattributed_host_us;
+/** A module's time by a clock, children included; collectives are not its work. */
+export function totalTime(work: WireWork, clock: Measure): number | null {
+  return clock === "device" ? work.compute_us : work.host_us;
+}
+
+/** The part of it of the module alone. */
+export function selfTime(work: WireWork, clock: Measure): number | null {
+  return clock === "device" ? work.self_compute_us : work.self_host_us;
+}
+
+/** The backward that such times are a share of. */
+export function backwardTime({ coverage }: WireReport, clock: Measure): number | null {
+  return clock === "device"
+    ? without(coverage.backward_device_us, coverage.communication_device_us)
+    : coverage.backward_host_us;
+}
+
+/** The part of it that no module could be found for. */
+export function unattributedTime({ coverage }: WireReport, clock: Measure): number | null {
+  return clock === "device"
+    ? without(coverage.unattributed_us, coverage.unattributed_communication_us)
+    : coverage.unattributed_host_us;
 }

@@ -98,7 +98,7 @@ export function isHighlighted(blockedUs: number | null, wholeUs: number): boolea
 
 /**
  * What waits cost: the device's idle time where that is known, since a host that waits for a device
- * at work loses nothing; else the host's own time.
+ * at work loses nothing; else the host's self time.
  */
 export function lostIn(blockedUs: number | null, idleUs: number | null): number | null {
   return blockedUs === null || idleUs === null ? blockedUs : Math.min(blockedUs, idleUs);

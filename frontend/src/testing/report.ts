@@ -13,6 +13,9 @@ export function work(totalUs: number | null, selfUs: number | null = totalUs): W
     kernels: totalUs === null ? null : 1,
     by_kind: totalUs === null ? null : { matrix: totalUs },
     tensor_core_us: totalUs === null ? null : 0,
+    compute_us: totalUs,
+    self_compute_us: selfUs,
+    communication_us: totalUs === null ? null : 0,
   };
 }
 
@@ -145,6 +148,7 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
       device_busy_us: { "0": 80 },
       backward_device_us: 10,
       forward_device_us: 5,
+      forward_compute_us: 5,
       optimizer_device_us: 1,
       sync_count: 0,
       sync_blocked_us: 0,

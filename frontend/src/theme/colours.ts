@@ -198,6 +198,10 @@ export function coloursOf(meanings: readonly string[], palette: Palette): string
     ["device", palette.busy],
     ["latency", palette.idle],
     ["unexplained", palette.unexplained],
+    ...Object.entries(DEVICE_COLOURS).map(([cause, name]): [string, string] => [
+      `idle_${cause}`,
+      palette[name],
+    ]),
   ]);
   return meanings.map((meaning) => known.get(meaning) ?? palette.idle);
 }

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import asof, isin, pair_key, unique
+from tb_hookview.arrays.joins import asof, isin, pair_key, unique, unique_counts
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 
@@ -82,7 +82,7 @@ class Links(Struct, frozen=True):
         if not to_nodes.any():
             return None
         source = self.host.call_tree.thread[self.arrows.forward[to_nodes]]
-        threads, votes = np.unique(source, return_counts=True)
+        threads, votes = unique_counts(source)
         return int(threads[np.argmax(votes)])
 
     def scores(self, nodes: TreeRow) -> dict[int, Score]:
@@ -103,7 +103,7 @@ class Links(Struct, frozen=True):
         linked = forward_ops >= 0
         names = self.host.string
         pairs = pair_key(names[nodes[linked]], names[forward_ops[linked]])
-        distinct, times = np.unique(pairs, return_counts=True)
+        distinct, times = unique_counts(pairs)
         texts = self.host.trace.strings
         return sum(
             count

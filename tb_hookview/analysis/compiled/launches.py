@@ -18,7 +18,7 @@ from tb_hookview.analysis.compiled.graphs import Variants
 from tb_hookview.analysis.compiled.placement import Placement, call_names
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import asof, dense_rank, first_of_each
+from tb_hookview.arrays.joins import asof, dense_rank, first_of_each, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.split import ranges
 from tb_hookview.arrays.types import DeviceEventIndex, Int
@@ -51,7 +51,7 @@ class _Replays:
     """Kernels of replayed graphs, by launch, then in order."""
 
     def __init__(self, host: HostRows, events: DeviceEvents, kernel: DeviceEventIndex) -> None:
-        launches, group = np.unique(events.launch[kernel], return_inverse=True)
+        launches, group = unique_inverse(events.launch[kernel])
         node = host.trace.events.graph_node[events.event[kernel]].astype(np.int64)
         one_stream = _lowest(group, events.stream[kernel]) == -_lowest(
             group, -events.stream[kernel]
@@ -96,8 +96,8 @@ def _unique_names(variants: Variants, variant: Int, group: Int, name: Int) -> In
     """Call of each kernel whose name one kernel of its launch and one call have, in any order."""
     width = len(variants.names) + 1
     key = group * width + name + 1
-    _, at, count = np.unique(key, return_inverse=True, return_counts=True)
-    alone = np.flatnonzero((name >= 0) & (count[at] == 1))
+    at = unique_inverse(key)[1]
+    alone = np.flatnonzero((name >= 0) & (np.bincount(at)[at] == 1))
     found = np.full(len(group), -1, np.int64)
     # Each as a launch of its own: no order to keep.
     found[alone] = align(variants, variant[group[alone]], np.arange(len(alone)), name[alone]).call

@@ -10,7 +10,7 @@ from tb_hookview.analysis.host.roles import MARK_ROLES, Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.marks import marked_modules
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique_counts
 
 _BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
 
@@ -37,7 +37,7 @@ def _later_marks(host: HostRows) -> int:
     These are read as of our version.
     """
     strings = host.string[isin(host.role, [int(role) for role in MARK_ROLES])]
-    distinct, count = np.unique(strings, return_counts=True)
+    distinct, count = unique_counts(strings)
     decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]
     later = [mark is not None and mark.version > markers.VERSION for mark in decoded]
     return int(count[np.array(later, bool)].sum())

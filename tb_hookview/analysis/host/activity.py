@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tb_hookview.analysis.host.roles import MODULE_ROLES, Role, module_name, node_name
+from tb_hookview.analysis.host.roles import MODULE_ROLES, module_name, node_name
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.stacks import around_any, is_frame, rows_holding
 from tb_hookview.arrays import intervals
@@ -20,10 +20,6 @@ _HELD = 0.8
 """Share of a time that an event has to hold to name it."""
 _LONGEST = 1 << 62
 """Nanoseconds that nothing takes."""
-_NAMING = (
-    *(Role.NONE, Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER, Role.COLLECTION),
-    *MODULE_ROLES,
-)
 _FRAME = re.compile(r"(?:.*/)?(?P<file>[^/]+): (?P<function>.+)")
 
 
@@ -37,6 +33,8 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
         thread: of each time, shape (s,).
         span: start and end of each, nanoseconds, shape (s, 2).
     """
+    if not len(span):
+        return []
     trace = host.trace
     row = activity_events(host, thread, span)
     string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
@@ -66,6 +64,8 @@ def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -
 
 def operators_within(host: HostRows, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
     """Time of the outermost operators that a thread ran within some times, by name."""
+    if not len(spans):
+        return []
     events, tree = host.trace.events, host.call_tree
     rows = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (tree.thread == thread))
     place = np.searchsorted(spans[:, 0], tree.start[rows], side="right") - 1
@@ -89,17 +89,14 @@ def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) ->
     """
     events = host.trace.events
     long = events.duration >= least
-    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    named &= isin(host.role, [int(role) for role in _NAMING])
-    named |= host.role == Role.MODULE_LABEL
-    named &= long[host.call_tree.event]
+    named = host.call_tree.event[host.naming]
     python = np.flatnonzero(long & (events.kind == EventCategory.PYTHON))
     if moments is not None:
         python = python[around_any(events.start[python], events.duration[python], moments)]
     texts, strings = host.trace.strings.texts, unique(events.name[python])
     frames = [string for string in strings.tolist() if is_frame(texts[string])]
     python = python[isin(events.name[python], frames)]
-    return unique(np.concatenate([host.call_tree.event[named], python]))
+    return unique(np.concatenate([named[long[named]], python]))
 
 
 def _name(text: str) -> str:

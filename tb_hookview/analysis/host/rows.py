@@ -8,12 +8,17 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.host.roles import EVALUATE, Role, node_name
+from tb_hookview.analysis.host.roles import EVALUATE, MODULE_ROLES, Role, node_name
 from tb_hookview.analysis.host.threads import device_threads
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Code, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
+
+_NAMING = (
+    *(Role.NONE, Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER, Role.COLLECTION),
+    *MODULE_ROLES,
+)
 
 
 class HostRows(Struct, frozen=True, dict=True):
@@ -51,6 +56,13 @@ class HostRows(Struct, frozen=True, dict=True):
     def kind(self) -> Code:
         """`EventCategory` of the event."""
         return self.trace.events.kind[self.call_tree.event]
+
+    @cached_property
+    def naming(self) -> TreeRow:
+        """Operators and annotations whose names say what the host does (no steps, marks, calls)."""
+        named = isin(self.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
+        named &= isin(self.role, [int(role) for role in _NAMING])
+        return np.flatnonzero(named | (self.role == Role.MODULE_LABEL))
 
     @cached_property
     def operator_around(self) -> TreeRow:

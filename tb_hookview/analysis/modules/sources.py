@@ -13,7 +13,7 @@ import numpy as np
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
-from tb_hookview.arrays.joins import asof
+from tb_hookview.arrays.joins import asof, first_of_each
 from tb_hookview.arrays.types import EventRow, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.manifest import Manifest
@@ -69,7 +69,7 @@ def _forward_frames(host: HostRows) -> EventRow:
 def _first_of_each(module: ModuleIndex, start: Nanoseconds) -> Int:
     """Index of the earliest call of each module."""
     by_time = np.argsort(start, kind="stable")
-    return np.asarray(by_time[np.unique(module[by_time], return_index=True)[1]])
+    return np.asarray(by_time[first_of_each(module[by_time])])
 
 
 def _first_inside(host: HostRows, asked: TreeRow, calls: TreeRow, frames: EventRow) -> EventRow:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.host.roles import MODULE_ROLES, ModuleName, Role, module_name
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import grouped, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, TreeRow
 from tb_hookview.trace.format.manifest import Manifest
@@ -153,7 +153,7 @@ def _same_call(host: HostRows, weak: Bool, strong: Bool) -> TreeRow:
 
 def _class_numbers(host: HostRows, rows: TreeRow) -> Int:
     """A number for the class in each row's name; each distinct name is parsed once."""
-    _, first, inverse = np.unique(host.string[rows], return_index=True, return_inverse=True)
+    _, first, inverse = grouped(host.string[rows])
     classes = [_name_of(host, row).module_class for row in rows[first].tolist()]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(classes))}
     return np.array([numbers[name] for name in classes], np.int64)[inverse]

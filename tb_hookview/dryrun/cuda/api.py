@@ -11,12 +11,15 @@ from tb_hookview.dryrun.cuda.patches import Patches
 from tb_hookview.dryrun.cuda.streams import (
     DefaultStream,
     DeviceContext,
+    Event,
+    Graph,
     Nothing,
+    Stream,
     explicit,
     set_device,
     values,
 )
-from tb_hookview.dryrun.cuda.types import tensor_types
+from tb_hookview.dryrun.cuda.types import DTYPES, tensor_types
 from tb_hookview.dryrun.device.kernels import CURRENT
 
 _MEMORY = 80 << 30
@@ -43,7 +46,8 @@ class Properties:
     regs_per_multiprocessor, max_threads_per_block = 65536, 1024
     shared_memory_per_block, shared_memory_per_multiprocessor = 49152, 233472
     shared_memory_per_block_optin, L2_cache_size = 232448, 50 << 20
-    is_integrated = is_multi_gpu_board = 0
+    clock_rate, memory_clock_rate, memory_bus_width = 1_980_000, 2_619_000, 5120
+    is_integrated = is_multi_gpu_board = pci_bus_id = pci_device_id = pci_domain_id = 0
     gcnArchName, uuid = "", "0"  # noqa: N815  # torch's names
 
 
@@ -107,6 +111,7 @@ def install(patches: Patches) -> None:
         names = {name: value for name, value in values_of_cuda.items() if name in vars(module)}
         patches.set_all(module, names)
     patches.set_all(cuda, tensor_types())
+    patches.set_all(torch, {"Stream": Stream, "Event": Event})
     patches.set(torch._C, "_get_accelerator", lambda *_: torch.device("cuda"))
     # Asked, it would warn that this build has no cuDNN.
     patches.set(torch.backends.cudnn, "is_acceptable", _constant(False))
@@ -127,5 +132,11 @@ def install(patches: Patches) -> None:
             "device_index": DeviceContext,
             "synchronize": lambda *_a, **_k: explicit("cudaDeviceSynchronize"),
             "empty_cache": values_of_cuda["empty_cache"],
+            "empty_host_cache": _constant(None),
+            "get_memory_info": values_of_cuda["mem_get_info"],
+            "get_device_capability": _constant({"supported_dtypes": {*DTYPES.values()}}),
+            "memory_stats": values_of_cuda["memory_stats"],
+            "Graph": Graph,
+            **{name: values_of_cuda[name] for name in (*_ZERO, *_NOTHING) if "memory" in name},
         },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from tb_hookview.dryrun.cuda import api, distributed, engine, memory, profiling
+from tb_hookview.dryrun.cuda import api, build, distributed, engine, memory, profiling
 from tb_hookview.dryrun.cuda.patches import Patches
 from tb_hookview.dryrun.device import guard, libraries, timer
 from tb_hookview.dryrun.device.kernels import CURRENT
@@ -33,7 +33,7 @@ def device(count: int) -> Iterator[None]:
         undo.callback(patches.undo)
         undo.callback(_forget, CURRENT.index, CURRENT.count)
         CURRENT.index, CURRENT.count = 0, count
-        for part in (api, memory, engine, distributed, profiling):
+        for part in (api, build, memory, engine, distributed, profiling):
             part.install(patches)
         yield
 

@@ -8,13 +8,14 @@ from typing import Any
 import torch
 
 from tb_hookview.dryrun.cuda.patches import Patches
+from tb_hookview.dryrun.cuda.streams import explicit
 from tb_hookview.dryrun.recording.recorder import WATCH
 
 _NOTE = "a profiler that the program starts records the CPU alone, without its own wait at the end"
 
 
 def install(patches: Patches) -> None:
-    """Let profilers record the CPU only."""
+    """Let profilers record the CPU only, and NVTX nothing."""
     profile = torch.autograd.profiler.profile
     original = profile.__init__
 
@@ -26,4 +27,13 @@ def install(patches: Patches) -> None:
             options.update(use_device=None, use_cpu=True)
         original(self, *args, **options)
 
+    def enter(self: Any) -> Any:
+        leave(self)
+        return self
+
+    def leave(self: Any, *_error: object) -> None:
+        if self.enabled:
+            explicit("cudaDeviceSynchronize", "emit_nvtx waits at both of its ends")
+
     patches.set(profile, "__init__", init)
+    patches.set_all(torch.autograd.profiler.emit_nvtx, {"__enter__": enter, "__exit__": leave})

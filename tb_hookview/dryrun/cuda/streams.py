@@ -221,5 +221,16 @@ def values() -> dict[str, Any]:
 
 
 def _graphed(callables: Any, *_args: Any, **_kwargs: Any) -> Any:
+    """`torch.cuda.make_graphed_callables`, which waits around its warmup and before captures."""
     WATCH.note(GRAPHS)
+    each = callables if isinstance(callables, tuple) else (callables,)
+    captures = sum(1 + _has_gradients(one) for one in each)
+    for _ in range(2 + captures):
+        explicit("cudaDeviceSynchronize", "torch.cuda.make_graphed_callables waits")
     return callables
+
+
+def _has_gradients(callable_: Any) -> bool:
+    if not isinstance(callable_, torch.nn.Module):
+        return True
+    return any(parameter.requires_grad for parameter in callable_.parameters())

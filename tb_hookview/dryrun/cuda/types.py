@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-_DTYPES = {
+DTYPES = {
     "FloatTensor": torch.float32,
     "DoubleTensor": torch.float64,
     "HalfTensor": torch.float16,
@@ -40,5 +40,5 @@ def tensor_types() -> dict[str, Any]:
     """The types by name."""
     return {
         name: _TensorType(name, (), {"dtype": dtype, "__module__": "torch.cuda"})
-        for name, dtype in _DTYPES.items()
+        for name, dtype in DTYPES.items()
     }

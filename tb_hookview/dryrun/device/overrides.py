@@ -11,7 +11,7 @@ from tb_hookview.dryrun.device.kernels import CURRENT, _Call
 from tb_hookview.dryrun.device.labels import CPU, CPU_KEYS, aten, host, label
 from tb_hookview.dryrun.device.plans import PLANS, Op
 from tb_hookview.dryrun.operators.arguments import nbytes
-from tb_hookview.dryrun.operators.copies import copy, transfer
+from tb_hookview.dryrun.operators.copies import copy, is_straight, transfer
 from tb_hookview.dryrun.operators.pinned import ALIASES, is_pinned, pin
 from tb_hookview.dryrun.operators.reason import Reason
 from tb_hookview.dryrun.recording.recorder import WATCH
@@ -81,14 +81,12 @@ def _note_transfer(
         return
     # Of a mask of the host, indexing makes indices in pinned memory by itself.
     own = WATCH.within in _PINNING
-    straight = own or (source.dtype == made.dtype and source.stride() == made.stride())
-    reasons = transfer(
-        nbytes(made),
-        to_device=to_device,
-        non_blocking=non_blocking,
-        pinned=(straight and (own or is_pinned(source))) if to_device else pinned,
-    )
-    for reason in reasons:
+    if not own:
+        on_host = is_pinned(source) if to_device else pinned
+        pinned = on_host and is_straight(made, source, to_device=to_device)
+    for reason in transfer(
+        nbytes(made), to_device=to_device, non_blocking=non_blocking, pinned=own or pinned
+    ):
         WATCH.sync(COPY, reason)
 
 

@@ -48,24 +48,35 @@ def copy(dst: torch.Tensor, src: torch.Tensor, *, non_blocking: bool) -> Iterato
     on_host = src if dst.is_cuda else dst
     if ALIASES.holds(on_host):
         return
-    # Copies that convert on the way go by way of a temporary of the host, which is pageable; a copy
-    # to the host converts on the device where it does not block.
-    straight = _same_layout(dst, src) and (dst.dtype == src.dtype or not dst.is_cuda)
     nbytes = dst.numel() * (dst if dst.is_cuda or non_blocking else src).element_size()
     yield from transfer(
         nbytes,
         to_device=dst.is_cuda,
         non_blocking=non_blocking,
-        pinned=straight and is_pinned(on_host),
+        pinned=is_pinned(on_host) and is_straight(dst, src, to_device=dst.is_cuda),
     )
 
 
-def _same_layout(dst: torch.Tensor, src: torch.Tensor) -> bool:
-    """Whether elements lie in the same order without gaps, so that one memcpy is the copy."""
+def is_straight(dst: torch.Tensor, src: torch.Tensor, *, to_device: bool) -> bool:
+    """Whether a copy that does not block reads, or writes, the memory of the host itself.
+
+    What is not one memcpy goes by way of contiguous tensors: the source is converted and made
+    contiguous where it is, the result where it is to be.
+    """
+    same = dst.dtype == src.dtype
+    if same and _is_one_memcpy(dst, src):
+        return True
+    if to_device:
+        return same and dst.size() == src.size() and src.is_contiguous()
+    return dst.is_contiguous()
+
+
+def _is_one_memcpy(dst: torch.Tensor, src: torch.Tensor) -> bool:
+    """Whether elements lie in the same order without gaps."""
     if dst.size() != src.size():
         return False
-    if dst.is_contiguous():
-        return dst.is_cuda is False or src.is_contiguous()
+    if dst.is_contiguous() and src.is_contiguous():
+        return True
     return dst.stride() == src.stride() and _is_dense(dst)
 
 

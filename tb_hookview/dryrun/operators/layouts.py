@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 
 from tb_hookview.dryrun.operators.arguments import Arguments
@@ -37,6 +39,15 @@ def _pads(a: Arguments) -> bool:
     return bool(x.is_nested and 2 <= x.dim() <= 4 and x.dtype in _PADDED)
 
 
+def _reduces(a: Arguments) -> Iterator[Reason]:
+    dims = {dim % 2 for dim in a["dim"]} or {0, 1}
+    if len(dims) == 1 and (1 in dims or a["self"]._nnz()):
+        yield Reason("size", "the elements of the result are counted")
+    if 0 in dims:
+        yield Reason("to_device", "the offsets of the result are copied to the device", 16)
+
+
+_DIMS = ("dim0", "dim1", "dim01")
 _THRUST = Reason("inside", "Thrust waits for the stream")
 _SHAPES = "sizes of a nested tensor are copied to the device"
 
@@ -75,13 +86,12 @@ ROWS = (
         evidence="binary",
     ),
     Row(
-        ("_sparse_csr_sum.dim_dtype",),
-        "one dimension: the elements of the result are counted",
+        ("_sparse_csr_sum.dim_dtype", "_sparse_csr_prod.dim_dtype"),
+        "always: the elements of the result are counted, unless it is over both dimensions; its "
+        "offsets are copied to the device, unless it is over columns alone",
         "sparse/cuda/SparseCsrTensorMath.cu",
-        when(
-            lambda a: len(a["dim"]) == 1, Reason("size", "the elements of the result are counted")
-        ),
-        symbols=("reduce_sparse_csr_dim0_cuda_template", "reduce_sparse_csr_dim1_cuda_template"),
+        _reduces,
+        symbols=tuple(f"reduce_sparse_csr_{dims}_cuda_template" for dims in _DIMS),
         evidence="binary",
     ),
     Row(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 
 from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device
@@ -22,6 +24,13 @@ def _isin(a: Arguments) -> bool:
 def _mode(a: Arguments) -> bool:
     x = a["self"]
     return bool(x.dim() > 0 and x.numel() > 0 and x.size(a["dim"]) > _FUSED_MODE)
+
+
+def _bincount(a: Arguments) -> Iterator[Reason]:
+    if a["self"].numel():
+        if a["self"].dtype is not torch.uint8:
+            yield Reason("check", "whether a value is negative is read")
+        yield Reason("size", "the largest value is read")
 
 
 def _grouped_mm(a: Arguments) -> bool:
@@ -71,12 +80,9 @@ ROWS = (
     ),
     Row(
         ("bincount",),
-        "not empty: the minimum and the maximum, with minlength too",
+        "not empty: the minimum, unless the type is uint8, and the maximum, with minlength too",
         "cuda/SummaryOps.cu",
-        always(
-            Reason("check", "whether a value is negative is read"),
-            Reason("size", "the largest value is read"),
-        ),
+        _bincount,
         evidence="binary",
         symbols=("_bincount_cuda_template",),
     ),

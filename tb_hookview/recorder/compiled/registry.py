@@ -58,11 +58,12 @@ def describe(
         modules: every module that is recorded, with its path.
         shorten: makes a file's path one that may be shared.
     """
+    broken = breaks.describe(shorten)
     if off:
-        return {"version": VERSION, "off": off, "graphs": [], "missing": []}
+        said = {"version": VERSION, "off": off, "graphs": [], "missing": []}
+        return {**said, "breaks": broken} if broken else said
     # A reset of the compiler begins its numbers again; the older graph can run no more.
     latest = {entry[:3]: entry for _, entry in list(_entries.values())}
-    broken = breaks.describe(shorten)
     if not latest and not broken:
         return None
     entries = list(latest.values())

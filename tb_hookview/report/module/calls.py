@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup, nearest
@@ -38,9 +39,12 @@ MOST_SINGLE = 2000
 """Calls that have a row each; more are put into bins."""
 BINS = 500
 MOST_BARS = 24
-FORWARD_HOST, FORWARD_DEVICE, BACKWARD_HOST, BACKWARD_DEVICE = range(4)
-_DEVICE = (FORWARD_DEVICE, BACKWARD_DEVICE)
-MEASURES = ("forward_host_us", "forward_device_us", "backward_host_us", "backward_device_us")
+MEASURES = (
+    *("forward_host_us", "forward_compute_us", "backward_host_us", "backward_compute_us"),
+    "communication_us",
+)
+FORWARD_HOST, FORWARD_COMPUTE, BACKWARD_HOST, BACKWARD_COMPUTE, COLLECTIVES = range(len(MEASURES))
+_DEVICE = (FORWARD_COMPUTE, BACKWARD_COMPUTE, COLLECTIVES)
 
 
 class _Times(Struct, frozen=True):
@@ -51,11 +55,11 @@ class _Times(Struct, frozen=True):
     start: Nanoseconds
     end: Nanoseconds
     time: Nanoseconds
-    """Shape (c, 4), by measure."""
+    """Shape (c, measures)."""
     backward: Intervals
     """Start of the first and end of the last node of each call, shape (c, 2); -1 for none."""
     unplaced: Nanoseconds
-    """Shape (4,)."""
+    """Shape (measures,)."""
 
 
 def calls_over_time(selection: Selection, module: int) -> CallsOverTime:
@@ -100,7 +104,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     placed = _Placement(analysis, module)
     chosen = selection.rows[placed.calls]
     size = len(placed.calls)
-    time = np.zeros((size + 1, 4), np.int64)  # the last row takes what has no call
+    time = np.zeros((size + 1, len(MEASURES)), np.int64)  # the last row takes what has no call
 
     def add(measure: int, call: Int, nanoseconds: Nanoseconds) -> None:
         place = np.where(lookup(chosen.astype(np.int64), call) == 1, call, size)
@@ -116,11 +120,13 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     add(BACKWARD_HOST, placed.of_node[nodes.index], nodes.time)
     events = analysis.device_parts.of(selection.device_events)
     events = events.where(placed.owns(events.module))
-    node = analysis.device_attribution.node[events.index]
-    ahead, back = events.where(node < 0), events.where(node >= 0)
-    launch = analysis.device_events.launch[ahead.index]
-    add(FORWARD_DEVICE, placed.around(launch), ahead.time)
-    add(BACKWARD_DEVICE, placed.of_backward_events(back.index), back.time)
+    back = analysis.device_attribution.node[events.index] >= 0
+    call = placed.around(analysis.device_events.launch[events.index])
+    call[back] = placed.of_backward_events(events.index[back])
+    measure = np.where(back, BACKWARD_COMPUTE, FORWARD_COMPUTE)
+    measure[analysis.kinds.kind[events.index] == COMMUNICATION] = COLLECTIVES
+    for each in _DEVICE:
+        add(each, call[measure == each], events.time[measure == each])
     call_tree = analysis.call_tree
     return _Times(
         event=call_tree.event[placed.calls][chosen],
@@ -217,7 +223,7 @@ def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
     """One row for the calls from each `first` to the one before each `end`."""
     if not len(first):
         return []
-    sums = np.concatenate([np.zeros((1, 4), np.int64), np.cumsum(times.time, axis=0)])
+    sums = np.concatenate([np.zeros_like(times.time[:1]), np.cumsum(times.time, axis=0)])
     total = sums[end] - sums[first]
     rows = []
     for a, b, time in zip(first.tolist(), end.tolist(), total, strict=True):
@@ -240,7 +246,7 @@ def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
 
 
 def _amounts(time: Nanoseconds, known: bool) -> dict[str, Any]:
-    """The four measures in microseconds; device time None where the trace has no launches."""
+    """The measures in microseconds; device time None where the trace has no launches."""
     return {
         name: None if measure in _DEVICE and not known else to_us(time[measure])
         for measure, name in enumerate(MEASURES)

@@ -14,7 +14,7 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE
 from tb_hookview.analysis.modules.parts import Parts
 from tb_hookview.analysis.selection import Selection, select
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import grouped, unique_inverse
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, ModuleIndex, Nanoseconds
 from tb_hookview.arrays.units import to_us
@@ -32,7 +32,7 @@ from tb_hookview.schema.module import (
     Parameters,
     SharedParameter,
 )
-from tb_hookview.tables.events.keys import first_events, numbered_kernels
+from tb_hookview.tables.events.names import first_events, numbered_kernels
 from tb_hookview.trace import EventCategory
 
 MOST_KERNELS = 200
@@ -140,7 +140,7 @@ def _device_events_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
     parts = analysis.device_parts.of(selection.device_events)
     parts = parts.where(subtree.holds(parts.module))
     mine, number = parts.index, numbered_kernels(analysis)
-    distinct, first, group = np.unique(number[0][mine], return_index=True, return_inverse=True)
+    distinct, first, group = grouped(number[0][mine])
     own = parts.module == subtree.module
     backward = attribution.node[mine] >= 0
     amount = np.zeros((len(first), 3, 4), np.int64)

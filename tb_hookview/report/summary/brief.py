@@ -9,8 +9,8 @@ from tb_hookview.document.document import Document, Lines, Table
 from tb_hookview.formats import MISSING, format_count, format_share, format_us
 from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.report.summary.lines import host_line
-from tb_hookview.report.summary.tables import operator_table
-from tb_hookview.schema import Finding, PathWork, ReportData, Work, severe_warnings
+from tb_hookview.report.summary.tables import kernel_table, operator_table
+from tb_hookview.schema import Finding, PathWork, ReportData, severe_warnings
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
@@ -96,9 +96,13 @@ def _what(row: PathWork) -> str:
 
 
 def class_table(counted: ReportData) -> Table:
-    """The classes of modules with the longest self time; operators where no module has any."""
+    """The classes of modules with the longest self time; where no module has any, kernels or
+    operators."""
     found = _classes(counted)
-    return found if found.rows else operator_table(counted, CLASSES)
+    if found.rows:
+        return found
+    kernels = kernel_table(counted, CLASSES)
+    return kernels if kernels.rows else operator_table(counted, CLASSES)
 
 
 def _notes(data: ReportData, more: str) -> list[str]:
@@ -134,12 +138,14 @@ def _classes(data: ReportData) -> Table:
     backward = any(step.backward_us for step in data.steps)
     device = data.coverage.measure == "device" if backward else _on_device(data)
     times: defaultdict[str, list[float]] = defaultdict(list)
-    for module, time in zip(data.modules, _self_times(data, backward, device), strict=True):
-        if time > 0:
+    for module in data.modules:
+        time = (module.backward if backward else module.forward).own(device=device)
+        if time:
             name = module.module_class
             times[module.path if name == _ANNOTATION else name].append(time)
     steps, inside = max(data.per_step.steps, 1), sum(map(sum, times.values()))
-    whole = inside + _outside(data) if backward else max(inside, _device_time(data, device))
+    outside = data.coverage.unattributed(device=device) or 0.0
+    whole = inside + outside if backward else max(inside, _device_time(data, device))
     ranked = sorted(times.items(), key=lambda item: -sum(item[1]))[:CLASSES]
     rows = [
         (
@@ -155,13 +161,6 @@ def _classes(data: ReportData) -> Table:
     return Table("Modules by self time", columns, list(rows))
 
 
-def _outside(data: ReportData) -> float:
-    """Time of the backward that no module is known for."""
-    coverage = data.coverage
-    on_device = coverage.measure == "device"
-    return (coverage.unattributed_us if on_device else coverage.unattributed_host_us) or 0.0
-
-
 def _device_time(data: ReportData, device: bool) -> float:
     """Time of all device events but collectives; 0 for the host."""
     kinds = data.totals.device_us_by_kind or {}
@@ -170,20 +169,3 @@ def _device_time(data: ReportData, device: bool) -> float:
 
 def _on_device(data: ReportData) -> bool:
     return any(module.forward.device_us for module in data.modules)
-
-
-def _self_times(data: ReportData, backward: bool, device: bool) -> list[float]:
-    """Self time of each module; of the device without collectives, which are no module's work."""
-    works = [module.backward if backward else module.forward for module in data.modules]
-    if not device:
-        return [work.self_host_us or 0.0 for work in works]
-    times = [(work.self_device_us or 0.0) - _communication(work) for work in works]
-    place = {module.id: at for at, module in enumerate(data.modules)}
-    for module, work in zip(data.modules, works, strict=True):
-        if module.parent_id is not None:
-            times[place[module.parent_id]] += _communication(work)
-    return times
-
-
-def _communication(work: Work) -> float:
-    return (work.by_kind or {}).get("communication", 0.0)

@@ -134,12 +134,13 @@ def _syncs(report: ReportData) -> str:
     means, totals = report.per_step, report.totals
     text = (
         f"host blocked for {format_us(means.sync_blocked_us)} per step in "
-        f"{format_number(means.sync_count)} {'sync' if means.sync_count == 1 else 'syncs'}; in all "
-        f"{format_count(totals.sync_count - totals.profiler_sync_count, 'sync')}, "
-        f"{format_number(totals.backward_sync_count)} in backward"
+        f"{format_number(means.sync_count)} {'sync' if means.sync_count == 1 else 'syncs'}; "
+        f"{format_count(totals.sync_count - totals.profiler_sync_count, 'sync')} in the trace, "
+        f"{format_number(totals.backward_sync_count) if totals.backward_sync_count else 'none'} "
+        "in backward"
     )
     if totals.profiler_sync_count:
-        text += f"; not counted: the profiler's own, {format_us(totals.profiler_sync_us)}"
+        text += f" (profiler's own excluded: {format_us(totals.profiler_sync_us)})"
     return text
 
 

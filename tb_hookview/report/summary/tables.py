@@ -19,7 +19,6 @@ from tb_hookview.schema import (
     ReportData,
     Step,
     Sync,
-    Work,
     module_label,
 )
 
@@ -45,6 +44,8 @@ _ON_CPU = (
     'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
     "to the cores"
 )
+_WIDEST = 60
+"""Characters of a kernel's name."""
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
@@ -117,7 +118,7 @@ def module_table(data: ReportData, rows: int) -> Table:
     """
     coverage, means = data.coverage, data.per_step
     device = coverage.measure == "device"
-    whole = coverage.backward_device_us if device else coverage.backward_host_us
+    whole = coverage.total(device=device)
     collectives = bool(coverage.communication_device_us)
     columns = (
         *("module", "class", "backward", "share", "incl. children"),
@@ -125,11 +126,41 @@ def module_table(data: ReportData, rows: int) -> Table:
         *("forward", "kernels", "syncs", "host blocked"),
     )
     measure = "device events, sum over streams" if device else "host time"
-    ranked = sorted(data.modules, key=lambda m: _own(m.backward, device) or 0.0, reverse=True)
-    steps, found = max(means.steps, 1), [m for m in ranked if _own(m.backward, device)]
+    measure += ", communication apart" if collectives else ""
+    ranked = sorted(data.modules, key=lambda m: -(m.backward.own(device=device) or 0.0))
+    steps, found = max(means.steps, 1), [m for m in ranked if m.backward.own(device=device)]
     made = [_module(module, device, whole, collectives, steps) for module in found]
     title = f"Modules by their own backward ({measure}, {means.text})"
     return Table(title, columns, made, names=2).cut(rows)
+
+
+def kernel_table(counted: ReportData, rows: int) -> Table:
+    """Device events by name and time, per step.
+
+    Args:
+        counted: the report on the measured steps.
+        rows: rows of the table.
+    """
+    ranked = sorted(counted.kernels, key=lambda row: row.total_us, reverse=True)
+    whole = sum((counted.totals.device_us_by_kind or {}).values())
+    steps = max(counted.per_step.steps, 1)
+    made = [
+        (
+            _cut(row.name),
+            row.kind,
+            format_us(row.total_us / steps),
+            format_share(row.total_us, whole),
+            format_number(row.count / steps),
+        )
+        for row in ranked[:rows]
+    ]
+    columns = ("kernel", "kind", "time/step", "share", "calls/step")
+    return Table("Kernels by time", columns, list(made), names=2)
+
+
+def _cut(name: str) -> str:
+    name = name.removeprefix("void ")
+    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 3]}..."
 
 
 def operator_table(data: ReportData, rows: int) -> Table:
@@ -159,16 +190,14 @@ def operator_table(data: ReportData, rows: int) -> Table:
 
 
 def _remedy(data: ReportData) -> str:
+    if data.verdict.bound == "communication":
+        return ""
     if data.verdict.bound != "unknown":
         return _ON_CPU
     launched = any(warning.code == "no-device-events" for warning in data.trace.warnings)
     if launched or any(_OF_DEVICES.search(row.name) for row in data.operators):
         return _NOT_RECORDED
     return f"{_RECORD}{_ON_CPU}"
-
-
-def _own(work: Work, device: bool) -> float | None:
-    return work.self_device_us if device else work.self_host_us
 
 
 def _module(
@@ -178,15 +207,15 @@ def _module(
         return format_us(None if us is None else us / steps)
 
     backward, kernels = module.backward, module.backward.kernels
-    communication = (backward.by_kind or {}).get("communication", 0.0)
+    own, communication = backward.own(device=device), backward.communication_us
     return (
         module_label(module.path),
         module.module_class,
-        mean(_own(backward, device)),
-        format_share(_own(backward, device), whole),
-        mean(backward.device_us if device else backward.host_us),
+        mean(own),
+        format_share(own, whole),
+        mean(backward.total(device=device)),
         *([mean(communication) if communication else ""] if collectives else []),
-        mean(_own(module.forward, device)),
+        mean(module.forward.own(device=device)),
         format_number(None if kernels is None else kernels / steps),
         format_number(module.sync.count / steps) if module.sync.count else "",
         mean(module.sync.blocked_us) if module.sync.count else "",

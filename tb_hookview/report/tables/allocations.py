@@ -11,7 +11,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.units import to_us
-from tb_hookview.tables.events.keys import first_events
+from tb_hookview.tables.events.names import first_events
 
 
 def allocation_rows(selection: Selection) -> list[schema.Allocation]:

@@ -106,7 +106,7 @@ def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:
     """Time of the path in which each thread worked, without data loaders, as recorded."""
     on_path = path_parts(simulator.unchanged) == _HOST
     edges = simulator.host_edges
-    mine = np.isin(edges.edge, simulator.unchanged.path.edge[on_path])
+    mine = isin(edges.edge, simulator.unchanged.path.edge[on_path])
     thread, times = edges.thread[mine], edges.time[mine]
     return [(each, intervals.normal(times[thread == each])) for each in unique(thread).tolist()]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import grouped
 from tb_hookview.arrays.types import TreeRow
 
 SHOWN = 3
@@ -24,7 +25,8 @@ def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
     size = len(analysis.trace.strings)
     key = (module * size + string) * len(texts) + shapes[operator]
     by_time = np.argsort(analysis.call_tree.start[call], kind="stable")
-    distinct, first, count = np.unique(key[by_time], return_index=True, return_counts=True)
+    distinct, first, place = grouped(key[by_time])
+    count = np.bincount(place, minlength=len(distinct))
     found: dict[int, list[schema.InputShapes]] = {}
     decoded: dict[int, list[Any] | None] = {}
     order = np.lexsort((first, -count))

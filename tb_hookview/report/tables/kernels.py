@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import grouped, isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by, weighted_mean
 from tb_hookview.arrays.types import (
@@ -21,7 +21,7 @@ from tb_hookview.arrays.types import (
 )
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import KINDS, Phase
-from tb_hookview.tables.events.keys import numbered_kernels
+from tb_hookview.tables.events.names import numbered_kernels
 from tb_hookview.trace import EventCategory
 
 LONGEST = 500
@@ -72,7 +72,7 @@ def _group(selection: Selection) -> _Groups | None:
         return None
     event, duration = device_events.event[chosen], device_events.duration[chosen]
     number, ids = numbered_kernels(analysis)
-    distinct, first, group = np.unique(number[chosen], return_index=True, return_inverse=True)
+    distinct, first, group = grouped(number[chosen])
     size = len(first)
     total, longest = sum_by(group, duration, size), np.zeros(size, np.int64)
     np.maximum.at(longest, group, duration)

@@ -17,7 +17,7 @@ from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Int, TreeRow
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
-from tb_hookview.tables.events.keys import first_events
+from tb_hookview.tables.events.names import first_events
 
 
 def memory_peak_rows(selection: Selection) -> list[schema.MemoryPeak]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTime
+from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import index_of
@@ -37,6 +38,11 @@ class _Sums(Struct, frozen=True):
     def device(self) -> Nanoseconds:
         """Device time of all kinds."""
         return np.asarray(self.by_kind.sum(axis=1))
+
+    @property
+    def communication(self) -> Nanoseconds:
+        """The part of it in collectives."""
+        return self.by_kind[:, COMMUNICATION]
 
 
 def module_rows(selection: Selection) -> list[schema.Module]:
@@ -90,11 +96,9 @@ def _depths(parents: Sequence[int]) -> list[int]:
 
 def _ratio(forward: schema.Work, backward: schema.Work) -> float | None:
     on_device = forward.device_us is not None
-    before = forward.device_us if on_device else forward.host_us
-    after = backward.device_us if on_device else backward.host_us
-    if not before or after is None:
-        return None
-    return (after - (backward.by_kind or {}).get("communication", 0.0)) / before
+    before = forward.compute_us if on_device else forward.host_us
+    after = backward.compute_us if on_device else backward.host_us
+    return after / before if before and after is not None else None
 
 
 class Calls:
@@ -225,6 +229,9 @@ def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:
         up(own.kernels).tolist(),
         map(by_name_of_kind, microseconds(by_kind)),
         microseconds(up(own.tensor_core)),
+        microseconds(up(own.device - own.communication)),
+        microseconds(own.device - own.communication),
+        microseconds(up(own.communication)),
     )
     return [schema.Work(*row) for row in zip(*columns, strict=True)]
 

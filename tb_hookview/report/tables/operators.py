@@ -7,7 +7,7 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.operators import OperatorCalls
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.tables.events.operator_columns import by_name, operator_columns
+from tb_hookview.tables.events.operators import by_name, operator_columns
 from tb_hookview.tables.model.values import Arrays, listed
 
 

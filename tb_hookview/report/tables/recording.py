@@ -12,7 +12,7 @@ _ENOUGH = 2
 
 
 def recording(manifest: Manifest | None) -> schema.Recording | None:
-    """Compare the recorder's own times of steps; None where it has none."""
+    """Compare the recorder's self times of steps; None where it has none."""
     if manifest is None or not (manifest.recorded_us or manifest.unrecorded_us):
         return None
     recorded = median(manifest.recorded_us) if manifest.recorded_us else None

@@ -25,7 +25,7 @@ from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds
 from tb_hookview.arrays.units import to_us
-from tb_hookview.tables.events.keys import stream_ids
+from tb_hookview.tables.events.names import stream_ids
 
 SHORT_NS = 30_000
 """Gaps of launched events below this are the device's own."""

@@ -16,7 +16,7 @@ from tb_hookview.analysis.syncs.detection import operator_chain
 from tb_hookview.arrays.types import Int, SyncIndex
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
-from tb_hookview.tables.events.keys import stream_ids
+from tb_hookview.tables.events.names import stream_ids
 
 
 def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:

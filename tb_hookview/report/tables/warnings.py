@@ -119,7 +119,7 @@ WORDS: dict[str, Words] = {
         "schedule's wait and warmup, or train for more steps",
     ),
     "compiled": Words(
-        "modules may have run inside compiled regions: their own times are unknown, and part of "
+        "modules may have run inside compiled regions: their self times are unknown, and part of "
         "the module that was compiled; to get them, call hookview.wrap() before the first "
         "compiled step (torch 2.10 or later), with a new TORCHINDUCTOR_CACHE_DIR where torch has "
         "the code in its cache, and record again",

@@ -16,6 +16,7 @@ from tb_hookview.rules.engine.by_place import OPERATOR
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.compiled import graph_calls, region_around, regions
+from tb_hookview.schema import module_label
 from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.compiled_graphs import GraphBreak
 
@@ -109,7 +110,7 @@ def _reason(reported: GraphBreak | None) -> str:
 def _cut(context: Context, outer: TreeRow) -> str:
     """Phrase of the modules in whose calls the graph breaks, "" where none is known."""
     modules, found = context.analysis.modules, context.analysis.attribution.row_module[outer]
-    paths = [modules.path[module] or "." for module in unique(found[found >= 0]).tolist()]
+    paths = [module_label(modules.path[module]) for module in unique(found[found >= 0]).tolist()]
     more = format_count(len(paths) - _LISTED, "other")
     rest = f" and {more}" if len(paths) > _LISTED else ""
     return f"; it cuts {', '.join(paths[:_LISTED])}{rest}" if paths else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.collectives.calls import ON_HOST
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
@@ -16,7 +17,7 @@ from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
 from tb_hookview.rules.evidence.messages import collectives, has_ddp
 
 _SHARE = 0.1
@@ -26,6 +27,8 @@ _WAITS = (
 )
 _UNLIKE = 1.5
 """Times the least of a step from which on the most is said, too."""
+_SENT = r"^(c10d::|nccl:)(send|recv)|^nccl:coalesced"
+"""Calls of a pipeline's stages; their kernels are named like those of an all-to-all."""
 _COLLECTIVES = {
     "all-to-all": r"(?i)all_?to_?all|SendRecv",
     "reduce-scatter": r"(?i)reduce_?scatter",
@@ -33,6 +36,11 @@ _COLLECTIVES = {
     "all-reduce": r"(?i)all_?reduce",
     "broadcast": r"(?i)broadcast",
 }
+_MOSTLY = 0.5
+_COMPARE = (
+    "So long a wait is more often for another rank than for the transfer: compare the ranks first "
+    "(view Ranks, `hookview ranks`). "
+)
 _LESS = (
     " Give each rank a larger batch, and accumulate gradients over several batches before they are "
     "reduced. Reduce them in bfloat16. Check links and topology."
@@ -57,15 +65,67 @@ _AHEAD = (
     "Exchange the next batch's indices while this batch computes (torchrec: "
     "TrainPipelineSparseDist). "
 )
+_PIPELINE = (
+    "A stage waits for its neighbours, in bubbles of the pipeline or for longer stages: split the "
+    "batch into more microbatches, choose a schedule with fewer bubbles "
+    "(torch.distributed.pipelining: ScheduleInterleaved1F1B, ScheduleZBVZeroBubble), and balance "
+    "what the stages compute. Post receives early, and compute meanwhile. Check links and topology."
+)
 _EXCHANGE = (
     "Compute what needs no exchanged values while they are on their way. Give each rank a larger "
     "batch, send values in half precision, and balance what ranks hold (tables, experts). Check "
     "links and topology."
 )
+_FIX = (
+    "Give each rank a larger batch; accumulate gradients over several batches under no_sync(); "
+    "reduce them in bfloat16 by a communication hook; check the size of buckets, prefetching "
+    "(FSDP), links and topology. Waiting earlier in the code does not help."
+)
 _GRAPHS = "There are CUDA graphs: their kernels that the trace does not list may run meanwhile."
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
+    yield from _on_device(context) if len(context.analysis.device_events) else _on_host(context)
+
+
+def _on_host(context: Context) -> Iterator[Occurrence]:
+    """Collectives of a trace without device events (gloo): the training thread waits for them."""
+    analysis = context.analysis
+    waits = context.steps.cut(analysis.communication_waits)
+    waited = context.steps.us_per_step(intervals.length(waits))
+    threads = unique(analysis.steps.thread)
+    if waited <= _SHARE * context.steps.duration_us or not len(threads):
+        return
+    calls = context.rows.beginning(*ON_HOST) & context.rows.counted
+    count, name = int(np.count_nonzero(calls)), _most(context, calls)
+    share = waited / context.steps.duration_us
+    yield Occurrence(
+        place="collectives",
+        everywhere=True,
+        evidence=f"{format_count(count / len(context.steps), 'collective')}{context.each} on host "
+        f"threads, most of their time in {name}; the training thread waits for them for "
+        f"{format_us(waited)} of {context.steps.one} ({share:.0%})",
+        count=count,
+        host=(HostTime(int(threads[-1]), waits),),
+        claims_gain=False,
+        confidence="medium",
+        examples=context.call_tree.start[calls],
+        caveats=(_WAITS,),
+        fix=(_COMPARE if share > _MOSTLY else "") + (_fix(context, name) or _FIX),
+    )
+
+
+def _most(context: Context, calls: Bool) -> str:
+    """The collective in which most time is spent."""
+    tree = context.call_tree
+    time = {
+        name: int((tree.end - tree.start)[calls & context.rows.matching(pattern)].sum())
+        for name, pattern in _COLLECTIVES.items()
+    }
+    return max(time, key=lambda name: time[name])
+
+
+def _on_device(context: Context) -> Iterator[Occurrence]:
     transfers = context.device_events.of_kinds("communication") & ~of_batch_norms(context)
     rows, alone = _exposed(context, transfers)
     exposed = context.steps.us_per_step(alone.sum())
@@ -109,7 +169,12 @@ def _by_collective(
     """Time of each collective, microseconds per step, most first."""
     launch = context.analysis.device_events.launch[rows]
     time: Counter[str] = Counter()
+    sent = context.rows.inside_matching(_SENT)
     left = np.ones(len(rows), bool)
+    if len(sent):
+        peers = (launch >= 0) & sent[launch] & context.device_events.matching("SendRecv")[rows]
+        time["send and receive"] = int(alone[peers].sum())
+        left &= ~peers
     for name, pattern in _COLLECTIVES.items():
         inside = context.rows.inside_matching(pattern)
         asked = (launch >= 0) & inside[launch] if len(inside) else np.zeros(len(rows), bool)
@@ -136,6 +201,8 @@ def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
 
 
 def _fix(context: Context, collective: str) -> str:
+    if collective == "send and receive":
+        return _PIPELINE
     if collective == "all-reduce":
         if len(reduced_one_by_one(context)):
             return _ONE_BY_ONE + _LESS
@@ -196,11 +263,10 @@ RULE = Rule(
     id="comm-exposed",
     family="distributed",
     title="Communication does not overlap with computation",
-    description="Collectives that no computation overlaps take more than 10% of the step. Those "
-    "of synchronized batch norms are not counted.",
-    fix="Give each rank a larger batch; accumulate gradients over several batches under no_sync(); "
-    "reduce them in bfloat16 by a communication hook; check the size of buckets, prefetching "
-    "(FSDP), links and topology. Waiting earlier in the code does not help.",
+    description="Collectives, sends and receives that no computation overlaps, or for which the "
+    "training thread waits where no device is recorded, take more than 10% of the step. Those of "
+    "synchronized batch norms are not counted.",
+    fix=_FIX,
     reference="torch_tb_profiler; Holistic Trace Analysis, communication computation overlap",
     find=_find,
     advice=("rank-straggler",),

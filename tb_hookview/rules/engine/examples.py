@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from tb_hookview import schema
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import EventRow, Int, Nanoseconds
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
@@ -36,7 +37,8 @@ def with_lengths(
     found: list[tuple[schema.Finding, Occurrence]], context: Context
 ) -> list[schema.Finding]:
     """Findings with what their examples are, in one walk over the trace's tables for all."""
-    moments = np.unique([start for _, occurrence in found for start in starts(occurrence)])
+    begun = [start for _, occurrence in found for start in starts(occurrence)]
+    moments = unique(np.array(begun, np.int64))
     longest = np.full(len(moments), -1, np.int64)
     event = np.full(len(moments), -1, np.int64)
     for spans in _spans(context) if len(moments) else ():

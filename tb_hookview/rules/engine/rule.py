@@ -56,8 +56,9 @@ class Occurrence(Struct, frozen=True):
     """That part of the wasted time, or of the host's, which the fix saves."""
     host: tuple[HostTime, ...] = ()
     """Time of host threads, in measured steps, that could be avoided or shortened where the model
-    runs on the CPU (`Context.on_host`); none elsewhere. It is the cost, as no device idles there.
-    Time that a rule of higher priority was charged for is subtracted."""
+    runs on the CPU (`Context.on_host`), or waits for other ranks where no device is recorded; none
+    elsewhere. It is the cost, as no device idles there. Time that a rule of higher priority was
+    charged for is subtracted."""
     once_us: float | None = None
     """Time that it takes once in a run, as in its first step, microseconds: no cost of each step.
     None for what recurs."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
@@ -63,7 +63,7 @@ def _evidence(context: Context, loads: Int, held: float) -> str:
 def _launches(context: Context, loads: Int) -> Int:
     """Those of some loads that launched something."""
     rows, launch = context.analysis.kernel_loads.row[loads], context.analysis.device_events.launch
-    return loads[np.isin(rows, unique(launch))]
+    return loads[isin(rows, unique(launch))]
 
 
 def _modules(context: Context, loads: Int) -> str:

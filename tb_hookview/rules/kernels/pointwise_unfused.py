@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import first_of_each, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
 from tb_hookview.rules.engine.context import Context
@@ -54,9 +54,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         count=int(size[long].sum()),
         wasted=wasted,
         saved=_SAVED,
-        examples=context.analysis.device_events.start[
-            order[np.unique(chain, return_index=True)[1][long]]
-        ],
+        examples=context.analysis.device_events.start[order[first_of_each(chain)[long]]],
         caveats=(_CAVEAT,),
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.memory.classes import MemoryClass
 from tb_hookview.analysis.memory_use import MemoryUse
+from tb_hookview.arrays.joins import median
 from tb_hookview.arrays.types import Int, Nanoseconds
 from tb_hookview.formats import format_bytes, format_count
 from tb_hookview.rules.engine.context import Context
@@ -38,9 +39,9 @@ def _find(context: Context) -> Iterator[Occurrence]:
         peak = memory.peak(device, context.selection.chosen)
         held = [_held(memory, device, time, applied) for time, applied in forwards.tolist()]
         sizes = np.array([int(memory.blocks.size[blocks].sum()) for blocks in held])
-        if peak < 0 or np.median(sizes) <= _SHARE * in_use(memory, peak):
+        if peak < 0 or median(sizes) <= _SHARE * in_use(memory, peak):
             continue
-        yield _occurrence(context, memory, name, held, forwards, int(np.median(sizes)), peak)
+        yield _occurrence(context, memory, name, held, forwards, int(median(sizes)), peak)
 
 
 def _forwards_after_a_step(context: Context) -> Int:

@@ -1,1 +1,1 @@
-"""The tables at event level, computed from an analysis as arrays: NAME.py, its function NAME."""
+"""The tables at event level, computed from an analysis as arrays, in a function of its name."""

@@ -1,4 +1,4 @@
-"""Names and ids by the indices of an analysis; -1 gives none."""
+"""Names and ids by the indices of an analysis; -1 gives none. Ids as in `schema/report.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import pair_key, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     DeviceNumber,
@@ -67,6 +67,18 @@ class Names:
         values, place = unique_inverse(device)
         return Texts([str(value) for value in values.tolist()], place)
 
+    def step_columns(self, step: StepIndex) -> Columns:
+        """Name and id of each entry's step."""
+        return {"step": lambda i: self.step(step[i]), "step_id": lambda i: known(step[i])}
+
+    def module_columns(self, module: ModuleIndex) -> Columns:
+        """Path and id of each entry's module."""
+        return {"module": lambda i: self.module(module[i]), "module_id": lambda i: known(module[i])}
+
+    def event_columns(self, of: str, event: EventRow) -> Columns:
+        """Name and id of an event of each entry."""
+        return {of: lambda i: self.event(event[i]), f"{of}_id": lambda i: known(event[i])}
+
 
 def owner_columns(
     analysis: Analysis,
@@ -79,11 +91,9 @@ def owner_columns(
     """Columns of step, phase, module and node, from the index of each for every entry."""
     node_event = lookup(analysis.call_tree.event, analysis.nodes.row)
     return {
-        "step": lambda i: names.step(step[i]),
-        "step_id": lambda i: known(step[i]),
+        **names.step_columns(step),
         "phase": lambda i: Texts(PHASES, phase[i]),
-        "module": lambda i: names.module(module[i]),
-        "module_id": lambda i: known(module[i]),
+        **names.module_columns(module),
         "node": lambda i: names.node(node[i]),
         "node_id": lambda i: known(lookup(node_event, node[i])),
     }
@@ -100,3 +110,38 @@ def attribution_columns(evidence: Int, reason: Int) -> Columns:
 def kind_texts(kind: Int) -> Texts:
     """Kinds of device events."""
     return Texts(KINDS, kind)
+
+
+NO_EVENT = np.iinfo(np.int64).max
+
+
+def first_events(group: Int, event: EventRow) -> EventRow:
+    """Least event of each group, shape (largest group + 1,); NO_EVENT for none."""
+    first = np.full(int(group.max(initial=-1)) + 1, NO_EVENT)
+    np.minimum.at(first, group, event)
+    return first
+
+
+def stream_ids(analysis: Analysis) -> Int:
+    """Id of each device event's stream, shape (d,): the index of its thread.
+
+    Where one thread of the trace has events of several devices, the streams after the first are
+    counted on from the last thread.
+    """
+    events = analysis.device_events
+    thread = analysis.trace.events.thread[events.event].astype(np.int64)
+    pairs, pair = unique_inverse(pair_key(thread, events.device + 1))
+    of_pair = pairs >> 32
+    rank = np.arange(len(pairs)) - np.searchsorted(of_pair, of_pair)
+    return np.asarray((of_pair + rank * len(analysis.trace.threads))[pair])
+
+
+def numbered_kernels(analysis: Analysis) -> tuple[Int, EventRow]:
+    """Number of each device event's kernel, and the `Kernel.id` of each kernel.
+
+    A kernel is a name, event and kind. Shapes (d,) and (kernels,).
+    """
+    events, event = analysis.trace.events, analysis.device_events.event
+    key = events.name[event].astype(np.int64) * len(EventCategory) + events.kind[event]
+    _, number = unique_inverse(key * len(KINDS) + analysis.kinds.kind)
+    return number, first_events(number, event)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds
+from tb_hookview.tables.model.columns import columns_of
 
 
 class Numbers(NamedTuple):
@@ -39,7 +42,7 @@ class Texts(NamedTuple):
 
     def compact(self) -> tuple[list[str], Int]:
         """The distinct texts used, and each row's index in them, -1 for none."""
-        used, inverse = np.unique(self.codes, return_inverse=True)
+        used, inverse = unique_inverse(self.codes)
         texts = [self.texts[code] if code >= 0 else None for code in used.tolist()]
         there = np.array([text is not None for text in texts], bool)
         place = np.where(there, np.cumsum(there) - 1, -1)
@@ -76,8 +79,9 @@ def listed(values: Values) -> list[Any]:
     return values if isinstance(values, list) else values.tolist()
 
 
-def no_rows(names: Iterable[str]) -> Arrays:
-    """An empty table."""
+def no_rows(row_type: type[msgspec.Struct]) -> Arrays:
+    """An empty table of such rows."""
+    names = (column.name for column in columns_of(row_type))
     return Arrays(np.zeros(0, np.int64), dict.fromkeys(names, lambda _: []))
 
 

@@ -24,13 +24,20 @@ class Colour(IntEnum):
     WAIT = 5
     """The device was idle because the host waited for it, or the wait that made it so."""
     IDLE = 6
-    """Idle for another reason, or a wait of the host that cost nothing."""
+    """Idle with work queued, or a wait of the host that cost nothing."""
     COMMUNICATION = 7
     HOST = 8
     """The host was at work, whatever its phase; so all that follows, on the critical path."""
     DEVICE = 9
     LATENCY = 10
     UNEXPLAINED = 11
+    IDLE_COPY = 12
+    """Idle by that cause, as each of the following."""
+    IDLE_ALLOCATOR = 13
+    IDLE_KERNEL_LOADING = 14
+    IDLE_LAUNCH = 15
+    IDLE_PROFILER = 16
+    IDLE_UNKNOWN = 17
 
 
 NAMES = tuple(colour.name.lower() for colour in Colour)
@@ -49,6 +56,13 @@ _OF_CAUSE = {
     Cause.SYNC: Colour.WAIT,
     Cause.DATA_LOADING: Colour.DATA,
     Cause.COMMUNICATION: Colour.COMMUNICATION,
+    Cause.COPY: Colour.IDLE_COPY,
+    Cause.ALLOCATOR: Colour.IDLE_ALLOCATOR,
+    Cause.KERNEL_LOADING: Colour.IDLE_KERNEL_LOADING,
+    Cause.LAUNCH: Colour.IDLE_LAUNCH,
+    Cause.PROFILER: Colour.IDLE_PROFILER,
+    Cause.DEVICE: Colour.IDLE,
+    Cause.UNKNOWN: Colour.IDLE_UNKNOWN,
 }
-OF_CAUSE: Colours = np.array([_OF_CAUSE.get(cause, Colour.IDLE) for cause in Cause], np.uint8)
+OF_CAUSE: Colours = np.array([_OF_CAUSE[cause] for cause in Cause], np.uint8)
 """Colour of idle time, by the number of its cause."""

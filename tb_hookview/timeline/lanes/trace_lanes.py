@@ -12,6 +12,7 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.arrays.joins import grouped
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, EventRow, Nanoseconds
 from tb_hookview.schema import Phase
@@ -51,7 +52,7 @@ class TraceRows:
         events = analysis.trace.events
         key = events.thread.astype(np.int64) * len(RowGroup) + _GROUP_OF_CATEGORY[events.kind]
         self._order = np.argsort(key, kind="stable")
-        present, first = np.unique(key[self._order], return_index=True)
+        present, first, _ = grouped(key[self._order])
         last = np.append(first, len(key))[1:]
         self._span = {
             (int(k) // len(RowGroup), RowGroup(int(k) % len(RowGroup))): (int(a), int(b))

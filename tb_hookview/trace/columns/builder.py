@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import compress, groupby
@@ -12,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique_inverse
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.functions import without_functions
-from tb_hookview.trace.columns.interner import Interner, by_appearance, distinct_small
+from tb_hookview.trace.columns.interner import Interner, by_appearance
 from tb_hookview.trace.columns.memory_rows import TABLES, MemoryRows
+from tb_hookview.trace.columns.occupancy import drop_impossible_occupancy
 from tb_hookview.trace.columns.rare_rows import RareRows
 from tb_hookview.trace.columns.times import (
     LONGEST_NS,
@@ -24,6 +24,7 @@ from tb_hookview.trace.columns.times import (
     doubles_are_exact,
     from_doubles,
     from_texts,
+    have_fractions,
 )
 from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread
 from tb_hookview.trace.format.arguments import ARGUMENTS, MOVED, Argument, Form
@@ -43,7 +44,6 @@ from tb_hookview.trace.format.wanted import EVERYTHING, Wanted
 from tb_hookview.trace.source.damage import Notice
 from tb_hookview.trace.text.pieces import Piece
 
-_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
 _NAMED = 10
 """Unknown categories that get a notice of their own."""
 _LARGEST = 1e15
@@ -63,7 +63,8 @@ class Builder:
 
     def __init__(self, wanted: Wanted = EVERYTHING) -> None:
         self._wanted = wanted
-        self._by_rows = sorted(wanted.arguments, key=self._rows_of)
+        by_rows = groupby(sorted(wanted.arguments, key=self._rows_of), key=self._rows_of)
+        self._by_rows = [(rows, list(group)) for rows, group in by_rows]
         self._with_texts: list[int] = []
         """Numbers of the names whose rows have texts, of the first `_names_tested` names."""
         self._names_tested = 0
@@ -123,6 +124,7 @@ class Builder:
         kind[(kind == EventCategory.OPERATOR) & old[columns["name"]]] = EventCategory.ANNOTATION
         self._take_old_rows(columns, kind)
         _link_launches(columns, kind)
+        drop_impossible_occupancy(columns, texts)
         del columns["category"]
         threads, renumbered = self._threads()
         columns["thread"] = renumbered[columns["thread"]]
@@ -217,7 +219,7 @@ class Builder:
         """The columns of arguments; only events of the kinds that have one are read."""
         columns = {}
         everything = [event.args for event in complete]
-        for (named, kinds), group in groupby(self._by_rows, key=self._rows_of):
+        for (named, kinds), group in self._by_rows:
             wanted = _among(kind, kinds)
             if named:
                 wanted &= self._has_texts(name)
@@ -268,7 +270,7 @@ class Builder:
     ) -> tuple[Nanoseconds, Nanoseconds]:
         """Start and duration of some events of a piece, nanoseconds; starts in microseconds."""
         texts = None
-        if not doubles_are_exact(starts) and _has_fractions(piece, starts):
+        if not doubles_are_exact(starts) and have_fractions(starts, piece.text):
             texts = piece.time_texts(events)
         if texts is None:
             lengths = np.fromiter([event.dur for event in events], np.float64, len(events))
@@ -288,7 +290,7 @@ class Builder:
         process = self._processes.column([event.pid for event in events])
         row = self._rows.column([event.tid for event in events])
         width = int(row.max(initial=0)) + 1
-        pairs, place = distinct_small(process.astype(np.int64) * width + row)
+        pairs, place = unique_inverse(process.astype(np.int64) * width + row)
         processes, rows = np.divmod(pairs, width)
         # In order of appearance: that of their numbers depends on what was read before.
         order = by_appearance(place, len(pairs))
@@ -410,11 +412,6 @@ _MESSAGES = {
     "before, left out, as they are no kernels; record with torch.profiler",
     "no-thread": "events without a process (`pid`) or a thread (`tid`), put on a row of their own",
 }
-
-
-def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:
-    """Whether a file has more than whole microseconds, judged by its first events."""
-    return bool(np.any(start != np.trunc(start))) or bool(_FRACTION.search(piece.text, 0, 1 << 16))
 
 
 def _joined(pieces: list[dict[str, Any]], wanted: Wanted) -> dict[str, Any]:

@@ -10,9 +10,6 @@ import numpy as np
 
 from tb_hookview.arrays.types import Index, Int
 
-_SMALL = 1 << 13
-"""Distinct numbers below this one are found by a table, which is faster than sorting."""
-
 
 class Interner:
     """Gives equal values equal numbers, in order of first appearance."""
@@ -50,17 +47,6 @@ class Interner:
     def __setstate__(self, values: list[Any]) -> None:
         self.__init__()  # type: ignore[misc]
         self.column(values)
-
-
-def distinct_small(numbers: Int) -> tuple[Int, Int]:
-    """`np.unique` with `return_inverse`, without sorting for small numbers of 0 and more."""
-    if int(numbers.max(initial=0)) >= _SMALL:
-        return np.unique(numbers, return_inverse=True)
-    place = np.zeros(_SMALL, np.int64)
-    place[numbers] = 1
-    distinct = np.flatnonzero(place)
-    place[distinct] = np.arange(len(distinct))
-    return distinct, place[numbers]
 
 
 def by_appearance(place: Int, size: int) -> Int:

@@ -67,7 +67,8 @@ class Events(Struct, frozen=True):
     blocks_per_sm: Float
     """Blocks of a kernel per multiprocessor of the device, NaN where not in the file."""
     occupancy: Float
-    """Estimated achieved occupancy of a kernel, percent, NaN where not in the file."""
+    """Estimated achieved occupancy of a kernel, percent; NaN where not in the file, or 0 although
+    each multiprocessor has a warp."""
     graph: Int
     """Number of the CUDA graph that a device event is part of; 0 for none."""
     graph_node: Int

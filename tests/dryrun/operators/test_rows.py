@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ Counted = Callable[[Callable[[], object]], tuple[int, int]]
 class Case(NamedTuple):
     sync: Callable[[], object]
     count: int
-    free: Callable[[], object] | None
+    free: Callable[[], object]
 
 
 def cuda(*values: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -78,7 +79,11 @@ def prepared() -> dict[str, Case]:
         "fake_quantize_per_channel_affine_cachemask": Case(
             quantized(torch.int32), 2, quantized(torch.float32)
         ),
-        "_fused_moving_avg_obs_fq_helper": Case(lambda: observe(observed), 1, None),
+        "_fused_moving_avg_obs_fq_helper": Case(
+            lambda: observe(observed),
+            1,
+            lambda: torch.fake_quantize_per_tensor_affine(x, 1.0, 0, 0, 255),
+        ),
         "segment_reduce": Case(
             lambda: segment(v, False),
             2,
@@ -107,7 +112,7 @@ def prepared() -> dict[str, Case]:
         "_fake_quantize_learnable_per_channel_affine": Case(
             lambda: fake._fake_quantize_learnable_per_channel_affine(*by_channel, 0, 0, 255),
             2,
-            None,
+            lambda: torch.fake_quantize_per_channel_affine(*by_channel, 0, 0, 255),
         ),
         "quantize_per_tensor.tensor_qparams": Case(
             lambda: torch.quantize_per_tensor(x, scalar, i[0], torch.qint8),
@@ -125,7 +130,7 @@ def prepared() -> dict[str, Case]:
         "_nested_from_padded": Case(
             lambda: torch._nested_from_padded(padded, torch.tensor([[2, 4], [3, 4]])),
             0,  # the driver decides
-            None,
+            lambda: fake._transform_bias_rescale_qkv(x.reshape(1, 1, 12), x.flatten(), 2),
         ),
         "scaled_dot_product_attention": Case(
             lambda: F.scaled_dot_product_attention(heads, heads, heads),
@@ -159,8 +164,8 @@ def prepared() -> dict[str, Case]:
         "hspmm": Case(lambda: torch.hspmm(sparse, x.T), 1, lambda: x @ x.T),
         "_sparse_csr_sum.dim_dtype": Case(
             lambda: torch.ops.aten._sparse_csr_sum(compressed, [0], True),
-            1,
-            lambda: torch.ops.aten._sparse_csr_sum(compressed, [0, 1], True),
+            2,
+            lambda: torch.ops.aten.sum(x, [0], True),
         ),
         "add.Tensor": Case(lambda: x + compressed, 1, lambda: x + x),
         "_index_put_impl_": Case(
@@ -172,7 +177,9 @@ def prepared() -> dict[str, Case]:
             lambda: torch.where(mask, v, host), 1, lambda: torch.where(mask, v, scalar)
         ),
         "_ctc_loss": Case(
-            lambda: torch.ops.aten._ctc_loss(logits, i[None, 1:2], (4,), (1,)), 3, None
+            lambda: torch.ops.aten._ctc_loss(logits, i[None, 1:2], (4,), (1,)),
+            3,
+            lambda: F.nll_loss(logits[0], i[:1]),
         ),
         "scatter_add.out": Case(
             lambda: deterministic(lambda: x.scatter_add(1, i[:, None], x)),
@@ -218,8 +225,8 @@ def test_rows_sync_as_they_say(counted: Counted, run: DryRun) -> None:
     assert set(cases) == {row.operators[0] for row in ROWS}
     found = {name: counted(case.sync)[0] for name, case in cases.items()}
     assert found == {name: case.count for name, case in cases.items()}
-    free = {name: case.free for name, case in cases.items() if case.free is not None}
-    assert {name: found for name, call in free.items() if (found := counted(call)[0])} == {}
+    free = {name: counted(case.free) for name, case in cases.items()}
+    assert {name: found for name, found in free.items() if any(found)} == {}
 
 
 def test_a_row_holds_from_its_first_version_to_its_last() -> None:
@@ -233,6 +240,14 @@ def test_a_row_holds_from_its_first_version_to_its_last() -> None:
 def test_sizes_of_a_nested_tensor_may_wait_for_the_driver(counted: Counted) -> None:
     padded, sizes = torch.randn(2, 3, 4, device="cuda"), torch.tensor([[2, 4], [3, 4]])
     assert counted(lambda: torch._nested_from_padded(padded, sizes)) == (0, 1)
+
+
+def test_sums_and_products_of_compressed_tensors_sync_for_any_dimensions(counted: Counted) -> None:
+    compressed = torch.eye(3, device="cuda").to_sparse_csr()
+    for name in ("_sparse_csr_sum", "_sparse_csr_prod"):
+        for dims, syncs in (([0], 2), ([-1], 1), ([0, 1], 1)):
+            call = functools.partial(getattr(torch.ops.aten, name), compressed, dims, True)
+            assert (name, dims, counted(call)) == (name, dims, (syncs, 0))
 
 
 def test_every_row_says_where_it_is_from() -> None:

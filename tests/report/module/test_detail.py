@@ -76,10 +76,13 @@ def assert_agrees(detail: ModuleDetail, module: Module) -> None:
     calls = detail.calls
     assert calls.count == module.calls == sum(row.calls for row in calls.rows)
     for side in SIDES[:2]:
-        for name in ("host_us", "device_us"):
+        for name in ("host_us", "compute_us"):
             known = getattr(getattr(module, side), name)
             if known is not None:
                 assert known == total([*calls.rows, calls.unplaced], f"{side}_{name}")
+    collectives = [getattr(module, side).communication_us for side in SIDES[:2]]
+    if None not in collectives:
+        assert sum(collectives) == total([*calls.rows, calls.unplaced], "communication_us")
 
 
 def test_every_module_agrees_with_its_row_of_the_report(
@@ -197,7 +200,7 @@ def test_where_each_step_calls_a_module_once_its_call_is_the_step() -> None:
     for modules in once:
         rows = module_detail.module_detail(analysis, modules[0].path).calls.rows
         for side in SIDES[:2]:
-            for name in ("host_us", "device_us"):
+            for name in ("host_us", "compute_us"):
                 by_step = [getattr(getattr(module, side), name) for module in modules]
                 assert [getattr(row, f"{side}_{name}") for row in rows] == pytest.approx(by_step)
 
@@ -223,13 +226,13 @@ def test_each_call_has_its_own_backward(tmp_path: Path) -> None:
     rows = detail.calls.rows
     assert [row.start_us for row in rows] == [1011, 1024]
     assert [row.backward_host_us for row in rows] == [22, 15]
-    assert [row.backward_device_us for row in rows] == [19, 13]
+    assert [row.backward_compute_us for row in rows] == [19, 13]
     assert [(row.backward_start_us, row.backward_duration_us) for row in rows] == [
         (1054, 22),
         (1038, 15),
     ]
-    assert detail.calls.slowest["backward_device_us"] == rows[0]
-    assert "forward_device_us" not in detail.calls.slowest
+    assert detail.calls.slowest["backward_compute_us"] == rows[0]
+    assert "forward_compute_us" not in detail.calls.slowest
     (gemm,) = detail.kernels
     assert (gemm.name, gemm.kind, gemm.backward.count) == ("gemm", "matrix", 2)
 

@@ -9,6 +9,7 @@ import pytest
 from analysis.owners import NAMES, module, report_of
 
 from tb_hookview import markers
+from tb_hookview.comparison.compare import compare
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 
@@ -115,6 +116,36 @@ def test_device_numbers_are_null_without_a_device(tmp_path: Path) -> None:
     assert data.totals.backward_device_us is None
     assert data.coverage.measure == "host"
     assert data.steps[0].device_busy_us is None
+
+
+def test_a_collective_is_in_the_device_time_of_a_module_and_not_in_its_total(
+    tmp_path: Path,
+) -> None:
+    traced = grid.events(
+        """
+        main ops   [root             ]
+        main ops    [fc             ]
+        main ops     [aten::mm seq=4]
+        auto ops                       [mm' seq=4 F=1                  ]
+        auto calls                      [go corr=1]       [ar corr=2]
+        gpu  kernel                        [gemm corr=1]     [nccl corr=2        ]
+        """,
+        {
+            **NAMES,
+            "go": "cudaLaunchKernel",
+            "ar": "cudaLaunchKernel",
+            "nccl": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+        },
+    )
+    gemm, nccl = (event["dur"] for event in traced if event["cat"] == "kernel")
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    for path in ("fc", ""):
+        work = module(data, path).backward
+        assert (work.device_us, work.compute_us) == (gemm + nccl, gemm)
+        assert work.communication_us == nccl
+    assert module(data, "").backward.self_compute_us == 0
+    assert (data.coverage.total(device=True), data.coverage.unattributed(device=True)) == (gemm, 0)
+    assert compare(data, data).backward_us.base == gemm
 
 
 def test_kernels_of_a_module_by_kind_tensor_cores_and_occupancy(tmp_path: Path) -> None:

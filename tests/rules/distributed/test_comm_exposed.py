@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rules.eager import findings, operators, row
@@ -98,6 +99,12 @@ def test_steps_that_differ(tmp_path: Path) -> None:
             "next batch",
             id="embeddings",
         ),
+        pytest.param(
+            [("c10d::recv_", "ncclDevKernel_SendRecv(ncclDevComm*)")],
+            [],
+            "more microbatches",
+            id="stages",
+        ),
         pytest.param(GATHER, ["FSDP::pre_forward"], "Prefetch the next shards (FSDP", id="shards"),
         pytest.param(GATHER, [], "If what is gathered and scattered are activations", id="parts"),
     ],
@@ -108,6 +115,31 @@ def test_the_remedy_is_that_of_the_collective(
     moves = operators(collective, start=1020, kernel=60, stream=20)
     marked = [row("user_annotation", name, 990, 5) for name in marks]
     assert said in findings(tmp_path, COMPUTES, moves, marked)[RULE][0].fix
+
+
+def on_host(length: float) -> list[dict[str, Any]]:
+    """A step of 300 us whose thread waits for a collective that a thread of gloo runs."""
+    return [
+        row("user_annotation", "ProfilerStep#1", 1000, 300),
+        row("cpu_op", "aten::mm", 1000, 50),
+        row("user_annotation", "gloo:all_reduce", 1055, length, "gloo"),
+        row("cpu_op", "aten::mm", 1060 + length, 240 - length),
+    ]
+
+
+@pytest.mark.parametrize(("length", "compare"), [(100, False), (200, True)])
+def test_the_training_thread_waits_for_collectives_of_the_host(
+    tmp_path: Path, length: float, compare: bool
+) -> None:
+    (finding,) = findings(tmp_path, on_host(length))[RULE]
+    assert finding.cost_us_per_step == pytest.approx(length, abs=10)
+    assert finding.evidence.startswith("1 collective per step on host threads")
+    assert "most of their time in all-reduce" in finding.evidence
+    assert ("compare the ranks first" in finding.fix) == compare
+
+
+def test_a_short_wait_for_collectives_of_the_host(tmp_path: Path) -> None:
+    assert RULE not in findings(tmp_path, on_host(15))
 
 
 ALL_TO_ALL = [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")]

@@ -57,6 +57,26 @@ def test_a_measure_is_a_float_and_nan_for_none() -> None:
     np.testing.assert_array_equal(column("blocks_per_sm", *events), [2.5, nan, nan, nan, nan, nan])
 
 
+@pytest.mark.parametrize(
+    ("occupancy", "blocks", "block", "expected"),
+    [
+        (0, 0.848, [384, 1, 1], np.nan),
+        (0, 0.0075, [64, 1, 1], 0),
+        (25, 0.848, [384, 1, 1], 25),
+        (0, 2.0, "384", 0),
+        (0, 2.0, None, 0),
+    ],
+)
+def test_no_occupancy_at_all_is_unknown_where_there_are_warps(
+    occupancy: float, blocks: float, block: Any, expected: float
+) -> None:
+    one = event(
+        "kernel",
+        **{"est. achieved occupancy %": occupancy, "blocks per SM": blocks, "block": block},
+    )
+    np.testing.assert_array_equal(column("occupancy", one), [expected])
+
+
 def test_a_text_is_its_json_and_empty_for_none() -> None:
     key = "Input Dims"
     events = (
@@ -82,3 +102,28 @@ def test_an_odd_value_is_counted_and_costs_no_other() -> None:
     odd = event("gpu_memcpy", bytes=[8], correlation=7)
     assert column("correlation", odd) == [7]
     assert [(n.code, n.times) for n in build(odd)["notices"]] == [("unexpected-type", 1)]
+
+
+@pytest.mark.parametrize(("last", "exact"), [("000", False), ("120", True)])
+def test_only_times_in_parts_of_microseconds_are_read_as_text(
+    monkeypatch: pytest.MonkeyPatch, last: str, exact: bool
+) -> None:
+    """A double of the time since 1970 holds whole microseconds, however they are written."""
+    read: list[Piece] = []
+    of_piece = Piece.time_texts
+
+    def time_texts(piece: Piece, chosen: list[Any]) -> Any:
+        read.append(piece)
+        return of_piece(piece, chosen)
+
+    monkeypatch.setattr(Piece, "time_texts", time_texts)
+    row = '{"ph": "X", "cat": "cpu_op", "name": "n", "pid": 1, "tid": 1, "ts": %s, "dur": 1}'
+    times = ["1700000000123456.0"] * 1000 + [f"1700000000123456.{last}"]
+    text = f"[{', '.join(row % time for time in times)}]".encode()
+    builder = Builder()
+    builder.add(Piece(*decode_events(text), text))
+    start = builder.finish()["events"].start
+    assert bool(read) == exact
+    assert start.tolist() == [1_700_000_000_123_456_000] * 1000 + [
+        1_700_000_000_123_456_000 + int(last)
+    ]

@@ -101,7 +101,8 @@ export function tableStyle<Row extends object>(
   const widths = columns.map(({ id, meta }) => chosen[id ?? ""] ?? meta?.width ?? 0);
   // Without a free column all of them grow, lest the table end before its frame.
   const growing = !widths.includes(0);
-  const track = (width: number): string => {
+  const track = (width: number, at: number): string => {
+    if (columns[at]?.meta?.grows === true) return `minmax(${width}px,1.5fr)`;
     if (width === 0) return `minmax(${LEAST_FREE_WIDTH}px,1fr)`;
     return growing ? `minmax(${width}px,${width}fr)` : `${width}px`;
   };

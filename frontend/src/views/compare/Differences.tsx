@@ -6,6 +6,7 @@ import { SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
 import { usePlace } from "../../parts/services";
 import { Bars } from "./Bars";
+import { DifferenceIcicle } from "./DifferenceIcicle";
 import { RowPanel } from "./RowPanel";
 import { clip } from "../../text/formats";
 import { StatusChoice, TableChoice } from "./TableChoice";
@@ -53,15 +54,6 @@ export function Differences(props: DifferencesProps): ReactElement {
     () => sortRows(filterRows(all, { search, status }), { key, descending }),
     [all, search, status, key, descending],
   );
-  const { step_us: step } = comparison;
-  const whole = Math.max(step.base ?? 0, step.other ?? 0);
-  const columns = useMemo(
-    () => compareColumns({ table, rows: all, step: whole, search }),
-    [table, all, whole, search],
-  );
-  const choose = (row: string | null): void => {
-    go({ compare: { ...place.compare, row } });
-  };
   const chosen = all.find((row) => row.id === selected);
   return (
     <div className="view">
@@ -75,21 +67,7 @@ export function Differences(props: DifferencesProps): ReactElement {
         <Totals comparison={comparison} />
         <Bars comparison={comparison} />
         <Tools comparison={comparison} table={table} all={all} found={rows.length} />
-        <DataTable
-          label={`Changes: ${table}`}
-          columns={columns}
-          rows={rows}
-          rowId={rowId}
-          sort={{ key, descending }}
-          onSort={(sort) => {
-            go({ sort }, true);
-          }}
-          selected={selected}
-          onSelect={(id) => {
-            choose(id === selected ? null : id);
-          }}
-          empty={emptyText(all.length, search !== "" || status !== null)}
-        />
+        <Changes comparison={comparison} table={table} all={all} rows={rows} after={after} />
       </div>
       {chosen !== undefined && (
         <RowPanel
@@ -99,11 +77,58 @@ export function Differences(props: DifferencesProps): ReactElement {
           other={other}
           after={after}
           onClose={() => {
-            choose(null);
+            go({ compare: { ...place.compare, row: null } });
           }}
         />
       )}
     </div>
+  );
+}
+
+interface ChangesProps extends Pick<DifferencesProps, "comparison"> {
+  table: CompareTable;
+  /** Every row of the table, and those that are shown. */
+  all: readonly CompareRow[];
+  rows: CompareRow[];
+  after: WireReport;
+}
+
+/** The rows of a table; of modules a picture of their tree too. */
+function Changes({ comparison, table, all, rows, after }: ChangesProps): ReactElement {
+  const [{ compare, search, sort }, go] = usePlace();
+  const { step_us: step } = comparison;
+  const whole = Math.max(step.base ?? 0, step.other ?? 0);
+  const columns = useMemo(
+    () => compareColumns({ table, rows: all, step: whole, search }),
+    [table, all, whole, search],
+  );
+  const choose = (id: string): void => {
+    go({ compare: { ...compare, row: id === compare.row ? null : id } });
+  };
+  return (
+    <>
+      {table === "modules" && (
+        <DifferenceIcicle
+          comparison={comparison}
+          after={after}
+          selected={compare.row}
+          onSelect={choose}
+        />
+      )}
+      <DataTable
+        label={`Changes: ${table}`}
+        columns={columns}
+        rows={rows}
+        rowId={rowId}
+        sort={sort ?? EFFECT_FIRST}
+        onSort={(next) => {
+          go({ sort: next }, true);
+        }}
+        selected={compare.row}
+        onSelect={choose}
+        empty={emptyText(all.length, search !== "" || compare.status !== null)}
+      />
+    </>
   );
 }
 

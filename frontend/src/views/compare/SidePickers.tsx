@@ -5,6 +5,7 @@ import type { Target } from "../../api/request";
 import type { WireCompared, WireReport, WireRuns } from "../../api/types";
 import { Name } from "../../components/Name";
 import { Picker } from "../../components/controls";
+import { RunPicker } from "../../parts/RunPicker";
 import { usePlace } from "../../parts/services";
 import { clip } from "../../text/formats";
 import { stepLabel } from "../../text/names";
@@ -99,10 +100,9 @@ function BasePickers({ listed, base, onChange }: BasePickersProps): ReactElement
     names.map(({ name }) => ({ value: name, text: name }));
   return (
     <>
-      <Picker
-        label="run"
+      <RunPicker
+        listed={listed}
         value={base.run}
-        options={named(listed.runs)}
         onChange={(name) => {
           onChange({ run: name, worker: null, trace: null, steps: [] });
         }}

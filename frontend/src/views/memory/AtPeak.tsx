@@ -92,7 +92,8 @@ function Treemap({ cells }: { cells: Cell[] }): ReactElement {
           />
           {width * height > NAMED && (
             <span className="memory-name">
-              <bdi>{item.module.slice(0, 80)}</bdi> {bytes(item.size)}
+              <bdi>{item.module.slice(0, 80)}</bdi>
+              <span>{bytes(item.size)}</span>
             </span>
           )}
         </div>

@@ -102,7 +102,7 @@ function Pages({
   );
 }
 
-const HEADS = ["operator", "class", "size", "life", "module", "step", "freed by"];
+const HEADS = ["operator", "class", "size", "lifetime", "module", "step", "freed by"];
 
 function Rows({ page }: { page: WirePage }): ReactElement {
   return (

@@ -18,7 +18,7 @@ export const MEMORY_DEFINITIONS = {
   ),
   live: defineField("at the peak", MemoryModule.peak_bytes),
   activations: defineField("activations", MemoryModule.activation_bytes),
-  lifetime: defineField("mean life", MemoryModule.activation_lifetime_us),
+  lifetime: defineField("mean lifetime", MemoryModule.activation_lifetime_us),
   longest: defineField("longest", MemoryModule.activation_longest_us),
   checkpoint: defineField("checkpointing frees", MemoryModule.checkpoint_bytes),
   allocated: defineField("allocated", MemoryModule.allocated_bytes),

@@ -163,6 +163,10 @@ function cellsOf({
     total: <Bar text={text} part={share ?? 0} />,
     self: <Bar text={text} part={share ?? 0} />,
     share: percent(share),
+    communication:
+      chosen.quantity === "backward" && chosen.clock === "device"
+        ? duration(over(report.coverage.unattributed_communication_us, by))
+        : NOTHING,
     host:
       chosen.quantity === "backward"
         ? duration(report.coverage.unattributed_host_us / by)

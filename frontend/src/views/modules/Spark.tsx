@@ -10,6 +10,8 @@ import type { ModuleNode } from "./moduleTree";
 const WIDTH = 60;
 const HEIGHT = 16;
 const MOST_BAR = 8;
+/** Share of its place that a bar fills. */
+const GAPLESS = 0.8;
 
 /** What each call of a module cost, from the first to the last. */
 export function Spark({ bars, node }: { bars: Bars; node: ModuleNode }): ReactElement | null {
@@ -24,7 +26,13 @@ export function Spark({ bars, node }: { bars: Bars; node: ModuleNode }): ReactEl
   if (most <= 0) return <>—</>;
   const step = Math.min(MOST_BAR, WIDTH / values.length);
   return (
-    <svg className="spark" width={WIDTH} height={HEIGHT} role="img">
+    <svg
+      className="spark"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      height={HEIGHT}
+      role="img"
+    >
       <title>
         {`${counted(values.length, "call")} or bins of them, ${duration(Math.min(...values))} to ${duration(most)}`}
       </title>
@@ -33,7 +41,7 @@ export function Spark({ bars, node }: { bars: Bars; node: ModuleNode }): ReactEl
           key={index}
           x={index * step}
           y={HEIGHT - (value / most) * HEIGHT}
-          width={Math.max(1, step - 1)}
+          width={step * GAPLESS}
           height={(value / most) * HEIGHT}
         />
       ))}

@@ -123,7 +123,13 @@ function overTimeColumn({ bars }: CellSettings): Column<ModuleRow> {
   return {
     id: "order",
     accessorFn: () => null,
-    meta: { definition: D.overTime, width: 82, align: "end", yields: YIELDS.overTime },
+    meta: {
+      definition: D.overTime,
+      width: 82,
+      align: "start",
+      grows: true,
+      yields: YIELDS.overTime,
+    },
     cell: ({ row }) => <Spark bars={bars} node={row.original.node} />,
   };
 }
@@ -147,7 +153,7 @@ function scaleOf(settings: CellSettings, key: NumberKey): DurationScale {
   return durationScale(settings.numbers.reduce((most, n) => Math.max(most, n[key] ?? 0), 0));
 }
 
-/** The scale for totals and own times of modules and for what belongs to none. */
+/** The scale for totals and self times of modules and for what belongs to none. */
 export function totalScale(numbers: readonly ModuleNumbers[], rest: number | null): DurationScale {
   return durationScale(numbers.reduce((most, n) => Math.max(most, n.total ?? 0), rest ?? 0));
 }

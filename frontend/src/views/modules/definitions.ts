@@ -17,7 +17,7 @@ export const FIGURE_DEFINITIONS = {
   backwardHost: define("backward, host", "Host time of all autograd node evaluations.", "us"),
   ratioDevice: define(
     "backward / forward",
-    "Device time of the backward, communication left out, over that of the forward.",
+    "Device time of the backward over that of the forward, both without communication.",
     "times",
   ),
   ratioHost: define(
@@ -67,13 +67,13 @@ export const MODULE_TIME_DEFINITIONS = {
   ...pair(
     "forwardDevice",
     "device",
-    "Device time, summed over streams, launched in this module's forward",
+    "Device time, summed over streams, launched in this module's forward, without communication",
   ),
   ...pair("forwardHost", "host", "Host time of this module's calls"),
   ...pair(
     "backwardDevice",
     "device",
-    "Device time, summed over streams, of kernels, copies and sets launched in this module's backward",
+    "Device time, summed over streams, of kernels, copies and sets launched in this module's backward, without communication",
   ),
   ...pair("backwardHost", "host", "Host time of this module's autograd nodes"),
   ...pair(
@@ -118,13 +118,13 @@ export const MODULE_DEFINITIONS = {
   ),
   communication: define(
     "comm.",
-    "The part of the total that is communication: collectives on this module's gradients.",
+    "Device time of collectives in the same work, in addition to the total: they run in the hook of whichever module came last.",
     "us",
   ),
   host: define("host", "Host time of the same work, including children.", "us"),
   ratio: define(
     "bwd / fwd",
-    "Backward time of this module, communication left out, divided by its forward time.",
+    "Backward time of this module divided by its forward time, both without communication.",
     "times",
   ),
   kernels: define(
@@ -149,6 +149,11 @@ export const MODULE_PANEL_DEFINITIONS = {
   source: define(
     "source",
     "Where the class is defined, as the recorder wrote it down; else where its forward begins, as Python stacks show it.",
+  ),
+  collectives: define(
+    "collectives",
+    "Device time of collectives in the same work, in addition to the device time above.",
+    "us",
   ),
   tensorCore: define(
     "tensor cores",
@@ -186,7 +191,7 @@ export const MODULE_PANEL_DEFINITIONS = {
   shapes: define("shapes", "Input shapes of the first operator of each call, most frequent first."),
 } as const;
 
-/** What the columns of total and own time mean for a chosen quantity. */
+/** What the columns of total and self time mean for a chosen quantity. */
 export function timeDefinitions({ quantity, clock }: ChosenQuantity): {
   total: Definition;
   self: Definition;

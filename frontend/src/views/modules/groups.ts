@@ -44,7 +44,7 @@ export function groupTree(base: ModuleTree, by: Grouping): ModuleTree {
   return { nodes, roots, byPath, levels: 2 };
 }
 
-/** The modules of a group with their own times, most expensive first. */
+/** The modules of a group with their self times, most expensive first. */
 export function groupMembers(
   tree: ModuleTree,
   numbers: readonly ModuleNumbers[],

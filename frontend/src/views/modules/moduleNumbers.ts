@@ -1,5 +1,5 @@
 import type { WireModule, WireReport } from "../../api/types";
-import { divisor } from "../../report/measures";
+import { divisor, selfTime } from "../../report/measures";
 import { lostIn } from "../../report/syncs";
 import { over, ratio, sumOf, without } from "../../text/numbers";
 import type { ModuleNode, ModuleTree } from "./moduleTree";
@@ -14,7 +14,7 @@ export interface ModuleNumbers {
   share: number | null;
   /** The same quantity's forward, by the same clock. */
   forward: number | null;
-  /** The part of the total that is communication; null where there is no device time. */
+  /** Collectives in the same work, which are not in the total; null where there is no device time. */
   communication: number | null;
   host: number | null;
   ratio: number | null;
@@ -24,13 +24,13 @@ export interface ModuleNumbers {
   idle: number | null;
   /** The part of its host times that went into the first use of kernels. */
   loading: number | null;
-  /** The part of its own time, by the quantity's clock, that is compiled code with no modules. */
+  /** The part of its self time, by the quantity's clock, that is compiled code with no modules. */
   lump: number | null;
   /** Host sync of this row less that of the rows below it. */
   ownBlocked: number;
   /** What of that is lost (`lostIn`). */
   ownLost: number;
-  /** What the row adds to the picture by itself: its own time, nothing for a group. */
+  /** What the row adds to the picture by itself: its self time, nothing for a group. */
   alone: number;
 }
 
@@ -95,20 +95,24 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
   const { quantity, clock } = chosen;
   const backward = sum((module) => totalOf(module, { ...chosen, quantity: "backward" }));
   const forward = sum((module) => totalOf(module, { ...chosen, quantity: "forward" }));
-  const communication =
-    clock === "host" ? null : sum((module) => communicationOf(module, "backward"));
   return {
     calls: over(sumOf(members.map((member) => at(report, member, (m) => m.calls))), by),
     total: over(total, by),
     self: over(self, by),
     share: ratio(total, whole),
     forward: over(forward, by),
-    communication: quantity === "backward" ? over(communication, by) : null,
+    communication:
+      clock === "host"
+        ? null
+        : over(
+            sum((module) => workOf(module, quantity)?.communication_us ?? null),
+            by,
+          ),
     host: over(
       sum((module) => workOf(module, quantity)?.host_us ?? null),
       by,
     ),
-    ratio: ratio(without(backward, communication), forward),
+    ratio: ratio(backward, forward),
     kernels: over(
       sum((module) => workOf(module, quantity)?.kernels ?? null),
       by,
@@ -150,19 +154,9 @@ export function membersOf(tree: ModuleTree, node: ModuleNode): number[] {
   return node.children.flatMap((child) => tree.nodes[child]?.module ?? []);
 }
 
-/** Device time of collectives in a direction of a module: of its gradients, not of its work. */
-export function communicationOf(
-  module: WireModule,
-  direction: "forward" | "backward",
-): number | null {
-  const kinds = module[direction].by_kind;
-  return kinds === null ? null : (kinds.communication ?? 0);
-}
-
 function selfOf(module: WireModule, chosen: ChosenQuantity): number | null {
   const work = workOf(module, chosen.quantity);
-  if (work === null) return null;
-  return chosen.clock === "device" ? work.self_device_us : work.self_host_us;
+  return work === null ? null : selfTime(work, chosen.clock);
 }
 
 function at(

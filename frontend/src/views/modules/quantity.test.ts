@@ -4,7 +4,7 @@ import type { WireReport } from "../../api/types";
 import {
   backwardTotal,
   measureOf,
-  unattributedTotal,
+  unattributedTime,
   type Averaging,
   type Measure,
 } from "../../report/measures";
@@ -58,7 +58,7 @@ test("a trace without a device shows the host's time, and null stays null", () =
   });
   const [numbers] = numbersOf(given, { averaging: "mean" });
   expect(measureOf(given)).toBe("host");
-  expect([backwardTotal(given), unattributedTotal(given)]).toEqual([20, 2]);
+  expect([backwardTotal(given), unattributedTime(given, "host")]).toEqual([20, 2]);
   expect([numbers?.total, numbers?.self, numbers?.ratio]).toEqual([4, 4, 2]);
   expect(numbers?.kernels).toBeNull();
 });
@@ -96,25 +96,26 @@ test("what the first use of kernels took is summed over a group, and null stays 
   expect(numbersOf(report())[0]?.loading).toBeNull();
 });
 
-test("communication is a part of the total, and none of the ratio", () => {
-  const backward = { ...work(10), by_kind: { matrix: 4, communication: 6 } };
+test("communication is no part of the total and the ratio", () => {
+  const backward = { ...work(10), compute_us: 4, communication_us: 6 };
   const given = report({ modules: [module("a", null, { forward: work(2), backward })] });
   const [numbers] = numbersOf(given);
-  expect([numbers?.total, numbers?.communication, numbers?.ratio]).toEqual([10, 6, 2]);
+  expect([numbers?.total, numbers?.communication, numbers?.ratio]).toEqual([4, 6, 2]);
 });
 
 test("each quantity has its own totals, whole and rest", () => {
   const given = report({
     totals: { ...report().totals, communication_device_us: 8 },
+    coverage: { ...report().coverage, communication_device_us: 6 },
     modules: [
       module("", null, {
         forward: work(5, 1),
-        backward: { ...work(9, 3), by_kind: { matrix: 3, communication: 6 } },
+        backward: { ...work(9, 3), compute_us: 3, self_compute_us: 1, communication_us: 6 },
         recompute: work(4, 0),
       }),
       module("a", "", {
         forward: work(4),
-        backward: { ...work(6), by_kind: { matrix: 2, communication: 4 } },
+        backward: { ...work(6), compute_us: 2, self_compute_us: 2, communication_us: 4 },
         recompute: work(4),
       }),
     ],
@@ -125,7 +126,7 @@ test("each quantity has its own totals, whole and rest", () => {
     return [...rows, wholeOf(given, chosen), restOf(given, chosen)];
   };
   expect(numbers("forward")).toEqual([[5, 1], [4, 4], 5, 0]);
-  expect(numbers("backward")).toEqual([[9, 3], [6, 6], 10, 1]);
+  expect(numbers("backward")).toEqual([[3, 1], [2, 2], 4, 1]);
   expect(numbers("recompute")).toEqual([[4, 0], [4, 4], 4, null]);
   expect(numbers("communication")).toEqual([[6, 2], [4, 4], 8, 2]);
 });
@@ -145,7 +146,7 @@ test("without a backward the forward is shown", () => {
   expect(chooseQuantity(given, wanted)).toMatchObject({ quantity: "forward", clock: "device" });
 });
 
-test("a group's total counts nothing twice, its own time is that of all in it", () => {
+test("a group's total counts nothing twice, its self time is that of all in it", () => {
   const given = report({
     modules: [
       module("", null, { class: "Block", backward: work(9, 1) }),

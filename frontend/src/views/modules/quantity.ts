@@ -1,8 +1,10 @@
 import type { CallMeasure, WireModule, WireReport, WireWork } from "../../api/types";
 import {
+  backwardTime,
   backwardTotal,
   measureOf,
-  unattributedTotal,
+  totalTime,
+  unattributedTime,
   type Averaging,
   type Measure,
 } from "../../report/measures";
@@ -25,7 +27,16 @@ export interface Wanted {
 
 /** Which number of a call is shown; of what has no calls of its own, the backward's. */
 export function callMeasure({ quantity, clock }: ChosenQuantity): CallMeasure {
-  return `${quantity === "forward" ? "forward" : "backward"}_${clock}_us`;
+  if (quantity === "communication") return "communication_us";
+  return callField(quantity === "forward" ? "forward" : "backward", clock);
+}
+
+/** The field of a call that holds a direction's time by a clock. */
+export function callField(
+  direction: "forward" | "backward",
+  clock: Measure,
+): Exclude<CallMeasure, "communication_us"> {
+  return `${direction}_${clock === "device" ? "compute" : "host"}_us`;
 }
 
 /** What is shown: as it was asked for, as far as the trace holds it. */
@@ -63,22 +74,19 @@ export function workOf(module: WireModule, quantity: Quantity): WireWork | null 
 export function totalOf(module: WireModule, chosen: ChosenQuantity): number | null {
   if (chosen.quantity === "communication") return communication(module);
   const work = workOf(module, chosen.quantity);
-  if (work === null) return null;
-  return chosen.clock === "device" ? work.device_us : work.host_us;
+  return work === null ? null : totalTime(work, chosen.clock);
 }
 
 /** Time of everything: what shares are of; null where unknown. */
 export function wholeOf(report: WireReport, chosen: ChosenQuantity): number | null {
   const { quantity, clock } = chosen;
   const roots = rootTotal(report, chosen);
-  if (quantity === "backward") {
-    return clock === "device" ? backwardTotal(report) : report.coverage.backward_host_us;
-  }
+  if (quantity === "backward") return backwardTime(report, clock);
   const total =
     quantity === "communication"
       ? report.totals.communication_device_us
       : quantity === "forward" && clock === "device"
-        ? report.totals.forward_device_us
+        ? report.totals.forward_compute_us
         : null;
   return total === null ? roots : Math.max(total, roots ?? 0);
 }
@@ -86,9 +94,7 @@ export function wholeOf(report: WireReport, chosen: ChosenQuantity): number | nu
 /** What of it belongs to no module; null where unknown. */
 export function restOf(report: WireReport, chosen: ChosenQuantity): number | null {
   const { quantity, clock } = chosen;
-  if (quantity === "backward") {
-    return clock === "device" ? unattributedTotal(report) : report.coverage.unattributed_host_us;
-  }
+  if (quantity === "backward") return unattributedTime(report, clock);
   if (quantity === "recompute" || clock === "host") return null;
   const whole = wholeOf(report, chosen);
   return whole === null ? null : whole - (rootTotal(report, chosen) ?? 0);
@@ -101,10 +107,5 @@ function rootTotal(report: WireReport, chosen: ChosenQuantity): number | null {
 }
 
 function communication(module: WireModule): number | null {
-  const { forward, backward } = module;
-  return sumOf(
-    [forward, backward].map((work) =>
-      work.by_kind === null ? null : (work.by_kind.communication ?? 0),
-    ),
-  );
+  return sumOf([module.forward.communication_us, module.backward.communication_us]);
 }

@@ -110,7 +110,9 @@ function Asked({ tables, target, workers }: ContentProps): ReactElement {
           <button type="button" className="primary" onClick={run}>
             Run
           </button>
-          <span className="muted">Ctrl+Enter</span>
+          <span className="muted">
+            {sql === null || draft === sql ? "Ctrl+Enter" : "Changed since it ran: Ctrl+Enter"}
+          </span>
           <Examples
             scope={scope}
             onChoose={(query) => {
@@ -192,7 +194,7 @@ function Answered({ loaded, asked }: AnsweredProps): ReactElement {
   }
   return (
     <section aria-label="Answer" aria-busy={loaded.status === "loading"}>
-      {loaded.value === null ? (
+      {loaded.status === "loading" ? (
         <p className="muted" role="status">
           Asking…
         </p>

@@ -64,7 +64,7 @@ interface HostOperator {
   readonly name: string;
   /** Microseconds per step. */
   readonly us: number;
-  /** Of the own time of all operators, 0 to 1. */
+  /** Of the self time of all operators, 0 to 1. */
   readonly share: number | null;
 }
 
@@ -74,7 +74,7 @@ export function atOnce({ operators, steps }: WireReport): boolean {
   return operators.reduce((sum, { self_host_us: us }) => sum + us, 0) > whole;
 }
 
-/** The operators with the most own time on the host. */
+/** The operators with the most self time on the host. */
 export function hostOperators({ operators, steps }: WireReport, most: number): HostOperator[] {
   const whole = operators.reduce((sum, { self_host_us: us }) => sum + us, 0);
   return operators

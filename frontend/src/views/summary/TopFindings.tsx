@@ -55,7 +55,9 @@ function TopFinding(props: {
       <p className="top-where">
         <Name text={finding.where} className="code" />
         {more > 0 && <span className="muted">and {more} more like it</span>}
-        <span className="muted">confidence {finding.confidence}</span>
+        <span className="muted">
+          {finding.severity === "info" ? "informational" : `confidence ${finding.confidence}`}
+        </span>
       </p>
       <div className="top-saving">
         <ShareBar share={ratio(saved, basis.stepUs)} />

@@ -18,6 +18,7 @@ import {
 } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
+import { TopWork } from "./TopWork";
 import { topModules, type TopClass, type TopModuleRows } from "./moduleClasses";
 
 const MOST = 7;
@@ -44,7 +45,10 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
         </PlaceLink>
       </header>
       {top.rows.length === 0 ? (
-        <p className="muted">{nothingText(report)}</p>
+        <>
+          <p className="muted">{nothingText(report)}</p>
+          <TopWork report={report} />
+        </>
       ) : (
         <table className="small-table">
           <thead>

@@ -44,7 +44,7 @@ function savingOf(report: WireReport): BandSaving | null {
   return {
     from,
     to: (replayed > 0 ? replayed : from) - gain,
-    of: "per step, without the first finding",
+    of: `${report.per_step.marked ? "per step" : "in this trace"}, without the first finding`,
     button: "What if",
     title: `${first.title}: estimate by trace replay`,
     place: withoutFinding(first.id),

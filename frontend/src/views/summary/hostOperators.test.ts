@@ -7,7 +7,7 @@ import { atOnce, hostOperators } from "./HostOperators";
 const operator = (id: number, self_host_us: number): WireReport["operators"][number] =>
   ({ id, name: `op${id}`, self_host_us }) as WireReport["operators"][number];
 
-test("the operators with the most own time come first, a step, as shares of all", () => {
+test("the operators with the most self time come first, a step, as shares of all", () => {
   const operators = [operator(0, 10), operator(1, 60), operator(2, 0), operator(3, 30)];
   const given = report({ operators, steps: [step("a"), step("b")] });
   expect(hostOperators(given, 2)).toEqual([

@@ -1,5 +1,5 @@
 import type { WireModule, WireReport } from "../../api/types";
-import { measureOf, type Measure } from "../../report/measures";
+import { measureOf, selfTime, unattributedTime, type Measure } from "../../report/measures";
 import { avoidable } from "../../report/syncs";
 import { over, ratio, sumOf } from "../../text/numbers";
 
@@ -34,19 +34,8 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
   const pass = report.steps.some((step) => (step.backward_us ?? 0) > 0) ? "backward" : "forward";
   const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
   const by = Math.max(1, report.steps.length);
-  const communicating = measure === "device" ? ownCommunication(report.modules, pass) : null;
-  // A bucket's all-reduce runs in the hook of whichever module came last: it is not its work.
-  const selfOf = (module: WireModule): number =>
-    measure === "device"
-      ? Math.max(0, (module[pass].self_device_us ?? 0) - (communicating?.get(module.id) ?? 0))
-      : (module[pass].self_host_us ?? 0);
-  const { coverage } = report;
-  const rest =
-    pass === "forward"
-      ? null
-      : measure === "device"
-        ? coverage.unattributed_us
-        : coverage.unattributed_host_us;
+  const selfOf = (module: WireModule): number => selfTime(module[pass], measure) ?? 0;
+  const rest = pass === "forward" ? null : unattributedTime(report, measure);
   const whole = report.modules.reduce((sum, module) => sum + selfOf(module), 0) + (rest ?? 0);
   const classes = new Map<string, WireModule[]>();
   for (const module of report.modules.filter((module) => selfOf(module) > 0)) {
@@ -57,7 +46,11 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
     .map(([name, modules]) => classOf(report, name, modules, { selfOf, whole, by }))
     .sort((a, b) => b.self - a.self)
     .slice(0, most);
-  const communication = [...(communicating?.values() ?? [])].reduce((sum, us) => sum + us, 0) / by;
+  const roots = report.modules.filter(({ parent_id: parent }) => parent === null);
+  const communication =
+    measure === "device"
+      ? roots.reduce((sum, module) => sum + (module[pass].communication_us ?? 0), 0) / by
+      : 0;
   return { pass, measure, rows, communication, rest: rest === null ? null : rest / by };
 }
 
@@ -87,22 +80,6 @@ function classOf(
     loading: over(sumOf(modules.map((module) => module.kernel_loading_us)), by),
   };
 }
-
-/** Device time of collectives in each module and none below it, by its id. */
-function ownCommunication(
-  modules: readonly WireModule[],
-  pass: "backward" | "forward",
-): ReadonlyMap<number, number> {
-  const own = new Map(modules.map((module) => [module.id, communicationIn(module[pass])]));
-  for (const module of modules) {
-    const parent = module.parent_id;
-    if (parent === null) continue;
-    own.set(parent, (own.get(parent) ?? 0) - communicationIn(module[pass]));
-  }
-  return own;
-}
-
-const communicationIn = (work: WireModule["backward"]): number => work.by_kind?.communication ?? 0;
 
 function forwardMeasure(report: WireReport): Measure {
   return report.modules.some((module) => (module.forward.device_us ?? 0) > 0) ? "device" : "host";

@@ -1,7 +1,12 @@
 import type { WireTimeline } from "../../api/types";
 import { PATH_DEFINITIONS, PATH_PARTS } from "../../report/criticalPath";
-import { DEVICE_TIME_DEFINITIONS, HOST_PHASE_DEFINITIONS, PHASES } from "../../report/stepBars";
-import { define, type Definition } from "../../text/definitions";
+import {
+  DEVICE_PARTS,
+  DEVICE_TIME_DEFINITIONS,
+  HOST_PHASE_DEFINITIONS,
+  PHASES,
+} from "../../report/stepBars";
+import type { Definition } from "../../text/definitions";
 import { DEVICE_COLOURS, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
 
 type Lane = Pick<WireTimeline["lanes"][number], "kind" | "note">;
@@ -42,21 +47,12 @@ const PHASED_IN: readonly LegendEntry[] = PHASES.map((phase) => ({
   definition: HOST_PHASE_DEFINITIONS[phase],
 }));
 
-/** Causes of idle time that have no colour of their own in a lane. */
-export const IDLE_LANE_DEFINITIONS = {
-  others: define(
-    "other causes",
-    "Idle for another cause than these; a block that is pointed at says for which.",
-  ),
-} as const;
-
-const IDLE: readonly LegendEntry[] = [
-  ...(["sync", "data_loading", "communication"] as const).map((cause) => ({
+const IDLE: readonly LegendEntry[] = DEVICE_PARTS.filter((part) => part !== "busy").map(
+  (cause) => ({
     colour: DEVICE_COLOURS[cause],
     definition: DEVICE_TIME_DEFINITIONS[cause],
-  })),
-  { colour: "idle", definition: IDLE_LANE_DEFINITIONS.others },
-];
+  }),
+);
 
 const PATH: readonly LegendEntry[] = PATH_PARTS.map((part) => ({
   colour: PATH_COLOURS[part],

@@ -136,8 +136,8 @@ function amounts(report: WireReport, named: Named): [name: string, us: number][]
     for (const { name, total_us: us } of report.kernels) add(name, us);
   } else {
     for (const { path, forward, backward } of report.modules) {
-      add(path, forward.device_us ?? forward.host_us);
-      add(path, backward.device_us ?? backward.host_us);
+      add(path, forward.compute_us ?? forward.host_us);
+      add(path, backward.compute_us ?? backward.host_us);
     }
   }
   return [...sums];

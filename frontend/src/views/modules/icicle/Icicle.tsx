@@ -27,7 +27,7 @@ interface IcicleProps {
   onPick: (index: number) => void;
 }
 
-/** Width is total time, depth of colour own time. The table below says the same in numbers. */
+/** Width is total time, depth of colour self time. The table below says the same in numbers. */
 export function Icicle(props: IcicleProps): ReactElement {
   const { modules, rest, zoom } = props;
   const [frame, width] = useWidth<HTMLDivElement>();
@@ -82,9 +82,8 @@ function BlockView(props: BlockViewProps): ReactElement {
       title={titleOf(block, modules, props.withForward)}
       style={
         {
-          left: `${block.left * 100}%`,
+          transform: `translate(${block.left * 100}cqi, ${block.level * LEVEL_HEIGHT}px)`,
           width: `calc(${block.width * 100}% - 1px)`,
-          top: block.level * LEVEL_HEIGHT,
           "--shade": block.shade,
         } as CSSProperties
       }

@@ -7,9 +7,9 @@ import { divisor, stepsLength } from "../../../report/measures";
 import { isHighlighted } from "../../../report/syncs";
 import { duration } from "../../../text/formats";
 import { colourOf } from "../../../theme/colours";
-import { over } from "../../../text/numbers";
+import { over, sumOf } from "../../../text/numbers";
 import { indexOfPath, lineage } from "../moduleTree";
-import { restOf } from "../quantity";
+import { restOf, workOf, type ChosenQuantity } from "../quantity";
 import type { Folds, Modules, SharedSelection } from "../useModules";
 import { Icicle } from "./Icicle";
 
@@ -27,7 +27,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
   const by = divisor(report, chosen.averaging);
   const step = stepsLength(report) / by;
   const zoom = grouping === "instance" ? indexOfPath(tree, place.zoom) : null;
-  // A group's block is as wide as own times: no scale for the forward, children included.
+  // A group's block is as wide as self times: no scale for the forward, children included.
   const withForward = place.withForward && chosen.quantity !== "forward" && grouping === "instance";
   const pick = (index: number): void => {
     const node = tree.nodes[index];
@@ -45,7 +45,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
         modules={modules}
         zoom={zoom}
         withForward={withForward}
-        communication={communicationIn(modules)}
+        communication={communicationIn(report, chosen)}
         waits={modules.numbers.some(({ ownLost }) => isHighlighted(ownLost, step))}
         onZoom={(index) => {
           go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) });
@@ -64,14 +64,20 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
   );
 }
 
-/** Collectives in the backward of all modules, which the blocks hold in addition to work. */
-function communicationIn({ tree, numbers }: Modules): number {
-  return tree.roots.reduce((sum, root) => sum + (numbers[root]?.communication ?? 0), 0);
+/** Collectives in the modules, which no block holds: they are not the modules' work. */
+function communicationIn(
+  report: WireReport,
+  { quantity, clock, averaging }: ChosenQuantity,
+): number {
+  if (clock === "host") return 0;
+  const roots = report.modules.filter(({ parent_id: parent }) => parent === null);
+  const all = sumOf(roots.map((root) => workOf(root, quantity)?.communication_us ?? null));
+  return (all ?? 0) / divisor(report, averaging);
 }
 
 interface BreadcrumbProps {
   modules: Modules;
-  /** Time of collectives that the blocks hold too, microseconds. */
+  /** Time of collectives in modules, microseconds. */
   communication: number;
   zoom: number | null;
   /** Whether the blocks show the forward too. */
@@ -109,7 +115,7 @@ function Breadcrumb(props: BreadcrumbProps): ReactElement {
       )}
       {chain.length === 0 && communication > 0 && (
         <span className="muted">
-          {duration(communication)} are collectives that ran in modules&apos; hooks: see comm.
+          Plus {duration(communication)} of collectives in modules&apos; hooks: see comm.
         </span>
       )}
       {waits && (

@@ -35,7 +35,7 @@ function picture(blocks: readonly Block[], of: IcicleInput): string[] {
   return lines;
 }
 
-test("widths are totals, own time stays free at the right, the rest has a block", () => {
+test("widths are totals, self time stays free at the right, the rest has a block", () => {
   const given = input();
   expect(picture(layoutIcicle(given), given)).toEqual([
     "(root) 0-90 | rest 90-100",
@@ -56,7 +56,7 @@ test("no more levels than asked for are drawn", () => {
   expect(layoutIcicle(input(report(), { levels: 1 }))).toHaveLength(2);
 });
 
-test("the deepest shade is the largest own time, none is 0", () => {
+test("the deepest shade is the largest self time, none is 0", () => {
   const shades = layoutIcicle(input()).map((block) => [block.module, block.shade]);
   expect(shades).toContainEqual([3, 1]);
   expect(shades).toContainEqual([1, 0]);
@@ -76,7 +76,7 @@ test("narrow neighbours are merged, their time and number summed", () => {
   expect(blocks[1]?.value).toBe(50);
 });
 
-test("groups are as wide as the own times of their modules", () => {
+test("groups are as wide as the self times of their modules", () => {
   const given = input(report(), {}, "class");
   expect(picture(layoutIcicle(given), given)).toEqual([
     "Model 0-10 | Block 10-70 | Linear 70-90 | rest 90-100",

@@ -14,7 +14,7 @@ import type { TreeOrder } from "../treeRows";
  *     level 2 | blocks.0 | blocks.1  |
  *
  * A module's block is as wide as its total; what its children leave free at the right is its own.
- * A group's block is as wide as the own times of its modules together.
+ * A group's block is as wide as the self times of its modules together.
  */
 export interface Block {
   /** A module's index, null for a merged block and for the rest. */
@@ -24,7 +24,7 @@ export interface Block {
   readonly width: number;
   readonly level: number;
   readonly value: number;
-  /** Own time against the largest own time shown, 0 to 1. */
+  /** Self time against the largest self time shown, 0 to 1. */
   readonly shade: number;
   /** Blocks merged into this one: 1 where none are. */
   readonly count: number;
@@ -85,7 +85,7 @@ function place(input: IcicleInput): Placed {
       ? [...modules, { module: null, kind: "rest" }]
       : modules;
   };
-  // Own times sum up to totals: that every microsecond is in one module is the report's promise.
+  // Self times sum up to totals: that every microsecond is in one module is the report's promise.
   const tree = hierarchy(top, below).sum((datum) =>
     datum.kind === "rest" ? rest : own(numbers, datum.module),
   );

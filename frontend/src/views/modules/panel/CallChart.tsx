@@ -1,11 +1,12 @@
 import { useState, type ReactElement } from "react";
 
-import type { CallMeasure, WireCall, WireCalls, WireReport } from "../../../api/types";
+import type { WireCall, WireCalls, WireReport } from "../../../api/types";
 import { Term } from "../../../components/Tip";
 import { PlaceLink } from "../../../parts/PlaceLink";
 import type { Measure } from "../../../report/measures";
 import { count, counted, duration } from "../../../text/formats";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
+import { callField } from "../quantity";
 import {
   backwardInTimeline,
   callBars,
@@ -157,7 +158,7 @@ function CallRow({ report, call, clock }: CallRowProps): ReactElement {
 function Slowest({ report, calls, clock }: CallChartProps): ReactElement | null {
   if (calls.count < 2) return null;
   const mostExpensive = (["forward", "backward"] as const).map((side) => {
-    const measure: CallMeasure = `${side}_${clock}_us`;
+    const measure = callField(side, clock);
     const call = calls.slowest[measure];
     const place =
       call === undefined
@@ -183,8 +184,8 @@ function Slowest({ report, calls, clock }: CallChartProps): ReactElement | null 
 }
 
 function Unplaced({ calls, clock }: Omit<CallChartProps, "report">): ReactElement | null {
-  const forward = calls.unplaced[`forward_${clock}_us`] ?? 0;
-  const backward = calls.unplaced[`backward_${clock}_us`] ?? 0;
+  const forward = calls.unplaced[callField("forward", clock)] ?? 0;
+  const backward = calls.unplaced[callField("backward", clock)] ?? 0;
   if (forward + backward === 0) return null;
   return (
     <p className="muted">

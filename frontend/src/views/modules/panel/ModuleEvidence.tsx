@@ -13,7 +13,7 @@ interface ModuleEvidenceProps {
   by: number;
 }
 
-/** What names the module of its own time; why there is none inside compiled code. */
+/** What names the module of its self time; why there is none inside compiled code. */
 export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null {
   const { report, module, detail, by } = props;
   const forward = detail === null ? [] : evidenceParts(detail.forward_by_evidence);

@@ -36,9 +36,10 @@ const call = (start: number, rest: Partial<WireCall> = {}): WireCall => ({
   start_us: start,
   duration_us: 10,
   forward_host_us: 10,
-  forward_device_us: 4,
+  forward_compute_us: 4,
   backward_host_us: 20,
-  backward_device_us: 8,
+  backward_compute_us: 8,
+  communication_us: 0,
   backward_start_us: start + 50,
   backward_duration_us: 30,
   ...rest,
@@ -50,9 +51,10 @@ const calls = (rows: WireCall[]): WireCalls => ({
   rows,
   unplaced: {
     forward_host_us: 0,
-    forward_device_us: 0,
+    forward_compute_us: 0,
     backward_host_us: 0,
-    backward_device_us: 0,
+    backward_compute_us: 0,
+    communication_us: 0,
   },
   slowest: {},
 });
@@ -111,7 +113,7 @@ test("the share on tensor cores is of the device's time", () => {
 });
 
 test("bars are to one scale; a bin is the mean of its calls", () => {
-  const rows = [call(0), call(100, { calls: 3, backward_device_us: 12, forward_device_us: 6 })];
+  const rows = [call(0), call(100, { calls: 3, backward_compute_us: 12, forward_compute_us: 6 })];
   const bars = callBars(calls(rows), "device");
   expect(bars.map(({ first, last }) => [first, last])).toEqual([
     [1, 1],

@@ -11,6 +11,8 @@ import type {
   WireReport,
   WireWork,
 } from "../../../api/types";
+import { ratio } from "../../../text/numbers";
+import { callField } from "../quantity";
 
 /** Which work of a module is listed. */
 export const SIDES = ["forward", "backward", "recompute"] as const;
@@ -86,10 +88,9 @@ export function kindRows(module: WireModule): KindRow[] {
     .sort((a, b) => b.forward + b.backward - a.forward - a.backward);
 }
 
-/** Share of a direction's device time on tensor cores; null without any. */
+/** Share of a direction's device time, without collectives, on tensor cores; null without any. */
 export function tensorCoreShare(work: WireWork): number | null {
-  const { device_us: device, tensor_core_us: cores } = work;
-  return device === null || cores === null || device <= 0 ? null : cores / device;
+  return ratio(work.tensor_core_us, work.compute_us);
 }
 
 /** One call of the chart; heights are against the most expensive, 0 to 1. */
@@ -108,8 +109,8 @@ export function costOf(
   clock: "device" | "host",
 ): { forward: number; backward: number } {
   return {
-    forward: (call[`forward_${clock}_us`] ?? 0) / call.calls,
-    backward: (call[`backward_${clock}_us`] ?? 0) / call.calls,
+    forward: (call[callField("forward", clock)] ?? 0) / call.calls,
+    backward: (call[callField("backward", clock)] ?? 0) / call.calls,
   };
 }
 

@@ -81,13 +81,18 @@ export function WorkTable({ module, by }: WorkTableProps): ReactElement {
 
 function linesFor(by: number): Line[] {
   return [
-    ["device", (work) => duration(over(work.device_us, by))],
-    [SELF, (work) => duration(over(work.self_device_us, by))],
+    ["device", (work) => duration(over(work.compute_us, by))],
+    [SELF, (work) => duration(over(work.self_compute_us, by))],
+    ["collectives", communication(by), D.collectives.text],
     ["host", (work) => duration(over(work.host_us, by))],
     [SELF, (work) => duration(over(work.self_host_us, by))],
     ["kernels", (work) => count(over(work.kernels, by))],
     ["tensor cores", (work) => percent(tensorCoreShare(work)), D.tensorCore.text],
   ];
+}
+
+function communication(by: number): (work: WireWork) => string {
+  return ({ communication_us: us }) => (us === 0 ? NOTHING : duration(over(us, by)));
 }
 
 /** What kind of work the module's device time is, forward above backward. */

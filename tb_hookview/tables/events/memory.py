@@ -1,20 +1,22 @@
-"""Blocks of memory, allocation by allocation."""
+"""Blocks of memory, allocation by allocation, and its levels, event by event."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.memory.classes import NEVER
+from tb_hookview.analysis.memory.classes import NEVER, MemoryClass
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import TreeRow
+from tb_hookview.arrays.types import Int, TreeRow
 from tb_hookview.schema import MEMORY_CLASSES
-from tb_hookview.schema.memory import MemoryBlock
+from tb_hookview.schema.memory import MemoryBlock, MemoryPoint
 from tb_hookview.tables.events.names import PHASES, Columns, Names
-from tb_hookview.tables.model.columns import columns_of
-from tb_hookview.tables.model.values import Arrays, Numbers, Texts, known, no_rows
+from tb_hookview.tables.model.values import Arrays, Numbers, Texts, Values, known, no_rows
 from tb_hookview.trace import EventCategory
 
 _ALLOCATES = "aten::empty"
@@ -25,7 +27,7 @@ def memory_blocks(selection: Selection) -> Arrays:
     """The table `memory_blocks`: those allocated, or first seen, in a selected step."""
     analysis, memory = selection.analysis, selection.analysis.memory
     if memory is None:
-        return no_rows(column.name for column in columns_of(MemoryBlock))
+        return no_rows(MemoryBlock)
     blocks, lives, names = memory.blocks, memory.lives, Names(analysis)
     tree, step = analysis.call_tree, analysis.steps.at(lives.birth)
     return Arrays(
@@ -37,13 +39,10 @@ def memory_blocks(selection: Selection) -> Arrays:
             "bytes": lambda i: Numbers(blocks.size[i]),
             **_times(memory),
             **_operators(analysis, names),
-            "freed_by": lambda i: names.event(lookup(tree.event, lives.death_row[i])),
-            "freed_by_id": lambda i: known(lookup(tree.event, lives.death_row[i])),
-            "step": lambda i: names.step(step[i]),
-            "step_id": lambda i: known(step[i]),
+            **names.event_columns("freed_by", lookup(tree.event, lives.death_row)),
+            **names.step_columns(step),
             "phase": lambda i: Texts(PHASES, lives.phase[i]),
-            "module": lambda i: names.module(lives.module[i]),
-            "module_id": lambda i: known(lives.module[i]),
+            **names.module_columns(lives.module),
         },
     )
 
@@ -63,10 +62,7 @@ def _operators(analysis: Analysis, names: Names) -> Columns:
     memory = analysis.memory
     rows = operator_of(analysis, memory.lives.birth_row) if memory else np.zeros(0, np.int64)
     event = lookup(analysis.call_tree.event, rows)
-    return {
-        "operator": lambda i: names.event(event[i]),
-        "operator_id": lambda i: known(event[i]),
-    }
+    return names.event_columns("operator", event)
 
 
 def operator_of(analysis: Analysis, row: TreeRow) -> TreeRow:
@@ -78,3 +74,31 @@ def operator_of(analysis: Analysis, row: TreeRow) -> TreeRow:
     allocates[analysis.host.named(lambda name: name.startswith(_ALLOCATES))] = True
     only = lookup(allocates.astype(np.int64), inner) == 1
     return np.where(only & (outer >= 0), outer, inner)
+
+
+def memory_curve(selection: Selection) -> Arrays:
+    """The table `memory_curve`: events of the allocators in the selected steps."""
+    memory = selection.analysis.memory
+    if memory is None:
+        return no_rows(MemoryPoint)
+    events = memory.events
+    return Arrays(
+        np.flatnonzero(selection.times(events.time) & (events.allocated >= 0)),
+        {
+            "id": lambda i: Numbers(events.source[i]),
+            "device": lambda i: Texts(events.devices, events.device[i]),
+            "time_us": lambda i: Numbers(events.time[i] / 1000),
+            "allocated_bytes": lambda i: Numbers(events.allocated[i]),
+            "reserved_bytes": lambda i: known(events.reserved[i]),
+            **{f"{kind.name.lower()}_bytes": _of(memory, kind) for kind in MemoryClass},
+        },
+    )
+
+
+def _of(memory: MemoryUse, kind: MemoryClass) -> Callable[[Int], Values]:
+    return partial(_levels, memory, kind)
+
+
+def _levels(memory: MemoryUse, kind: MemoryClass, at: Int) -> Values:
+    known_classes = np.full(len(at), memory.addresses_known)
+    return Numbers(memory.live.of(kind)[at], known_classes)

@@ -1,4 +1,4 @@
-"""Columns that all tables of operators have, from groups of their calls."""
+"""Operators by name, shapes, stack or module, and their calls, one by one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy as np
 
 from tb_hookview.analysis.host.stacks import StackNumbers, number_stacks
 from tb_hookview.analysis.operators import OperatorCalls, OperatorGroups, group_calls
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import first_index, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Float, Index, Int
-from tb_hookview.tables.events.names import Columns, Names
-from tb_hookview.tables.model.values import Numbers, Texts, Values
+from tb_hookview.tables.events.names import PHASES, Columns, Names, owner_columns
+from tb_hookview.tables.model.values import Arrays, Numbers, Texts, Values, microseconds
 
 
 def operator_columns(groups: OperatorGroups) -> Columns:
@@ -127,3 +129,93 @@ def text_column(groups: OperatorGroups, of: str) -> Callable[[Int], Values]:
 def argument(texts: tuple[str, ...], number: Index | Int) -> Texts:
     """Arguments by their index in the texts of a trace; 0 is none."""
     return Texts(texts, np.where(number > 0, number, -1).astype(np.int64))
+
+
+def operators_by_shape(selection: Selection) -> Arrays:
+    """The table `operators_by_shape`: those with a call that began in a selected step."""
+    groups = by_shape(OperatorCalls(selection))
+    return Arrays(
+        np.arange(len(groups.count)),
+        {
+            **operator_columns(groups),
+            "shapes": text_column(groups, "shapes"),
+            "types": text_column(groups, "types"),
+        },
+    )
+
+
+def operators_by_stack(selection: Selection) -> Arrays:
+    """The table `operators_by_stack`: those with a call that began in a selected step."""
+    calls = OperatorCalls(selection)
+    stacks = stacks_of(calls)
+    groups = by_stack(calls, stacks)
+    number = stacks.of[first_index(calls.rows, groups.first)]
+
+    def texts(places: Int) -> Texts:
+        distinct, place = unique_inverse(number[places])
+        stacked = ["\n".join(stacks.frames(stack)) or None for stack in distinct.tolist()]
+        return Texts(stacked, place)
+
+    return Arrays(np.arange(len(groups.count)), {**operator_columns(groups), "stack": texts})
+
+
+def operators_by_module(selection: Selection) -> Arrays:
+    """The table `operators_by_module`: those with a call that began in a selected step."""
+    groups = by_module(OperatorCalls(selection))
+    analysis, first = selection.analysis, groups.first
+    module, names = analysis.attribution.row_module, Names(analysis)
+    return Arrays(
+        np.arange(len(groups.count)),
+        {
+            **operator_columns(groups),
+            **names.module_columns(module[first]),
+            "phase": lambda i: Texts(PHASES, analysis.phases.row[first[i]]),
+        },
+    )
+
+
+def operator_calls(selection: Selection) -> Arrays:
+    """The table `operator_calls`: those that began in a selected step."""
+    calls, analysis = OperatorCalls(selection), selection.analysis
+    names, tree = Names(analysis), analysis.call_tree
+    shapes = analysis.trace.events.shapes
+    owner = owner_columns(
+        analysis,
+        names,
+        analysis.attribution.row_module,
+        analysis.row_node,
+        analysis.steps.at(tree.start),
+        analysis.phases.row,
+    )
+    return Arrays(
+        calls.rows[selection.rows[calls.rows]],
+        {
+            "id": lambda i: Numbers(tree.event[i]),
+            "name": lambda i: names.event(tree.event[i]),
+            **_groups(calls),
+            "thread_id": lambda i: Numbers(tree.thread[i]),
+            "start_us": lambda i: microseconds(tree.start[i]),
+            "host_us": lambda i: microseconds(tree.duration[i]),
+            "self_host_us": lambda i: Numbers(calls.self_host[i] / 1000),
+            "device_us": device_us(calls, lambda: calls.device),
+            "self_device_us": device_us(calls, lambda: calls.self_device),
+            "flops": lambda i: Numbers(calls.flops[i], calls.flops[i] > 0),
+            "tflop_per_s": lambda i: ratio(calls.flops[i], calls.flops_time[i] * 1000),
+            "shapes": lambda i: argument(analysis.trace.texts.texts, shapes[tree.event[i]]),
+            **owner,
+        },
+    )
+
+
+def _groups(calls: OperatorCalls) -> Columns:
+    """The rows of the other tables of operators that each call is part of."""
+
+    def of_stack() -> OperatorGroups:
+        return by_stack(calls, stacks_of(calls))
+
+    return {
+        "operator_id": lambda i: Numbers(group_ids(by_name(calls))[i]),
+        "by_shape_id": lambda i: Numbers(group_ids(by_shape(calls))[i]),
+        "by_stack_id": lambda i: Numbers(group_ids(of_stack())[i]),
+        "by_module_id": lambda i: Numbers(group_ids(by_module(calls))[i]),
+    }
