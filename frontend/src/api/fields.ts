@@ -1859,6 +1859,9 @@ export const WhatIf = {
   },
   steps: { unit: "count", text: "Number of steps that were replayed." },
   refused: { text: "Why nothing was replayed; null where it was." },
+  as_recorded: {
+    text: "Ids of findings that were asked to be gone and whose gain is unknown: nothing of them is changed. Where nothing else was asked, the replay is refused.",
+  },
 } as const;
 
 export const WindowStatistics = {

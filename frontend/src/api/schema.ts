@@ -2381,6 +2381,8 @@ export interface WhatIf {
   steps: number;
   /** Why nothing was replayed; null where it was. */
   refused: string | null;
+  /** Ids of findings that were asked to be gone and whose gain is unknown: nothing of them is changed. Where nothing else was asked, the replay is refused. */
+  as_recorded: string[];
 }
 
 /** Activity of host and devices in a window, clipped to it. */

@@ -70,7 +70,8 @@ def _without_first(data: ReportData) -> str:
         return ""
     if data.verdict.bound == "unknown":
         return "; savings are uncertain because of these pauses"
-    return f"; {format_us(step - gain)} without the first finding"
+    replayed = sum(row.us for row in data.critical_path_work) or step
+    return f"; {format_us(replayed - gain)} without the first finding"
 
 
 def _with_device(data: ReportData) -> str:
