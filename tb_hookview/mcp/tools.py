@@ -136,7 +136,7 @@ class Tools:
         `SHOW TABLES` and `DESCRIBE modules` list tables and columns. Only tables can be read.
         """
         place = str(self._traces.root.place(path))
-        limits = Limits(rows=_QUERY_ROWS, confined=True)
+        limits = Limits(rows=_QUERY_ROWS)
         if not worker and len(run_files(place).traces) > 1:
             result = query_run(place, query, limits)
         else:

@@ -20,7 +20,7 @@ from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.phases import phase_of
 from tb_hookview.ranks.pipelines import find_pipelines
 from tb_hookview.ranks.remarks import remarks
-from tb_hookview.ranks.stragglers import Straggling, find_stragglers, too_few_steps
+from tb_hookview.ranks.stragglers import Straggling, find_stragglers, find_suspect
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
@@ -54,7 +54,7 @@ def answer(
     fixes = Fixes(ranks, times, matched, waits)
     step_rows = _step_rows(ranks, fixes.recorded.waits)
     stragglers = find_stragglers(ranks, members, fixes)
-    few = None if stragglers else too_few_steps(ranks, members, fixes)
+    suspect = None if stragglers else find_suspect(ranks, members, fixes, numbers)
     rank_rows = [
         _rank_row(place, number, rank, rows, clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
@@ -77,7 +77,7 @@ def answer(
         ],
         unmatched=matched.unmatched,
         clock_spread_us=_spread(clocks.spread),
-        warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread), few)],
+        warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread), suspect)],
         replay_error=fixes.error,
     )
 

@@ -123,8 +123,8 @@ def latest(late: Float, step: float, left_out: set[int]) -> int | None:
     return None
 
 
-def steps_needed(late: Float, step: float) -> int | None:
-    """Steps that would tell the latest rank from chance, where it is late in all of fewer ones.
+def suspected(late: Float, step: float) -> tuple[int, int] | None:
+    """The rank that is late in all steps and the steps it takes to rule out chance, if more.
 
     Args:
         late: shape (r, s).
@@ -137,7 +137,7 @@ def steps_needed(late: Float, step: float) -> int | None:
         return None
     needed = ceil(1 - log(_CHANCE) / log(ranks))
     is_long = float(filled[worst[0]].mean()) >= _MUCH * step
-    return needed if is_long and count < needed else None
+    return (int(worst[0]), needed) if is_long and count < needed else None
 
 
 def is_consistent(late: Float, scatter: float = 0.0) -> bool:

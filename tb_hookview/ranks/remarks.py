@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tb_hookview.formats import format_us
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.stages import unpaired
+from tb_hookview.ranks.stragglers import Suspect
 
 _DOUBTED_US = 20_000.0
 """Spread of the clocks beyond which the matches are doubted: a busy host alone reaches some ms."""
@@ -15,23 +16,24 @@ _NAMED = 20
 
 
 def remarks(
-    ranks: Sequence[RankSummary], clock_spread_us: float | None, few: tuple[int, int] | None
+    ranks: Sequence[RankSummary], clock_spread_us: float | None, suspect: Suspect | None
 ) -> list[str]:
     """Return a line for each.
 
     Args:
         ranks: summaries.
         clock_spread_us: by how much the clocks differ.
-        few: steps that were compared and those it takes, where they were too few.
+        suspect: late in all of too few steps; by its number.
     """
-    return [*_of_traces(ranks), *_losses(ranks), *_doubts(clock_spread_us), *_of_steps(few)]
+    return [*_of_traces(ranks), *_losses(ranks), *_doubts(clock_spread_us), *_of_steps(suspect)]
 
 
-def _of_steps(few: tuple[int, int] | None) -> Iterator[str]:
-    if few is not None:
+def _of_steps(suspect: Suspect | None) -> Iterator[str]:
+    if suspect is not None:
         yield (
-            f"the others waited for one rank in all of {few[0]} steps, too few to rule out chance; "
-            f"record {few[1]} or more"
+            f"the others waited {format_us(suspect.late / 1000)} per step for rank "
+            f"{suspect.rank} in all of {suspect.steps} steps, too few to rule "
+            f"out chance; record {suspect.needed} or more"
         )
 
 

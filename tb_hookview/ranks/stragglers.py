@@ -23,7 +23,7 @@ from tb_hookview.ranks.lateness import (
     latest,
     names_of,
     peers_of,
-    steps_needed,
+    suspected,
 )
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members
@@ -47,6 +47,17 @@ class Straggling(NamedTuple):
     gain: float
     left: float
     """Mean step with this one fixed too."""
+
+
+class Suspect(NamedTuple):
+    """A rank that is late in all steps, which are too few to rule out chance."""
+
+    rank: int
+    late: float
+    """What the others wait longer than it does, nanoseconds per step."""
+    steps: int
+    needed: int
+    """Steps that would be enough."""
 
 
 def find_stragglers(
@@ -77,16 +88,24 @@ def find_stragglers(
     return found
 
 
-def too_few_steps(
-    ranks: Sequence[RankSummary], members: Members, fixes: Fixes
-) -> tuple[int, int] | None:
-    """Steps that were compared, and those it takes to tell a straggler from chance.
-
-    None where no rank was late in all of the steps, or where they were enough.
-    """
+def find_suspect(
+    ranks: Sequence[RankSummary], members: Members, fixes: Fixes, numbers: Sequence[int]
+) -> Suspect | None:
+    """Find the rank that was late in all of the steps, where they are too few to be sure."""
     names, lateness = _compared(ranks, members)
-    needed = steps_needed(lateness(fixes.recorded), _step(ranks)) if names else None
-    return None if needed is None else (len(names), needed)
+    if not names:
+        return None
+    late, step = lateness(fixes.recorded), _step(ranks)
+    found = suspected(late, step)
+    if found is None:
+        return None
+    rank, needed = found
+    known = {name: t for name, t in zip(names, late[rank].tolist(), strict=True) if t == t}
+    if fixes.is_staged(rank):
+        fix = fixes.fix(fixes.recorded, rank, known)
+        if not _explains(fix, step * len(known)):
+            return None
+    return Suspect(numbers[rank], fmean(known.values()), len(names), needed)
 
 
 def _compared(

@@ -22,7 +22,7 @@ from tb_hookview.sql import run as ask
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
 from tb_hookview.tables.table import Table
 
-LIMITS = Limits(rows=10_000, seconds=20.0, megabytes=500, confined=True)
+LIMITS = Limits(rows=10_000, seconds=20.0, megabytes=500)
 RUN_MEGABYTES = 1000
 """Most that a table of all traces of a run takes."""
 BYTES = 900_000

@@ -6,8 +6,8 @@ costs nothing, and tables that a query does not read are not made.
 Must not be here: what a table holds, SQL of our own on the user's behalf.
 """
 
+from tb_hookview.sql.confined import run
 from tb_hookview.sql.engine import Limits
-from tb_hookview.sql.queries import run
 from tb_hookview.sql.result import Result
 from tb_hookview.sql.sources import WORKER, Each, Source, sources_of, sources_of_several
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.sql import engine
+from tb_hookview.sql.engine import Limits
 from tb_hookview.sql.result import Result
 from tb_hookview.sql.sources import Source
 from tb_hookview.tables.outlets import arrow
@@ -25,12 +26,10 @@ from tb_hookview.workers.pool import Workers
 if TYPE_CHECKING:
     import pyarrow
 
-    from tb_hookview.sql.engine import Limits
-
 START_S = 10.0
 """Seconds that the process may take to start and to get its tables; they come on top."""
-ANSWER_MEGABYTES = 50
-"""Most that an answer takes: it leaves the process."""
+ANSWER_SHARE = 0.1
+"""Part of a query's memory that its answer may take: it leaves the process."""
 _SLACK_MEGABYTES = 100
 """Memory of the process outside of the database, such as stacks of its threads."""
 _THREADS = 4
@@ -45,8 +44,14 @@ class _UnreadError(HookviewError):
     """A table is read whose rows were not given."""
 
 
-def run(query: str, sources: Mapping[str, Source], limits: Limits) -> Result:
-    """Answer one query in a process of its own; see `queries.run`."""
+def run(query: str, sources: Mapping[str, Source], limits: Limits | None = None) -> Result:
+    """Answer one query; tables that it does not read are not made.
+
+    Raises:
+        UsageError: DuckDB or pyarrow is not installed, the query has a mistake or is no single
+            query, or it needs more than the limits allow.
+    """
+    limits = limits or Limits()
     engine.check(query)
     wanted = _tables_in(query, sources)
     while True:
@@ -77,10 +82,11 @@ def _asked(query: str, given: _Given, limits: Limits) -> _Answered:
         try:
             return future.result(limits.seconds + START_S)
         except LateError:
-            workers.stop(future)
             raise UsageError(engine.too_long(limits)) from None
         except WorkerDiedError:
             raise UsageError(engine.too_much(limits)) from None
+        finally:
+            workers.stop(future)
 
 
 def answer(query: str, given: _Given, limits: Limits) -> _Answered:
@@ -106,8 +112,9 @@ def answer_unbounded(query: str, given: _Given, limits: Limits) -> _Answered:
     except MemoryError:
         return "mistake", engine.too_much(limits)
     rows = found.to_arrow()
-    if rows.nbytes > ANSWER_MEGABYTES * 1_000_000:
-        return "mistake", f"sql: the answer takes more than {ANSWER_MEGABYTES} MB; narrow the query"
+    most = limits.megabytes * ANSWER_SHARE
+    if rows.nbytes > most * 1_000_000:
+        return "mistake", f"sql: the answer takes more than {most:g} MB; narrow the query"
     return "rows", (rows, found.more)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,33 +35,16 @@ class Limits(NamedTuple):
     seconds: float = 30.0
     """Of the database; the time in which tables are made comes on top."""
     megabytes: int = 1000
-    """Of the database's own memory; the tables that the query reads come on top."""
-    confined: bool = False
-    """Whether a process of its own answers, of which the system bounds memory and time."""
+    """Of the process that answers; the tables that the query reads come on top."""
     threads: int | None = None
     """Of the database; one for each core by default."""
 
 
 def run(query: str, sources: Mapping[str, Source], limits: Limits) -> Result:
-    """Answer one query in this process; see `queries.run`."""
+    """Answer one query in this process; `confined` bounds one."""
     check(query)
     with _database(sources, limits) as database, _mistakes(sources, limits):
-        answer = partial(_answer, database, query, limits.rows)
-        return _interruptible(answer, database.interrupt)
-
-
-def _answer(database: Any, query: str, most: int) -> Result:
-    return Result.of(database.sql(query), most)
-
-
-def _interruptible(call: Callable[[], Result], interrupt: Callable[[], object]) -> Result:
-    """Call from another thread: the one that the database holds does not notice Ctrl+C."""
-    with ThreadPoolExecutor(1) as pool:
-        try:
-            return pool.submit(call).result()
-        except KeyboardInterrupt:
-            interrupt()
-            raise
+        return Result.of(database.sql(query), limits.rows)
 
 
 def check(query: str) -> None:

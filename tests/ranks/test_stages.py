@@ -24,25 +24,31 @@ def row(name: str, start: float, time: float, category: str = "cpu_op") -> dict[
     return {"ph": "X", "cat": category, "name": name, **place, "args": {}}
 
 
-def pipelined(folder: Path, work: Sequence[float]) -> RunReport:
+def pipelined(
+    folder: Path, work: Sequence[float], steps: int = STEPS, varied: int = -1
+) -> RunReport:
     """Run stages that work for some milliseconds of each step, one after the other.
+
+    One of them may work longer, by 8 or 16 ms in turns.
 
     stage 0  [m0][recv            ]
     stage 1  [recv][  m1  ][recv  ]
     stage 2  [recv        ][  m2  ]
     """
-    step, found = sum(work), list[list[dict[str, Any]]]()
-    for rank, own in enumerate(work):
-        before, rows = sum(work[:rank]), []
-        for number in range(STEPS):
-            at = number * step
+    found: list[list[dict[str, Any]]] = [[] for _ in work]
+    at = 0.0
+    for number in range(steps):
+        times = [own + 8.0 * (1 + number % 2) * (rank == varied) for rank, own in enumerate(work)]
+        step = sum(times)
+        for rank, own in enumerate(times):
+            before, rows = sum(times[:rank]), found[rank]
             rows.append(row(f"ProfilerStep#{number}", at, step, NOTE))
             rows.append(row(f"m{rank} (Linear) forward ~hv1", at + before, own))
             rows.append(row("aten::mm", at + before, own))
             for start, time in ((at, before), (at + before + own, step - before - own)):
                 if time > 0:
                     rows.append(row("gloo:recv", start, time, NOTE))
-        found.append(rows)
+        at += step
     return read(folder, found)
 
 
@@ -153,3 +159,19 @@ def test_collectives_of_all_ranks_make_no_pipeline(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as executor:
         run = analyze_run(write_run(tmp_path / "run", [Spell(), Spell(b=9.0)]), executor)
     assert run.data.pipelines == []
+
+
+@pytest.mark.parametrize("steps", [3, 12])
+@pytest.mark.parametrize("slow", range(3))
+def test_a_stage_is_suspected_until_there_are_enough_steps(
+    tmp_path: Path, slow: int, steps: int
+) -> None:
+    """Later by 8 or 16 ms: the same in each step would be no chance."""
+    run = pipelined(tmp_path, [5.0] * 3, steps, slow)
+    notes = [text for text in run.data.warnings if text.startswith("the others waited")]
+    named = [straggler.rank for straggler in run.stragglers]
+    if steps == 12:
+        assert (named, notes) == ([slow], [])
+    else:
+        assert named == []
+        assert [f" per step for rank {slow} in all of 2 steps" in note for note in notes] == [True]
