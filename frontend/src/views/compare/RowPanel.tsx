@@ -2,7 +2,7 @@ import { useMemo, type ReactElement } from "react";
 
 import { SidePanel } from "../../components/SidePanel";
 import type { Place } from "../../address/place";
-import type { CompareSide } from "../../api/compare";
+import type { CompareSide } from "../../api/client";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WirePage } from "../../api/types";
+import type { WireTablePage } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { bytes, count, duration, NOTHING } from "../../text/formats";
@@ -70,7 +70,7 @@ function Pages({
   page,
   onOffset,
 }: {
-  page: WirePage;
+  page: WireTablePage;
   onOffset: (offset: number) => void;
 }): ReactElement {
   const last = page.offset + page.rows.length;
@@ -104,7 +104,7 @@ function Pages({
 
 const HEADS = ["operator", "class", "size", "lifetime", "module", "step", "freed by"];
 
-function Rows({ page }: { page: WirePage }): ReactElement {
+function Rows({ page }: { page: WireTablePage }): ReactElement {
   return (
     <table className="small-table memory-table memory-blocks">
       <thead>
