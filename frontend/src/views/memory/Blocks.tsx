@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireTablePage } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { bytes, count, duration, NOTHING } from "../../text/formats";
@@ -107,15 +108,7 @@ const HEADS = ["operator", "class", "size", "lifetime", "module", "step", "freed
 function Rows({ page }: { page: WireTablePage }): ReactElement {
   return (
     <table className="small-table memory-table memory-blocks">
-      <thead>
-        <tr>
-          {HEADS.map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads of={HEADS} />
       <tbody>
         {page.rows.map((row) => (
           <tr key={String(row.id)}>
