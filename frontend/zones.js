@@ -20,7 +20,7 @@ const MAY_IMPORT = {
   theme: [],
   api: [],
   report: ["api", "text"],
-  [VIEW_ADDRESSES]: ["report", "text"],
+  [VIEW_ADDRESSES]: ["text"],
   address: ["api", "report", "text", VIEW_ADDRESSES],
   components: ["text", "theme"],
   parts: ["api", "report", "text", "address", "theme", "components"],

@@ -1,48 +1,13 @@
-import type { Averaging } from "../report/measures";
 import type { Sort } from "../text/numbers";
-import {
-  compareFromQuery,
-  compareToQuery,
-  NO_COMPARE,
-  type ComparePlace,
-} from "../views/compare/address";
-import {
-  kernelsFromQuery,
-  kernelsToQuery,
-  NO_KERNELS,
-  type KernelsPlace,
-} from "../views/kernels/address";
-import {
-  memoryFromQuery,
-  memoryToQuery,
-  NO_MEMORY,
-  type MemoryPlace,
-} from "../views/memory/address";
-import {
-  modulesFromQuery,
-  modulesToQuery,
-  NO_MODULES,
-  type ModulesPlace,
-} from "../views/modules/address";
-import {
-  NO_OPERATORS,
-  operatorsFromQuery,
-  operatorsToQuery,
-  type OperatorsPlace,
-} from "../views/operators/address";
-import { NO_RANKS, ranksFromQuery, ranksToQuery, type RanksPlace } from "../views/ranks/address";
-import {
-  NO_TIMELINE,
-  timelineFromQuery,
-  timelineToQuery,
-  type TimelinePlace,
-} from "../views/timeline/address";
-import {
-  NO_WHATIF,
-  whatIfFromQuery,
-  whatIfToQuery,
-  type WhatIfPlace,
-} from "../views/whatif/address";
+import { field, oneOf, record, search, text, type Read } from "../text/query";
+import { COMPARE } from "../views/compare/address";
+import { KERNELS } from "../views/kernels/address";
+import { MEMORY } from "../views/memory/address";
+import { MODULES } from "../views/modules/address";
+import { OPERATORS } from "../views/operators/address";
+import { RANKS } from "../views/ranks/address";
+import { TIMELINE } from "../views/timeline/address";
+import { WHATIF } from "../views/whatif/address";
 
 export const VIEWS = [
   "summary",
@@ -64,146 +29,75 @@ export type View = (typeof VIEWS)[number];
 /** What views were called in older addresses. */
 const ONCE: Readonly<Record<string, View>> = { backward: "modules" };
 
-/** Everything that a shared address brings back. */
-export interface Place extends ModulesPlace, TimelinePlace {
-  view: View;
-  run: string | null;
-  worker: string | null;
-  trace: string | null;
-  step: string | null;
-  averaging: Averaging;
+const SORT = field<Sort | null>(
+  "sort",
+  null,
+  (value) =>
+    /^-?[a-z_]+$/.test(value)
+      ? { key: value.replace("-", ""), descending: value.startsWith("-") }
+      : undefined,
+  (sort) => (sort === null ? "" : `${sort.descending ? "-" : ""}${sort.key}`),
+);
+
+/** Everything that a shared address brings back, beside the view. */
+const QUERY = record({
+  run: text("run"),
+  worker: text("worker"),
+  trace: text("trace"),
+  step: text("step"),
   /** Path of the selected module; "" is an unnamed root, null none. */
-  module: string | null;
+  module: text("module"),
   /** Label of the selected group of modules. */
-  picked: string | null;
+  picked: text("picked"),
   /** Path of the module that fills the icicle. */
-  zoom: string | null;
+  zoom: text("zoom"),
   /** Id of the selected host-blocking call. */
-  sync: string | null;
-  phase: string | null;
-  cause: string | null;
+  sync: text("sync"),
+  phase: text("phase"),
+  cause: text("cause"),
   /** Id of the opened finding; "" none, null the first. */
-  finding: string | null;
-  severity: string | null;
-  confidence: string | null;
-  rule: string | null;
+  finding: text("finding"),
+  severity: text("severity"),
+  confidence: text("confidence"),
+  rule: text("rule"),
   /** Path of the module that findings are about, or what stands for none. */
-  about: string | null;
-  search: string;
-  sort: Sort | null;
+  about: text("about"),
   /** Id of the event selected in the timeline. */
-  event: string | null;
+  event: text("event"),
   /** The query that is answered. */
-  sql: string | null;
+  sql: text("sql"),
   /** "run": it is asked of all traces of the run, else of one trace. */
-  scope: string | null;
-  operators: OperatorsPlace;
-  kernels: KernelsPlace;
-  compare: ComparePlace;
-  whatIf: WhatIfPlace;
-  memory: MemoryPlace;
-  ranks: RanksPlace;
-}
+  scope: text("scope"),
+  averaging: oneOf("per", ["mean", "total"], "mean"),
+  ...MODULES,
+  search: search("q"),
+  sort: SORT,
+  ...TIMELINE,
+  operators: OPERATORS,
+  kernels: KERNELS,
+  compare: COMPARE,
+  whatIf: WHATIF,
+  memory: MEMORY,
+  ranks: RANKS,
+});
 
-export const START: Place = {
-  ...NO_MODULES,
-  ...NO_TIMELINE,
-  view: "summary",
-  run: null,
-  worker: null,
-  trace: null,
-  step: null,
-  averaging: "mean",
-  module: null,
-  picked: null,
-  zoom: null,
-  sync: null,
-  phase: null,
-  cause: null,
-  finding: null,
-  severity: null,
-  confidence: null,
-  rule: null,
-  about: null,
-  search: "",
-  sort: null,
-  event: null,
-  sql: null,
-  scope: null,
-  operators: NO_OPERATORS,
-  kernels: NO_KERNELS,
-  compare: NO_COMPARE,
-  whatIf: NO_WHATIF,
-  memory: NO_MEMORY,
-  ranks: NO_RANKS,
-};
+export type Place = Read<typeof QUERY> & { readonly view: View };
 
-const NAMED = [
-  "run",
-  "worker",
-  "trace",
-  "step",
-  "module",
-  "picked",
-  "zoom",
-  "sync",
-  "phase",
-  "cause",
-  "finding",
-  "severity",
-  "confidence",
-  "rule",
-  "about",
-  "event",
-  "sql",
-  "scope",
-] as const;
+export const START: Place = { view: "summary", ...QUERY.start };
 
 /** `#/syncs?run=vit&step=ProfilerStep%235`; what is at its default is left out. */
 export function placeToHash(place: Place): string {
   const query = new URLSearchParams();
-  for (const key of NAMED) {
-    const value = place[key];
-    if (value !== null) query.set(key, value);
-  }
-  if (place.averaging !== START.averaging) query.set("per", place.averaging);
-  modulesToQuery(place, query);
-  if (place.search !== "") query.set("q", place.search);
-  if (place.sort !== null)
-    query.set("sort", `${place.sort.descending ? "-" : ""}${place.sort.key}`);
-  timelineToQuery(place, query);
-  operatorsToQuery(place.operators, query);
-  kernelsToQuery(place.kernels, query);
-  compareToQuery(place.compare, query);
-  whatIfToQuery(place.whatIf, query);
-  memoryToQuery(place.memory, query);
-  ranksToQuery(place.ranks, query);
-  const text = query.toString();
-  return `#/${place.view}${text === "" ? "" : `?${text}`}`;
+  QUERY.write(place, query);
+  const said = query.toString();
+  return `#/${place.view}${said === "" ? "" : `?${said}`}`;
 }
 
 /** Read an address; what it does not say, or says wrongly, is at its default. */
 export function placeFromHash(hash: string): Place {
-  const [path = "", text = ""] = splitOnce(hash.replace(/^#\/?/, ""), "?");
-  const query = new URLSearchParams(text);
-  const place: Place = { ...START, ...modulesFromQuery(query), ...timelineFromQuery(query) };
-  place.view = VIEWS.find((view) => view === path) ?? ONCE[path] ?? START.view;
-  for (const key of NAMED) place[key] = query.get(key);
-  place.averaging = query.get("per") === "total" ? "total" : "mean";
-  place.search = query.get("q") ?? "";
-  place.sort = sortFrom(query.get("sort"));
-  place.operators = operatorsFromQuery(query);
-  place.kernels = kernelsFromQuery(query);
-  place.compare = compareFromQuery(query);
-  place.whatIf = whatIfFromQuery(query);
-  place.memory = memoryFromQuery(query);
-  place.ranks = ranksFromQuery(query);
-  return place;
-}
-
-function sortFrom(text: string | null): Sort | null {
-  if (text === null || !/^-?[a-z_]+$/.test(text)) return null;
-  return { key: text.replace("-", ""), descending: text.startsWith("-") };
+  const [path = "", query = ""] = splitOnce(hash.replace(/^#\/?/, ""), "?");
+  const view = VIEWS.find((known) => known === path) ?? ONCE[path] ?? START.view;
+  return { view, ...QUERY.read(new URLSearchParams(query)) };
 }
 
 function splitOnce(text: string, at: string): string[] {

@@ -1,60 +1,237 @@
-import { createCompareApi, type CompareApi } from "./compare";
-import { createHistoryApi, type HistoryApi } from "./history";
-import { createMemoryApi, type MemoryApi } from "./memory";
-import { createModuleApi, type ModuleApi } from "./module";
-import { createRanksApi, type RanksApi } from "./ranks";
 import { loadReport, type Cut } from "./report";
-import { getJson, withTarget, type Target } from "./request";
-import { createSqlApi, type SqlApi } from "./sql";
-import { createTableApi, type TableApi } from "./tables";
-import { createTimelineApi, type TimelineApi } from "./timeline";
+import { addressOf, getJson, traceOf, type Asked, type Target } from "./request";
 import type {
+  CallMeasure,
+  WireBars,
+  WireCollectiveRanks,
+  WireCompared,
   WireDryRun,
+  WireEvent,
+  WireHistory,
+  WireKernelSearch,
   WireKnownTrace,
+  WireMemory,
+  WireModuleDetail,
   WireProgress,
-  WireReport,
+  WireRankActivity,
   WireRule,
+  WireRunOverview,
   WireRuns,
+  WireSearch,
+  WireSqlAnswer,
+  WireSqlTables,
+  WireStatistics,
+  WireStepMatrix,
+  WireTablePage,
+  WireTimeline,
+  WireWhatIf,
+  WireWindow,
 } from "./types";
-import { createWhatIfApi, type WhatIfApi } from "./whatif";
 
-export interface Api {
-  readonly runs: (signal: AbortSignal) => Promise<WireRuns>;
-  /** What is known of the runs' traces without reading them. */
-  readonly known: (signal: AbortSignal) => Promise<readonly WireKnownTrace[]>;
-  readonly report: (target: Target, signal: AbortSignal) => Promise<WireReport>;
-  readonly progress: (target: Target, signal: AbortSignal) => Promise<WireProgress>;
-  readonly dryRun: (signal: AbortSignal) => Promise<WireDryRun & Cut>;
-  readonly rules: (signal: AbortSignal) => Promise<WireRule[]>;
-  readonly module: ModuleApi;
-  readonly compare: CompareApi;
-  readonly whatIf: WhatIfApi;
-  readonly memory: MemoryApi;
-  readonly ranks: RanksApi;
-  readonly history: HistoryApi;
-  readonly timeline: TimelineApi;
-  readonly table: TableApi;
-  readonly sql: SqlApi;
+/** Modules whose bars may be asked for at a time. */
+export const MOST_PATHS = 100;
+
+/** Characters of a text that kernels are searched for. */
+export const MOST_TEXT = 200;
+
+/** Later than all that is in a trace. */
+const LATEST_US = 1e12;
+
+/** A trace and which of its steps; none for all. */
+export interface CompareSide extends Omit<Target, "step"> {
+  steps: readonly string[];
 }
 
+/** Some rows of a table: filtered, sorted and cut to a page by the server. */
+export interface TableQuestion {
+  table: string;
+  /** Columns, the most important first; `-` before one for descending. */
+  sort: readonly string[];
+  /** `column:op:value`; all must hold. */
+  filter: readonly string[];
+  offset: number;
+  limit: number;
+  /** Those asked for beside the id; all where left out. */
+  columns?: readonly string[];
+}
+
+/** A part of the timeline in microseconds on its clock. */
+interface Part {
+  from: number;
+  to: number;
+}
+
+/** What part of the timeline is asked for, and for how many pixels. */
+export interface WindowQuery extends Part {
+  width: number;
+  /** Ids of the lanes that are wanted; all of them without. */
+  lanes?: readonly string[];
+}
+
+/** Which device, and which part of the trace; null all of it. */
+export interface MemoryQuestion {
+  device: string | null;
+  span: Part | null;
+}
+
+/** What is changed in a replay. */
+interface Change {
+  /** Ids of findings that are gone, or of rules for all of theirs. */
+  without: readonly string[];
+  scale: readonly { what: string; factor: number }[];
+}
+
+/** What a query is asked of: one trace, or the newest of each worker of its run. */
+export type SqlScope = "trace" | "run";
+
+export type Api = ReturnType<typeof createApi>;
+
+type Get = <T>(path: string, asked: Asked, signal: AbortSignal) => Promise<T>;
+
 /** The server's interface below `base`, the folder that index.js came from. */
-export function createApi(base: URL): Api {
+export function createApi(base: URL) {
+  const get: Get = (path, asked, signal) => getJson(addressOf(base, path, asked), signal);
   return {
-    runs: (signal) => getJson<WireRuns>(new URL("api/runs", base), signal),
-    known: (signal) => getJson<WireKnownTrace[]>(new URL("api/runs/known", base), signal),
-    progress: (target, signal) =>
-      getJson<WireProgress>(withTarget(new URL("api/progress", base), target), signal),
-    report: (target, signal) => loadReport(base, target, signal),
-    dryRun: (signal) => getJson<WireDryRun & Cut>(new URL("api/dry_run", base), signal),
-    rules: (signal) => getJson<WireRule[]>(new URL("api/rules", base), signal),
-    module: createModuleApi(base),
-    compare: createCompareApi(base),
-    whatIf: createWhatIfApi(base),
-    memory: createMemoryApi(base),
-    ranks: createRanksApi(base),
-    history: createHistoryApi(base),
-    timeline: createTimelineApi(base),
-    table: createTableApi(base),
-    sql: createSqlApi(base),
+    runs: (signal: AbortSignal) => get<WireRuns>("runs", {}, signal),
+    /** What is known of the runs' traces without reading them. */
+    known: (signal: AbortSignal) => get<readonly WireKnownTrace[]>("runs/known", {}, signal),
+    progress: (target: Target, signal: AbortSignal) =>
+      get<WireProgress>("progress", traceOf(target), signal),
+    report: (target: Target, signal: AbortSignal) => loadReport(base, target, signal),
+    dryRun: (signal: AbortSignal) => get<WireDryRun & Cut>("dry_run", {}, signal),
+    rules: (signal: AbortSignal) => get<WireRule[]>("rules", {}, signal),
+    /** With how many rows of each list the server left out to keep the answer short. */
+    compare: (before: CompareSide, after: CompareSide, signal: AbortSignal) => {
+      const { run, worker, trace, steps: step } = before;
+      const other = {
+        other_run: after.run,
+        other_worker: after.worker,
+        other_trace: after.trace,
+        other_step: after.steps,
+      };
+      return get<WireCompared & Cut>("compare", { run, worker, trace, step, ...other }, signal);
+    },
+    /** The steps of a watched training, in the folder of a run. */
+    history: (run: string, signal: AbortSignal) => get<WireHistory>("history", { run }, signal),
+    memory: (target: Target, { device, span }: MemoryQuestion, signal: AbortSignal) =>
+      get<WireMemory>("memory", { ...traceOf(target), device, ...windowOf(span) }, signal),
+    table: (target: Target, question: TableQuestion, signal: AbortSignal) => {
+      const asked = { ...traceOf(target), ...rowsOf(question) };
+      return get<WireTablePage>(`table/${question.table}`, asked, signal);
+    },
+    module: moduleApi(get),
+    whatIf: whatIfApi(get),
+    timeline: timelineApi(get),
+    sql: sqlApi(get),
+    ranks: {
+      ...ranksApi(get),
+      /** Where a trace of a collective on several ranks is, for Perfetto. */
+      collectiveFile: (run: string, id: number) =>
+        addressOf(base, "ranks/collective/file", { run, id }).href,
+    },
   };
+}
+
+function moduleApi(get: Get) {
+  return {
+    detail: (target: Target, path: string, signal: AbortSignal) =>
+      get<WireModuleDetail>("module", { ...traceOf(target), path }, signal),
+    /** At most `MOST_PATHS` modules. */
+    bars: (target: Target, measure: CallMeasure, path: readonly string[], signal: AbortSignal) =>
+      get<WireBars>("module/bars", { ...traceOf(target), measure, path }, signal),
+    /** `q` is of 1 to `MOST_TEXT` characters. */
+    search: (target: Target, q: string, signal: AbortSignal) =>
+      get<WireKernelSearch>("module/search", { ...traceOf(target), q }, signal),
+  };
+}
+
+function whatIfApi(get: Get) {
+  const changed = (target: Target, { without, scale }: Change): Asked => ({
+    ...traceOf(target),
+    without,
+    scale: scale.map(({ what, factor }) => `${what}=${factor}`),
+  });
+  return {
+    /** The answer; `modules` is whether with the critical path by module, which takes longer. */
+    answer: (target: Target, change: Change, modules: boolean, signal: AbortSignal) =>
+      get<WireWhatIf>(
+        "whatif",
+        { ...changed(target, change), modules: modules ? null : 0 },
+        signal,
+      ),
+    /** The lanes of the replayed steps, as recorded and as predicted. */
+    lanes: (target: Target, change: Change, signal: AbortSignal) =>
+      get<WireTimeline>("whatif/lanes", changed(target, change), signal),
+    /** What these lanes show between two times, at a width in pixels. */
+    window: (target: Target, change: Change, view: Part & { width: number }, signal: AbortSignal) =>
+      get<WireWindow>(
+        "whatif/window",
+        { ...changed(target, change), ...windowOf(view), width: view.width },
+        signal,
+      ),
+  };
+}
+
+/** Of the whole trace, whichever steps are looked at. */
+function timelineApi(get: Get) {
+  const at = <T>(path: string, { run, worker, trace }: Target, asked: Asked, signal: AbortSignal) =>
+    get<T>(`timeline${path}`, { run, worker, trace, ...asked }, signal);
+  return {
+    overview: (target: Target, signal: AbortSignal) => at<WireTimeline>("", target, {}, signal),
+    window: (target: Target, { lanes, width, ...part }: WindowQuery, signal: AbortSignal) => {
+      const asked = { ...windowOf(part), width, lanes: lanes?.join(",") };
+      return at<WireWindow>("/window", target, asked, signal);
+    },
+    event: (target: Target, id: string, signal: AbortSignal) =>
+      at<WireEvent>("/event", target, { id }, signal),
+    /** Search the whole trace, or what begins at `from` and later. */
+    search: (target: Target, query: { text: string; from?: number }, signal: AbortSignal) => {
+      const { text: q, from } = query;
+      const later = from === undefined ? {} : windowOf({ from, to: LATEST_US });
+      return at<WireSearch>("/search", target, { q, ...later }, signal);
+    },
+    statistics: (target: Target, part: Part, signal: AbortSignal) =>
+      at<WireStatistics>("/statistics", target, windowOf(part), signal),
+  };
+}
+
+function sqlApi(get: Get) {
+  const paths: Readonly<Record<SqlScope, string>> = { trace: "sql", run: "ranks/sql" };
+  return {
+    tables: (scope: SqlScope, signal: AbortSignal) =>
+      get<WireSqlTables>(`${paths[scope]}/tables`, {}, signal),
+    ask: (scope: SqlScope, target: Target, query: string, signal: AbortSignal) => {
+      const of = scope === "trace" ? traceOf(target) : { run: target.run };
+      return get<WireSqlAnswer>(paths[scope], { ...of, query }, signal);
+    },
+  };
+}
+
+/** A run by its name; the newest trace of each of its workers is a rank. */
+function ranksApi(get: Get) {
+  return {
+    overview: (run: string, signal: AbortSignal) => get<WireRunOverview>("ranks", { run }, signal),
+    /** Some quantities of its steps, after those that are left out first. */
+    steps: (run: string, quantity: readonly string[], offset: number, signal: AbortSignal) =>
+      get<WireStepMatrix>("ranks/steps", { run, quantity, offset }, signal),
+    table: (run: string, question: TableQuestion, signal: AbortSignal) =>
+      get<WireTablePage>(`ranks/table/${question.table}`, { run, ...rowsOf(question) }, signal),
+    /** A collective on some of its ranks, after those that are left out first. */
+    collective: (run: string, id: number, offset: number, signal: AbortSignal) =>
+      get<WireCollectiveRanks>("ranks/collective", { run, id, offset }, signal),
+    /** What a rank ran around a collective. */
+    around: (run: string, id: number, rank: number, signal: AbortSignal) =>
+      get<WireRankActivity>("ranks/collective/rank", { run, id, rank }, signal),
+    progress: (run: string, signal: AbortSignal) =>
+      get<WireProgress>("ranks/progress", { run }, signal),
+  };
+}
+
+function windowOf(part: Part | null): Asked {
+  return part === null ? {} : { start: part.from, end: part.to };
+}
+
+function rowsOf({ sort, filter, columns = [], offset, limit }: TableQuestion): Asked {
+  const listed = columns.length === 0 ? null : columns.join(",");
+  return { sort, filter, columns: listed, offset, limit };
 }

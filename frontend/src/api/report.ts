@@ -1,4 +1,4 @@
-import { ApiError, getJson, withTarget, type Target } from "./request";
+import { addressOf, ApiError, getJson, traceOf, type Target } from "./request";
 import { SCHEMA, type WireReport, type WireReportRows } from "./types";
 
 /** Rows that each list of an answer has lost, by its path; the server bounds every answer. */
@@ -12,7 +12,7 @@ export async function loadReport(
   target: Target,
   signal: AbortSignal,
 ): Promise<WireReport> {
-  const url = withTarget(new URL("api/report", base), target);
+  const url = addressOf(base, "report", traceOf(target));
   const { cut = {}, ...report } = await getJson<WireReport & Cut>(url, signal);
   if (report.schema !== SCHEMA) throw new ApiError("version", versionMessage(report.schema));
   const whole: Record<string, unknown> = { ...report };
@@ -32,9 +32,7 @@ async function completed(
 ): Promise<unknown[]> {
   const rows = [...first];
   for (let total = Infinity; rows.length < total;) {
-    const url = withTarget(new URL("api/report/rows", base), target);
-    url.searchParams.set("table", table);
-    url.searchParams.set("offset", String(rows.length));
+    const url = addressOf(base, "report/rows", { ...traceOf(target), table, offset: rows.length });
     const page = await getJson<WireReportRows>(url, signal);
     if (page.rows.length === 0) break;
     rows.push(...page.rows);

@@ -21,11 +21,22 @@ export class ApiError extends Error {
   }
 }
 
-export function withTarget(url: URL, target: Target): URL {
-  url.searchParams.set("run", target.run);
-  url.searchParams.set("worker", target.worker);
-  if (target.trace !== null) url.searchParams.set("trace", target.trace);
-  if (target.step !== null) url.searchParams.set("step", target.step);
+/** What an address asks: a list stands once for each of its values, null not at all. */
+export type Asked = Readonly<
+  Record<string, string | number | null | undefined | readonly (string | number)[]>
+>;
+
+/** A trace and its steps in an address: of `target` nothing else. */
+export function traceOf({ run, worker, trace, step }: Target): Asked {
+  return { run, worker, trace, step };
+}
+
+/** An address below `base`, with what it asks in that order. */
+export function addressOf(base: URL, path: string, asked: Asked): URL {
+  const url = new URL(`api/${path}`, base);
+  for (const [key, value] of Object.entries(asked)) {
+    for (const one of [value ?? []].flat()) url.searchParams.append(key, String(one));
+  }
   return url;
 }
 

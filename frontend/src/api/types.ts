@@ -59,7 +59,6 @@ export type {
   MemoryCurve as WireMemoryCurve,
   MemoryModule as WireMemoryModule,
   MemoryPeak as WireMemoryPeak,
-  TablePage as WirePage,
   History as WireHistory,
   HistoryPoints as WireHistoryPoints,
   SlowSteps as WireSlowSteps,

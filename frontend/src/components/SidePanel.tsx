@@ -54,6 +54,21 @@ export function SidePanel({ label, className, onClose, children }: SidePanelProp
   );
 }
 
+/** What a panel is about, and the way out of it. */
+export function PanelHeader({
+  onClose,
+  children,
+}: Pick<SidePanelProps, "onClose" | "children">): ReactElement {
+  return (
+    <header>
+      <h2>{children}</h2>
+      <button type="button" className="quiet" onClick={onClose}>
+        Close
+      </button>
+    </header>
+  );
+}
+
 /** Pulled, or moved with the arrows; the panel grows to the left. */
 function Handle({ onResize }: { onResize: (width: number) => void }): ReactElement {
   const [now, setNow] = useState(0);

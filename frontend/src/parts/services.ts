@@ -12,7 +12,7 @@ import type { Place } from "../address/place";
 import type { PlaceStore } from "../address/placeStore";
 import type { Api } from "../api/client";
 import { ApiError } from "../api/request";
-import type { WireRule } from "../api/types";
+import type { WireProgress, WireRule } from "../api/types";
 
 export interface Services {
   api: Api;
@@ -103,6 +103,27 @@ export function useLoad<T>(load: Load<T> | null): Loaded<T> {
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError("internal", error instanceof Error ? error.message : String(error));
+}
+
+const EVERY_MS = 300;
+
+/** How far the server is, asked again and again (memoize `ask`!); null until it first says so. */
+export function useProgress(ask: Load<WireProgress>): WireProgress | null {
+  const [progress, setProgress] = useState<WireProgress | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    const again = (): void => {
+      // Progress is an extra: where it cannot be had, the bar just stays without a measure.
+      ask(controller.signal).then(setProgress, () => undefined);
+    };
+    again();
+    const timer = window.setInterval(again, EVERY_MS);
+    return () => {
+      window.clearInterval(timer);
+      controller.abort();
+    };
+  }, [ask]);
+  return progress;
 }
 
 /** The rules that traces are held against; null until they are there, or where they cannot be had. */

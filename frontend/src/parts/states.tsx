@@ -1,10 +1,10 @@
-import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
+import { useCallback, useRef, type ReactElement, type ReactNode } from "react";
 
 import type { ApiError, Target } from "../api/request";
 import type { WireProgress, WireTrace } from "../api/types";
 import { CopyButton } from "../components/CopyButton";
 import { bytes, counted } from "../text/formats";
-import { useServices } from "./services";
+import { useProgress, useServices } from "./services";
 
 interface LoadingProps {
   target: Target;
@@ -15,7 +15,10 @@ interface LoadingProps {
 
 /** A trace is being read: which one, what is being done, how far. */
 export function Loading({ target, trace, onStop }: LoadingProps): ReactElement {
-  const progress = useProgress(target);
+  const { api } = useServices();
+  const progress = useProgress(
+    useCallback((signal: AbortSignal) => api.progress(target, signal), [api, target]),
+  );
   const done = progress?.done ?? null;
   return (
     <div className="state" role="status">
@@ -33,28 +36,6 @@ export function Loading({ target, trace, onStop }: LoadingProps): ReactElement {
       </button>
     </div>
   );
-}
-
-const EVERY_MS = 300;
-
-/** How far the server is with reading the target; null until it first says so. */
-function useProgress(target: Target): WireProgress | null {
-  const { api } = useServices();
-  const [progress, setProgress] = useState<WireProgress | null>(null);
-  useEffect(() => {
-    const controller = new AbortController();
-    const ask = (): void => {
-      // Progress is an extra: where it cannot be had, the bar just stays without a measure.
-      api.progress(target, controller.signal).then(setProgress, () => undefined);
-    };
-    ask();
-    const timer = window.setInterval(ask, EVERY_MS);
-    return () => {
-      window.clearInterval(timer);
-      controller.abort();
-    };
-  }, [api, target]);
-  return progress;
 }
 
 const STAGES: Readonly<Record<string, string>> = {

@@ -2,8 +2,8 @@ import type { ReactElement } from "react";
 
 import { inTimeline } from "../../address/links";
 import type { WireReport } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
 import type { Definition } from "../../text/definitions";
 import { duration, instant } from "../../text/formats";
 import { PlaceLink } from "../PlaceLink";
@@ -59,15 +59,7 @@ export function PanelTable({ className, heads, children }: PanelTableProps): Rea
   if (children.length === 0) return null;
   return (
     <table className={`small-table ${className}`}>
-      <thead>
-        <tr>
-          {heads.map(({ title, text }) => (
-            <th key={title} scope="col">
-              <Term text={text}>{title}</Term>
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads of={heads} />
       <tbody>{children}</tbody>
     </table>
   );

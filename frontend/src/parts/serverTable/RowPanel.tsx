@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { Target } from "../../api/request";
 import { Name } from "../../components/Name";
-import { SidePanel } from "../../components/SidePanel";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { RowFacts } from "./RowFacts";
 import { rowsOf, textOf, useRows, type TableRow } from "./rows";
 import type { ServerColumn } from "./ServerTable";
@@ -30,12 +30,9 @@ export function RowPanel(props: RowPanelProps): ReactElement | null {
   const name = textOf(row, "name");
   return (
     <SidePanel label={label} className="row-panel" onClose={onClose}>
-      <header>
-        <h2>{title ?? <Name kernel={kernel} text={name} className="wrap" />}</h2>
-        <button type="button" className="quiet" onClick={onClose}>
-          Close
-        </button>
-      </header>
+      <PanelHeader onClose={onClose}>
+        {title ?? <Name kernel={kernel} text={name} className="wrap" />}
+      </PanelHeader>
       {kernel && title === undefined && <Name text={name} className="code muted wrap" />}
       <RowFacts row={row} columns={columns} />
       {children(row)}

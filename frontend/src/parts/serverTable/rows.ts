@@ -1,7 +1,7 @@
 import { useCallback } from "react";
 
 import type { Target } from "../../api/request";
-import type { TableQuestion } from "../../api/tables";
+import type { TableQuestion } from "../../api/client";
 import type { WireTablePage } from "../../api/types";
 import { useLoad, useServices, type Loaded } from "../services";
 

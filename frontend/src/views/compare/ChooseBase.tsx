@@ -3,7 +3,7 @@ import { useState, type ReactElement } from "react";
 import type { Target } from "../../api/request";
 import type { WireReport, WireRuns } from "../../api/types";
 import { averagedSteps } from "../../report/measures";
-import { NO_COMPARE } from "./address";
+import { COMPARE } from "./address";
 import { suggestionGroups, suggestions, type SuggestionGroup } from "./sides";
 import { counted } from "../../text/formats";
 import { Name } from "../../components/Name";
@@ -55,7 +55,7 @@ function Choices({ group }: { group: SuggestionGroup }): ReactElement {
     <ul className="base-choices">
       {(open ? all : first).map(({ base, steps, name }) => (
         <li key={`${base.run} ${base.worker ?? ""} ${base.trace ?? ""}`}>
-          <PlaceLink to={{ compare: { ...NO_COMPARE, base, steps } }} className="base-choice">
+          <PlaceLink to={{ compare: { ...COMPARE.start, base, steps } }} className="base-choice">
             <span className="muted">{kind}</span>
             <Name text={name} className="code" />
           </PlaceLink>

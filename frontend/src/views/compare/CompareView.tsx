@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { CompareSide } from "../../api/compare";
+import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
 import type { WireReport, WireRuns, WireTrace } from "../../api/types";
 import { useLoad, usePlace, useServices } from "../../parts/services";

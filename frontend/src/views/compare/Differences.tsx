@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { CompareSide } from "../../api/compare";
+import type { CompareSide } from "../../api/client";
 import type { WireComparison, WireReport } from "../../api/types";
 import { SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";

@@ -1,8 +1,8 @@
 import { useMemo, type ReactElement } from "react";
 
-import { SidePanel } from "../../components/SidePanel";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import type { Place } from "../../address/place";
-import type { CompareSide } from "../../api/compare";
+import type { CompareSide } from "../../api/client";
 import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -36,14 +36,9 @@ export function RowPanel(props: RowPanelProps): ReactElement {
   const before = useReportOf(base, table === "syncs" && row.base !== null);
   return (
     <SidePanel label="Difference" className="row-panel" onClose={onClose}>
-      <header>
-        <h2>
-          <Name text={row.name} className="wrap" />
-        </h2>
-        <button type="button" className="quiet" onClick={onClose}>
-          Close
-        </button>
-      </header>
+      <PanelHeader onClose={onClose}>
+        <Name text={row.name} className="wrap" />
+      </PanelHeader>
       <p className="muted">
         {row.status}
         {hasDetails(row) && (

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { CompareSide } from "../../api/compare";
+import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
 import type { WireCompared, WireReport, WireRuns } from "../../api/types";
 import { Name } from "../../components/Name";

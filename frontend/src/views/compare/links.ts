@@ -1,6 +1,6 @@
 import { syncInTimeline } from "../../address/links";
 import { START, type Place } from "../../address/place";
-import type { CompareSide } from "../../api/compare";
+import type { CompareSide } from "../../api/client";
 import type { WireReport, WireSite, WireSync } from "../../api/types";
 import { averagedSteps } from "../../report/measures";
 import type { CompareTable } from "./address";

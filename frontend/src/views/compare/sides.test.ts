@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { START } from "../../address/place";
 import { random } from "../../testing/random";
 import { run } from "../../testing/report";
-import { compareFromQuery, compareToQuery, NO_COMPARE, type ComparePlace } from "./address";
+import { COMPARE, type ComparePlace } from "./address";
 import {
   baseSide,
   chooseBase,
@@ -114,8 +114,8 @@ test("a comparison's place survives its address, and a poor one is ignored", () 
       row: pick([null, ...texts]),
     };
     const query = new URLSearchParams();
-    compareToQuery(place, query);
-    expect(compareFromQuery(new URLSearchParams(query.toString()))).toEqual(place);
+    COMPARE.write(place, query);
+    expect(COMPARE.read(new URLSearchParams(query.toString()))).toEqual(place);
   }
-  expect(compareFromQuery(new URLSearchParams("table=x&status=y&base_step=5"))).toEqual(NO_COMPARE);
+  expect(COMPARE.read(new URLSearchParams("table=x&status=y&base_step=5"))).toEqual(COMPARE.start);
 });

@@ -1,4 +1,4 @@
-import type { CompareSide } from "../../api/compare";
+import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
 import { chooseTrace, type Choice } from "../../address/chooseTrace";
 import { START, type Place } from "../../address/place";

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import type { CompareSide } from "../../api/compare";
+import type { CompareSide } from "../../api/client";
 import type { WireReport } from "../../api/types";
 import { useLoad, useServices } from "../../parts/services";
 

@@ -3,7 +3,7 @@ import { useRef, type ReactElement } from "react";
 import type { WireDryRun } from "../../api/types";
 import { CopyButton } from "../../components/CopyButton";
 import { Name } from "../../components/Name";
-import { SidePanel } from "../../components/SidePanel";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { usePlace } from "../../parts/services";
 import { bytes, count, figure } from "../../text/formats";
 import { pathText } from "../../text/names";
@@ -18,14 +18,9 @@ export function DryRunPanel({ run, place }: { run: WireDryRun; place: DryPlace }
   };
   return (
     <SidePanel label="Sync" className="sync-panel row-panel" onClose={close}>
-      <header>
-        <h2>
-          <Name text={sync.title} className="wrap" />
-        </h2>
-        <button type="button" className="quiet" onClick={close}>
-          Close
-        </button>
-      </header>
+      <PanelHeader onClose={close}>
+        <Name text={sync.title} className="wrap" />
+      </PanelHeader>
       <p className="muted">
         <bdi className="code">{sync.cause}</bdi>
       </p>

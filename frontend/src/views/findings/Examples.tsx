@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import { inTimeline } from "../../address/links";
 import type { Place } from "../../address/place";
 import type { WireReport } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { PlaceLink } from "../../parts/PlaceLink";
 import type { SyncRow } from "../../report/syncs";
@@ -31,14 +32,7 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
         <p className="muted">It concerns the steps as a whole: no single event shows it.</p>
       ) : (
         <table className="small-table examples">
-          <thead>
-            <tr>
-              <th scope="col">start</th>
-              <th scope="col">step</th>
-              <th scope="col">length</th>
-              <th scope="col">show</th>
-            </tr>
-          </thead>
+          <Heads of={["start", "step", "length", "show"]} />
           <tbody>
             {shown.map((example) => (
               <tr key={example.start_us}>

@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { WireCause, WireHistory, WireRuns, WireSlowSteps } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { count, duration, NOTHING } from "../../text/formats";
 import { HISTORY_DEFINITIONS as H, PART_DEFINITIONS } from "./definitions";
@@ -25,18 +25,7 @@ export function SlowList({ history, listed, run }: SlowListProps): ReactElement 
         <p className="muted">No step was slow.</p>
       ) : (
         <table className="small-table">
-          <thead>
-            <tr>
-              {[H.steps, H.slow, H.slowStep, H.median, H.excess, H.causes].map((each) => (
-                <th key={each.title + each.text} scope="col">
-                  <Term text={each.text}>{each.title}</Term>
-                </th>
-              ))}
-              <th scope="col">
-                <Term text={H.recording.text}>{H.recording.title}</Term>
-              </th>
-            </tr>
-          </thead>
+          <Heads of={[H.steps, H.slow, H.slowStep, H.median, H.excess, H.causes, H.recording]} />
           <tbody>
             {shown.map((slow) => (
               <tr key={slow.id}>

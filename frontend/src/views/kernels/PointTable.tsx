@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { duration, figure, percent } from "../../text/formats";
 import type { RooflinePoint } from "./axes";
@@ -10,15 +11,7 @@ export function PointTable({ points }: { points: readonly RooflinePoint[] }): Re
     <details>
       <summary>The points as a table</summary>
       <table className="small-table">
-        <thead>
-          <tr>
-            <th scope="col">name</th>
-            <th scope="col">FLOP/byte</th>
-            <th scope="col">TFLOP/s</th>
-            <th scope="col">of peak</th>
-            <th scope="col">time</th>
-          </tr>
-        </thead>
+        <Heads of={["name", "FLOP/byte", "TFLOP/s", "of peak", "time"]} />
         <tbody>
           {points.map((point) => (
             <tr key={point.id}>

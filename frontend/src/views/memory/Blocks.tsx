@@ -1,7 +1,8 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WirePage } from "../../api/types";
+import type { WireTablePage } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { bytes, count, duration, NOTHING } from "../../text/formats";
@@ -70,7 +71,7 @@ function Pages({
   page,
   onOffset,
 }: {
-  page: WirePage;
+  page: WireTablePage;
   onOffset: (offset: number) => void;
 }): ReactElement {
   const last = page.offset + page.rows.length;
@@ -104,18 +105,10 @@ function Pages({
 
 const HEADS = ["operator", "class", "size", "lifetime", "module", "step", "freed by"];
 
-function Rows({ page }: { page: WirePage }): ReactElement {
+function Rows({ page }: { page: WireTablePage }): ReactElement {
   return (
     <table className="small-table memory-table memory-blocks">
-      <thead>
-        <tr>
-          {HEADS.map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads of={HEADS} />
       <tbody>
         {page.rows.map((row) => (
           <tr key={String(row.id)}>

@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
 
+import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
 import type { Definition } from "../../text/definitions";
 
 export interface MemoryColumn<Row> {
@@ -29,16 +29,7 @@ export function MemoryTable<Row extends { id: number | string }>(
   return (
     <>
       <table className="small-table memory-table">
-        <thead>
-          <tr>
-            <th scope="col">{head}</th>
-            {columns.map(({ head: { title, text } }) => (
-              <th key={title} scope="col">
-                {text === undefined ? title : <Term text={text}>{title}</Term>}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads of={[head, ...columns.map((column) => column.head)]} />
         <tbody>
           {shown.map((row) => (
             <tr key={row.id}>

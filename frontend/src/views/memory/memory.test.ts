@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { WireMemoryCurve } from "../../api/types";
-import { memoryFromQuery, memoryToQuery, NO_MEMORY, type MemoryPlace } from "./address";
+import { MEMORY, type MemoryPlace } from "./address";
 import { areas, highestOf, levelAt, line, moved } from "./curve";
 import { treemap } from "./treemap";
 
@@ -67,14 +67,14 @@ test("rectangles fill the square in proportion", () => {
 });
 
 test.each<MemoryPlace>([
-  NO_MEMORY,
+  MEMORY.start,
   { device: "cuda:1", table: "blocks", kind: "activation", offset: 200 },
 ])("an address says the whole place %o", (place) => {
   const query = new URLSearchParams();
-  memoryToQuery(place, query);
-  expect(memoryFromQuery(query)).toEqual(place);
+  MEMORY.write(place, query);
+  expect(MEMORY.read(query)).toEqual(place);
 });
 
 test("an address with wrong values is at the defaults", () => {
-  expect(memoryFromQuery(new URLSearchParams("list=x&offset=-4"))).toEqual(NO_MEMORY);
+  expect(MEMORY.read(new URLSearchParams("list=x&offset=-4"))).toEqual(MEMORY.start);
 });

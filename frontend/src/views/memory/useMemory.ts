@@ -1,7 +1,8 @@
 import { useCallback, useMemo } from "react";
 
+import type { MemoryQuestion } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { WireMemory, WirePage, WireReport } from "../../api/types";
+import type { WireMemory, WireTablePage, WireReport } from "../../api/types";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { MemoryPlace } from "./address";
 
@@ -18,22 +19,26 @@ export function useMemory(target: Target, report: WireReport): Loaded<WireMemory
     { device: memory.device, span: shown && { from: shown.from + begin, to: shown.to + begin } },
   ]);
   const load = useMemo(() => {
-    const [of, question] = JSON.parse(key) as [Target, Parameters<typeof api.memory.at>[1]];
-    return (signal: AbortSignal) => api.memory.at(of, question, signal);
+    const [of, question] = JSON.parse(key) as [Target, MemoryQuestion];
+    return (signal: AbortSignal) => api.memory(of, question, signal);
     // eslint-disable-next-line react-hooks/exhaustive-deps -- another report is another trace
   }, [api, key, report]);
   return useLoad(load);
 }
 
 /** Blocks of a device, the largest first; the page that the address names. */
-export function useBlocks(target: Target, device: string, place: MemoryPlace): Loaded<WirePage> {
+export function useBlocks(
+  target: Target,
+  device: string,
+  place: MemoryPlace,
+): Loaded<WireTablePage> {
   const { api } = useServices();
   const { kind, offset } = place;
   const load = useMemo(() => {
     const filter = [`device:eq:${device}`];
     if (kind !== null) filter.push(`memory_class:eq:${kind}`);
-    const question = { table: "memory_blocks", sort: "-bytes", filter, offset, limit: PAGE };
-    return (signal: AbortSignal) => api.memory.table(target, question, signal);
+    const question = { table: "memory_blocks", sort: ["-bytes"], filter, offset, limit: PAGE };
+    return (signal: AbortSignal) => api.table(target, question, signal);
   }, [api, target, device, kind, offset]);
   return useLoad(load);
 }

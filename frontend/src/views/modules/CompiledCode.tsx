@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
 import { compiledRemedy, compiledRows, compiledText } from "../../report/compiled";
@@ -36,16 +37,7 @@ function Regions({ report, by }: CompiledCodeProps): ReactElement {
   return (
     <section aria-label="Compiled code">
       <table className="small-table nodes">
-        <thead>
-          <tr>
-            <th scope="col">operators</th>
-            <th scope="col">region</th>
-            <th scope="col">direction</th>
-            <th scope="col">calls</th>
-            <th scope="col">device</th>
-            <th scope="col">host</th>
-          </tr>
-        </thead>
+        <Heads of={["operators", "region", "direction", "calls", "device", "host"]} />
         <tbody>
           {shown.map((row) => (
             <tr key={`${String(row.id)} ${row.operators}`}>

@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
 import { count, duration } from "../../text/formats";
@@ -17,14 +18,7 @@ export function NodeTable({ rows, by = 1 }: NodeTableProps): ReactElement {
   return (
     <>
       <table className="small-table nodes">
-        <thead>
-          <tr>
-            <th scope="col">name</th>
-            <th scope="col">count</th>
-            <th scope="col">device</th>
-            <th scope="col">host</th>
-          </tr>
-        </thead>
+        <Heads of={["name", "count", "device", "host"]} />
         <tbody>
           {shown.map((row) => (
             <tr key={row.name}>

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { MOST_PATHS } from "../../api/module";
+import { MOST_PATHS } from "../../api/client";
 import type { WireBars } from "../../api/types";
 import { Bars } from "./Spark";
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useSyncExternalStore, type ReactElement } from "react";
 
-import { MOST_PATHS } from "../../api/module";
+import { MOST_PATHS } from "../../api/client";
 import type { Target } from "../../api/request";
 import type { CallMeasure, WireBars } from "../../api/types";
 import { useServices } from "../../parts/services";

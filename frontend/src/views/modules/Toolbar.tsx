@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import { MOST_TEXT } from "../../api/module";
+import { MOST_TEXT } from "../../api/client";
 import type { Target } from "../../api/request";
 import { SearchBox } from "../../components/controls";
 import { useLoad, useServices } from "../../parts/services";

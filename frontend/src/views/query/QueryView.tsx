@@ -1,7 +1,7 @@
 import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { SqlScope } from "../../api/sql";
+import type { SqlScope } from "../../api/client";
 import type { WireRuns, WireSqlAnswer, WireSqlTables } from "../../api/types";
 import { Segments } from "../../components/controls";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";

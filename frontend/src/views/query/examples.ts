@@ -1,6 +1,6 @@
 /** Questions to start from. */
 
-import type { SqlScope } from "../../api/sql";
+import type { SqlScope } from "../../api/client";
 
 export interface Example {
   readonly title: string;

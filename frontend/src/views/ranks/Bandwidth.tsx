@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
 
 import type { WireCollectiveSize } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
-import { Term } from "../../components/Tip";
 import { bytes, count, counted, duration } from "../../text/formats";
 import { along, decades, kindText, type LogAxis } from "./collectives";
 import { COLLECTIVE_DEFINITIONS as C } from "./definitions";
@@ -96,23 +96,9 @@ function SizeTable({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactEl
     <details>
       <summary>As a table</summary>
       <table className="small-table">
-        <thead>
-          <tr>
-            {[
-              C.name,
-              C.bytes,
-              C.ranks,
-              C.count,
-              C.medianTransfer,
-              C.medianBandwidth,
-              C.fastest,
-            ].map(({ title, text }) => (
-              <th key={title} scope="col">
-                <Term text={text}>{title}</Term>
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads
+          of={[C.name, C.bytes, C.ranks, C.count, C.medianTransfer, C.medianBandwidth, C.fastest]}
+        />
         <tbody>
           {shown.map((size) => (
             <tr key={size.id}>

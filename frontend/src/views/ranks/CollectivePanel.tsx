@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { WireRunOverview } from "../../api/types";
 import { Name } from "../../components/Name";
-import { SidePanel } from "../../components/SidePanel";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
 import { RowFacts } from "../../parts/serverTable/RowFacts";
@@ -30,14 +30,9 @@ export function CollectivePanel(props: CollectivePanelProps): ReactElement | nul
   if (row === undefined) return null;
   return (
     <SidePanel label="Collective" className="rank-panel" onClose={onClose}>
-      <header>
-        <h2>
-          <Name text={kindText(textOf(row, "name"))} className="wrap" />
-        </h2>
-        <button type="button" className="quiet" onClick={onClose}>
-          Close
-        </button>
-      </header>
+      <PanelHeader onClose={onClose}>
+        <Name text={kindText(textOf(row, "name"))} className="wrap" />
+      </PanelHeader>
       <RowFacts row={row} columns={COLLECTIVE_FACTS.filter(({ id: of }) => of !== "name")} />
       <OnAllRanks />
       <Links run={run} row={row} />

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { Place } from "../../address/place";
 import type { WireRunOverview } from "../../api/types";
 import { Name } from "../../components/Name";
-import { SidePanel } from "../../components/SidePanel";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
 import { RowFacts } from "../../parts/serverTable/RowFacts";
@@ -38,17 +38,12 @@ export function RankPanel(props: RankPanelProps): ReactElement | null {
   const [row] = rowsOf(useRunRows(runKey, { table, sort: [], filter, offset: 0, limit: 1 }).value);
   return (
     <SidePanel label="Rank" className="rank-panel" onClose={onClose}>
-      <header>
-        <h2>
-          <Name
-            text={`Rank ${rank}${step === null ? ", mean of its steps" : `, step ${stepLabel(step)}`}`}
-            className="wrap"
-          />
-        </h2>
-        <button type="button" className="quiet" onClick={onClose}>
-          Close
-        </button>
-      </header>
+      <PanelHeader onClose={onClose}>
+        <Name
+          text={`Rank ${rank}${step === null ? ", mean of its steps" : `, step ${stepLabel(step)}`}`}
+          className="wrap"
+        />
+      </PanelHeader>
       {row !== undefined && (
         <RowFacts row={row} columns={step === null ? RANK_COLUMNS : STEP_COLUMNS} />
       )}

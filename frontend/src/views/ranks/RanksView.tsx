@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import { useCallback, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireRunOverview, WireRuns } from "../../api/types";
@@ -7,7 +7,7 @@ import { DurationFigure, Figure } from "../../components/Figure";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { numberOf, rowsOf } from "../../parts/serverTable/rows";
 import { ErrorCard, RecordSnippet } from "../../parts/states";
-import { usePlace } from "../../parts/services";
+import { usePlace, useProgress, useServices } from "../../parts/services";
 import { count, counted, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { useOverview, useRunKey, type RunKey } from "../../parts/run";
@@ -22,7 +22,7 @@ import { RankPanel } from "./RankPanel";
 import { RunVerdict } from "./RunVerdict";
 import { Stragglers } from "./Stragglers";
 import { Together } from "./Together";
-import { useChangeRanks, useRunProgress, useRunRows } from "./useRun";
+import { useChangeRanks, useRunRows } from "./useRun";
 
 interface RanksViewProps {
   target: Target;
@@ -53,7 +53,12 @@ export function RanksView({ target, listed }: RanksViewProps): ReactElement {
 }
 
 function Reading({ runKey, onStop }: { runKey: RunKey; onStop: () => void }): ReactElement {
-  const done = useRunProgress(runKey.run)?.done ?? null;
+  const { api } = useServices();
+  const { run } = runKey;
+  const progress = useProgress(
+    useCallback((signal: AbortSignal) => api.ranks.progress(run, signal), [api, run]),
+  );
+  const done = progress?.done ?? null;
   const ranks = (JSON.parse(runKey.state) as unknown[]).length;
   return (
     <div className="state" role="status">

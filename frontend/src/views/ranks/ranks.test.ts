@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { WireCollectiveKind } from "../../api/types";
-import { NO_RANKS, ranksFromQuery, ranksToQuery, type RanksPlace } from "./address";
+import { RANKS, type RanksPlace } from "./address";
 import { imbalanceOf } from "./balance";
 import { along, binsOf, decades } from "./collectives";
 import { cellAt, folded, medianOf, moved, pixelsOf, rgbOf, scaleOf, shade, ticks } from "./heat";
@@ -125,7 +125,7 @@ test("a moment of a rank is in the timeline of its worker, counted from its own 
 });
 
 test.each<RanksPlace>([
-  NO_RANKS,
+  RANKS.start,
   {
     heat: "compute",
     offset: 64,
@@ -140,11 +140,11 @@ test.each<RanksPlace>([
   },
 ])("an address says the whole place %o", (place) => {
   const query = new URLSearchParams();
-  ranksToQuery(place, query);
-  expect(ranksFromQuery(query)).toEqual(place);
+  RANKS.write(place, query);
+  expect(RANKS.read(query)).toEqual(place);
 });
 
 test("an address with wrong values is at the defaults", () => {
   const query = new URLSearchParams("heat=x&firststep=-4&rank=1e3&ranks=all&rankpage=a");
-  expect(ranksFromQuery(query)).toEqual(NO_RANKS);
+  expect(RANKS.read(query)).toEqual(RANKS.start);
 });

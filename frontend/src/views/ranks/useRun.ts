@@ -1,9 +1,8 @@
 import { useCallback, useEffect, useState } from "react";
 
-import type { TableQuestion } from "../../api/tables";
+import type { TableQuestion } from "../../api/client";
 import type {
   WireCollectiveRanks,
-  WireProgress,
   WireRankActivity,
   WireStepMatrix,
   WireTablePage,
@@ -17,8 +16,7 @@ export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loade
   const { api } = useServices();
   return useLoad(
     useCallback(
-      (signal: AbortSignal) =>
-        api.ranks.steps(key.run, { quantities: [heat, "duration"], offset }, signal),
+      (signal: AbortSignal) => api.ranks.steps(key.run, [heat, "duration"], offset, signal),
       [api, key, heat, offset],
     ),
   );
@@ -45,7 +43,7 @@ export function useCollectiveRanks(
   const { api } = useServices();
   return useLoad(
     useCallback(
-      (signal: AbortSignal) => api.ranks.collective(key.run, { id, offset }, signal),
+      (signal: AbortSignal) => api.ranks.collective(key.run, id, offset, signal),
       [api, key, id, offset],
     ),
   );
@@ -68,8 +66,10 @@ export function useActivities(key: RunKey, id: number, ranks: readonly number[])
     const load = async (): Promise<void> => {
       const activities = new Map<number, WireRankActivity | null>();
       for (const rank of each) {
-        const question = { id: collective, rank };
-        activities.set(rank, await api.ranks.around(run, question, signal).catch(() => null));
+        activities.set(
+          rank,
+          await api.ranks.around(run, collective, rank, signal).catch(() => null),
+        );
         if (signal.aborted) return;
         setFound({ asked, activities: new Map(activities) });
       }
@@ -80,28 +80,6 @@ export function useActivities(key: RunKey, id: number, ranks: readonly number[])
     };
   }, [api, asked]);
   return found.asked === asked ? found.activities : NOTHING_YET;
-}
-
-const EVERY_MS = 500;
-
-/** How far the server is with reading the run; null until it first says so. */
-export function useRunProgress(run: string): WireProgress | null {
-  const { api } = useServices();
-  const [progress, setProgress] = useState<WireProgress | null>(null);
-  useEffect(() => {
-    const controller = new AbortController();
-    const ask = (): void => {
-      // Progress is an extra: where it cannot be had, the bar just stays without a measure.
-      api.ranks.progress(run, controller.signal).then(setProgress, () => undefined);
-    };
-    ask();
-    const timer = window.setInterval(ask, EVERY_MS);
-    return () => {
-      window.clearInterval(timer);
-      controller.abort();
-    };
-  }, [api, run]);
-  return progress;
 }
 
 /** Change the view's part of the place; `replace` leaves no entry in the history. */

@@ -2,6 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { View } from "../../address/place";
 import type { WireReport } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -91,19 +92,7 @@ function ShareTable<Key extends string>(props: ShareTableProps<Key>): ReactEleme
   const [name, time, share] = props.head;
   return (
     <table className="small-table shares">
-      <thead>
-        <tr>
-          <th scope="col">
-            <Term text={name.text}>{name.title}</Term>
-          </th>
-          <th scope="col">
-            <Term text={time.text}>{time.title}</Term>
-          </th>
-          <th scope="col" colSpan={2}>
-            <Term text={share.text}>{share.title}</Term>
-          </th>
-        </tr>
-      </thead>
+      <Heads of={[name, time, { ...share, span: 2 }]} />
       <tbody>
         {props.rows.map((row) => {
           const word = props.wordOf(row);

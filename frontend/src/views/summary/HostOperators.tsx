@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { ShareBar } from "../../components/charts";
 import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
 import { duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
@@ -22,19 +22,7 @@ export function HostOperators({ report }: { report: WireReport }): ReactElement 
       from={{ view: "operators", title: "All operators" }}
     >
       <table className="small-table shares">
-        <thead>
-          <tr>
-            <th scope="col">
-              <Term text={D.operator.text}>{D.operator.title}</Term>
-            </th>
-            <th scope="col">
-              <Term text={D.self.text}>{D.self.title}</Term>
-            </th>
-            <th scope="col" colSpan={2}>
-              <Term text={D.share.text}>{D.share.title}</Term>
-            </th>
-          </tr>
-        </thead>
+        <Heads of={[D.operator, D.self, { ...D.share, span: 2 }]} />
         <tbody>
           {rows.map(({ id, name, us, share }) => (
             <tr key={id}>

@@ -1,8 +1,8 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { LoadsKernels } from "../../parts/LoadsKernels";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -51,23 +51,15 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
         </>
       ) : (
         <table className="small-table">
-          <thead>
-            <tr>
-              <th scope="col">class</th>
-              <th scope="col">each</th>
-              <th scope="col">
-                <Term text={D.self.text}>{D.self.title}</Term>
-              </th>
-              <th scope="col" colSpan={2}>
-                <Term text={D.selfShare.text}>{D.selfShare.title}</Term>
-              </th>
-              {syncs && (
-                <th scope="col">
-                  <Term text={D.blocked.text}>{D.blocked.title}</Term>
-                </th>
-              )}
-            </tr>
-          </thead>
+          <Heads
+            of={[
+              "class",
+              "each",
+              D.self,
+              { ...D.selfShare, span: 2 },
+              ...(syncs ? [D.blocked] : []),
+            ]}
+          />
           <tbody className={top.pass}>
             {top.rows.map((row) => (
               <Row

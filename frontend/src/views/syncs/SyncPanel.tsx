@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { SidePanel } from "../../components/SidePanel";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { syncInTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
 import type { WireReport, WireRule } from "../../api/types";
@@ -38,14 +38,9 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
   };
   return (
     <SidePanel label="Sync" className="sync-panel row-panel" onClose={close}>
-      <header>
-        <h2>
-          <Name text={node.kind === "cause" ? title : whatText(node)} className="wrap" />
-        </h2>
-        <button type="button" className="quiet" onClick={close}>
-          Close
-        </button>
-      </header>
+      <PanelHeader onClose={close}>
+        <Name text={node.kind === "cause" ? title : whatText(node)} className="wrap" />
+      </PanelHeader>
       <p className="muted">
         {node.kind !== "cause" && title !== sync.cause && <>{title} · </>}
         <bdi className="code">{sync.cause}</bdi>

@@ -2,6 +2,7 @@ import type { CSSProperties, ReactElement, ReactNode } from "react";
 
 import type { WireReport } from "../../api/types";
 import { Figure } from "../../components/Figure";
+import { Heads } from "../../components/Heads";
 import { stack } from "../../components/charts";
 import { meansNote } from "../../report/measures";
 import {
@@ -166,13 +167,7 @@ function PathTable(props: { prediction: Prediction; changed: boolean }): ReactEl
   const cell = (us: number): string => (us === 0 ? NOTHING : scaledDuration(us, scale));
   return (
     <table className="small-table whatif-path">
-      <thead>
-        <tr>
-          <th scope="col">critical path per step</th>
-          <th scope="col">{D.now.title}</th>
-          <th scope="col">{D.then.title}</th>
-        </tr>
-      </thead>
+      <Heads of={["critical path per step", D.now.title, D.then.title]} />
       <tbody>
         {prediction.parts.map(({ part, before, after }) => (
           <tr key={part}>

@@ -2,8 +2,8 @@ import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireReport } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
 import { duration, durationScale, NOTHING, scaledDuration } from "../../text/formats";
 import type { WhatIfPlace } from "./address";
 import { moduleRows, moduleRest, kindRows, type SlackRow } from "./answer";
@@ -51,15 +51,7 @@ function SlackTable({ title, rows, rest }: SlackTableProps): ReactElement {
   return (
     <div className="whatif-slack-rows">
       <table className="small-table">
-        <thead>
-          <tr>
-            {[title, D.path, D.slack].map((column) => (
-              <th key={column.title} scope="col">
-                <Term text={column.text}>{column.title}</Term>
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads of={[title, D.path, D.slack]} />
         <tbody>
           {rows.map(({ name, path, slack }) => (
             <tr key={name}>

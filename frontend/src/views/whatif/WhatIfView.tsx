@@ -9,7 +9,7 @@ import { Factors } from "./Factors";
 import { FindingChoice } from "./FindingChoice";
 import { PathTables } from "./PathTables";
 import { PredictedLanes } from "./PredictedLanes";
-import { NO_WHATIF } from "./address";
+import { WHATIF } from "./address";
 import { predictionOf } from "./answer";
 import { isChanged } from "./question";
 import { useAnswer, useChangeQuestion } from "./useWhatIf";
@@ -68,7 +68,7 @@ function AnswerOf({ loaded, changed, report }: AnswerOfProps): ReactElement {
         <button
           type="button"
           onClick={() => {
-            if (nothing) change(() => NO_WHATIF);
+            if (nothing) change(() => WHATIF.start);
             else loaded.retry();
           }}
         >

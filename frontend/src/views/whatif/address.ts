@@ -1,4 +1,4 @@
-/** What of a what-if an address says: what is gone, and what takes another time. */
+import type { Codec } from "../../text/query";
 
 /** How long something takes, in multiples of the recorded time. */
 export interface Factor {
@@ -7,33 +7,36 @@ export interface Factor {
   readonly factor: number;
 }
 
+/** What of a what-if an address says: what is gone, and what takes another time. */
 export interface WhatIfPlace {
   /** Ids of findings that are gone, or of rules for all of theirs. */
   readonly without: readonly string[];
   readonly scale: readonly Factor[];
 }
 
-export const NO_WHATIF: WhatIfPlace = { without: [], scale: [] };
-
 /** The largest factor that the server takes. */
 export const MOST_FACTOR = 1000;
 
-export function whatIfToQuery(place: WhatIfPlace, query: URLSearchParams): void {
-  for (const finding of place.without) query.append("without", finding);
-  for (const { what, factor } of place.scale) query.append("scale", `${what}=${factor}`);
-}
+const NOTHING: WhatIfPlace = { without: [], scale: [] };
 
-export function whatIfFromQuery(query: URLSearchParams): WhatIfPlace {
-  const without = [...new Set(query.getAll("without"))].filter((id) => id !== "");
-  const scale = new Map<string, number>();
-  for (const text of query.getAll("scale")) {
-    const at = text.lastIndexOf("=");
-    const factor = parseFactor(text.slice(at + 1));
-    if (at > 0 && factor !== null) scale.set(text.slice(0, at), factor);
-  }
-  if (without.length === 0 && scale.size === 0) return NO_WHATIF;
-  return { without, scale: [...scale].map(([what, factor]) => ({ what, factor })) };
-}
+export const WHATIF: Codec<WhatIfPlace> = {
+  start: NOTHING,
+  write: ({ without, scale }, query) => {
+    for (const finding of without) query.append("without", finding);
+    for (const { what, factor } of scale) query.append("scale", `${what}=${factor}`);
+  },
+  read: (query) => {
+    const without = [...new Set(query.getAll("without"))].filter((id) => id !== "");
+    const scale = new Map<string, number>();
+    for (const text of query.getAll("scale")) {
+      const at = text.lastIndexOf("=");
+      const factor = parseFactor(text.slice(at + 1));
+      if (at > 0 && factor !== null) scale.set(text.slice(0, at), factor);
+    }
+    if (without.length === 0 && scale.size === 0) return NOTHING;
+    return { without, scale: [...scale].map(([what, factor]) => ({ what, factor })) };
+  },
+};
 
 /** A factor that someone typed; null where it is none. */
 export function parseFactor(text: string): number | null {

@@ -3,13 +3,7 @@ import { expect, test } from "vitest";
 import type { WireWhatIf } from "../../api/types";
 import { finding } from "../../testing/findings";
 import { module, report, step, work } from "../../testing/report";
-import {
-  NO_WHATIF,
-  parseFactor,
-  whatIfFromQuery,
-  whatIfToQuery,
-  type WhatIfPlace,
-} from "./address";
+import { WHATIF, parseFactor, type WhatIfPlace } from "./address";
 import {
   answerText,
   gainText,
@@ -38,10 +32,10 @@ import {
 
 const written = (place: WhatIfPlace): string => {
   const query = new URLSearchParams();
-  whatIfToQuery(place, query);
+  WHATIF.write(place, query);
   return query.toString();
 };
-const read = (text: string): WhatIfPlace => whatIfFromQuery(new URLSearchParams(text));
+const read = (text: string): WhatIfPlace => WHATIF.read(new URLSearchParams(text));
 
 test("a question survives its address", () => {
   const place = {
@@ -53,13 +47,13 @@ test("a question survives its address", () => {
     ],
   };
   expect(read(written(place))).toEqual(place);
-  expect(written(NO_WHATIF)).toBe("");
+  expect(written(WHATIF.start)).toBe("");
 });
 
 test.each(["", "without=", "scale=", "scale=host", "scale=host=", "scale=host=-1", "scale==1"])(
   "%j asks nothing",
   (text) => {
-    expect(read(text)).toBe(NO_WHATIF);
+    expect(read(text)).toBe(WHATIF.start);
   },
 );
 
@@ -84,29 +78,29 @@ const [ITEM, COPY, OTHER] = [
 const ALL = [ITEM, COPY, OTHER];
 
 test("a finding is gone by itself or with its rule, and comes back alone", () => {
-  const one = toggled(NO_WHATIF, ITEM, ALL);
+  const one = toggled(WHATIF.start, ITEM, ALL);
   expect(one.without).toEqual(["item:head"]);
   expect(ALL.map((each) => isGone(one, each))).toEqual([true, false, false]);
   expect(toggled(one, ITEM, ALL).without).toEqual([]);
-  const all = allGone(NO_WHATIF, ALL);
+  const all = allGone(WHATIF.start, ALL);
   expect(all.without).toEqual(["item", "copy"]);
   expect(ALL.every((each) => isGone(all, each))).toBe(true);
   expect(toggled(all, ITEM, ALL).without).toEqual(["item:body", "copy"]);
 });
 
 test("what these steps do not have is named", () => {
-  const place = { ...NO_WHATIF, without: ["item", "gone:x", "copy:head"] };
+  const place = { ...WHATIF.start, without: ["item", "gone:x", "copy:head"] };
   expect(unknownFindings(place, ALL)).toEqual(["gone:x"]);
 });
 
 test("a factor of 1 changes nothing; something added stays in sight at 1", () => {
-  const half = scaled(NO_WHATIF, "host", 0.5);
+  const half = scaled(WHATIF.start, "host", 0.5);
   expect([factorOf(half, "host"), factorOf(half, "data")]).toEqual([0.5, 1]);
-  expect(scaled(half, "host", 1)).toEqual(NO_WHATIF);
+  expect(scaled(half, "host", 1)).toEqual(WHATIF.start);
   const kind = scaled(scaled(half, "kind:copy", 0.5), "kind:copy", 1);
   expect(added(kind)).toEqual([{ what: "kind:copy", factor: 1 }]);
   expect(asked(kind)).toEqual(half);
-  expect([isChanged(half), isChanged(scaled(NO_WHATIF, "kind:copy", 1))]).toEqual([true, false]);
+  expect([isChanged(half), isChanged(scaled(WHATIF.start, "kind:copy", 1))]).toEqual([true, false]);
   expect(unscaled(kind, "kind:copy")).toEqual(half);
 });
 

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { SidePanel } from "../../../components/SidePanel";
+import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import type { WireReport } from "../../../api/types";
 import { useMore } from "../../../components/more";
 import { Name } from "../../../components/Name";
@@ -34,14 +34,9 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
   };
   return (
     <SidePanel label="Group" className="module-panel" onClose={close}>
-      <header>
-        <h2>
-          <Name text={node.label} />
-        </h2>
-        <button type="button" className="quiet" onClick={close}>
-          Close
-        </button>
-      </header>
+      <PanelHeader onClose={close}>
+        <Name text={node.label} />
+      </PanelHeader>
       <p className="muted">
         {node.className} · {counted(sums.calls ?? 0, "call")}
         {per}

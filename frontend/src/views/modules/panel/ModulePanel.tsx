@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import { SidePanel } from "../../../components/SidePanel";
+import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import type { Target } from "../../../api/request";
 import type { WireReport } from "../../../api/types";
 import { Name } from "../../../components/Name";
@@ -83,14 +83,9 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
   const zoomed = place.zoom === node.path;
   return (
     <>
-      <header>
-        <h2>
-          <Name text={node.label} />
-        </h2>
-        <button type="button" className="quiet" onClick={props.onClose}>
-          Close
-        </button>
-      </header>
+      <PanelHeader onClose={props.onClose}>
+        <Name text={node.label} />
+      </PanelHeader>
       <p className="muted">
         <Name text={module.class} className="inline" />
         {" · "}

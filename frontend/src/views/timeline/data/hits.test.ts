@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { NO_LANES } from "../address";
+import { LANES } from "../address";
 import { laneOf, windowOf } from "../testing";
 import { tileFrom } from "./blocks";
 import { blockAt, eventNextTo } from "./hits";
@@ -20,7 +20,7 @@ const tile = tileFrom(
 );
 const boxes = layoutLanes(
   [laneOf("host", { depth: 2 }), laneOf("device", { kind: "device", depth: 1 })],
-  NO_LANES,
+  LANES.start,
 );
 // The same tile twice, as it stands for two that are missing.
 const pieces = [

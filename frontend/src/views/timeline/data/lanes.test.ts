@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { laneOf } from "../testing";
-import { NO_LANES, type LanesPlace, type Opening } from "../address";
+import { LANES, type LanesPlace, type Opening } from "../address";
 import {
   arrange,
   heightOf,
@@ -17,7 +17,7 @@ import {
   SHORT_ROWS,
 } from "./lanes";
 
-const open = (openings: ReadonlyMap<string, Opening>): LanesPlace => ({ ...NO_LANES, openings });
+const open = (openings: ReadonlyMap<string, Opening>): LanesPlace => ({ ...LANES.start, openings });
 
 const lanes = [
   laneOf("steps", { kind: "steps", depth: 2 }),
@@ -37,7 +37,7 @@ test("lanes follow each other without gap, and a deep one is folded", () => {
 test("the operators of the main thread are open a part at first, its Python frames folded", () => {
   const main = laneOf("main", { title: "main thread", subtitle: "7", depth: 40 });
   const frames = { ...main, id: "frames", subtitle: "Python stack, 7" };
-  expect(layoutLanes([main, frames], NO_LANES).map(({ rows }) => rows)).toEqual([SHORT_ROWS, 1]);
+  expect(layoutLanes([main, frames], LANES.start).map(({ rows }) => rows)).toEqual([SHORT_ROWS, 1]);
 });
 
 test("a filter leaves lanes whose names hold it, and pinned ones", () => {
@@ -46,7 +46,7 @@ test("a filter leaves lanes whose names hold it, and pinned ones", () => {
     laneOf("b", { title: "stream 7", group: "Device 0" }),
     laneOf("c", { title: "memory" }),
   ];
-  const place = { ...NO_LANES, filter: "DEVICE", pinned: ["c"] };
+  const place = { ...LANES.start, filter: "DEVICE", pinned: ["c"] };
   expect(arrange(named, place).map(({ id }) => id)).toEqual(["c", "b"]);
 });
 
@@ -93,13 +93,13 @@ const ids = (boxes: readonly { lane: { id: string } }[]): string =>
   boxes.map(({ lane }) => lane.id).join(" ");
 
 test("pinned lanes come first, then the order, then what it does not know", () => {
-  const place = { ...NO_LANES, pinned: ["one"], order: ["none", "deep", "one"] };
+  const place = { ...LANES.start, pinned: ["one"], order: ["none", "deep", "one"] };
   expect(arrange(lanes, place).map(({ id }) => id)).toEqual(["one", "none", "deep", "steps"]);
-  expect(arrange(lanes, NO_LANES)).toEqual(lanes);
+  expect(arrange(lanes, LANES.start)).toEqual(lanes);
 });
 
 test("a lane moves past its neighbour, and never between pinned ones and others", () => {
-  const boxes = layoutLanes(lanes, { ...NO_LANES, pinned: ["one"] });
+  const boxes = layoutLanes(lanes, { ...LANES.start, pinned: ["one"] });
   expect(ids(boxes)).toBe("one steps deep none");
   expect(moved(boxes, "deep", -1).join(" ")).toBe("one deep steps none");
   expect(moved(boxes, "deep", 1).join(" ")).toBe("one steps none deep");
@@ -114,7 +114,7 @@ test("a lane moves past its neighbour, and never between pinned ones and others"
 });
 
 test("pinned lanes stay in sight, and what is under them is not pointed at", () => {
-  const boxes = layoutLanes(lanes, { ...NO_LANES, pinned: ["none"] });
+  const boxes = layoutLanes(lanes, { ...LANES.start, pinned: ["none"] });
   const height = pinnedHeight(boxes);
   expect(height).toBe(boxes[0]?.height);
   const scroll = 60;
@@ -123,5 +123,7 @@ test("pinned lanes stay in sight, and what is under them is not pointed at", () 
   expect(laneAt(there, scroll + height)?.box.lane.id).toBe(
     laneAt(boxes, scroll + height)?.box.lane.id,
   );
-  expect(scrolled(layoutLanes(lanes, NO_LANES), scroll)).toEqual(layoutLanes(lanes, NO_LANES));
+  expect(scrolled(layoutLanes(lanes, LANES.start), scroll)).toEqual(
+    layoutLanes(lanes, LANES.start),
+  );
 });

@@ -1,5 +1,5 @@
 import type { ApiError } from "../../../api/request";
-import type { WindowQuery } from "../../../api/timeline";
+import type { WindowQuery } from "../../../api/client";
 import type { WireWindow } from "../../../api/types";
 import type { Span } from "../../../text/span";
 import { tileFrom, type Tile } from "./blocks";
