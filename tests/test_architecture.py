@@ -218,7 +218,6 @@ LAZY = {
         "tb_hookview.document.html",
         "tb_hookview.document.plain",
         "tb_hookview.report.summary.brief",
-        "tb_hookview.report.summary.whole",
         "tb_hookview.sql",
         "tb_hookview.tables.catalogue",
     },

@@ -175,24 +175,37 @@ class OperatorGroups(Struct, frozen=True, dict=True):
 
     @property
     def host(self) -> Float:
-        """Sum of the durations of the calls that began in the selection, nanoseconds."""
-        duration = self.calls.selection.analysis.call_tree.duration
-        return self.sum(np.where(self.calls.selection.rows, duration, 0))
+        """Time in the calls that began in the selection, nanoseconds."""
+        tree, selected = self.calls.selection.analysis.call_tree, self.calls.selection.rows
+        rows, number = self._members
+        began = selected[rows]
+        rows, number = rows[began], number[began]
+        outer = tree.outermost(rows, number)
+        time = tree.duration[rows[outer]]
+        return np.bincount(number[outer], time, len(self.count)).astype(np.float64)
 
     @cached_property
     def flops(self) -> Float:
-        """Sum of `OperatorCalls.flops`."""
-        return self.sum(self.calls.flops)
+        """FLOPs by `OperatorCalls.flops`."""
+        return self.within(self.calls.flops)
 
     @cached_property
     def flops_time(self) -> Float:
-        """Sum of `OperatorCalls.flops_time`, nanoseconds."""
-        return self.sum(self.calls.flops_time)
+        """Time by `OperatorCalls.flops_time`, nanoseconds."""
+        return self.within(self.calls.flops_time)
 
     def sum(self, values: Float | Int) -> Float:
-        """Sum of a column of `OperatorCalls`; NaN where one is."""
+        """Sum of a column of `OperatorCalls` of what each call does itself."""
         rows, number = self._members
         return np.bincount(number, values[rows], len(self.count)).astype(np.float64, copy=False)
+
+    def within(self, values: Float) -> Float:
+        """Sum of a column that includes the calls inside; NaN where one is.
+
+        A call inside another one of its group is in that one's value.
+        """
+        rows, number = self._outermost
+        return np.bincount(number, values[rows], minlength=len(self.count)).astype(np.float64)
 
     def any(self, values: Bool) -> Bool:
         """Whether a column holds for any call of each group."""
@@ -203,6 +216,13 @@ class OperatorGroups(Struct, frozen=True, dict=True):
         """The calls that are in a group, and their groups."""
         mine = np.flatnonzero(self.number >= 0)
         return self.calls.rows[mine], self.number[mine]
+
+    @cached_property
+    def _outermost(self) -> tuple[TreeRow, Int]:
+        """Those of them that are in no other call of their group."""
+        rows, number = self._members
+        outer = self.calls.selection.analysis.call_tree.outermost(rows, number)
+        return rows[outer], number[outer]
 
 
 def group_calls(calls: OperatorCalls, *key: Int) -> OperatorGroups:

@@ -73,6 +73,15 @@ class CallTree(Struct, frozen=True, dict=True):
         opened[rows] += 1
         return np.asarray(np.cumsum(opened[:-1]) > 0)
 
+    def outermost(self, row: TreeRow, group: Int) -> Bool:
+        """Which of some rows, ascending, are below no other one of their group."""
+        order = np.argsort(group, kind="stable")
+        shift = group[order] * len(self)  # a group begins where all before it have ended
+        begun, ended = shift + row[order], shift + self.subtree_end[row[order]]
+        outer = np.ones(len(row), bool)
+        outer[order[1:]] = begun[1:] >= np.maximum.accumulate(ended)[:-1]
+        return outer
+
     def nearest_above(self, wanted: Bool) -> TreeRow:
         """Innermost wanted row strictly around each row; -1 for none."""
         found, rows = self.nearest(wanted), np.flatnonzero(wanted)

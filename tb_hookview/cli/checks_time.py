@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from tb_hookview.cli.checks import Outcome
-from tb_hookview.comparison.spread import within_noise
+from tb_hookview.comparison.sides import within_noise
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_count
 from tb_hookview.report.result import Report

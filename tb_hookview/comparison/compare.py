@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tb_hookview.comparison.memory import memory_changes
 from tb_hookview.comparison.pairing import RowPair, pair_modules, same_place
 from tb_hookview.comparison.sides import (
     StepMeans,
@@ -12,11 +11,16 @@ from tb_hookview.comparison.sides import (
     pair,
     row_id,
     rows_of,
+    spread_pair,
     status_of,
     totals,
 )
-from tb_hookview.comparison.spread import spread_pair
-from tb_hookview.comparison.tables import finding_changes, kernel_changes, sync_changes
+from tb_hookview.comparison.tables import (
+    finding_changes,
+    kernel_changes,
+    memory_changes,
+    sync_changes,
+)
 from tb_hookview.schema import Comparison, Module, ModuleChange, Pair, ReportData, Side, own_syncs
 
 PHASES = ("forward", "backward", "optimizer", "data", "other")

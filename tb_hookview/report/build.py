@@ -31,12 +31,11 @@ from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.report.per_step import mean_idle, per_step
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.agreement import Contradiction, without_contradictions
-from tb_hookview.report.tables.allocations import allocation_rows
 from tb_hookview.report.tables.breakdown import breakdown_rows
-from tb_hookview.report.tables.compiled_regions import compiled_region_rows
-from tb_hookview.report.tables.compiled_summary import compiled_summary
+from tb_hookview.report.tables.compiled_regions import compiled_region_rows, compiled_summary
 from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
 from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.report.tables.host import allocation_rows, operator_rows, thread_rows
 from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.memory import (
     memory_module_rows,
@@ -45,12 +44,9 @@ from tb_hookview.report.tables.memory import (
     out_of_memory_rows,
 )
 from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
-from tb_hookview.report.tables.operators import operator_rows
-from tb_hookview.report.tables.recorder_share import recorder_share
-from tb_hookview.report.tables.recording import recording
+from tb_hookview.report.tables.recorder_share import recorder_share, recording
 from tb_hookview.report.tables.streams import stream_rows
 from tb_hookview.report.tables.syncs import sync_rows
-from tb_hookview.report.tables.threads import thread_rows
 from tb_hookview.report.tables.warnings import contradiction_rows, failure_rows, warning_rows
 from tb_hookview.report.verdict import FAILED, find_verdict, unknown_verdict
 from tb_hookview.rules.diagnosis import Diagnosis, diagnose

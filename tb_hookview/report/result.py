@@ -175,7 +175,7 @@ class Report:
 
     def summary(self, rows: int) -> Document:
         """All that a summary says, with at most `rows` rows per table."""
-        from tb_hookview.report.summary.whole import whole_document
+        from tb_hookview.report.summary.brief import whole_document
 
         return whole_document(self.data, self.counted.data, rows)
 

@@ -202,12 +202,14 @@ class _Sentence:
         """What would have to change."""
         found = self._found
         step, longer = found.step_us or 0.0, max(found.host_side_us or 0, found.device_side_us or 0)
-        if found.bound in ("data", "communication"):
+        apart = step - longer > _APART * step
+        loads = apart and _longest(waits) == "kernel_loading"
+        if found.bound in ("data", "communication") and not loads:
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
         if unexplained_us > _APART * step:
             return _DELAYS
-        if step - longer > _APART * step:
-            return _LOADS_KERNELS if _longest(waits) == "kernel_loading" else _OVERLAP
+        if apart:
+            return _LOADS_KERNELS if loads else _OVERLAP
         if found.bound == "host":
             return _ON_CPU if found.device_us is None else _host_remedy(waits)
         return _REMEDIES[found.bound]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+import msgspec
 from msgspec import Struct
 
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.report.build import step_rows
-from tb_hookview.rules.diagnosis import find_all, without_findings
+from tb_hookview.rules.diagnosis import find_all, findings_named, without_findings
 from tb_hookview.rules.engine.cost_accounting import Found
 from tb_hookview.simulation import whatif
 from tb_hookview.simulation.changes import Change, together
@@ -34,23 +35,36 @@ class WhatIfs(Struct, frozen=True, dict=True):
         """Predict the length of a step with something taken out or scaled.
 
         Args:
-            without: ids of findings that are to be gone, or of rules for all of theirs.
+            without: ids of findings that are to be gone, or of rules for all of theirs; those of
+                unknown gain stay as recorded, and where nothing else is asked, it is refused.
             scale: factors by what they are of (`host`, `kernels`, `kind:copy`, `module:layer1`).
             modules: whether to find the critical path by module, and slack.
 
         Raises:
             UsageError: there is nothing of that name, or a factor is none.
         """
-        return whatif.what_if(self.simulator, self.change(without, scale), modules=modules)
+        names = list(without)
+        named = self._named(names)
+        unknown = [each for each in named if each.finding.gain_unknown is not None]
+        known = scale or len(unknown) < len(named)
+        answer = whatif.what_if(
+            self.simulator,
+            self.change(names, scale),
+            modules=modules,
+            refused=None if known else "; ".join(map(_unknown, unknown)) or None,
+        )
+        return msgspec.structs.replace(answer, as_recorded=[each.finding.id for each in unknown])
 
     def change(
         self, without: Iterable[str] = (), scale: Mapping[str, float] | None = None
     ) -> Change:
         """Change that a question is about; arguments and errors are those of `answer`."""
-        changes, names = [scaled(self.selection.analysis, scale or {})], list(without)
-        if names:
-            changes.append(without_findings(self.selection.analysis, self._found, names))
-        return together(changes)
+        analysis = self.selection.analysis
+        gone = without_findings(analysis, self._named(list(without)))
+        return together([scaled(analysis, scale or {}), gone])
+
+    def _named(self, names: Sequence[str]) -> list[Found]:
+        return findings_named(self._found, names) if names else []
 
     @cached_property
     def simulator(self) -> Simulator:
@@ -60,3 +74,9 @@ class WhatIfs(Struct, frozen=True, dict=True):
     @cached_property
     def _found(self) -> list[Found]:
         return find_all(self.selection, self.selection.derived(step_rows))
+
+
+def _unknown(found: Found) -> str:
+    """Why a finding cannot be taken out."""
+    other = f"; scale {found.occurrence.scale} instead" if found.occurrence.scale else ""
+    return f"{found.finding.id}: {found.finding.gain_unknown}{other}"

@@ -40,6 +40,8 @@ def what_if_document(
 
 
 def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
+    if answer.as_recorded:
+        yield f"as recorded, as their gain is unknown: {', '.join(answer.as_recorded)}"
     step, replayed = answer.step_us or 0.0, answer.replayed_us or 0.0
     error = format_share(replayed / step - 1 if step else None, 1)
     yield (

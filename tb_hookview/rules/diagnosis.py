@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tb_hookview import schema
@@ -58,25 +58,33 @@ def find_all(selection: Selection, step_rows: list[schema.Step]) -> list[Found]:
     return findings(Context(selection, step_rows, RULES))
 
 
-def without_findings(analysis: Analysis, found: Iterable[Found], wanted: Iterable[str]) -> Change:
-    """What would be gone without some findings.
+def without_findings(analysis: Analysis, found: Iterable[Found]) -> Change:
+    """What would be gone without some findings; those of unknown gain change nothing."""
+    from tb_hookview.rules.engine.removal import removed
+    from tb_hookview.simulation.changes import together
+
+    return together([removed(analysis, each) for each in found if _gains(each)])
+
+
+def _gains(found: Found) -> bool:
+    return found.finding.gain_unknown is None
+
+
+def findings_named(found: Sequence[Found], wanted: Iterable[str]) -> list[Found]:
+    """Those of some findings that are meant.
 
     Args:
-        analysis: the trace.
-        found: all of its findings.
+        found: all findings of a trace.
         wanted: ids of findings, or of rules for all of theirs.
 
     Raises:
         NotFoundError: there is no such finding.
     """
-    from tb_hookview.rules.engine.removal import removed
-    from tb_hookview.simulation.changes import together
-
-    changes: list[Change] = []
+    named: list[Found] = []
     for name in wanted:
         meant = [each for each in found if name in (each.finding.id, each.finding.rule)]
         if not meant:
             known = ", ".join(dict.fromkeys(each.finding.rule for each in found)) or "none"
             raise NotFoundError(f"no finding {name!r} in this trace; there are {known}")
-        changes += [removed(analysis, each) for each in meant]
-    return together(changes)
+        named += meant
+    return named

@@ -30,7 +30,8 @@ class Operator(Struct, frozen=True):
     """Rows of that name. A row whose only row inside has its own name is one call with it."""
     host_us: Us
     """Sum of their durations, over threads: calls that run at once may add up to more than the
-    clock shows. A recursive operator's time counts once for each level."""
+    clock shows. A call inside another one of the same row adds nothing to this and the other
+    totals, where `key_averages()` counts it for each level."""
     self_host_us: Us
     """Less the operators, annotations and calls of the device's runtime inside. Marks and Python
     frames inside are not subtracted."""

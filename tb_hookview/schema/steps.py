@@ -138,7 +138,7 @@ class Totals(Struct, frozen=True):
     of the work in no other phase is the forward's: no call of a module, no operator that made a
     node, nor (without sequence numbers) names for half of the nodes of each pass."""
     optimizer_device_us: Us | None
-    """Device time of work launched in the optimizer phase."""
+    """Device time of work launched in the optimizer phase, zeroing of gradients included."""
     sync_count: Count
     """Syncs, the profiler's own included."""
     sync_blocked_us: Us

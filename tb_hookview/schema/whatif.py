@@ -126,6 +126,9 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     """Number of steps that were replayed."""
     refused: str | None
     """Why nothing was replayed; null where it was."""
+    as_recorded: list[str] = []
+    """Ids of findings that were asked to be gone and whose gain is unknown: nothing of them is
+    changed. Where nothing else was asked, the replay is refused."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

@@ -11,15 +11,18 @@ from tb_hookview.simulation.path_rows import in_us, path_kinds, path_modules
 from tb_hookview.simulation.simulator import Prediction, Simulator
 
 
-def what_if(simulator: Simulator, change: Change, *, modules: bool = True) -> schema.WhatIf:
+def what_if(
+    simulator: Simulator, change: Change, *, modules: bool = True, refused: str | None = None
+) -> schema.WhatIf:
     """Predict the length of a step with a change.
 
     Args:
         simulator: replays the steps.
         change: what is changed.
         modules: whether to find the critical path by module, and slack (as long as the rest).
+        refused: why the change is not known; None where it is.
     """
-    if refused := simulator.refused:
+    if refused := simulator.refused or refused:
         return schema.WhatIf(
             step_us=None,
             replayed_us=None,

@@ -131,6 +131,9 @@ def test_questions_about_ancestors_against_walking_up(
     assert call_tree.nearest(wanted).tolist() == nearest
     assert call_tree.nearest_above(wanted).tolist() == above
     assert call_tree.inside(wanted).tolist() == [row >= 0 for row in nearest]
+    group = np.array([random.randrange(3) for _ in parent], int)
+    outer = [all(group[r] != group[chain[0]] for r in chain[1:]) for chain in chains]
+    assert call_tree.outermost(np.arange(len(parent)), group).tolist() == outer
 
 
 @given(st.lists(st.lists(trees, max_size=4), min_size=1, max_size=2))

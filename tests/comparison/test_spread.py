@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tb_hookview.comparison.compare import compare
-from tb_hookview.comparison.spread import within_noise
+from tb_hookview.comparison.sides import within_noise
 from tb_hookview.loading import analyze
 from tb_hookview.schema import MemoryPeak, ReportData, Spread
 

@@ -109,7 +109,7 @@ class Case:
 
     @cached_property
     def simulator(self) -> Simulator:
-        return Simulator(Selection(self.analysis, None))
+        return Selection(self.analysis, None).derived(Simulator)
 
     @cached_property
     def summary(self) -> Mapped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,14 +10,18 @@ import msgspec
 import numpy as np
 from invariants.case import Case
 from invariants.registry import invariant
-from invariants.report import at_most
+from invariants.report import at_most, near
 
+from tb_hookview.formats import format_us
+from tb_hookview.report.summary.brief import brief_lines
+from tb_hookview.report.whatif import WhatIfs
 from tb_hookview.simulation.critical_path import Part
 from tb_hookview.simulation.questions import scaled
 
 EVERYTHING = ("kernels", "host", "launches", "data", "communication", "syncs")
 UNNAMED = 0.1
 """Part of the device's time of kind `other` from which on the report has to say so."""
+_WITHOUT_FIRST = re.compile(r"; ([0-9.]+ \w+) without the first finding")
 SHARES = ("share", "utilization", "sm_efficiency")
 
 
@@ -59,6 +64,23 @@ def gains_are_within_the_step_and_their_bound(case: Case) -> None:
         if gain is not None and step is not None:
             assert 0 <= gain <= at_most(step), finding.id
         assert bound is None or bound >= 0, finding.id
+
+
+@invariant()
+def a_what_if_without_a_finding_gains_what_the_finding_says(case: Case) -> None:
+    """Of the first and of one of unknown gain; the summary has the same step."""
+    found = case.data.findings
+    if not found or case.simulator.refused:
+        return
+    what_ifs, first = WhatIfs(case.simulator.selection), found[0]
+    if first.gain_us_per_step is not None:
+        answer = what_ifs.answer([first.id], modules=False)
+        replayed, predicted = answer.replayed_us or 0.0, answer.predicted_us or 0.0
+        assert replayed - predicted == near(first.gain_us_per_step), first.id
+        said = _WITHOUT_FIRST.search(brief_lines(case.data)[-1])
+        assert said is None or said[1] == format_us(predicted)
+    if unknown := [each for each in found if each.gain_unknown is not None]:
+        assert what_ifs.answer([unknown[0].id], modules=False).refused is not None
 
 
 @invariant()

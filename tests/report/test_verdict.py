@@ -72,6 +72,11 @@ LOADS_KERNELS = """
     main calls [cuModuleLoad][launch corr=1][wait                         ]
     gpu kernel                [k corr=1                                  ]
 """
+LOADS_AND_COMMUNICATES = """
+    main notes [ProfilerStep#1                                            ]
+    main calls [cuModuleLoad][launch corr=1][wait                         ]
+    gpu kernel                [nccl corr=1                               ]
+"""
 NO_DEVICE = """
     main notes [ProfilerStep#1      ]
     main notes [loader  ]
@@ -147,6 +152,12 @@ CASES = {
         [2900, 0, 4400, 0],
         "Device-bound: the device takes 4.40 ms per step, the host 2.90 ms. Kernel loading delays "
         "them: warm up first.",
+    ),
+    LOADS_AND_COMMUNICATES: (
+        "communication",
+        [2900, 0, 0, 4400],
+        "Communication-bound: collectives take 4.40 ms per step, the host 2.90 ms. Kernel loading "
+        "delays them: warm up first.",
     ),
     NO_DEVICE: (
         "unknown",

@@ -909,7 +909,7 @@ export const Operator = {
   },
   host_us: {
     unit: "us",
-    text: "Sum of their durations, over threads: calls that run at once may add up to more than the clock shows. A recursive operator's time counts once for each level.",
+    text: "Sum of their durations, over threads: calls that run at once may add up to more than the clock shows. A call inside another one of the same row adds nothing to this and the other totals, where `key_averages()` counts it for each level.",
   },
   self_host_us: {
     unit: "us",
@@ -1643,7 +1643,10 @@ export const Totals = {
     unit: "us",
     text: "Device time of work launched in the forward phase. Null where the trace does not show which of the work in no other phase is the forward's: no call of a module, no operator that made a node, nor (without sequence numbers) names for half of the nodes of each pass.",
   },
-  optimizer_device_us: { unit: "us", text: "Device time of work launched in the optimizer phase." },
+  optimizer_device_us: {
+    unit: "us",
+    text: "Device time of work launched in the optimizer phase, zeroing of gradients included.",
+  },
   sync_count: { unit: "count", text: "Syncs, the profiler's own included." },
   sync_blocked_us: {
     unit: "us",
@@ -1856,6 +1859,9 @@ export const WhatIf = {
   },
   steps: { unit: "count", text: "Number of steps that were replayed." },
   refused: { text: "Why nothing was replayed; null where it was." },
+  as_recorded: {
+    text: "Ids of findings that were asked to be gone and whose gain is unknown: nothing of them is changed. Where nothing else was asked, the replay is refused.",
+  },
 } as const;
 
 export const WindowStatistics = {

@@ -1233,7 +1233,7 @@ export interface Operator {
   name: string;
   /** Rows of that name. A row whose only row inside has its own name is one call with it. */
   calls: number;
-  /** Sum of their durations, over threads: calls that run at once may add up to more than the clock shows. A recursive operator's time counts once for each level. */
+  /** Sum of their durations, over threads: calls that run at once may add up to more than the clock shows. A call inside another one of the same row adds nothing to this and the other totals, where `key_averages()` counts it for each level. */
   host_us: number;
   /** Less the operators, annotations and calls of the device's runtime inside. Marks and Python frames inside are not subtracted. */
   self_host_us: number;
@@ -2159,7 +2159,7 @@ export interface Totals {
   backward_device_us: number | null;
   /** Device time of work launched in the forward phase. Null where the trace does not show which of the work in no other phase is the forward's: no call of a module, no operator that made a node, nor (without sequence numbers) names for half of the nodes of each pass. */
   forward_device_us: number | null;
-  /** Device time of work launched in the optimizer phase. */
+  /** Device time of work launched in the optimizer phase, zeroing of gradients included. */
   optimizer_device_us: number | null;
   /** Syncs, the profiler's own included. */
   sync_count: number;
@@ -2381,6 +2381,8 @@ export interface WhatIf {
   steps: number;
   /** Why nothing was replayed; null where it was. */
   refused: string | null;
+  /** Ids of findings that were asked to be gone and whose gain is unknown: nothing of them is changed. Where nothing else was asked, the replay is refused. */
+  as_recorded: string[];
 }
 
 /** Activity of host and devices in a window, clipped to it. */

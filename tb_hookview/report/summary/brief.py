@@ -1,4 +1,4 @@
-"""What every summary begins with: what decides a step, what to change, where the time goes."""
+"""A summary in short, and the whole of it in the one order that all of its forms have."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from collections import defaultdict
 from textwrap import shorten
 
 from tb_hookview.document.document import Document, Lines, Table
-from tb_hookview.formats import MISSING, format_count, format_share, format_us
+from tb_hookview.formats import MISSING, format_count, format_number, format_share, format_us
 from tb_hookview.report.summary.alike import alike, where
-from tb_hookview.report.summary.lines import host_line
-from tb_hookview.report.summary.tables import kernel_table, operator_table
-from tb_hookview.schema import Finding, PathWork, ReportData, severe_warnings
+from tb_hookview.report.summary.lines import detail_lines, host_line
+from tb_hookview.report.summary.tables import (
+    detail_tables,
+    finding_table,
+    kernel_table,
+    operator_table,
+)
+from tb_hookview.schema import Finding, PathWork, ReportData, TraceWarning, severe_warnings
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
@@ -65,7 +70,8 @@ def _without_first(data: ReportData) -> str:
         return ""
     if data.verdict.bound == "unknown":
         return "; savings are uncertain because of these pauses"
-    return f"; {format_us(step - gain)} without the first finding"
+    replayed = sum(row.us for row in data.critical_path_work) or step
+    return f"; {format_us(replayed - gain)} without the first finding"
 
 
 def _with_device(data: ReportData) -> str:
@@ -168,3 +174,30 @@ def _device_time(data: ReportData, device: bool) -> float:
 
 def _on_device(data: ReportData) -> bool:
     return any(module.forward.device_us for module in data.modules)
+
+
+def whole_document(data: ReportData, counted: ReportData, rows: int) -> Document:
+    """Return all that a summary says: verdict, findings, classes of modules, then all else.
+
+    Args:
+        data: the report.
+        counted: that on the measured steps.
+        rows: rows of a table.
+    """
+    severe = severe_warnings(data.trace)
+    head = [*brief_lines(data), *(f"warning: {warning.message}" for warning in severe)]
+    notes = [_note(warning) for warning in data.trace.warnings if warning not in severe]
+    parts: tuple[Lines | Table, ...] = (
+        Lines(head, bold=VERDICT),
+        finding_table(data, rows),
+        class_table(counted),
+        Lines([line for line in detail_lines(data) if line not in head], "Details"),
+        *detail_tables(data, counted, rows),
+        Lines(notes, "Notes on the data", tone="warning"),
+    )
+    return Document("Summary of a trace", parts)
+
+
+def _note(warning: TraceWarning) -> str:
+    times = f" ({format_number(warning.count)})" if warning.count > 1 else ""
+    return f"warning: {warning.message}{times}"

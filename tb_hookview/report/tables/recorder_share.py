@@ -1,6 +1,8 @@
-"""The recorder's marks: their number and their share of the time."""
+"""The recorder's marks, their share of the time, and how much longer a recorded step was."""
 
 from __future__ import annotations
+
+from statistics import median
 
 import msgspec
 import numpy as np
@@ -11,6 +13,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool
 from tb_hookview.arrays.units import to_us
+from tb_hookview.trace.format.manifest import Manifest
 
 _ROLES = {
     "forward": (Role.FORWARD_MARK,),
@@ -67,3 +70,23 @@ def _version(selection: Selection, is_mark: Bool) -> int | None:
     texts = (host.trace.strings[string] for string in unique(host.string[is_mark]).tolist())
     decoded = (markers.decode(text) for text in texts)
     return max((mark.version for mark in decoded if mark is not None), default=None)
+
+
+_ENOUGH = 2
+"""Steps not recorded that are compared with; a single one may be the one that compiles."""
+
+
+def recording(manifest: Manifest | None) -> schema.Recording | None:
+    """Compare the recorder's self times of steps; None where it has none."""
+    if manifest is None or not (manifest.recorded_us or manifest.unrecorded_us):
+        return None
+    recorded = median(manifest.recorded_us) if manifest.recorded_us else None
+    unrecorded = median(manifest.unrecorded_us) if manifest.unrecorded_us else None
+    enough = len(manifest.unrecorded_us) >= _ENOUGH
+    return schema.Recording(
+        unrecorded_step_us=unrecorded,
+        recorded_step_us=recorded,
+        slowdown=recorded / unrecorded if recorded and unrecorded and enough else None,
+        unrecorded_steps=len(manifest.unrecorded_us),
+        recorded_steps=len(manifest.recorded_us),
+    )

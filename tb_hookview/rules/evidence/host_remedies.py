@@ -7,6 +7,7 @@ import re
 _DDP = re.compile(r"aten::(un)?flatten_dense_tensors|DistributedDataParallel\.forward")
 _OPTIMIZER = re.compile(r"Optimizer\.|aten::_foreach_|aten::_fused_")
 _COMPILED = re.compile(r"call in c[a-z2-7]{51}\.py\(\d+\)|Torch-Compiled Region|CompiledFunction")
+_RANDOM = re.compile(r"aten::(normal|uniform|random|bernoulli|exponential)_|aten::(rand|randn)\b")
 _OPERATOR = re.compile(r"\w+::")
 """An operator of torch or of an extension."""
 
@@ -33,6 +34,12 @@ _REMEDIES = (
         'graph (mode="reduce-overhead"), or have it written in C++ '
         "(torch._inductor.config.cpp_wrapper = True). Look for threads or processes that compete "
         "for the cores.",
+    ),
+    (
+        _RANDOM,
+        "If it fills a tensor on the host, make it on the device (device= of torch.randn and the "
+        "like, or .normal_() of a tensor there), once if it may be the same in each step. If it "
+        "only launches, look for threads or processes that compete for the cores.",
     ),
     (
         _OPERATOR,

@@ -27,10 +27,10 @@ def operator_columns(groups: OperatorGroups) -> Columns:
         "calls": lambda i: Numbers(groups.count[i]),
         "host_us": lambda i: Numbers(groups.host[i] / 1000),
         "self_host_us": lambda i: Numbers(groups.sum(calls.self_host)[i] / 1000),
-        "device_us": device_us(calls, lambda: groups.sum(calls.device)),
+        "device_us": device_us(calls, lambda: groups.within(calls.device)),
         "self_device_us": device_us(calls, lambda: groups.sum(calls.self_device)),
         "tensor_core_eligible": lambda i: Numbers(groups.any(calls.eligible)[i]),
-        "tensor_core_us": device_us(calls, lambda: groups.sum(calls.tensor_core)),
+        "tensor_core_us": device_us(calls, lambda: groups.within(calls.tensor_core)),
         "self_tensor_core_us": device_us(calls, lambda: groups.sum(calls.self_tensor_core)),
         **_work_columns(groups),
     }
@@ -55,8 +55,8 @@ def _work_columns(groups: OperatorGroups) -> Columns:
         "flops": lambda i: _positive(flops(i)),
         "flops_us": lambda i: Numbers(spent(i) / 1000, flops(i) > 0),
         "tflop_per_s": lambda i: ratio(flops(i), spent(i) * 1000),
-        "peak_share": lambda i: ratio(groups.sum(_peak_or_none(calls))[i], spent(i)),
-        "flop_per_byte": lambda i: ratio(flops(i), groups.sum(_bytes_or_none(calls))[i]),
+        "peak_share": lambda i: ratio(groups.within(_peak_or_none(calls))[i], spent(i)),
+        "flop_per_byte": lambda i: ratio(flops(i), groups.within(_bytes_or_none(calls))[i]),
     }
 
 

@@ -14,9 +14,8 @@ from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.schema.timeline import LaneKind
 from tb_hookview.timeline.lanes.curves import Curve
-from tb_hookview.timeline.lanes.device_lanes import idle_items, queue_curve
+from tb_hookview.timeline.lanes.device_lanes import idle_items, memory_curve, queue_curve
 from tb_hookview.timeline.lanes.lane import LaneItems
-from tb_hookview.timeline.lanes.memory_lanes import memory_curve
 from tb_hookview.timeline.lanes.module_lanes import (
     backward_items,
     backward_threads,

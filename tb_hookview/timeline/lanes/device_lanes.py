@@ -1,4 +1,4 @@
-"""Lanes of a device: idle time by cause, and its queue of launched device events."""
+"""Lanes of a device: idle time by cause, its queue of launched device events, and its memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.queue_length import queue_length
+from tb_hookview.analysis.memory.events import AllocatorEvents
+from tb_hookview.arrays.types import Int
 from tb_hookview.timeline.lanes.colours import OF_CAUSE
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.lane import LaneItems
@@ -29,3 +31,17 @@ def queue_curve(analysis: Analysis, device: int) -> Curve:
         analysis.call_tree, analysis.device_events, analysis.device_events.device == device
     )
     return Curve(queue.time, queue.length, analysis.bounds[0])
+
+
+def memory_curve(analysis: Analysis, events: AllocatorEvents, total: Int, device: int) -> Curve:
+    """One total of a device, where the trace knows it.
+
+    Args:
+        analysis: the trace.
+        events: of its allocators.
+        total: bytes after each event, -1 for unknown.
+        device: index into `events.devices`.
+    """
+    mine = np.arange(len(events))[events.of(device)]
+    known = mine[total[mine] >= 0]
+    return Curve(events.time[known], total[known], analysis.bounds[0])

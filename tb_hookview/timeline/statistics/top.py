@@ -82,12 +82,14 @@ def _operators(timeline: Timeline, window: Bounds) -> Ranking:
     named = rows.named[inside.row]
     calls = named & ~rows.repeats[inside.row]
     string = host.string[inside.row]
+    outer = np.flatnonzero(calls)
+    outer = outer[analysis.call_tree.outermost(inside.row[outer], string[outer])]
     return Ranking(
         kind="host",
         measure="host",
         names=analysis.trace.strings.__getitem__,
         count=np.bincount(string[calls], minlength=size),
-        total=sums(string[calls], inside.time[calls], size),
+        total=sums(string[outer], inside.time[outer], size),
         own=sums(string[named], own_time[named], size),
     )
 

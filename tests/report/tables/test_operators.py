@@ -12,7 +12,7 @@ from tb_hookview import markers
 from tb_hookview.analysis.device.tensor_cores import tensor_core_eligible
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.tables.operators import operator_rows
+from tb_hookview.report.tables.host import operator_rows
 from tb_hookview.schema import Operator
 
 
@@ -55,9 +55,24 @@ def test_an_operator_that_passes_itself_on_is_one_call(tmp_path: Path) -> None:
     )
     to = found["aten::to"]
     assert to.calls == 3, "once outside, and twice where the inner one is not alone"
-    assert to.host_us == 30 + 30 + 12
+    assert to.host_us == 30 + 30
     assert to.self_host_us == 30 - 14 + 30 - 12 - 15 + 12
     assert to.device_us is None
+
+
+def test_the_total_counts_a_call_inside_one_of_the_same_name_once(tmp_path: Path) -> None:
+    found = rows(
+        tmp_path,
+        """
+        main ops    [aten::mm                                      ]
+        main ops      [aten::empty ] [aten::mm                   ]
+        main calls                      [cudaLaunchKernel corr=1]
+        gpu  kernel                                [ampere_h16816gemm corr=1]
+        """,
+    )["aten::mm"]
+    assert (found.calls, found.host_us) == (2, 48)
+    assert (found.device_us, found.self_device_us) == (26, 26)
+    assert (found.tensor_core_us, found.self_tensor_core_us) == (26, 26)
 
 
 def test_marks_of_the_recorder_are_no_operators(tmp_path: Path) -> None:

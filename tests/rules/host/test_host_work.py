@@ -95,6 +95,7 @@ def test_what_else_names_it(tmp_path: Path, category: str, name: str, where: str
         ("cpu_op", "DistributedDataParallel.forward", "broadcast_buffers=False"),
         ("python_function", f"/cache/c{'ov' * 25}3.py(2533): call", "reduce-overhead"),
         ("cpu_op", "aten::cumsum", "computes on the host"),
+        ("cpu_op", "aten::normal_", "device= of torch.randn"),
         ("cuda_runtime", "cudaEventRecord", "with_stack=True"),
     ],
 )

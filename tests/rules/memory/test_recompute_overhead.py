@@ -12,8 +12,8 @@ from tb_hookview import markers
 from tb_hookview.analysis.host.roles import EVALUATE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
-from tb_hookview.report.build import step_rows
-from tb_hookview.rules.diagnosis import find_all, without_findings
+from tb_hookview.report.whatif import WhatIfs
+from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
 
 NAMES = {
@@ -58,11 +58,24 @@ def test_without_it_the_host_runs_no_forward_again(tmp_path: Path) -> None:
     """The host binds: 18 us of the forward, 4 us before it and 5 us after it in the node."""
     path = grid.write(tmp_path / "t.json", grid.events(ON_ONE_THREAD, owners.NAMES))
     selection = Selection(load(path), None)
-    gone = without_findings(
-        selection.analysis, find_all(selection, step_rows(selection)), ["recompute-overhead"]
-    )
     simulator = Simulator(selection)
+    gone = scaled(selection.analysis, {"recomputation": 0.0})
     assert simulator.unchanged.step - simulator.step(gone) == (18 + 4 + 5) * 1000
+
+
+def test_a_what_if_knows_no_more_than_the_finding_whose_gain_is_unknown(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events(ON_ONE_THREAD, owners.NAMES))
+    what_ifs = WhatIfs(Selection(load(path), None))
+    refused = what_ifs.answer(["recompute-overhead"])
+    assert (refused.predicted_us, refused.steps) == (None, 1)
+    assert "this trace does not show what the fix gains" in (refused.refused or "")
+    assert "scale recomputation" in (refused.refused or "")
+    for factor in (1.0, 0.5):
+        scale = {"host": factor}
+        both, alone = what_ifs.answer(["recompute-overhead"], scale), what_ifs.answer([], scale)
+        assert both.predicted_us == alone.predicted_us
+        assert both.as_recorded == ["recompute-overhead:the backward pass"]
+        assert alone.as_recorded == []
 
 
 def test_a_backward_of_its_own(tmp_path: Path) -> None:

@@ -37,6 +37,18 @@ def test_a_forward_that_is_not_all_known_is_other_as_in_the_report(tmp_path: Pat
     assert phases["other"] == step.other_us == step.duration_us - (step.backward_us or 0)
 
 
+def test_a_call_inside_one_of_the_same_name_counts_once_as_in_the_report(tmp_path: Path) -> None:
+    picture = """
+        main ops  [aten::mm                              ]
+        main ops    [aten::empty ][aten::mm             ]
+        """
+    timeline = timeline_of(tmp_path, picture)
+    operators = {row.name: row.host_us for row in build_report(timeline.analysis).data.operators}
+    totals = {row.name: row.total_us for row in whole(timeline).top if row.kind == "host"}
+    assert totals == operators
+    assert totals["aten::mm"] == 40
+
+
 def test_each_device_has_its_own_idle_time(tmp_path: Path) -> None:
     picture = """
         main calls  [go corr=1][go corr=2]             [go corr=3]

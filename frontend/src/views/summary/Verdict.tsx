@@ -40,9 +40,10 @@ function savingOf(report: WireReport): BandSaving | null {
   if (gain < WORTH_SAYING * from) {
     return null;
   }
+  const replayed = report.critical_path_work.reduce((whole, { us }) => whole + us, 0);
   return {
     from,
-    to: from - gain,
+    to: (replayed > 0 ? replayed : from) - gain,
     of: `${report.per_step.marked ? "per step" : "in this trace"}, without the first finding`,
     button: "What if",
     title: `${first.title}: estimate by trace replay`,

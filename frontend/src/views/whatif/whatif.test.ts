@@ -172,6 +172,7 @@ const ANSWER: WireWhatIf = {
   path_kinds: [{ kind: "matrix", device_us: 9, path_us: 4, slack_us: 1.5 }],
   steps: 3,
   refused: null,
+  as_recorded: [],
 };
 
 function predicted(rest: Partial<WireWhatIf> = {}): Prediction {

@@ -1,4 +1,4 @@
-"""The table of host threads: role of each, busy time by phase, blocked time.
+"""The tables of the host: its threads, operators by name, and calls that allocate.
 
 A thread works while an operator, an annotation or a call of the device's runtime is open on it.
 What it does in Python between these shows only in traces with stacks, where frames of its main loop
@@ -13,14 +13,22 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.operators import OperatorCalls
 from tb_hookview.analysis.phases import REASONS
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.thread_roles import thread_role
 from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Intervals, TimeSet
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
+from tb_hookview.tables.events.names import first_events
+from tb_hookview.tables.events.operators import by_name, operator_columns
+from tb_hookview.tables.model.values import Arrays, listed
 
 
 class _Rows(NamedTuple):
@@ -113,3 +121,51 @@ def _blocked(analysis: Analysis, thread: int) -> TimeSet:
     syncs = analysis.syncs
     mine = (analysis.call_tree.thread[syncs.row] == thread) & ~syncs.by_profiler
     return intervals.of(syncs.start[mine], syncs.end[mine])
+
+
+def operator_rows(selection: Selection) -> list[schema.Operator]:
+    """One row per name, most expensive on the device first, then on the host.
+
+    Calls count where they began in the selection, device events where their launches do.
+    """
+    calls = OperatorCalls(selection)
+    groups = by_name(calls)
+    host, device = groups.sum(calls.self_host), groups.sum(calls.self_device)
+    order = np.lexsort((groups.first, -host, -device))[: schema.OPERATORS]
+    columns = Arrays(order, operator_columns(groups)).take(
+        schema.Operator.__struct_fields__, range(len(order))
+    )
+    return [schema.Operator(*row) for row in zip(*map(listed, columns.values()), strict=True)]
+
+
+def allocation_rows(selection: Selection) -> list[schema.Allocation]:
+    """One row per call's name, most expensive first; calls that began in the selection.
+
+    A call inside another of these is part of it.
+    """
+    analysis, host = selection.analysis, selection.analysis.host
+    calls = analysis.calls == Call.ALLOCATE
+    if not calls.any():
+        return []
+    outermost = analysis.call_tree.nearest_above(calls) < 0
+    wanted = np.flatnonzero(calls & outermost)
+    first = first_events(host.string[wanted], analysis.call_tree.event[wanted])
+    rows = wanted[selection.rows[wanted]]
+    charged = analysis.gaps.cause == Cause.ALLOCATOR
+    idle = sum_by(analysis.gaps.row[charged], analysis.gaps.duration[charged], len(host))
+    waited = np.zeros(len(host), np.int64)
+    waited[analysis.call_times.row] = analysis.call_times.waited
+    table = []
+    for string in unique(host.string[rows]).tolist():
+        mine = rows[host.string[rows] == string]
+        table.append(
+            schema.Allocation(
+                id=int(first[string]),
+                api=analysis.trace.strings[string],
+                count=len(mine),
+                blocked_us=to_us(analysis.call_tree.duration[mine].sum()),
+                waited_us=to_us(waited[mine].sum()),
+                device_idle_us=to_us(idle[mine].sum()) if len(analysis.device_events) else None,
+            )
+        )
+    return sorted(table, key=lambda row: row.blocked_us, reverse=True)
