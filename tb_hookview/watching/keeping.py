@@ -123,7 +123,7 @@ class Keeper:
             "rank": rank or 0,
             "world_size": world_size or 1,
             "process": os.getpid(),
-            "torch": str(torch.__version__),
+            "torch": torch.__version__,
             "began": round(self._began, 3),
             "clock": self._clock,
             "blocks": self._blocks,
