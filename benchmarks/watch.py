@@ -1,25 +1,24 @@
 """What `hookview.watch` costs per step: interleaved rounds of watched and plain steps.
 
-    python benchmarks/watch.py [--rounds N] [--steps N]
+    python benchmarks/watch.py [--rounds N] [--steps N] [--model NAME]
 
-What is counted is the training thread's own processor time. Each round runs watched and plain steps
-one after the other, in turns which of them first. Other programs make some steps longer and none
-shorter, by more than the watch does: compared are the steps that a tenth of all are shorter than.
-The rounds are cut into five parts; the cost is the median over them, with the lowest and highest.
-What the watch's own thread takes to read the marks and write the rows is added. The cost depends on
-the number of blocks and not on what they compute, so shares are given of a step of 5 ms and of one
-of 50 ms.
+What is counted is processor time: that of the training thread, and what the watch's own thread
+takes to read the marks and write the rows. A round is some watched and some plain steps, in turns
+which of them first. Other programs make some steps longer and none shorter: of each half of a round
+the tenth percentile counts. The cost is the median of the rounds' differences, with the 95 %
+confidence interval of that median. It depends on the number of blocks and not on what they compute,
+so shares are given of a step of 5 ms and of one of 50 ms.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,9 +36,6 @@ from tb_hookview.watching.step_rows import row_of
 
 WARM_UP = 8
 """Steps before those that are timed: the last gradients are looked for in the first of them."""
-
-
-PARTS = 5
 
 
 class Case(NamedTuple):
@@ -122,46 +118,52 @@ def watched(training: Training, steps: int, blocks: int, folder: str) -> list[in
         return training.run(steps, watch.step)
 
 
-def undisturbed_us(rounds: list[list[int]]) -> float:
+def undisturbed_us(times: list[int]) -> float:
     """Microseconds of a step that a tenth of all are shorter than."""
-    times = sorted(chain.from_iterable(rounds))
-    return times[len(times) // 10] / 1e3
+    return sorted(times)[len(times) // 10] / 1e3
 
 
 def measure(case: Case, rounds: int, steps: int, blocks: int) -> list[str]:
     """Return a row of the table."""
     training = Training(case)
-    plain: list[list[int]] = []
-    more: list[list[int]] = []
+    plain, costs = [], []
     count = 0 if not blocks else len(choose_blocks(training.model, "", blocks))
     with tempfile.TemporaryDirectory() as folder:
-
-        def run_plain() -> None:
-            training.run(WARM_UP, lambda: None)
-            plain.append(training.run(steps, lambda: None))
-
-        def run_watched() -> None:
-            more.append(watched(training, steps, blocks, folder))
-
         for number in range(rounds):
-            for run in (run_plain, run_watched)[:: 1 if number % 2 else -1]:
-                run()
+            before = 0.0 if number % 2 else plain_us(training, steps)
+            more = undisturbed_us(watched(training, steps, blocks, folder))
+            plain.append(before or plain_us(training, steps))
+            costs.append(more - plain[-1])
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
-    low, *_, high = costs = sorted(
-        undisturbed_us(more[part::PARTS]) - undisturbed_us(plain[part::PARTS])
-        for part in range(PARTS)
-    )
-    cost, writing = statistics.median(costs), writing_us(count)
+    writing = writing_us(count)
+    cost = statistics.median(costs) + writing
+    low, high = (limit + writing for limit in median_interval(costs))
     return [
         case.name,
         str(count),
-        f"{undisturbed_us(plain) / 1e3:.2f} ms",
-        f"{cost + writing:.0f} us ({low + writing:.0f} to {high + writing:.0f})",
+        f"{statistics.median(plain) / 1e3:.2f} ms",
+        f"{cost:.0f} us ({low:.0f} to {high:.0f})",
         f"{writing:.0f} us",
-        f"{(cost + writing) / 50:.2f} %",
-        f"{(cost + writing) / 500:.2f} %",
+        f"{cost / 50:.2f} %",
+        f"{cost / 500:.2f} %",
         f"{size / rounds / (steps + WARM_UP):.0f} kB",
     ]
+
+
+def plain_us(training: Training, steps: int) -> float:
+    """Microseconds of a step that is not watched."""
+    training.run(WARM_UP, lambda: None)
+    return undisturbed_us(training.run(steps, lambda: None))
+
+
+def median_interval(values: list[float]) -> tuple[float, float]:
+    """Return the 95 % confidence interval of the median: order statistics, so of any spread."""
+    ordered, half = sorted(values), 0.98 * math.sqrt(len(values))
+    middle = len(values) / 2
+    return (
+        ordered[max(0, math.floor(middle - half))],
+        ordered[min(len(values) - 1, math.ceil(middle + half))],
+    )
 
 
 def writing_us(blocks: int) -> float:
@@ -186,12 +188,16 @@ def writing_us(blocks: int) -> float:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=240)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--model", default="", help="first part of a model's name; default: all")
     given = parser.parse_args()
     torch.set_num_threads(1)
     rows = [
-        measure(case, given.rounds, given.steps, blocks) for case in CASES for blocks in (16, 0)
+        measure(case, given.rounds, given.steps, blocks)
+        for case in CASES
+        if case.name.startswith(given.model)
+        for blocks in (16, 0)
     ]
     cost = ["cost per step", "of it writing", "of 5 ms", "of 50 ms", "1,000 steps"]
     head = ["model", "blocks", "step", *cost]

@@ -14,48 +14,8 @@ Row = tuple[int, ...]
 
 UNKNOWN = -1
 _LATER = sys.maxsize
-
-
-class _Backward:
-    """Time of the backward passes of a step: by block, up to the last gradient, and after it.
-
-    That of a block is the time from the last gradient of the block before it in the pass, or from
-    the beginning, to its own: hooks on parameters run before the gradient's bucket is reduced, so
-    waiting for other ranks is in no block.
-    """
-
-    __slots__ = ("_at", "_block", "after", "by_block", "since", "total")
-
-    def __init__(self, blocks: int) -> None:
-        self.total = self.after = UNKNOWN
-        self.by_block = [UNKNOWN] * blocks
-        self.since = _LATER
-        """Beginning of the pass that is read."""
-        self._at = 0
-        """Last gradient of `_block`, or the end of the pass."""
-        self._block = UNKNOWN
-
-    def begin(self, since: int, until: int) -> None:
-        """Take a pass."""
-        self.end()
-        self.total = max(self.total, 0) + until - since
-        self.since, self._at, self._block = since, until, UNKNOWN
-
-    def gradient(self, at: int, block: int) -> None:
-        """Take the last gradient of a block; later ones of the pass were taken before."""
-        later, spent = self._block, self._at - at
-        if later >= 0:
-            known = self.by_block[later]
-            self.by_block[later] = spent if known < 0 else known + spent
-        else:
-            self.total -= spent
-            self.after = max(self.after, 0) + spent
-        self._at, self._block = at, block
-
-    def end(self) -> None:
-        """End the pass that is read, if there is one."""
-        if self._block >= 0:
-            self.gradient(self.since, UNKNOWN)
+_AFTER = GRADIENT - 1
+"""What a backward pass does after the last gradient of its last block; no mark has this number."""
 
 
 def row_of(ended: Ended, blocks: int) -> Row:
@@ -63,36 +23,49 @@ def row_of(ended: Ended, blocks: int) -> Row:
 
     Read from the last mark to the first: what lies inside of a mark of the same kind, which ended
     later, is a part of it. A call inside of a backward pass repeats one, and counts there.
+
+    The backward of a block is the time from the last gradient of the block before it in the pass,
+    or from the beginning, to its own: hooks on parameters run before the gradient's bucket is
+    reduced, so waiting for other ranks is in no block.
     """
     step, _, begun, over, marks = ended
-    spent = [UNKNOWN] * (COLLECTION + 1)
+    spent = [UNKNOWN] * (GRADIENT + blocks)
     earliest = [_LATER] * (COLLECTION + 1)
-    backward = _Backward(blocks)
+    pass_since, at, part = _LATER, 0, _AFTER
     collections = 0
     ends = reversed(marks)
     for until, since, kind in zip(ends, ends, ends, strict=True):
         if kind >= GRADIENT:
-            if since >= backward.since:
-                backward.gradient(since, kind - GRADIENT)
-        elif since < earliest[kind] and (kind > ROOT or since < earliest[BACKWARD]):
+            if since >= pass_since:
+                before = spent[part]
+                spent[part] = at - since if before < 0 else before + at - since
+                at, part = since, kind
+        elif since < earliest[kind] and (kind > ROOT or since < pass_since):
             earliest[kind] = since
             before = spent[kind]
             spent[kind] = until - since if before < 0 else before + until - since
             if kind == BACKWARD:
-                backward.begin(since, until)
+                _end_pass(spent, part, at - pass_since)
+                pass_since, at, part = since, until, _AFTER
             elif kind == COLLECTION:
                 collections += 1
-    backward.end()
+    _end_pass(spent, part, at - pass_since)
     return (
         step,
         over - begun,
         spent[DATA],
         spent[ROOT],
-        backward.total,
-        backward.after,
+        spent[BACKWARD] - max(spent[_AFTER], 0),
+        spent[_AFTER],
         spent[OPTIMIZER],
         max(spent[COLLECTION], 0),
         collections,
         *spent[:blocks],
-        *backward.by_block,
+        *spent[GRADIENT:],
     )
+
+
+def _end_pass(spent: list[int], part: int, first: int) -> None:
+    """Add the time from the beginning of a pass to its first mark of a block, if it has one."""
+    if part != _AFTER:
+        spent[part] = max(spent[part], 0) + first

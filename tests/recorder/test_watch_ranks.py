@@ -57,3 +57,14 @@ def test_nobody_is_named_where_nothing_is_slow(tmp_path, number):
     said = run(tmp_path, 120, "even", number)
     assert [rank.steps for rank in said.ranks] == [120] * 4
     assert said.slow_ranks == []
+
+
+def test_a_rank_that_is_killed_stops_no_other(tmp_path):
+    command = [PROGRAM.with_name("killed_rank.py"), tmp_path]
+    run_forked_ranks(command, tmp_path, size=3)
+    said = read_history(str(tmp_path / "run"))
+    recorded = {row.rank: (row.start, row.steps) for row in said.recordings}
+    assert sorted(recorded) == [0, 2]
+    assert recorded[0] == recorded[2]
+    steps = {rank.rank: rank.steps for rank in said.ranks}
+    assert steps[0] == steps[2] == recorded[0][0] + 2
