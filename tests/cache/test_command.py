@@ -79,7 +79,11 @@ def test_all_traces_are_read_and_the_bad_ones_told_of(
     named = sorted(Path(line.split(":")[1].strip()).name for line in done.stderr.splitlines())
     assert named == ["cut.json.gz", "no_trace.json.gz", "none"]
     # Its columns too are kept of the one that is not small.
-    assert sorted(path.suffix for path in cache.folder.iterdir()) == [".columns", *[".report"] * 6]
+    assert sorted(path.suffix for path in cache.folder.iterdir()) == [
+        ".columns",
+        *[".outline"] * 3,
+        *[".report"] * 6,
+    ]
 
     program.cache_clear()  # somebody may be at work on the sources
     monkeypatch.setattr(reader, "read_trace", None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import compress, groupby
@@ -25,6 +24,7 @@ from tb_hookview.trace.columns.times import (
     doubles_are_exact,
     from_doubles,
     from_texts,
+    have_fractions,
 )
 from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread
 from tb_hookview.trace.format.arguments import ARGUMENTS, MOVED, Argument, Form
@@ -44,8 +44,6 @@ from tb_hookview.trace.format.wanted import EVERYTHING, Wanted
 from tb_hookview.trace.source.damage import Notice
 from tb_hookview.trace.text.pieces import Piece
 
-_POINT = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
-_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d*[1-9]')
 _NAMED = 10
 """Unknown categories that get a notice of their own."""
 _LARGEST = 1e15
@@ -272,7 +270,7 @@ class Builder:
     ) -> tuple[Nanoseconds, Nanoseconds]:
         """Start and duration of some events of a piece, nanoseconds; starts in microseconds."""
         texts = None
-        if not doubles_are_exact(starts) and _has_fractions(piece, starts):
+        if not doubles_are_exact(starts) and have_fractions(starts, piece.text):
             texts = piece.time_texts(events)
         if texts is None:
             lengths = np.fromiter([event.dur for event in events], np.float64, len(events))
@@ -414,14 +412,6 @@ _MESSAGES = {
     "before, left out, as they are no kernels; record with torch.profiler",
     "no-thread": "events without a process (`pid`) or a thread (`tid`), put on a row of their own",
 }
-
-
-def _has_fractions(piece: Piece, start: NDArray[np.float64]) -> bool:
-    """Whether a piece has more than whole microseconds; whole ones may be written with a point."""
-    if np.any(start != np.trunc(start)):
-        return True
-    pointed = _POINT.search(piece.text, 0, 1 << 16)  # judged by the first events
-    return bool(pointed and _FRACTION.search(piece.text))
 
 
 def _joined(pieces: list[dict[str, Any]], wanted: Wanted) -> dict[str, Any]:
