@@ -13,7 +13,11 @@ import { launch, serve } from "../../benchmarks/browser.mjs";
 import { shrink, take } from "./picture.mjs";
 
 const GALLERY = join(import.meta.dirname, "../../sample_traces/cpu");
-const PATCH_DROPOUT = "patch_dropout.before";
+const RECORDED = [
+  "patch_dropout.before",
+  "slow_sibling.compares",
+  "slow_sibling.even",
+];
 const SD35 = "tracelens_mi300_sd35_with_stacks.json.gz";
 const [traces, recorded, ...names] = process.argv.slice(2);
 if (recorded === undefined) {
@@ -34,11 +38,18 @@ const PICTURES = [
     "story-backward",
     "#/modules?run=patch_dropout.before&module=patch_drop",
   ],
+  [
+    "story-compare",
+    "#/compare?run=slow_sibling.even&base=slow_sibling.compares&table=modules",
+  ],
   ["story-shapes", "#/syncs?run=sd35", nonzero],
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "hookview-pictures-"));
-for (const run of [join(recorded, "first"), join(GALLERY, PATCH_DROPOUT)]) {
+for (const run of [
+  join(recorded, "first"),
+  ...RECORDED.map((name) => join(GALLERY, name)),
+]) {
   cpSync(run, join(folder, "runs", basename(run)), { recursive: true });
 }
 mkdirSync(join(folder, "runs", "sd35"));

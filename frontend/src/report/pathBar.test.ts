@@ -27,7 +27,7 @@ test("what is long has a name of its own, the rest is summed up with its like", 
   );
   expect(segments.map(({ label, us }) => [label, us])).toEqual([
     ["preprocess in video.py(129)", 60],
-    ["matrix", 30],
+    ["GEMM", 30],
     ["copy, reduction", 5],
     ["communication", 5],
   ]);

@@ -1,4 +1,5 @@
 import type { WirePathWork, WireReport } from "../api/types";
+import { kindText } from "../text/names";
 import type { Phase } from "./stepBars";
 import { PATH_DEFINITIONS, PATH_PARTS, type PathPart } from "./criticalPath";
 
@@ -53,7 +54,9 @@ function labelOf(part: PathPart, rows: readonly WirePathWork[]): string {
 
 /** The kinds of device events that take longest, by name. */
 function kindsOf(rows: readonly WirePathWork[]): string {
-  const names = rows.toSorted((a, b) => b.us - a.us).map(({ name }) => name ?? "kernels");
+  const names = rows
+    .toSorted((a, b) => b.us - a.us)
+    .map(({ name }) => (name === null ? "kernels" : kindText(name)));
   return names.length > 2 ? `${names.slice(0, 2).join(", ")}, …` : names.join(", ");
 }
 

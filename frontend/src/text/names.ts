@@ -35,3 +35,10 @@ export function isProfiler(cause: string): boolean {
 export function stepLabel(name: string | null): string {
   return name === null ? "mean" : name.replace(/^ProfilerStep#/, "");
 }
+
+const KIND_TEXTS: Readonly<Record<string, string>> = { matrix: "GEMM", set: "memset" };
+
+/** A kind of device events as profilers call it; addresses, tables and SQL have the value. */
+export function kindText(kind: string): string {
+  return KIND_TEXTS[kind] ?? kind;
+}

@@ -54,8 +54,8 @@ describe("the headline", () => {
       device_us_by_kind: { matrix: pair(40_000, 30_000) },
     });
     expect(compareHeadline(compared)).toBe(
-      "step 150.0 → 140.0 ms (1.07×): 30.00 ms less device idle by data loading, " +
-        "10.00 ms less device time of matrix work, but 14.00 ms more device idle for unknown reasons",
+      "step 150.0 → 140.0 ms (1.07×): 30.00 ms less device idle (data loading), " +
+        "10.00 ms less device time of GEMM work, but 14.00 ms more device idle for unknown reasons",
     );
   });
 

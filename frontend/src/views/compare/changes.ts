@@ -12,7 +12,7 @@ import {
   times,
   type DurationScale,
 } from "../../text/formats";
-import { pathText } from "../../text/names";
+import { kindText, pathText } from "../../text/names";
 
 /** A difference of durations, always with its sign; a dash where it is not known. */
 export function changeText(us: number | null, scale: DurationScale): string {
@@ -190,7 +190,7 @@ function idle(comparison: WireComparison): Reason[] {
     text:
       cause === "unknown"
         ? "device idle for unknown reasons"
-        : `device idle by ${words[cause]?.title ?? cause}`,
+        : `device idle (${words[cause]?.title ?? cause})`,
   }));
 }
 
@@ -206,7 +206,7 @@ function kinds(comparison: WireComparison): Reason[] {
   return Object.entries(comparison.device_us_by_kind).map(([kind, { change }]) => ({
     sort: "kinds",
     change: change ?? 0,
-    text: `device time of ${kind} work`,
+    text: `device time of ${kindText(kind)} work`,
   }));
 }
 

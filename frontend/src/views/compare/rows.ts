@@ -9,7 +9,7 @@ import type {
   WireSyncChange,
 } from "../../api/types";
 import { lostIn } from "../../report/syncs";
-import { classUnlessSame, pathText } from "../../text/names";
+import { classUnlessSame, kindText, pathText } from "../../text/names";
 import { compareNumbers, type Sort } from "../../text/numbers";
 import { COMPARE_TABLES, type CompareTable, type Status } from "./address";
 
@@ -112,7 +112,7 @@ function kernelRow(kernel: WireKernelChange): CompareRow {
   return {
     id: kernel.id,
     name: kernel.name,
-    note: kernel.kind,
+    note: kindText(kernel.kind),
     status: kernel.status,
     ...numbersOf(kernel.total_us),
     lost: null,

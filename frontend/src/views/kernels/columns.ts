@@ -1,5 +1,6 @@
 import { MICROSECONDS } from "../../parts/serverTable/scales";
 import type { ServerColumn } from "../../parts/serverTable/ServerTable";
+import { kindText } from "../../text/names";
 import type { KernelGroup } from "./address";
 import { KERNEL_DEFINITIONS as D, SEQUENCE_DEFINITIONS as S } from "./definitions";
 
@@ -53,7 +54,7 @@ export function kernelColumns(group: KernelGroup): ServerColumn[] {
   return [
     { id: "name", definition: D.name, width: 0, kernel: true },
     ...(launch ? OF_LAUNCH : []),
-    { id: "kind", definition: D.kind, width: 112, yields: 8 },
+    { id: "kind", definition: D.kind, width: 112, yields: 8, write: kindText },
     { id: "count", definition: D.count, width: 60 },
     { id: "total_us", definition: D.total, width: 84 },
     { id: "mean_us", definition: D.mean, width: 84, scale: MICROSECONDS },

@@ -7,7 +7,10 @@ export const KERNEL_DEFINITIONS = {
   operator: define("operator", "Innermost operator or annotation around the launch."),
   grid: define("grid", "Blocks in each dimension."),
   block: define("block", "Threads of a block in each dimension."),
-  kind: define("kind", "Kind of device work, by the kernel's name or its operator."),
+  kind: define(
+    "kind",
+    "Kind of device work, by the kernel's name or its operator. In SQL GEMM is `matrix`, memset `set`.",
+  ),
   count: defineField("count", Kernel.count),
   total: defineField("total", Kernel.total_us),
   mean: defineField("mean", Kernel.mean_us),

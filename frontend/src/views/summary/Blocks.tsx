@@ -8,6 +8,7 @@ import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import type { Definition } from "../../text/definitions";
 import { counted, duration, NOTHING, percent } from "../../text/formats";
+import { kindText } from "../../text/names";
 import { BREAKDOWN_DEFINITIONS, SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
 import { breakdownRows, kindRows, type ShareRow } from "./tables";
 
@@ -47,7 +48,7 @@ export function Kinds({ report }: { report: WireReport }): ReactElement | null {
       <ShareTable
         head={[T.kind, T.kindTime, T.kindShare]}
         rows={rows}
-        wordOf={({ key }) => ({ title: key, text: T.kind.text })}
+        wordOf={({ key }) => ({ title: kindText(key), text: T.kind.text })}
       />
     </Block>
   );

@@ -4,7 +4,7 @@ import type { WireReport } from "../../api/types";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
 import { clip } from "../../text/formats";
-import { pathText } from "../../text/names";
+import { kindText, pathText } from "../../text/names";
 import { AddFactor } from "./AddFactor";
 import { MOST_FACTOR, type WhatIfPlace } from "./address";
 import { SCALE_DEFINITIONS, WHATIF_DEFINITIONS as D } from "./definitions";
@@ -58,7 +58,7 @@ export function Factors({ report, place }: FactorsProps): ReactElement {
 
 function addedText(what: string): string {
   const [named = "", name = ""] = splitOnce(what);
-  return `${named} ${named === "module" ? pathText(name) : name}`;
+  return `${named} ${named === "kind" ? kindText(name) : named === "module" ? pathText(name) : name}`;
 }
 
 function splitOnce(what: string): string[] {

@@ -1,6 +1,6 @@
 import type { WirePathTime, WireWhatIf } from "../../api/types";
 import { duration, percent } from "../../text/formats";
-import { pathText } from "../../text/names";
+import { kindText, pathText } from "../../text/names";
 import { ratio } from "../../text/numbers";
 import { PATH_PARTS, type PathPart } from "../../report/criticalPath";
 
@@ -124,7 +124,7 @@ export function moduleRest(answer: WireWhatIf): { modules: number; path: number 
 /** Kinds of device events of an answer, in its order. */
 export function kindRows(answer: WireWhatIf): SlackRow[] {
   return (answer.path_kinds ?? []).map(({ kind, path_us: path, slack_us: slack }) => ({
-    name: kind,
+    name: kindText(kind),
     path,
     slack,
   }));

@@ -1,6 +1,6 @@
 import type { WireFinding, WireReport } from "../../api/types";
 import { duration } from "../../text/formats";
-import { pathText } from "../../text/names";
+import { kindText, pathText } from "../../text/names";
 import type { Factor, WhatIfPlace } from "./address";
 
 /** What can be scaled without a name of its own, in the order in which it is offered. */
@@ -111,6 +111,12 @@ export interface Choice {
 /** No list of choices is longer: the rest takes too little to matter. */
 const MOST_CHOICES = 300;
 
+const CHOICE_TEXT: Readonly<Record<Named, (name: string) => string>> = {
+  kind: kindText,
+  module: pathText,
+  kernel: (name) => name,
+};
+
 /** What of a report can be scaled by name. */
 export function choices(report: WireReport, named: Named): Choice[] {
   return amounts(report, named)
@@ -119,7 +125,7 @@ export function choices(report: WireReport, named: Named): Choice[] {
     .slice(0, MOST_CHOICES)
     .map(([name, us]) => ({
       name,
-      text: `${named === "module" ? pathText(name) : name} · ${duration(us)}`,
+      text: `${CHOICE_TEXT[named](name)} · ${duration(us)}`,
     }));
 }
 

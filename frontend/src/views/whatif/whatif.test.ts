@@ -135,7 +135,7 @@ test("what can be added by name comes most expensive first, a step each", () => 
   });
   expect(choices(made, "kind").map(({ text }) => text)).toEqual([
     "copy · 20.0 µs",
-    "matrix · 8.0 µs",
+    "GEMM · 8.0 µs",
   ]);
   expect(choices(made, "module")).toEqual([
     { name: "", text: "(root) · 9.0 µs" },
@@ -224,5 +224,5 @@ test("a module's time on the path is that of all parts, and those not listed are
   ]);
   expect(moduleRest(ANSWER)).toEqual({ modules: 2, path: whole - PATH.data });
   expect(moduleRest({ ...ANSWER, path_modules_left_out: 0 })).toBe(null);
-  expect(kindRows(ANSWER)).toEqual([{ name: "matrix", path: 4, slack: 1.5 }]);
+  expect(kindRows(ANSWER)).toEqual([{ name: "GEMM", path: 4, slack: 1.5 }]);
 });

@@ -18,6 +18,7 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
   const { report, module, detail, by } = props;
   const forward = detail === null ? [] : evidenceParts(detail.forward_by_evidence);
   const backward = detail === null ? [] : evidenceParts(detail.backward_by_evidence);
+  const collectives = (module.backward.communication_us ?? 0) > 0;
   const unknown = module.compiled && module.forward.host_us === null;
   const remedy = unknown ? compiledRemedy(report) : null;
   const { compiled_lump: lump } = module;
@@ -37,7 +38,11 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
         </p>
       )}
       <Parts title="Self forward time in compiled code, by evidence" parts={forward} by={by} />
-      <Parts title="Self backward time, by evidence" parts={backward} by={by} />
+      <Parts
+        title={`Self backward time${collectives ? " and collectives" : ""}, by evidence`}
+        parts={backward}
+        by={by}
+      />
     </section>
   );
 }
@@ -58,7 +63,7 @@ function Parts({ title, parts, by }: PartsProps): ReactElement | null {
   return (
     <>
       <h3>{title}</h3>
-      <dl className="facts">
+      <dl className="facts evidence">
         {parts.map(([name, us]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -5,6 +5,7 @@ import { useMore } from "../../../components/more";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
 import { count, counted, duration, percent } from "../../../text/formats";
+import { kindText } from "../../../text/names";
 import { NodeTable } from "../NodeTable";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { amountOf, kernelRows, nodeRows, type Scope, type Side } from "./moduleDetail";
@@ -30,7 +31,7 @@ export function KernelList({ detail, side, scope, by }: KernelListProps): ReactE
         {shown.map(({ kernel, us, count: times, share }) => (
           <li
             key={`${kernel.kind} ${kernel.event} ${kernel.name}`}
-            title={`${kernel.kind}${kernel.tensor_core === true ? ", on tensor cores" : ""}, ${percent(share)} of these`}
+            title={`${kindText(kernel.kind)}${kernel.tensor_core === true ? ", on tensor cores" : ""}, ${percent(share)} of these`}
           >
             <Name kernel text={kernel.name} className="code" />
             <span className="muted">{count(times / by)}×</span>

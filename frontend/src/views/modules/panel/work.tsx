@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { WireModule, WireWork } from "../../../api/types";
 import { Term } from "../../../components/Tip";
 import { count, duration, NOTHING, percent, times } from "../../../text/formats";
+import { kindText } from "../../../text/names";
 import { over } from "../../../text/numbers";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { kindRows, tensorCoreShare } from "./moduleDetail";
@@ -120,7 +121,7 @@ export function KindBars({ module, by }: { module: WireModule; by: number }): Re
         <tbody>
           {rows.map(({ kind, forward, backward }) => (
             <tr key={kind}>
-              <th scope="row">{kind}</th>
+              <th scope="row">{kindText(kind)}</th>
               <td className="kind-bars" aria-hidden="true">
                 <span className="forward" style={{ width: `${(forward / most) * 100}%` }} />
                 <span className="backward" style={{ width: `${(backward / most) * 100}%` }} />
