@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -111,7 +111,12 @@ class Training:
 
 def watched(training: Training, steps: int, blocks: int, folder: str) -> list[int]:
     """Return the times of watched steps."""
-    options = {"first": None, "slow_factor": None, "scalars": False, "blocks": blocks}
+    options: dict[str, Any] = {
+        "first": None,
+        "slow_factor": None,
+        "scalars": False,
+        "blocks": blocks,
+    }
     model = training.model if blocks else None
     with hookview.watch(folder, model=model, **options) as watch:
         training.run(WARM_UP, watch.step)

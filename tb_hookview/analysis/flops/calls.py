@@ -48,7 +48,7 @@ class CallWork(Struct, frozen=True):
     """Work of calls with a formula; columns over rows of the call tree."""
 
     flops: Float
-    """NaN for unknown."""
+    """NaN for unknown; of calls around one that calls itself again, for whom that one counts."""
     bytes: Float
     """Inputs and results, each once: the least that is moved. NaN for unknown."""
     dtype: Int
@@ -92,7 +92,9 @@ def call_work(host: HostRows) -> CallWork:
         by_rank = np.array(found, np.float64)[rank]
         flops[rows], moved[rows], dtype[rows] = by_rank.T
     counted = ~np.isnan(flops)
-    counted &= ~_redispatched(host, counted)
+    again = _redispatched(host, counted)
+    flops[again] = moved[again] = np.nan
+    counted &= ~again
     outermost = counted & (host.call_tree.nearest_above(counted) < 0)
     return CallWork(flops, moved, dtype, outermost)
 
