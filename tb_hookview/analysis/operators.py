@@ -175,14 +175,18 @@ class OperatorGroups(Struct, frozen=True, dict=True):
 
     @property
     def host(self) -> Float:
-        """Time in the calls that began in the selection, nanoseconds."""
+        """Time in the calls that began in the selection, nanoseconds.
+
+        A call that outlasts the one around it may have more time to itself than that one lasts.
+        """
         tree, selected = self.calls.selection.analysis.call_tree, self.calls.selection.rows
         rows, number = self._members
         began = selected[rows]
         rows, number = rows[began], number[began]
         outer = tree.outermost(rows, number)
         time = tree.duration[rows[outer]]
-        return np.bincount(number[outer], time, len(self.count)).astype(np.float64)
+        whole = np.bincount(number[outer], time, len(self.count))
+        return np.maximum(whole, self.sum(self.calls.self_host))
 
     @cached_property
     def flops(self) -> Float:

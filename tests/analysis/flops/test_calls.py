@@ -69,7 +69,8 @@ def test_an_operator_that_is_called_again_within_itself(tmp_path: Path) -> None:
     assert analysis.device_work.flops.tolist() == [2 * 6 * 8 * 5]
     rows = [(row.name, row.flops) for row in table(analysis, "operators_by_shape")]
     own = 2 * 6 * 8 * 5
-    assert sorted(rows) == [("aten::linear", own), ("aten::mm", own), ("aten::mm", own)]
+    assert rows[0] == ("aten::linear", own)
+    assert set(rows[1:]) == {("aten::mm", own)}
 
 
 def test_no_share_of_a_peak_above_one() -> None:
