@@ -1,24 +1,14 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
-import { Name } from "../../components/Name";
-import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { divisor } from "../../report/measures";
-import { duration, percent } from "../../text/formats";
 import { shortKernelName } from "../../text/kernelName";
 import { ratio } from "../../text/numbers";
 import { hostOperators } from "./HostOperators";
+import { type WorkRow, WorkTable } from "./WorkTable";
 
 const MOST = 6;
-
-interface WorkRow {
-  readonly id: number;
-  readonly name: string;
-  /** Microseconds per step. */
-  readonly us: number;
-  readonly share: number | null;
-}
 
 /** What takes the time where no module does: kernels, or operators of a trace without a device. */
 export function TopWork({ report }: { report: WireReport }): ReactElement | null {
@@ -27,33 +17,23 @@ export function TopWork({ report }: { report: WireReport }): ReactElement | null
   const view = kernels.length > 0 ? "kernels" : "operators";
   if (rows.length === 0) return null;
   return (
-    <table className="small-table shares">
-      <thead>
-        <tr>
-          <th scope="col">
-            <PlaceLink to={{ view, search: "", sort: null }}>{view.slice(0, -1)}</PlaceLink>
-          </th>
-          <th scope="col">time per step</th>
-          <th scope="col" colSpan={2}>
-            share
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ id, name, us, share }) => (
-          <tr key={id}>
-            <th scope="row" title={name}>
-              <Name text={kernels.length > 0 ? shortKernelName(name) : name} className="code" />
+    <WorkTable
+      head={
+        <thead>
+          <tr>
+            <th scope="col">
+              <PlaceLink to={{ view, search: "", sort: null }}>{view.slice(0, -1)}</PlaceLink>
             </th>
-            <td>{duration(us)}</td>
-            <td>{percent(share)}</td>
-            <td className="bar-cell">
-              <ShareBar share={share} />
-            </td>
+            <th scope="col">time per step</th>
+            <th scope="col" colSpan={2}>
+              share
+            </th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+      }
+      rows={rows}
+      shown={kernels.length > 0 ? shortKernelName : undefined}
+    />
   );
 }
 
