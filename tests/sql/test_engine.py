@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -18,7 +17,7 @@ from support.loaded import reported
 
 from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.report.result import Report
-from tb_hookview.sql import Limits, Source, run, sources_of_several
+from tb_hookview.sql import Limits, Source, confined, run, sources_of_several
 from tb_hookview.sql.mistakes import one_line
 from tb_hookview.tables.catalogue import empty_table
 from tb_hookview.tables.table import Table
@@ -367,14 +366,16 @@ def test_an_answer_is_bounded() -> None:
     assert said("from range(3000000)", Limits(rows=10_000_000, megabytes=200)) == expected
 
 
-def test_ctrl_c_ends_the_process_of_a_query() -> None:
+def test_ctrl_c_ends_the_process_of_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """The query has no end: it returns only if its process is ended."""
-    table = pyarrow.table({"us": [1]})
 
-    def rows() -> object:
-        Timer(0.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
-        return table
+    class Interrupted(confined.Workers):
+        def submit(self, *args: Any) -> Any:
+            future = super().submit(*args)
+            monkeypatch.setattr(future, "result", lambda _s: signal.raise_signal(signal.SIGINT))
+            return future
 
-    endless = "select count(*) from range(100000000) a, range(1000000) b, e"
+    monkeypatch.setattr(confined, "Workers", Interrupted)
+    endless = "select count(*) from range(100000000) a, range(1000000) b"
     with pytest.raises(KeyboardInterrupt):
-        run(endless, {"e": Source(lambda: table.schema, rows)}, Limits(seconds=3600))
+        run(endless, {}, Limits(seconds=3600))
