@@ -15,6 +15,7 @@ from simulation import drawn
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
+from tb_hookview.simulation.alone import Alone
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.replay import NEVER, Lengths, Replayer
 from tb_hookview.simulation.simulator import Simulator
@@ -201,3 +202,26 @@ def test_what_is_late_is_unexplained_unless_it_is_a_collective(kernel: str, tmp_
     assert path.communication == (900 + 2600 if kernel == "nccl" else 0)
     shorter = (simulator.unchanged.step - simulator.unchanged.low) / 1000
     assert shorter == (0 if kernel == "nccl" else 900)
+
+
+EARLY = """
+    main notes  [ProfilerStep#1                                       ]
+    main calls  [launch corr=1]                        [launch corr=2 ]
+    main ops                   [work                  ]
+    gpu  kernel [nccl corr=1 stream=9]                 [nccl corr=2 stream=9]
+"""
+
+
+@pytest.mark.parametrize("lead", [0, 1, 60, 100])
+def test_an_event_on_a_clock_that_is_early_waits_for_its_launch(lead: int, tmp_path: Path) -> None:
+    """It seems to begin before the call; the host's pause is the host's, and no wait for peers."""
+    events = drawn.events(EARLY)
+    (second,) = (e for e in events if e["cat"] == "kernel" and e["args"]["correlation"] == 2)
+    second["ts"] -= lead
+    path = grid.write(tmp_path / "t.json", events)
+    simulator = Simulator(Selection(load(path), None))
+    alone = Alone(simulator)
+    assert not simulator.graph.pause.any()
+    assert alone.device_side == 2 * 2200 * 1000
+    assert alone.bound == "host"
+    assert simulator.step(scaled(simulator.analysis, {"host": 0.0})) == alone.device_side
