@@ -92,6 +92,17 @@ ORIGIN = """
 """
 """The first kernel was launched before the window: it ends 1,400 us into it, whatever changes."""
 
+ENGINE = """
+    main     notes [s0  ][s1                  ][s2                                               ]
+    main     notes                             [loader        ]
+    main     ops   [work][fwd   ]        [step]                [fwd   ]                     [step]
+    autograd ops                 [eval  ]                              [eval]
+    autograd calls                 [l]                                  [l]
+    main     calls  [l]
+    gpu      kernel  [k]             [k]                                  [k]
+"""
+"""After the second backward main does for 1,500 us what the trace does not show."""
+
 
 def without(simulator: Simulator, question: dict[str, float], kind: EdgeKind) -> float:
     """Answer of a model that has no edges of a kind, microseconds."""
@@ -225,3 +236,18 @@ def test_an_event_on_a_clock_that_is_early_waits_for_its_launch(lead: int, tmp_p
     assert alone.device_side == 2 * 2200 * 1000
     assert alone.bound == "host"
     assert simulator.step(scaled(simulator.analysis, {"host": 0.0})) == alone.device_side
+
+
+def test_the_engine_sleeps_until_main_calls_it(tmp_path: Path) -> None:
+    """However little of the time until main goes on its work fills."""
+    events = drawn.events(ENGINE)
+    for name in ("l", "k"):
+        for number, event in enumerate(e for e in events if e["name"] == name):
+            event["args"]["correlation"] = number
+            event["name"] = {"l": "cudaLaunchKernel"}.get(name, name)
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
+    edges = simulator.graph.edges
+    assert edges.of(EdgeKind.HANDOVER).sum() == 4, "to the engine and back, twice"
+    assert edges.lag[edges.of(EdgeKind.HOST)].max() < 2000 * 1000, "no sleep is work"
+    step = simulator.step(scaled(simulator.analysis, {"data": 0.0})) / 1000
+    assert step == (2200 + 5100 - 1600) / 2
