@@ -42,14 +42,11 @@ from tb_hookview.schema.units import Us
 from tb_hookview.schema.watched.history import History
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server import (
-    comparison,
+    analysis,
     dry_run,
     history,
     listing,
-    memory,
-    modules,
     ranks,
-    reports,
     sql,
     tables,
     timeline,
@@ -187,11 +184,11 @@ ROUTES = (
     Route("/api/runs", Runs, (), (422,), listing.runs),
     Route("/api/runs/known", list[KnownTrace], (), (422,), listing.known),
     Route("/api/dry_run", DryRunReport, (), (404, 422), dry_run.dry_run),
-    _about_trace("/api/report", ReportData, reports.report, _STEP, cached=True),
+    _about_trace("/api/report", ReportData, analysis.report, _STEP, cached=True),
     _about_trace(
         "/api/report/rows",
         ReportRows,
-        reports.report_rows,
+        analysis.report_rows,
         _STEP,
         Parameter("table", "a list of rows of the report, as `modules`", NAME, required=True),
         _OFFSET,
@@ -250,7 +247,7 @@ ROUTES = (
     _about_trace(
         "/api/module",
         ModuleDetail,
-        modules.module,
+        analysis.module,
         Parameter("path", _PATH, TEXT, required=True),
         _STEP,
         cached=True,
@@ -258,7 +255,7 @@ ROUTES = (
     _about_trace(
         "/api/module/bars",
         dict[str, list[Us]],
-        modules.bars,
+        analysis.bars,
         Parameter("path", f"{_PATH}; may be repeated", TEXTS | {"maxItems": MOST_PATHS}),
         Parameter("measure", "which cost", {"enum": list(MEASURES)}, required=True),
         _STEP,
@@ -266,14 +263,14 @@ ROUTES = (
     _about_trace(
         "/api/module/search",
         KernelSearch,
-        modules.search,
+        analysis.search,
         Parameter("q", "the text", text_up_to(MOST_TEXT), required=True),
         _STEP,
     ),
     _about_trace(
         "/api/compare",
         Compared,
-        comparison.compared,
+        analysis.compared,
         *(_STEP, *_trace(OTHER), _STEP._replace(name=f"{OTHER}step")),
         cached=True,
     )._replace(sides=("", OTHER)),
@@ -298,15 +295,15 @@ ROUTES = (
     _about_trace(
         "/api/memory",
         MemoryAnswer,
-        memory.memory,
+        analysis.memory,
         _STEP,
         Parameter("device", "as `cpu` or `cuda:0`; the one that matters most without it", TEXT),
         *(_START, _END),
         Parameter(
             "points",
-            f"most points of the curve, {memory.POINTS} without it",
-            whole(4, memory.MOST_POINTS),
-            default=memory.POINTS,
+            f"most points of the curve, {analysis.POINTS} without it",
+            whole(4, analysis.MOST_POINTS),
+            default=analysis.POINTS,
         ),
     ),
     _about_trace("/api/timeline", TimelineOverview, timeline.overview, cached=True)._replace(
