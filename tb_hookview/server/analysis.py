@@ -5,8 +5,7 @@ from __future__ import annotations
 from tb_hookview.comparison.compare import compare
 from tb_hookview.errors import UsageError
 from tb_hookview.report.memory import memory_answer
-from tb_hookview.report.module.detail import module_bars, module_detail
-from tb_hookview.report.module.search import search_kernels
+from tb_hookview.report.module.detail import module_bars, module_detail, search_kernels
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.schema import COUNTED, MemoryAnswer, ReportData
 from tb_hookview.schema.comparison import Compared

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from tb_hookview.ranks.overview import QUANTITIES
 from tb_hookview.ranks.result import TABLES as RUN_TABLES
 from tb_hookview.report.module.calls import MEASURES
-from tb_hookview.report.module.detail import MOST_PATHS
-from tb_hookview.report.module.search import MOST_TEXT
+from tb_hookview.report.module.detail import MOST_PATHS, MOST_TEXT
 from tb_hookview.schema import (
     CollectiveRanks,
     MemoryAnswer,
@@ -25,9 +24,10 @@ from tb_hookview.schema import (
 )
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.schema.errors import ErrorAnswer
+from tb_hookview.schema.findings import RuleInfo
+from tb_hookview.schema.history import History
 from tb_hookview.schema.host import DryRunReport
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
-from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import KnownTrace, ReadingProgress, Runs
 from tb_hookview.schema.sql import SqlAnswer, SqlTables
 from tb_hookview.schema.tables import ReportRows, TablePage
@@ -39,7 +39,6 @@ from tb_hookview.schema.timeline import (
     WindowStatistics,
 )
 from tb_hookview.schema.units import Us
-from tb_hookview.schema.watched.history import History
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server import (
     analysis,
