@@ -244,7 +244,10 @@ def _volume(context: Context) -> str:
     if not len(rows) or (size < 0).any():
         return ""
     messages = format_count(len(rows), "message")
-    return f"; {format_bytes(size.sum() / len(context.steps))}{context.each}, {messages} in all"
+    known = transfers_of(context, rows) & context.device_events.counted
+    there = context.device_events.of_kinds("communication") & context.device_events.counted
+    whole = "in all" if known.sum() == there.sum() else "whose size is known"
+    return f"; {format_bytes(size.sum() / len(context.steps))}{context.each}, {messages} {whole}"
 
 
 def _wait(context: Context) -> bool:

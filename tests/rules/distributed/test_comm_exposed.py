@@ -58,6 +58,9 @@ def test_how_much_is_moved(tmp_path: Path) -> None:
     told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
     reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
     assert "; 2.00 MB, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE][0].evidence
+    others = operators([("mylib::push", "nvshmem_put")], start=1200, kernel=60)
+    (finding,) = findings(tmp_path, COMPUTES, reduces, others)[RULE]
+    assert "; 2.00 MB, 1 message whose size is known" in finding.evidence
 
 
 def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> None:
