@@ -74,14 +74,16 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     table, time = context.analysis.gaps, context.gaps.us_per_step(gaps)
     inside = Counter[str]() if is_operator(name) else operators_in(context, gaps)
     mostly = 2 * inside.total() > table.duration[gaps].sum()
+    most = inside.most_common(1)[0][0] if mostly else ""
     return Occurrence(
-        place=f"host work: {name}" if name else "host work that the trace does not name",
+        place=(f"host work: {name}" if name else "host work that the trace does not name")
+        + (f", mostly {most}" if most else ""),
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of it, "
         f"the thread that launches was in {what} and launched nothing: "
         f"{format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
         f"{format_us(table.duration[gaps].max() / 1000)}"
-        + (_in_operators(context, inside) if mostly else "")
+        + (_in_operators(context, inside) if most else "")
         + ("" if is_operator(name) else f"; mostly before {event_after(context, gaps)}"),
         count=len(gaps),
         gaps=gaps,
@@ -92,8 +94,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         if is_operator(name)
         else None,
         caveats=tuple(_caveats(context, name, gaps)),
-        fix=remedy_for(inside.most_common(1)[0][0] if mostly else name)
-        or (f"{_AWAY} {_INPUTS}" if _trains(context) else _AWAY),
+        fix=remedy_for(most or name) or (f"{_AWAY} {_INPUTS}" if _trains(context) else _AWAY),
     )
 
 

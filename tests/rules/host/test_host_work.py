@@ -112,7 +112,7 @@ def test_where_the_forward_of_a_model_is_in_it_the_operators_decide(tmp_path: Pa
     views = [row("cpu_op", "aten::split", 300 + 20 * i, 18) for i in range(150)]
     around = row("user_annotation", "DistributedDataParallel.forward", 10, 3380)
     (finding,) = findings(tmp_path, trace(around, *views))
-    assert finding.where == "host work: DistributedDataParallel.forward"
+    assert finding.where == "host work: DistributedDataParallel.forward, mostly aten::split"
     assert "most of it in operators aten::split (2.70 ms); mostly before k" in finding.evidence
     assert "broadcast_buffers" not in finding.fix
     assert "fewer of them" in finding.fix
