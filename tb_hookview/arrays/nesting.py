@@ -60,6 +60,8 @@ class CallTree(Struct, frozen=True, dict=True):
     def nearest(self, wanted: Bool) -> TreeRow:
         """Innermost wanted row around each row, the row itself included; -1 for none."""
         rows = np.flatnonzero(wanted)
+        if not len(rows):
+            return np.full(len(self), -1, np.int64)
         if len(rows) * _FEW > len(self):
             return nearest(self.parent, wanted)
         return _filled(rows, self.subtree_end[rows], len(self))

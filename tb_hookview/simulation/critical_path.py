@@ -63,7 +63,7 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
 
     start = column(begins, runs, arrives, int(replay.time[last]))
     start = np.maximum(start, pace.since)
-    end = column(runs, arrives, replay.time[target], int(replay.end[last]))
+    end = column(runs, arrives, replay.time[target], int(replay.end(last)))
     passed = np.where(host, Part.HOST, Part.LATENCY)
     passed[graph.edges.kind[edge] == EdgeKind.COLLECTIVE] = Part.PEERS
     late = np.where(graph.peers[target], Part.PEERS, Part.PAUSE)

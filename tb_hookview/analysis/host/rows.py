@@ -67,9 +67,16 @@ class HostRows(Struct, frozen=True, dict=True):
     @cached_property
     def operator_around(self) -> TreeRow:
         """Innermost operator strictly around each row; marks and annotations do not count."""
-        role = self.role
+        role, operator = self.role, self.kind == EventCategory.OPERATOR
         plain = (role == Role.NONE) | (role == Role.NODE) | (role == Role.GRADIENT_SINK)
-        return self.call_tree.nearest_above((self.kind == EventCategory.OPERATOR) & plain)
+        if (plain | ~operator).all():
+            return self.any_operator_around
+        return self.call_tree.nearest_above(operator & plain)
+
+    @cached_property
+    def any_operator_around(self) -> TreeRow:
+        """Innermost operator strictly around each row, whatever its role."""
+        return self.call_tree.nearest_above(self.kind == EventCategory.OPERATOR)
 
     @cached_property
     def device_threads(self) -> Bool:
