@@ -223,7 +223,7 @@ class OperatorGroups(Struct, frozen=True, dict=True):
         return self._outermost_of()
 
     def _outermost_of(self, wanted: Bool | None = None) -> tuple[TreeRow, Int]:
-        """Of the calls in a group, or the wanted ones, those that are in no other of their group."""
+        """Those of the calls in a group, or of the wanted ones, in no other of their group."""
         rows, number = self._members
         if wanted is not None:
             rows, number = rows[wanted[rows]], number[wanted[rows]]
