@@ -151,6 +151,8 @@ class OperatorCalls(Struct, frozen=True, dict=True):
 
     def _inside(self, values: Float) -> Float:
         """Sum over each row and those below it."""
+        if not values.any():
+            return np.zeros(len(values))
         upto = np.zeros(len(values) + 1)
         np.cumsum(values, out=upto[1:])
         below: Float = upto[self._analysis.call_tree.subtree_end]

@@ -69,12 +69,12 @@ def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     """Time covered inside each window; windows of shape (w, 2) may overlap. Shape (w,)."""
     if not len(intervals):
         return np.zeros(len(windows), np.int64)
-    sizes, time = intervals[:, 1] - intervals[:, 0], windows.ravel()
-    before = np.cumsum(sizes) - sizes
-    last = np.maximum(intervals[:, 0].searchsorted(time, side="right") - 1, 0)
-    since = np.maximum(time - intervals[last, 0], 0)
-    until = (before[last] + np.minimum(since, sizes[last])).reshape(-1, 2)
-    return np.asarray(until[:, 1] - until[:, 0])
+    start, time = intervals[:, 0], windows.ravel()
+    sizes = intervals[:, 1] - start
+    last = np.maximum(start.searchsorted(time, side="right") - 1, 0)
+    size, since = sizes[last], np.maximum(time - start[last], 0)
+    until = sizes.cumsum()[last] - np.maximum(size - since, 0)
+    return until[1::2] - until[::2]
 
 
 def cut(intervals: TimeSet, moments: Nanoseconds) -> Intervals:

@@ -155,8 +155,14 @@ def enclosing(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds) -> Tree
     one's own candidate: whatever lies between was closed even earlier.
     """
     candidate = np.arange(-1, len(start) - 1, dtype=np.int64)
-    candidate[1:][thread[1:] != thread[:-1]] = -1
-    active = np.flatnonzero(candidate >= 0)
+    follows = thread[1:] == thread[:-1]
+    candidate[1:][~follows] = -1
+    # Most are not closed, and only of these the ends are compared.
+    near = np.flatnonzero(follows & (end[:-1] - start[1:] <= ROUNDING_NS))
+    closed = near[(end[near] <= start[near + 1]) | (end[near + 1] > end[near])]
+    passed = candidate[closed]
+    candidate[closed + 1] = passed
+    active = closed[passed >= 0] + 1
     while len(active):
         now = candidate[active]
         ends = end[now]

@@ -204,6 +204,8 @@ def _kept(changes: list[HostChange], spans: Intervals) -> Float:
     gone = [row.time for row in changes if row.time is not None and not row.factor]
     if gone:
         parts.append((intervals.normal(np.concatenate(gone)), 0.0))
+    if not parts:
+        return np.full(len(spans), float(everywhere))
     bounds = unique(np.concatenate([[0], *(time.ravel() for time, _ in parts)]))
     factor = np.ones(len(bounds))
     for time, by in parts:
