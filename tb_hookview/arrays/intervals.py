@@ -74,7 +74,7 @@ def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     last = np.maximum(start.searchsorted(time, side="right") - 1, 0)
     size, since = sizes[last], np.maximum(time - start[last], 0)
     until = sizes.cumsum()[last] - np.maximum(size - since, 0)
-    return until[1::2] - until[::2]
+    return np.asarray(until[1::2] - until[::2])
 
 
 def cut(intervals: TimeSet, moments: Nanoseconds) -> Intervals:

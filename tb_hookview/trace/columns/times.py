@@ -37,13 +37,16 @@ def are_starts(microseconds: Float) -> Bool:
     return (microseconds > EARLIEST_NS / 1000) & (microseconds < LATEST_NS / 1000)
 
 
-def have_fractions(microseconds: Float, text: bytes) -> bool:
-    """Whether starts, read as doubles from the text, are more than whole microseconds.
+def are_whole(microseconds: Float) -> bool:
+    """Whether times read as doubles are whole microseconds, whatever their text was."""
+    return not bool(np.any(microseconds != np.trunc(microseconds)))
+
+
+def have_fractions(text: bytes) -> bool:
+    """Whether any start in a text of events is more than whole microseconds.
 
     Whole ones may be written with a point, which the first 64 KiB show.
     """
-    if np.any(microseconds != np.trunc(microseconds)):
-        return True
     return bool(_POINT.search(text, 0, 1 << 16) and _FRACTION.search(text))
 
 
