@@ -12,7 +12,7 @@ from tb_hookview.analysis.host.roles import EVALUATE, MODULE_ROLES, Role, node_n
 from tb_hookview.analysis.host.threads import device_threads
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, Code, Int, StringIndex, TreeRow
+from tb_hookview.arrays.types import Bool, Code, EventRow, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
 
 _NAMING = (
@@ -58,11 +58,14 @@ class HostRows(Struct, frozen=True, dict=True):
         return self.trace.events.kind[self.call_tree.event]
 
     @cached_property
-    def naming(self) -> TreeRow:
-        """Operators and annotations whose names say what the host does (no steps, marks, calls)."""
+    def naming(self) -> EventRow:
+        """Events of operators and annotations whose names say what the host does, ascending.
+
+        Steps, marks and calls are none.
+        """
         named = isin(self.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
         named &= isin(self.role, [int(role) for role in _NAMING])
-        return np.flatnonzero(named | (self.role == Role.MODULE_LABEL))
+        return np.sort(self.call_tree.event[named | (self.role == Role.MODULE_LABEL)])
 
     @cached_property
     def operator_around(self) -> TreeRow:
