@@ -23,7 +23,6 @@ from msgspec import Struct, field
 
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Progress, silent
-from tb_hookview.trace.columns.times import have_fractions
 from tb_hookview.trace.format.decode import (
     Head,
     decode_details,
@@ -43,6 +42,8 @@ from tb_hookview.trace.text.repair import DAMAGE, Repair, repair_head
 
 _BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
 """Text between two events; the same may stand inside arguments."""
+_POINT = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
+_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d*[1-9]')
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 _WIDE = re.compile(rb"\xff\xfe|\xfe\xff|[{\[]\0|\0+[{\[]")
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -71,8 +72,11 @@ class Piece(Struct, frozen=True, dict=True):
 
     @cached_property
     def has_fractions(self) -> bool:
-        """Whether any start is more than whole microseconds in the text."""
-        return have_fractions(self.text)
+        """Whether any start is more than whole microseconds in the text.
+
+        Whole ones may be written with a point, which the first 64 KiB show.
+        """
+        return bool(_POINT.search(self.text, 0, 1 << 16) and _FRACTION.search(self.text))
 
     def time_texts(self, chosen: list[Event]) -> tuple[list[bytes], list[bytes]] | None:
         """Return `ts` and `dur` of some events as texts; None where any event was dropped."""
