@@ -1751,6 +1751,10 @@ export const Verdict = {
     unit: "us",
     text: "Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed.",
   },
+  once_us: {
+    unit: "us",
+    text: "Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are.",
+  },
   unrecorded_step_us: {
     unit: "us",
     text: "A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them.",

@@ -2270,6 +2270,8 @@ export interface Verdict {
   device_side_us: number | null;
   /** Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed. */
   margin_us: number | null;
+  /** Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are. */
+  once_us: number | null;
   /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
   unrecorded_step_us: number | null;
   /** `bound` without that cost; null where the step is. */

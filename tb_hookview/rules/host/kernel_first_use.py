@@ -39,6 +39,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         gaps=gaps,
         once_us=max(float(loads.duration[counted].sum()), idle) / 1000,
         claims_gain=False,
+        scale="kernel_loading",
         examples=context.call_tree.start[loads.row[counted]],
         confidence=None if len(_launches(context, counted)) < len(counted) else "medium",
         caveats=("Kernels are loaded once: steps after the warm-up do not spend this time again.",),
