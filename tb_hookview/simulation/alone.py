@@ -113,7 +113,7 @@ class Alone(Struct, frozen=True, dict=True):
         return {
             "host": works & ~loading & ~self._unexplained_syncs,
             "data": works & loading,
-            "device": edges.of(*_RUNS),
+            "device": edges.of(*_RUNS) & ~self.simulator.graph.nodes.history[edges.target],
             "communication": edges.of(EdgeKind.COLLECTIVE),
         }
 

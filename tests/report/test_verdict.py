@@ -274,6 +274,17 @@ def test_the_first_launch_of_a_kernel_is_in_no_length(tmp_path: Path) -> None:
     assert "scale kernel_loading" in (found.whatif(without=[once.id]).refused or "")
 
 
+def test_pauses_between_events_of_earlier_steps_are_of_those(tmp_path: Path) -> None:
+    """50 kernels in a queue when the second step begins, 2 us apart, then its own 60."""
+    rows = [row("user_annotation", f"ProfilerStep#{1 + i}", 1000 + 400 * i, 399) for i in range(2)]
+    rows += operators(PACE + PACE[:20], start=1005, period=6)
+    rows += operators(PACE + PACE, start=1405, period=6)
+    for number, each in enumerate(each for each in rows if each["cat"] == "kernel"):
+        each["ts"], each["dur"] = 1020 + 12 * number, 10
+    found = made(tmp_path, rows).verdict
+    assert (found.step_us, found.device_us) == (60 * 12, 60 * 12)
+
+
 FAR_FROM_EVEN = """
     main notes [ProfilerStep#1                                    ]
     main calls [launch corr=1]             [wait]
