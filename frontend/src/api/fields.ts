@@ -511,6 +511,10 @@ export const History = {
   gc_per_step: { unit: "count", text: "Garbage collections per step, mean over ranks." },
   slow_steps: { text: "The most expensive first, 100 at most." },
   slow_steps_total: { unit: "count", text: "Slow steps in all." },
+  slow_excess_us: {
+    unit: "us",
+    text: "Time by which all of them were longer than the medians before them, together.",
+  },
   slow_ranks: { text: "The worst first." },
 } as const;
 

@@ -717,6 +717,8 @@ export interface History {
   slow_steps: SlowSteps[];
   /** Slow steps in all. */
   slow_steps_total: number;
+  /** Time by which all of them were longer than the medians before them, together. */
+  slow_excess_us: number;
   /** The worst first. */
   slow_ranks: SlowRank[];
 }
