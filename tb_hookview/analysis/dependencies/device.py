@@ -144,8 +144,7 @@ def launch_edges(
     shorter = np.where(own[mine], returned - times.launched[mine], points.events.usual)
     lag = np.where(late, np.maximum(latency[mine] - shorter, 0), latency[mine])
     # The device may begin before the call that loaded the kernel returns.
-    within = late & (times.start[mine] < analysis.call_tree.end[times.launch[mine]])
-    lag[within] = 0
+    lag[late & (times.start[mine] < analysis.call_tree.end[times.launch[mine]])] = 0
     yield EdgeSet(
         EdgeKind.LAUNCH,
         Evidence.CORRELATION,
