@@ -552,7 +552,7 @@ export const Idle = {
   },
   kernel_loading: {
     unit: "us",
-    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
+    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
   },
   launch: {
     unit: "us",
