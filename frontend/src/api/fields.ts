@@ -511,6 +511,10 @@ export const History = {
   gc_per_step: { unit: "count", text: "Garbage collections per step, mean over ranks." },
   slow_steps: { text: "The most expensive first, 100 at most." },
   slow_steps_total: { unit: "count", text: "Slow steps in all." },
+  slow_excess_us: {
+    unit: "us",
+    text: "Time by which all of them were longer than the medians before them, together.",
+  },
   slow_ranks: { text: "The worst first." },
 } as const;
 
@@ -548,7 +552,7 @@ export const Idle = {
   },
   kernel_loading: {
     unit: "us",
-    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
+    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
   },
   launch: {
     unit: "us",
@@ -1750,6 +1754,10 @@ export const Verdict = {
   margin_us: {
     unit: "us",
     text: "Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed.",
+  },
+  once_us: {
+    unit: "us",
+    text: "Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are.",
   },
   unrecorded_step_us: {
     unit: "us",
