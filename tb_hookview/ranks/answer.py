@@ -20,6 +20,7 @@ from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.phases import phase_of
 from tb_hookview.ranks.pipelines import find_pipelines
 from tb_hookview.ranks.remarks import remarks
+from tb_hookview.ranks.slow_microbatches import find_slow_microbatches
 from tb_hookview.ranks.stragglers import Straggling, find_stragglers, find_suspect
 from tb_hookview.ranks.waits import Waits, find_waits
 
@@ -59,6 +60,7 @@ def answer(
         _rank_row(place, number, rank, rows, clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
     ]
+    pipelines = find_pipelines(ranks, numbers, rank_rows)
     return schema.Run(
         path=path,
         world_size=_world_size(ranks),
@@ -66,11 +68,19 @@ def answer(
         steps=list(chain.from_iterable(step_rows)),
         collectives=_collective_rows(ranks, matched, waits, episodes),
         stragglers=[
-            _straggler_row(place, found, numbers, ranks, times, finding_of)
+            _straggler_row(
+                place,
+                found,
+                numbers,
+                ranks,
+                times,
+                finding_of,
+                _stage_work(found, ranks, numbers, pipelines),
+            )
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
-        pipelines=find_pipelines(ranks, numbers, rank_rows),
+        pipelines=pipelines,
         missing_ranks=_missing(ranks, numbers),
         unreadable=[
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
@@ -248,6 +258,7 @@ def _straggler_row(
     ranks: Sequence[RankSummary],
     times: TimesOf,
     finding_of: FindingOf,
+    stage: schema.StageWork | None,
 ) -> schema.Straggler:
     reasons = [
         schema.StragglerReason(
@@ -270,10 +281,25 @@ def _straggler_row(
         reason=first.reason if first else None,
         excess_us=first.excess_us if first else None,
         reasons=reasons,
+        stage=stage,
         gain_us_per_step=found.gain / _US,
         left_step_us=found.left / _US,
         finding=finding_of(ranks[found.rank], first) if first else None,
     )
+
+
+def _stage_work(
+    found: Straggling,
+    ranks: Sequence[RankSummary],
+    numbers: Sequence[int],
+    pipelines: Sequence[schema.Pipeline],
+) -> schema.StageWork | None:
+    """What a straggler that is a stage of a pipeline works longer on."""
+    own = [row.ranks for row in pipelines if numbers[found.rank] in row.ranks]
+    if not own:
+        return None
+    stages = [numbers.index(number) for number in own[0]]
+    return find_slow_microbatches(ranks, stages, found.rank, sum(found.excess.values()))
 
 
 def _spread(spread: Float) -> float | None:

@@ -7,7 +7,7 @@ rank 2 fixed     nobody waits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ from tb_hookview.ranks.members import Members
 
 MOST_NAMED = 32
 """Stragglers that are named: each is one more replay of the run."""
+_WORKS_LONGER = 1 / 2
+"""Part of what the others wait that a stage of a pipeline works longer, at least."""
 
 
 class Straggling(NamedTuple):
@@ -80,7 +82,7 @@ def find_stragglers(
         seen.add(rank)
         known = {name: t for name, t in zip(names, late[rank].tolist(), strict=True) if t == t}
         fix = fixes.fix(world, rank, known)
-        if not fixes.is_staged(rank) or _explains(fix, step * len(known)):
+        if not fixes.is_staged(rank) or _explains(fix, step, known.values()):
             found.append(_straggling(rank, list(known.values()), step, world, fix))
             world = fix.world
         if len(names) == 1:
@@ -103,7 +105,7 @@ def find_suspect(
     known = {name: t for name, t in zip(names, late[rank].tolist(), strict=True) if t == t}
     if fixes.is_staged(rank):
         fix = fixes.fix(fixes.recorded, rank, known)
-        if not _explains(fix, step * len(known)):
+        if not _explains(fix, step, known.values()):
             return None
     return Suspect(numbers[rank], fmean(known.values()), len(names), needed)
 
@@ -117,9 +119,10 @@ def _compared(
     return names, lambda world: find_lateness(ranks, world.waits, compared, names, peers)
 
 
-def _explains(fix: Fix, time: float) -> bool:
+def _explains(fix: Fix, step: float, late: Collection[float]) -> bool:
     """Whether the rank works longer; else its place in the schedule keeps it from waiting."""
-    return sum(fix.excess.values()) >= LEAST_SHARE * time
+    least = max(LEAST_SHARE * step * len(late), _WORKS_LONGER * sum(late))
+    return sum(fix.excess.values()) >= least
 
 
 def _straggling(
