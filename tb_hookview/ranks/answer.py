@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import chain, count
 
 import numpy as np
@@ -18,13 +19,15 @@ from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.phases import phase_of
-from tb_hookview.ranks.pipelines import find_pipelines
+from tb_hookview.ranks.pipelines import find_pipelines, pipeline_row
 from tb_hookview.ranks.remarks import remarks
-from tb_hookview.ranks.slow_microbatches import find_slow_microbatches
+from tb_hookview.ranks.slow_microbatches import SlowPass, slow_passes
 from tb_hookview.ranks.stragglers import Straggling, find_stragglers, find_suspect
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
+_EXPLAINED = 1 / 4
+"""Part of what a stage is slow by in all, which a pass exceeds to be named."""
 
 FindingOf = Callable[[RankSummary, schema.StragglerReason], str | None]
 """Rule of the most expensive finding of a rank that is about a reason; None without one."""
@@ -54,13 +57,19 @@ def answer(
     numbers = _numbers(ranks)
     fixes = Fixes(ranks, times, matched, waits)
     step_rows = _step_rows(ranks, fixes.recorded.waits)
-    stragglers = find_stragglers(ranks, members, fixes)
+    pipelines = find_pipelines(ranks, numbers)
+
+    @cache
+    def slow_of(place: int) -> list[SlowPass]:
+        mine = next((stages for stages in pipelines if place in stages), [])
+        return slow_passes(ranks, mine, place)
+
+    stragglers = find_stragglers(ranks, members, fixes, slow_of)
     suspect = None if stragglers else find_suspect(ranks, members, fixes, numbers)
     rank_rows = [
         _rank_row(place, number, rank, rows, clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
     ]
-    pipelines = find_pipelines(ranks, numbers, rank_rows)
     return schema.Run(
         path=path,
         world_size=_world_size(ranks),
@@ -75,12 +84,15 @@ def answer(
                 ranks,
                 times,
                 finding_of,
-                _stage_work(found, ranks, numbers, pipelines),
+                _stage_work(found, slow_of(found.rank)),
             )
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
-        pipelines=pipelines,
+        pipelines=[
+            pipeline_row(place, ranks, stages, numbers, rank_rows)
+            for place, stages in enumerate(pipelines)
+        ],
         missing_ranks=_missing(ranks, numbers),
         unreadable=[
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
@@ -288,18 +300,10 @@ def _straggler_row(
     )
 
 
-def _stage_work(
-    found: Straggling,
-    ranks: Sequence[RankSummary],
-    numbers: Sequence[int],
-    pipelines: Sequence[schema.Pipeline],
-) -> schema.StageWork | None:
+def _stage_work(found: Straggling, slow: Sequence[SlowPass]) -> schema.StageWork | None:
     """What a straggler that is a stage of a pipeline works longer on."""
-    own = [row.ranks for row in pipelines if numbers[found.rank] in row.ranks]
-    if not own:
-        return None
-    stages = [numbers.index(number) for number in own[0]]
-    return find_slow_microbatches(ranks, stages, found.rank, sum(found.excess.values()))
+    least = _EXPLAINED * sum(found.excess.values())
+    return slow[0].work if slow and slow[0].excess > least else None
 
 
 def _spread(spread: Float) -> float | None:

@@ -27,9 +27,12 @@ from tb_hookview.ranks.lateness import (
 )
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.slow_microbatches import SlowPass
 
 MOST_NAMED = 32
 """Stragglers that are named: each is one more replay of the run."""
+SlowOf = Callable[[int], Sequence[SlowPass]]
+"""Passes of a rank's microbatches that take longer than those of other stages, slowest first."""
 _WORKS_LONGER = 1 / 2
 """Part of what the others wait that a stage of a pipeline works longer, at least."""
 
@@ -63,7 +66,7 @@ class Suspect(NamedTuple):
 
 
 def find_stragglers(
-    ranks: Sequence[RankSummary], members: Members, fixes: Fixes
+    ranks: Sequence[RankSummary], members: Members, fixes: Fixes, slow_of: SlowOf
 ) -> list[Straggling]:
     """Find the ranks for which the others wait in most steps, the worst first.
 
@@ -71,23 +74,29 @@ def find_stragglers(
         ranks: summaries.
         members: their collectives.
         fixes: of these.
+        slow_of: what a stage of a pipeline takes longer for.
     """
     world, seen, found = fixes.recorded, set[int](), list[Straggling]()
     step, (names, lateness) = _step(ranks), _compared(ranks, members)
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
-        rank = latest(late, step, seen)
+        rank = latest(late, step, seen, lambda place: _surely(slow_of(place)) >= LEAST_SHARE * step)
         if rank is None:
             break
         seen.add(rank)
         known = {name: t for name, t in zip(names, late[rank].tolist(), strict=True) if t == t}
-        fix = fixes.fix(world, rank, known)
+        fix = fixes.fix(world, rank, known, _surely(slow_of(rank)))
         if not fixes.is_staged(rank) or _explains(fix, step, known.values()):
             found.append(_straggling(rank, list(known.values()), step, world, fix))
             world = fix.world
         if len(names) == 1:
             break  # a single step says who is latest, and nothing on chance
     return found
+
+
+def _surely(slow: Sequence[SlowPass]) -> float:
+    """Time per step that a stage works longer on microbatches that are slow in most steps."""
+    return sum(each.excess for each in slow if each.is_sure)
 
 
 def find_suspect(

@@ -155,7 +155,7 @@ class Straggler(Struct, frozen=True, kw_only=True):
     """All that it spends more time on, the largest first."""
     stage: StageWork | None
     """On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes
-    explains half of what it spends more time on."""
+    explains a quarter of what it spends more time on."""
     gain_us_per_step: Us
     """What a step gains without all of that, the stragglers before it fixed too, by a replay of all
     ranks: what each one does itself takes as long as recorded, less the excess, and every
