@@ -1485,7 +1485,7 @@ export const Straggler = {
   },
   reasons: { text: "All that it spends more time on, the largest first." },
   stage: {
-    text: "On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains half of what it spends more time on.",
+    text: "On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on.",
   },
   gain_us_per_step: {
     unit: "us",

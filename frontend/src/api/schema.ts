@@ -1947,7 +1947,7 @@ export interface Straggler {
   excess_us: number | null;
   /** All that it spends more time on, the largest first. */
   reasons: StragglerReason[];
-  /** On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains half of what it spends more time on. */
+  /** On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on. */
   stage: StageWork | null;
   /** What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it. */
   gain_us_per_step: number;
