@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,17 +30,38 @@ _HOST_SHARE = 0.03
 _ACCUMULATE = 3
 """Place of index_put's input of that name."""
 _BACKWARD = "IndexPutBackward0"
-_SAVED_OF_ROWS, _SAVED_OF_ELEMENTS = 0.55, 0.9
-"""What index_add saves on the CPU, as timed on one thread of a Xeon (torch 2.13, 512 to 4,096 rows
-of 64 and 256 columns): 0.51 to 0.59 of index_put's time with an index for each row, and 0.88 to
-0.99 with one for each element."""
-_BY_ROW = (
+
+
+class _Kind(NamedTuple):
+    """What values have an index for, where the CPU puts them."""
+
+    what: str
+    saved: float
+    """What index_add saves on the CPU, as timed on one thread of a Xeon (torch 2.13, 512 to 4,096
+    rows of 64 and 256 columns): 0.51 to 0.59 of index_put's time with an index for each row, and
+    0.88 to 0.99 with one for each element."""
+    fix: str
+    caveat: str = "The saving is that of index_add as it was timed elsewhere."
+
+
+_ROW = _Kind(
+    " with accumulate=True and an index for each row",
+    0.55,
     "Sum rows by index_add or scatter_add in place of index_put with accumulate=True. Select them "
-    "by index_select in place of x[index], whose backward is such an index_put."
+    "by index_select in place of x[index], whose backward is such an index_put.",
 )
-_BY_ELEMENT = (
+_ELEMENT = _Kind(
+    " with accumulate=True and an index for each element",
+    0.9,
     "Sum whole rows by out.index_add(0, row, values) in place of index_put with accumulate=True "
-    "and an index for each element; where the places differ from column to column, by scatter_add."
+    "and an index for each element; where the places differ from column to column, by scatter_add.",
+)
+_UNKNOWN = _Kind(
+    "",
+    1.0,
+    f"Where it sums (accumulate=True, or the backward of x[index]): {_ROW.fix} Record with "
+    "record_shapes=True, which shows whether it does.",
+    "Without shapes of inputs the trace does not show whether it sums.",
 )
 
 
@@ -52,16 +74,27 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
     puts = context.rows.named(*_SORTED[:3])
     if not puts.any():
         return
-    sums = puts & context.rows.counted & with_value(context, puts, _ACCUMULATE, "True")
-    by_element = with_inputs(context, sums, _has_index_of_elements)
     modules = context.analysis.attribution.row_module
-    for kind, of_elements in ((sums & ~by_element, False), (by_element, True)):
-        work = context.rows.inside(kind) | _gathered(context, kind & of_elements)
+    for kind, sums in _sums(context, puts & context.rows.counted):
+        work = context.rows.inside(sums)
+        if kind is not _ROW:
+            work |= _gathered(context, sums)
         for module in unique(modules[work]).tolist():
             mine = work & (modules == module)
             held = context.rows.host_us(mine)
             if held > _HOST_SHARE * context.steps.duration_us:
-                yield _occurrence(context, module, mine, held, of_elements=of_elements)
+                yield _occurrence(context, module, mine, held, kind)
+
+
+def _sums(context: Context, puts: Bool) -> Iterator[tuple[_Kind, Bool]]:
+    """Yield those that accumulate, by what they have an index for; all where no shapes show it."""
+    if not context.with_shapes:
+        yield _UNKNOWN, puts
+        return
+    sums = puts & with_value(context, puts, _ACCUMULATE, "True")
+    by_element = with_inputs(context, sums, _has_index_of_elements)
+    yield _ROW, sums & ~by_element
+    yield _ELEMENT, by_element
 
 
 def _has_index_of_elements(inputs: Inputs) -> bool:
@@ -77,24 +110,21 @@ def _gathered(context: Context, puts: Bool) -> Bool:
     return found & context.rows.containing(_BACKWARD) & context.rows.counted
 
 
-def _occurrence(
-    context: Context, module: int, rows: Bool, held: float, *, of_elements: bool
-) -> Occurrence:
-    puts = rows & context.rows.named(*_SORTED[:3])
-    each = "element" if of_elements else "row"
+def _occurrence(context: Context, module: int, rows: Bool, held: float, kind: _Kind) -> Occurrence:
     return Occurrence(
-        place=f"index_put with an index for each {each}",
+        place="aten::index_put",
         module=module,
         everywhere=module < 0,
-        evidence=f"aten::index_put with accumulate=True and an index for each {each}, with its "
-        f"backward {context.us_text(held)}, {held / context.steps.duration_us:.0%} of it",
-        count=int(np.count_nonzero(puts)),
+        evidence=f"aten::index_put{kind.what}, with its backward {context.us_text(held)}, "
+        f"{held / context.steps.duration_us:.0%} of it",
+        count=int(np.count_nonzero(rows & context.rows.named(*_SORTED[:3]))),
         host=context.rows.host_time(rows),
-        saved=_SAVED_OF_ELEMENTS if of_elements else _SAVED_OF_ROWS,
+        saved=kind.saved,
+        claims_gain=kind is not _UNKNOWN,
         examples=context.call_tree.start[rows],
-        title="Values are summed one by one by index_put",
-        fix=_BY_ELEMENT if of_elements else _BY_ROW,
-        caveats=("The saving is that of index_add as it was timed elsewhere.",),
+        title="Values are put one by one by index_put",
+        fix=kind.fix,
+        caveats=(kind.caveat,),
     )
 
 
@@ -128,8 +158,9 @@ RULE = Rule(
     title="The backward of indexing sorts its indices",
     description="Sorting kernels and those that sum by sorted indices inside "
     "aten::_index_put_impl_ or aten::embedding_dense_backward, in more than 3% of the busy time. "
-    "Where the model runs on the CPU aten::index_put with accumulate=True, as recorded with "
-    "shapes, with the nodes of those with an index for each element, in more than 3% of a step.",
+    "Where the model runs on the CPU aten::index_put with accumulate=True, or any "
+    "without recorded shapes, with the nodes of those with an index for each element, in more than "
+    "3% of a step.",
     fix="Where results may differ from run to run, use index_select or gather, whose backward adds "
     "atomically. Avoid indices that repeat often. Detach what is selected and needs no gradient.",
     reference="PyTorch issue 15245",

@@ -54,12 +54,13 @@ def _made_dense(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="aten::to_dense of its gradient",
         module=context.rows.common_module(np.flatnonzero(sparse)),
-        evidence=f"aten::to_dense takes {context.us_text(made)}, the update of every row "
-        f"{format_us(updated * part)}",
+        evidence=f"aten::to_dense takes {context.us_text(made)}"
+        + (f", the update of every row {format_us(updated * part)}" if shapes else ""),
         count=int(np.count_nonzero(dense)),
         host=context.rows.host_time(dense | updates),
         saved=(made + updated * part) / (made + updated),
         examples=context.call_tree.start[dense],
+        caveats=() if shapes else (_CAVEAT,),
         title="A sparse gradient is made dense",
         fix=_KEEP,
     )

@@ -79,3 +79,14 @@ def test_the_backward_of_a_selection_sums_by_an_index_on_a_cpu(tmp_path: Path) -
 
 def test_what_is_put_and_not_summed(tmp_path: Path) -> None:
     assert RULE not in on_cpu(tmp_path, [step(4000), put(1100, 400, [512], sums=False)])
+
+
+def test_without_shapes_whether_it_sums_is_unknown(tmp_path: Path) -> None:
+    rows = [
+        step(4000),
+        operator("aten::index_put_", 1100, 400, **{"Sequence number": 7}),
+        *node("IndexPutBackward0", 3000, 301, 7),
+    ]
+    (finding,) = on_cpu(tmp_path, rows)[RULE]
+    assert (finding.cost_us_per_step, finding.gain_us_per_step) == (701, None)
+    assert "record_shapes=True" in finding.fix

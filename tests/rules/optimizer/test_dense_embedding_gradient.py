@@ -65,6 +65,16 @@ def test_a_sparse_gradient_that_is_made_dense(
     assert "SparseAdam" in finding.fix
 
 
+def test_without_shapes_the_update_is_not_in_the_figures(tmp_path: Path) -> None:
+    some = made_dense("aten::add_", [[100, 8]])
+    for row in some:
+        row["args"].pop("Input Dims", None)
+    (finding,) = findings(tmp_path, some)[RULE]
+    assert finding.gain_us_per_step == 400
+    assert "update" not in finding.evidence
+    assert "not in the figures" in finding.caveats[0]
+
+
 def test_what_was_dense_before_is_not_made_dense(tmp_path: Path) -> None:
     some = [row for row in made_dense("aten::add_", [[100, 8]]) if "sparse" not in row["name"]]
     assert RULE not in findings(tmp_path, some)
