@@ -22,7 +22,7 @@ from tb_hookview.ranks.phases import phase_of
 from tb_hookview.ranks.pipelines import find_pipelines, pipeline_row
 from tb_hookview.ranks.remarks import remarks
 from tb_hookview.ranks.slow_microbatches import SlowPass, slow_passes
-from tb_hookview.ranks.stragglers import Straggling, find_stragglers, find_suspect
+from tb_hookview.ranks.stragglers import SlowOf, Straggling, find_stragglers, find_suspect
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
@@ -58,12 +58,7 @@ def answer(
     fixes = Fixes(ranks, times, matched, waits)
     step_rows = _step_rows(ranks, fixes.recorded.waits)
     pipelines = find_pipelines(ranks, numbers)
-
-    @cache
-    def slow_of(place: int) -> list[SlowPass]:
-        mine = next((stages for stages in pipelines if place in stages), [])
-        return slow_passes(ranks, mine, place)
-
+    slow_of = _slow_of(ranks, pipelines)
     stragglers = find_stragglers(ranks, members, fixes, slow_of)
     suspect = None if stragglers else find_suspect(ranks, members, fixes, numbers)
     rank_rows = [
@@ -77,15 +72,7 @@ def answer(
         steps=list(chain.from_iterable(step_rows)),
         collectives=_collective_rows(ranks, matched, waits, episodes),
         stragglers=[
-            _straggler_row(
-                place,
-                found,
-                numbers,
-                ranks,
-                times,
-                finding_of,
-                _stage_work(found, slow_of(found.rank)),
-            )
+            _straggler_row(place, found, numbers, ranks, times, finding_of, slow_of(found.rank))
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
@@ -102,6 +89,15 @@ def answer(
         warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread), suspect)],
         replay_error=fixes.error,
     )
+
+
+def _slow_of(ranks: Sequence[RankSummary], pipelines: Sequence[Sequence[int]]) -> SlowOf:
+    @cache
+    def slow_of(place: int) -> list[SlowPass]:
+        mine = next((stages for stages in pipelines if place in stages), [])
+        return slow_passes(ranks, mine, place)
+
+    return slow_of
 
 
 def _numbers(ranks: Sequence[RankSummary]) -> list[int]:
@@ -270,7 +266,7 @@ def _straggler_row(
     ranks: Sequence[RankSummary],
     times: TimesOf,
     finding_of: FindingOf,
-    stage: schema.StageWork | None,
+    slow: Sequence[SlowPass],
 ) -> schema.Straggler:
     reasons = [
         schema.StragglerReason(
@@ -293,7 +289,7 @@ def _straggler_row(
         reason=first.reason if first else None,
         excess_us=first.excess_us if first else None,
         reasons=reasons,
-        stage=stage,
+        stage=_stage_work(found, slow),
         gain_us_per_step=found.gain / _US,
         left_step_us=found.left / _US,
         finding=finding_of(ranks[found.rank], first) if first else None,

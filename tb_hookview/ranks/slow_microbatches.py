@@ -22,7 +22,7 @@ _ALSO = 1 / 4
 _TIMES = 2.0
 """What it takes over what it takes the others, from which on that is no chance, and:"""
 _RARE = 20
-"""of so many other microbatches at most one takes as long as it does in 3 of 4 steps."""
+"""of that number of others at most one takes as long as it does in 3 of 4 steps."""
 _LEAST = 6
 """Times of slow microbatches, at least: those of all steps."""
 _US = 1000.0

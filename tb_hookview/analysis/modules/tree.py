@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.host.pipeline_ranges import microbatch_ranges
 from tb_hookview.analysis.host.roles import MODULE_ROLES, ModuleName, Role, module_name
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.pipeline_ranges import microbatch_ranges
 from tb_hookview.arrays.joins import grouped, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, TreeRow

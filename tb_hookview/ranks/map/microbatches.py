@@ -13,7 +13,7 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import CollectiveCalls
 from tb_hookview.analysis.collectives.names import POINT_TO_POINT
-from tb_hookview.analysis.pipeline_ranges import microbatch_ranges
+from tb_hookview.analysis.host.pipeline_ranges import microbatch_ranges
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import dense_rank, first_of_each
 from tb_hookview.arrays.nesting import lookup

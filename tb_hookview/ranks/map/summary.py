@@ -25,8 +25,8 @@ from tb_hookview.analysis.collectives.calls import (
     may_be_collective,
 )
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.pipeline_ranges import microbatch_ranges
 from tb_hookview.analysis.host.roles import MODULE_PREFIX, Role
-from tb_hookview.analysis.pipeline_ranges import microbatch_ranges
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
