@@ -1385,6 +1385,20 @@ export const SqlTables = {
   missing: { text: "How to get what answers queries; null where it is installed." },
 } as const;
 
+export const StageWork = {
+  stage: {
+    unit: "count",
+    text: "As the schedule numbers it (`PP:2F0`), else the place of its rank in the pipeline; from 0.",
+  },
+  direction: { text: "forward or backward: the pass in which they take longer." },
+  microbatches: {
+    text: "Numbers within the step, from 0: those of a quarter of the largest excess or more.",
+  },
+  of_microbatches: { unit: "count", text: "All of that pass in a step." },
+  time_us: { unit: "us", text: "Host time of one of them without waits for messages, the median." },
+  usual_us: { unit: "us", text: "The lower median of what one takes the other stages." },
+} as const;
+
 export const Step = {
   start_us: { unit: "us", text: "Start of the step, on the trace's own clock." },
   duration_us: {
@@ -1474,6 +1488,9 @@ export const Straggler = {
     text: "Time it spends on that beyond the lower median of the others, per step; null for unknown.",
   },
   reasons: { text: "All that it spends more time on, the largest first." },
+  stage: {
+    text: "On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on.",
+  },
   gain_us_per_step: {
     unit: "us",
     text: "What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it.",

@@ -1858,6 +1858,22 @@ export interface SqlTables {
   tables: SqlTable[];
 }
 
+/** Microbatches on which a stage of a pipeline works longer than the other stages do. */
+export interface StageWork {
+  /** As the schedule numbers it (`PP:2F0`), else the place of its rank in the pipeline; from 0. */
+  stage: number;
+  /** forward or backward: the pass in which they take longer. */
+  direction: string;
+  /** Numbers within the step, from 0: those of a quarter of the largest excess or more. */
+  microbatches: number[];
+  /** All of that pass in a step. */
+  of_microbatches: number;
+  /** Host time of one of them without waits for messages, the median. */
+  time_us: number;
+  /** The lower median of what one takes the other stages. */
+  usual_us: number;
+}
+
 /** One step of the training loop; the host phases that are known sum to its duration. */
 export interface Step {
   id: number;
@@ -1933,6 +1949,8 @@ export interface Straggler {
   excess_us: number | null;
   /** All that it spends more time on, the largest first. */
   reasons: StragglerReason[];
+  /** On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on. */
+  stage: StageWork | null;
   /** What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it. */
   gain_us_per_step: number;
   /** Mean step that is left with it and those before it fixed. */
