@@ -20,21 +20,26 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from tb_hookview.watching.clock import BACKWARD, DATA, OPTIMIZER, StepClock
 
-_clocks: list[StepClock] = []
+_clocks: dict[int, list[StepClock]] = {}
+"""The clocks in use, by thread."""
 _undo: list[Callable[[], None]] = []
+_COMPILED_AUTOGRAD = "torch._dynamo.compiled_autograd"
 
 
 def follow(clock: StepClock) -> None:
     """Have a clock be given the phases of its thread, until `leave`."""
     if not _clocks:
         _install()
-    _clocks.append(clock)
+    _clocks.setdefault(clock.thread, []).append(clock)
 
 
 def leave(clock: StepClock) -> None:
     """Give a clock nothing more."""
-    if clock in _clocks:
-        _clocks.remove(clock)
+    mine = _clocks.get(clock.thread, [])
+    if clock in mine:
+        mine.remove(clock)
+    if not mine:
+        _clocks.pop(clock.thread, None)
     if not _clocks:
         forget_in_child()
 
@@ -68,27 +73,29 @@ def _replace(owner: Any, name: str, around: Callable[[Callable[..., Any]], Any])
 
 
 def _timed_backward(backward: Callable[..., Any]) -> Callable[..., Any]:
+    modules = sys.modules
+
     @functools.wraps(backward)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling():
+        clocks = _clocks.get(get_ident())
+        if clocks is None or is_dynamo_compiling():
             return backward(*args, **kwargs)
-        if _is_autograd_compiled():
-            for clock in _clocks:
+        compiled = modules.get(_COMPILED_AUTOGRAD)
+        is_compiled = compiled is not None and compiled.compiled_autograd_enabled
+        begun = []
+        for clock in clocks:
+            if is_compiled:
                 clock.forget_gradients()
-        thread = get_ident()
-        begun = [(clock, clock.stamp()) for clock in _clocks if clock.thread == thread]
+            elif clock.learn is not None:
+                clock.learn(args[0] if args else kwargs.get("tensors"))
+            begun.append(clock.stamp())
         try:
             return backward(*args, **kwargs)
         finally:
-            for clock, since in begun:
+            for clock, since in zip(clocks, begun, strict=False):
                 clock.note((BACKWARD, since, clock.stamp()))
 
     return timed
-
-
-def _is_autograd_compiled() -> bool:
-    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
-    return bool(getattr(compiled, "compiled_autograd_enabled", False))
 
 
 def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,23 +105,22 @@ def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return load(loader)
         finally:
-            thread, until = get_ident(), perf_counter_ns()
-            for clock in _clocks:
-                if clock.thread == thread:
-                    clock.note((DATA, since, until))
+            until = perf_counter_ns()
+            for clock in _clocks.get(get_ident(), ()):
+                clock.note((DATA, since, until))
 
     return timed
 
 
 def _before_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
     if not is_dynamo_compiling():
-        for clock in _clocks:
+        for clock in _clocks.get(get_ident(), ()):
             clock.stepping_since = perf_counter_ns()
 
 
 def _after_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
     if not is_dynamo_compiling():
-        for clock in _clocks:
+        for clock in _clocks.get(get_ident(), ()):
             if clock.stepping_since:
                 clock.note((OPTIMIZER, clock.stepping_since, perf_counter_ns()))
                 clock.stepping_since = 0
