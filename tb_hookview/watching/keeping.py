@@ -80,7 +80,8 @@ class Keeper:
         self.blocks_every: int | None = None
         """Blocks are timed in one of this many steps; None for what the length of a step allows."""
         self._decision = Decision(triggers, perf_counter_ns() / 1e9)
-        self._ended: deque[Ended] = deque(maxlen=_WAITING)
+        self.ended: deque[Ended] = deque(maxlen=_WAITING)
+        """Steps that are to be written."""
         self._written = 0
         self._lines: deque[dict[str, Any]] = deque()
         self._asked: deque[_Asked] = deque(maxlen=4)
@@ -143,7 +144,7 @@ class Keeper:
     def add(self, ended: Ended) -> None:
         """Take a step."""
         self.last_step = ended[0]
-        self._ended.append(ended)
+        self.ended.append(ended)
 
     def describe(self, steps: Iterable[Ended]) -> list[dict[str, Any]]:
         """Return steps as the manifest of a recording holds them."""
@@ -227,7 +228,7 @@ class Keeper:
                 self._agree()
 
     def _write_rows(self) -> None:
-        waiting = [self._ended.popleft() for _ in range(len(self._ended))]
+        waiting = [self.ended.popleft() for _ in range(len(self.ended))]
         rows = list(map(row_of, waiting))
         measured = [row for row, ended in zip(rows, waiting, strict=True) if not ended[1]]
         self._decide(measured)

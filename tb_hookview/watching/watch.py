@@ -203,7 +203,8 @@ class Watch:
         self._marks.clear()
         keeper = self._keeper
         if self._is_routine and step != self._turn and keeper.plan is None:
-            keeper.add(ended)
+            keeper.last_step = step
+            keeper.ended.append(ended)
             self._before.append(ended)
             self._since = now
             return

@@ -3,78 +3,25 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 import textwrap
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable
-from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from support.compiled_family import made
 from support.forked_python import run_python
 from support.recording import Trace, hooks_on, traces
+from support.watched import QUIET, lines, net, rows, train, until
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
-from torch.utils.hooks import RemovableHandle
 
 import tb_hookview as hookview
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder.hooks import SLOT
 from tb_hookview.watching import phases
-
-QUIET: dict[str, Any] = {
-    "first": None,
-    "slow_factor": None,
-    "scalars": False,
-    "blocks_every": 1,
-}
-"""No recording, unless somebody asks for one; blocks in every step, however short."""
-PATIENCE_S = 60
-
-
-def net() -> nn.Sequential:
-    torch.manual_seed(0)
-    inner = nn.ModuleDict({"a": nn.Linear(4, 4)})
-    return nn.Sequential(nn.Linear(4, 4), nn.Sequential(inner["a"], nn.ReLU()), nn.Dropout(0.5))
-
-
-def train(model: nn.Module, steps: int, each: Callable[[], None] = lambda: None) -> list[float]:
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    batches = DataLoader(TensorDataset(torch.ones(steps, 4)))
-    losses = []
-    for (batch,) in batches:
-        loss = model(batch).square().sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss.detach()))
-        each()
-    return losses
-
-
-def lines(folder: Path) -> list[dict[str, Any]]:
-    """The lines of all files of steps, oldest first."""
-    files = sorted(folder.glob("*.steps.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-
-def rows(folder: Path) -> list[dict[str, Any]]:
-    return [line for line in lines(folder) if "step" in line]
-
-
-def until(watch: Any, model: nn.Module, done: Callable[[], bool]) -> None:
-    """Train until something has happened in the watch's thread."""
-    end = time.monotonic() + PATIENCE_S
-    while not done():
-        assert time.monotonic() < end, "nothing happened"
-        train(model, 1, watch.step)
 
 
 def test_every_step_has_a_row_with_its_parts(tmp_path):
@@ -392,75 +339,6 @@ def test_checkpointed_calls_count_once(tmp_path):
     row = rows(tmp_path)[-1]
     assert sum(row["forward"]) <= row["forward_us"] + 2
     assert row["backward"][0] is not None
-
-
-def compile_as(how: str, model: nn.Module) -> nn.Module:
-    """The model to call: of three layers, compiled in one of four ways."""
-    if how == "whole":
-        return torch.compile(model, backend="eager")
-    if how == "part":
-        model[1] = torch.compile(model[1], backend="eager")
-    else:
-        for module in (model,) if how == "in place" else model:
-            module.compile(backend="eager")
-    return model
-
-
-@pytest.mark.parametrize("how", ["whole", "part", "in place", "parts in place"])
-@pytest.mark.parametrize("order", ["compile, watch", "compile, call, watch", "watch, compile"])
-def test_a_compiled_model_is_compiled_the_same_and_trained_the_same(tmp_path, how, order):
-    """Graphs, breaks, frames and guards are equal, recordings included."""
-
-    def run(*, ours: bool) -> tuple[list[float], dict[str, Any]]:
-        torch._dynamo.reset()
-        torch._dynamo.utils.counters.clear()
-        RemovableHandle.next_id = 0  # the numbers of hooks are in guards
-        model = net()[:2]
-        called = compile_as(how, model) if order != "watch, compile" else model
-        losses = train(called, 2) if order == "compile, call, watch" else []
-        watching = hookview.watch(tmp_path, model=called, **QUIET) if ours else nullcontext()
-        with watching as watch:
-            if called is model:
-                losses += train(called, 4, watch.step if ours else lambda: None)
-            called = compile_as(how, model) if order == "watch, compile" else called
-            losses += train(called, 8, watch.step if ours else lambda: None)
-            if ours:
-                watch.record(steps=1)
-                until(watch, called, lambda: len(watch.recordings) == 1)
-        train(called, 2)
-        return losses, made()
-
-    gc.collect()
-    gc.disable()  # callbacks of garbage collections are frames to Dynamo
-    try:
-        assert run(ours=True) == run(ours=False)
-    finally:
-        gc.enable()
-        torch._dynamo.reset()
-
-
-def test_compiled_autograd_compiles_the_same_and_changes_no_gradient(tmp_path):
-    if not hasattr(torch._dynamo.compiled_autograd, "_enable"):
-        pytest.skip("this torch has no such switch for compiled autograd")
-
-    def run(*, ours: bool) -> tuple[list[float], list[torch.Tensor], int]:
-        torch._dynamo.reset()
-        torch._dynamo.utils.counters.clear()
-        model = net()[:2]
-        watching = hookview.watch(tmp_path, model=model, **QUIET) if ours else nullcontext()
-        compiler = torch.compile(backend="eager")
-        with watching as watch, torch._dynamo.compiled_autograd._enable(compiler):
-            losses = train(model, 8, watch.step if ours else lambda: None)
-        gradients = [p.grad for p in model.parameters() if p.grad is not None]
-        return losses, gradients, torch._dynamo.utils.counters["stats"]["unique_graphs"]
-
-    losses, gradients, graphs = run(ours=False)
-    watched_losses, watched_gradients, watched_graphs = run(ours=True)
-    torch._dynamo.reset()
-    assert graphs > 0
-    assert (watched_losses, watched_graphs) == (losses, graphs)
-    assert all(map(torch.equal, gradients, watched_gradients))
-    assert all(row["backward_us"] > 0 for row in rows(tmp_path))
 
 
 @pytest.mark.slow
