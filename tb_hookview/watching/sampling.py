@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+RUN = 8
+"""Steps in a row in which blocks are timed: to begin and to end takes as long as three of them."""
+
 BLOCKS_SHARE = 0.004
 """Of a step, that its blocks may cost."""
 

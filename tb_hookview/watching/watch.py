@@ -28,13 +28,12 @@ from tb_hookview.watching.clock import StepClock
 from tb_hookview.watching.device import DeviceStamps, stamps_of
 from tb_hookview.watching.keeping import Keeper, Limits
 from tb_hookview.watching.recordings import Recorder
+from tb_hookview.watching.sampling import RUN
 from tb_hookview.watching.step_rows import Ended
 from tb_hookview.watching.triggers import Triggers
 
 _BEFORE = 20
 """Steps before a recording that its manifest holds."""
-_LOOK = 16
-"""Steps from one look at how often blocks are timed to the next."""
 
 
 def watch(
@@ -68,8 +67,8 @@ def watch(
         logdir: folder for steps and recordings, made if missing.
         model: times its forward pass and that of its blocks, and wraps it while it is watched.
         blocks: the most blocks of the model that are timed, at most 16; 0 for none.
-        blocks_every: time them in one of this many steps. By default in every step of 12 ms or
-            longer, less often in shorter ones.
+        blocks_every: time them in 8 of 8 times this many steps. By default in every step of 16 ms
+            or longer, less often in shorter ones.
         steps: the steps of one recording.
         ranks: the ranks that record; all by default. All write their steps.
         every_steps: record every this many steps.
@@ -139,7 +138,7 @@ class Watch:
         self._is_routine = False
         self._blocks_timed = 0
         """Blocks that are timed in the step under way: all, or 0."""
-        self._turn = 0
+        self._turn = RUN
         """Step after which blocks are timed if they were not, or the other way."""
 
     @property
@@ -282,13 +281,13 @@ class Watch:
         """Have blocks timed in the next step, or not; return the steps until it is looked again."""
         attached = self._attached
         if attached is None or not attached.all_blocks:
-            return _LOOK
+            return RUN
         every = self._keeper.current_blocks_every
         on = every == 1 or not self._blocks_timed
         if on != bool(self._blocks_timed):
             attached.switch(on=on)
             self._blocks_timed = attached.blocks
-        return _LOOK if every == 1 else 1 if on else every - 1
+        return RUN if on else RUN * (every - 1)
 
     def _follow_plan(self, step: int) -> None:
         plan = self._keeper.plan_after(step)
