@@ -9,6 +9,7 @@ import textwrap
 import threading
 import time
 import tracemalloc
+import weakref
 
 import pytest
 import torch
@@ -22,6 +23,9 @@ import tb_hookview as hookview
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder.hooks import SLOT
 from tb_hookview.watching import phases
+from tb_hookview.watching.clock import ROOT
+from tb_hookview.watching.scalars import Scalars
+from tb_hookview.watching.step_rows import row_of
 
 
 def test_every_step_has_a_row_with_its_parts(tmp_path):
@@ -40,6 +44,45 @@ def test_every_step_has_a_row_with_its_parts(tmp_path):
         assert sum(row["forward"]) <= row["forward_us"] + 2
         assert sum(row["backward"]) <= row["backward_us"] + 2
     assert rows(tmp_path)[-1]["memory_bytes"] > 0
+
+
+def test_blocks_are_timed_in_some_runs_of_steps_and_all_else_in_every_step(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **{**QUIET, "blocks_every": 3}) as watch:
+        train(model, 40, watch.step)
+    assert lines(tmp_path)[0]["blocks_every"] == 3
+    timed = [row["step"] for row in rows(tmp_path) if "forward" in row]
+    assert timed == [*range(1, 9), *range(25, 33)]
+    assert [row["step"] for row in rows(tmp_path) if "backward" in row] == timed
+    parts = ("forward_us", "backward_us", "after_backward_us", "optimizer_us")
+    assert all(row[part] is not None for row in rows(tmp_path) for part in parts)
+    assert all(None not in row["forward"] + row["backward"] for row in rows(tmp_path)[25:32])
+    assert all(SLOT not in vars(module) for module in model.modules())
+
+
+def test_a_block_may_be_compiled_while_it_is_not_timed(tmp_path):
+    model, plain = net(), net()
+    with hookview.watch(tmp_path, model=model, **{**QUIET, "blocks_every": 2}) as watch:
+        torch.manual_seed(1)
+        losses = train(model, 12, watch.step)
+        model[0].compile(backend="eager")
+        called = vars(model[0])[SLOT]
+        losses += train(model, 24, watch.step)
+    torch.manual_seed(1)
+    assert losses == train(plain, 12) + train(plain, 24)
+    assert vars(model[0])[SLOT] is called
+    assert len([row for row in rows(tmp_path) if "forward" in row]) == 20
+
+
+def test_a_model_lives_no_longer_for_being_watched(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **{**QUIET, "blocks_every": 2}) as watch:
+        train(model, 12, watch.step)
+        block = weakref.ref(model[0])
+        del model
+        gc.collect()
+        assert block() is None
+        watch.step()
 
 
 def test_nothing_is_attached_to_other_modules_nor_left(tmp_path):
@@ -319,7 +362,27 @@ def test_scalars_are_torchs_own(tmp_path):
         train(model, 6, watch.step)
     events = EventAccumulator(str(tmp_path)).Reload()
     assert {"hookview/duration_ms", "hookview/backward_ms"} <= set(events.Tags()["scalars"])
-    assert [event.step for event in events.Scalars("hookview/duration_ms")] == [6]
+    assert events.Scalars("hookview/duration_ms")[-1].step == 6
+
+
+def test_a_long_step_is_a_point_of_the_scalars_and_short_ones_share_one(tmp_path):
+    pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    scalars, ms = Scalars(tmp_path), 10**6
+    for step, duration in enumerate((200, 40, 40, 70, 10), 1):
+        ended = (step, 0, 0, duration * ms, [ROOT, 0, duration * ms // 2], 0)
+        scalars.add([row_of(ended)])
+    scalars.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    found = {
+        tag: [(each.step, each.value) for each in events.Scalars(f"hookview/{tag}")]
+        for tag in ("duration_ms", "forward_ms", "slowest_ms")
+    }
+    assert found["duration_ms"] == [(1, 200.0), (4, 40.0), (5, 10.0)]
+    assert found["forward_ms"] == [(1, 100.0), (4, 20.0), (5, 5.0)]
+    assert found["slowest_ms"] == [(1, 200.0), (4, 70.0), (5, 10.0)]
+    assert "hookview/backward_ms" not in events.Tags()["scalars"]  # unknown, not 0
 
 
 def test_checkpointed_calls_count_once(tmp_path):

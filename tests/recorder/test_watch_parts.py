@@ -16,6 +16,7 @@ from tb_hookview.watching.blocks import choose_blocks
 from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, ROOT
 from tb_hookview.watching.device import DeviceStamps
 from tb_hookview.watching.recordings import Kept, surplus
+from tb_hookview.watching.sampling import every_how_many
 from tb_hookview.watching.step_file import StepFile, row_line
 from tb_hookview.watching.step_rows import Row, row_of
 from tb_hookview.watching.triggers import Decision, RunningMedian, Triggers
@@ -64,6 +65,13 @@ def test_no_blocks_where_none_are_asked_for_nor_in_a_compiled_model():
     assert names(layers(3), 0) == []
     assert names(torch.compile(layers(3))) == []
     assert names(nn.Linear(2, 2)) == []
+
+
+def test_blocks_are_timed_as_often_as_a_step_affords():
+    assert every_how_many(16, "host", 0) == 1  # no step is known
+    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 16, 50)] == [16, 4, 1, 1]
+    assert every_how_many(0, "host", 10**6) == 1
+    assert every_how_many(16, "device", 50 * 10**6) == 2
 
 
 def test_the_running_median_is_that_of_the_latest():
