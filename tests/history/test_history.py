@@ -112,6 +112,7 @@ def test_in_a_step_whose_blocks_were_not_timed_the_phase_is_named(tmp_path, step
     assert set(said.points.forward["embed"]) == {100.0, 1000.0 if block else 100.0, None}
     parts = {name: values[70] for name, values in said.points.parts.items()}
     assert (parts["forward"], parts["other"]) == (300.0, 40.0)
+    assert "blocks were timed in 25% of the steps" in invoke("history", tmp_path).output
 
 
 def test_slow_ranks_are_named_by_blocks_that_are_timed_in_some_steps(tmp_path):
