@@ -71,7 +71,8 @@ export interface Layer {
 /** Series one upon another; unknown counts as nothing, and is unknown where all are. */
 export function layers(series: Readonly<Record<string, Series>>): Layer[] {
   const all = Object.values(series);
-  let base: Series = all[0]?.map((_, at) => (all.every((each) => each[at] === null) ? null : 0)) ?? [];
+  let base: Series =
+    all[0]?.map((_, at) => (all.every((each) => each[at] === null) ? null : 0)) ?? [];
   return Object.entries(series).map(([name, values]) => {
     const low = base;
     const high = values.map((value, at) => plus(low[at] ?? null, value));
