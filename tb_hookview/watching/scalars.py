@@ -56,12 +56,11 @@ class Scalars:
     def _open(self) -> bool:
         if self._writer is None:
             try:
-                from tensorboard.compat.proto.summary_pb2 import Summary
-                from torch.utils.tensorboard import FileWriter
+                from torch.utils.tensorboard import FileWriter, summary
             except ImportError:  # tensorboard is not installed
                 self._missing = True
                 return False
-            self._summary = Summary
+            self._summary = summary.Summary
             folder = str(self._folder)
             self._writer = FileWriter(folder, flush_secs=10, filename_suffix=".hookview")
         return True
