@@ -60,7 +60,7 @@ class Scalars:
             except ImportError:  # tensorboard is not installed
                 self._missing = True
                 return False
-            self._summary = summary.Summary
+            self._summary = summary.Summary  # type: ignore[attr-defined]
             folder = str(self._folder)
             self._writer = FileWriter(folder, flush_secs=10, filename_suffix=".hookview")
         return True
