@@ -63,6 +63,9 @@ def _lines(said: History) -> list[str]:
     lost = sum(rank.lost_lines for rank in said.ranks)
     if lost:
         lines.append(f"{format_count(lost, 'line')} could not be read")
+    steps, timed = (sum(getattr(r, n) for r in said.ranks) for n in ("steps", "block_steps"))
+    if 0 < timed < steps:
+        lines.append(f"blocks were timed in {timed / steps:.0%} of the steps")
     slow = said.slow_ranks
     return [
         *lines,

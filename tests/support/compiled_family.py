@@ -295,7 +295,7 @@ def made() -> dict[str, Any]:
         code = reference()
         if code is None or any(part in code.co_filename for part in _NOT_LOOKED_AT):
             continue
-        frames[f"{code.co_filename}:{code.co_qualname}"] += 1
+        frames[plain(f"{code.co_filename}:{code.co_qualname}")] += 1
         entries = torch._C._dynamo.eval_frame._debug_get_cache_entry_list(code)
         guards += [
             (code.co_qualname, number, plain(str(entry.guard_manager)))
@@ -317,6 +317,8 @@ _NUMBERED = (
     r"___\w+_\d+_c\d+",
     r"__builtins_dict___\d+",
     r"__compiled_fn_\w+",
+    r"__optimizer_\w+",
+    r"(?<=<eval_with_key>\.)\d+",
 )
 
 
