@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import asdict
 
 from tb_hookview.document.document import Document, Lines, Row, Table
-from tb_hookview.formats import format_count, format_number, format_share, format_us
+from tb_hookview.formats import format_count, format_kind, format_number, format_share, format_us
 from tb_hookview.schema import PathModule, WhatIf, module_label
 
 _COLUMNS = ("on the path", "slack")
@@ -92,7 +92,7 @@ def _module(row: PathModule) -> Row:
 
 def _kinds(answer: WhatIf) -> Table:
     rows = [
-        (row.kind, *map(format_us, (row.device_us, row.path_us, row.slack_us)))
+        (format_kind(row.kind), *map(format_us, (row.device_us, row.path_us, row.slack_us)))
         for row in answer.path_kinds or []
     ]
     return Table("Kinds of device events", ("", "per step", *_COLUMNS), rows)
