@@ -313,7 +313,7 @@ def finding_table(data: ReportData, rows: int) -> Table:
     left = [_left([each for group in groups[rows:] for each in group])] if groups[rows:] else []
     left += [f"{latent:,} without a cost in this trace"] if latent else []
     hidden = [f"{' and '.join(left)}; the report has them all"] if left else []
-    columns = ("severity", "finding", "cost", "gain")
+    columns = ("severity", "finding", "cost", "saves")
     caveats = Counter(caveat for finding in firsts for caveat in finding.caveats)
     common = {caveat for caveat, count in caveats.items() if count > 1}
     shown = [_finding(group, common) for group in groups[:rows]]
