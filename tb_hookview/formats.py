@@ -62,7 +62,7 @@ def format_bytes(size: float) -> str:
 def format_kernel(name: str) -> str:
     """Write the name of a kernel in a few characters: without arguments, cut where it is long."""
     plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
-    short = re.split(r"(?<=.)[<(]", plain, maxsplit=1)[0]
+    short = re.split(r"(?<=[^ ])[<(]", plain, maxsplit=1)[0]
     return short if len(short) <= _LONGEST_NAME else f"{short[: _LONGEST_NAME - 3]}..."
 
 

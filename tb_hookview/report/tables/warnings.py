@@ -94,9 +94,9 @@ WORDS: dict[str, Words] = {
         "them; device time is too low, and idle time there is not real"
     ),
     "no-launch": Words(
-        "device events whose launch is not in the trace, {share} of device time: it was queued "
-        "before the recording began, or not recorded; they are in no phase and no module, and idle "
-        "time before them has no cause",
+        "device events whose launch is not in the trace, {share} of device time: they were "
+        "queued before it began, or their launches were not recorded; they have no phase and no "
+        "module, and idle time before them has no cause",
         high_from=0.1,
     ),
     "unseen-queue": Words(

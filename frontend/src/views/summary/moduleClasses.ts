@@ -36,7 +36,9 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
   const by = Math.max(1, report.steps.length);
   const selfOf = (module: WireModule): number => selfTime(module[pass], measure) ?? 0;
   const rest = pass === "forward" ? null : unattributedTime(report, measure);
-  const whole = report.modules.reduce((sum, module) => sum + selfOf(module), 0) + (rest ?? 0);
+  const inside = report.modules.reduce((sum, module) => sum + selfOf(module), 0);
+  const onDevice = pass === "forward" && measure === "device";
+  const whole = onDevice ? Math.max(inside, computeTime(report)) : inside + (rest ?? 0);
   const classes = new Map<string, WireModule[]>();
   for (const module of report.modules.filter((module) => selfOf(module) > 0)) {
     const name = module.class === ANNOTATION ? module.path : module.class;
@@ -79,6 +81,12 @@ function classOf(
     idle: over(sumOf(syncs.map((sync) => sync.device_idle_us)), by),
     loading: over(sumOf(modules.map((module) => module.kernel_loading_us)), by),
   };
+}
+
+/** Time of all device events but collectives, microseconds of all steps. */
+function computeTime({ totals }: WireReport): number {
+  const { communication, ...others } = totals.device_us_by_kind ?? {};
+  return Object.values(others).reduce((sum, us) => sum + us, 0);
 }
 
 function forwardMeasure(report: WireReport): Measure {
