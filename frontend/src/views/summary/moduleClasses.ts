@@ -85,8 +85,8 @@ function classOf(
 
 /** Time of all device events but collectives, microseconds of all steps. */
 function computeTime({ totals }: WireReport): number {
-  const { communication, ...others } = totals.device_us_by_kind ?? {};
-  return Object.values(others).reduce((sum, us) => sum + us, 0);
+  const kinds = Object.entries(totals.device_us_by_kind);
+  return kinds.reduce((sum, [kind, us]) => sum + (kind === "communication" ? 0 : us), 0);
 }
 
 function forwardMeasure(report: WireReport): Measure {
