@@ -6,6 +6,7 @@ import re
 
 _LONGEST_NAME = 48
 """Characters of a kernel's name in a sentence."""
+_KINDS = {"matrix": "GEMM", "set": "memset"}
 MISSING = "-"
 """Text for a number that the trace does not hold."""
 
@@ -61,8 +62,13 @@ def format_bytes(size: float) -> str:
 def format_kernel(name: str) -> str:
     """Write the name of a kernel in a few characters: without arguments, cut where it is long."""
     plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
-    short = re.split(r"(?<=.)[<(]", plain, maxsplit=1)[0]
+    short = re.split(r"(?<=[^ ])[<(]", plain, maxsplit=1)[0]
     return short if len(short) <= _LONGEST_NAME else f"{short[: _LONGEST_NAME - 3]}..."
+
+
+def format_kind(kind: str) -> str:
+    """Write a kind of device events as profilers call it; tables and SQL have the value."""
+    return _KINDS.get(kind, kind)
 
 
 def printable(text: str) -> str:

@@ -130,7 +130,7 @@ def _ranks(said: History) -> Table:
         before = (row.step_us, row.data_us, row.forward_us, row.backward_us)
         after = (row.after_backward_us, row.optimizer_us, row.gc_us)
         rows.append((str(row.rank), *map(format_us, (*before, *after))))
-    columns = ("rank", "step", "data", "forward", "backward", "after it", "optimizer", "gc")
+    columns = ("rank", "step", "data", "forward", "backward", "after backward", "optimizer", "gc")
     return Table("Ranks, median per step", columns, rows)
 
 

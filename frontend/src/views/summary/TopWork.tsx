@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { perText } from "../../report/findings";
 import { divisor } from "../../report/measures";
 import { shortKernelName } from "../../text/kernelName";
 import { ratio } from "../../text/numbers";
@@ -24,7 +25,7 @@ export function TopWork({ report }: { report: WireReport }): ReactElement | null
             <th scope="col">
               <PlaceLink to={{ view, search: "", sort: null }}>{view.slice(0, -1)}</PlaceLink>
             </th>
-            <th scope="col">time per step</th>
+            <th scope="col">time {perText(report)}</th>
             <th scope="col" colSpan={2}>
               share
             </th>
