@@ -12,7 +12,7 @@ from tb_hookview.cli import BAD_INPUT
 from tb_hookview.cli.analyze import read, step_option, worker_option
 from tb_hookview.cli.terminal import progress
 from tb_hookview.errors import UsageError
-from tb_hookview.formats import format_us, printable
+from tb_hookview.formats import format_against, format_us, printable
 
 if TYPE_CHECKING:
     from tb_hookview.cli.checks import Outcome
@@ -221,7 +221,7 @@ def _tested(test: Callable[[], Outcome]) -> int:
 
 def _say(outcome: Outcome) -> None:
     verdict = click.style("ok  ", "green") if outcome.holds else click.style("FAIL", "red")
-    value, limit = f"{outcome.value:.6g}", f"{outcome.limit:.6g}"
+    value, limit = format_against(outcome.value, outcome.limit), f"{outcome.limit:.12g}"
     note = f" ({outcome.note})" if outcome.note else ""
     click.echo(
         f"{verdict} {outcome.what}: {value}{outcome.unit}, limit {limit}{outcome.unit}{note}"

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import FileIO
 from types import FrameType
 
 from tb_hookview.recorder import faults
@@ -25,8 +26,8 @@ SECONDS = 20.0
 
 _write: Callable[[], str] | None = None
 _process = 0
-_bound = -1
-"""The pipe's end to write to, while signals are watched."""
+_bound: FileIO | None = None
+"""The pipe's end to write to; it is open while signals are watched."""
 _holders: set[object] = set()
 _ending = False
 _outcome = ""
@@ -91,7 +92,8 @@ def _end(_number: int, _frame: FrameType | None) -> None:
         _die()
     elif not _ending:  # a scheduler signals the launcher too, which passes it on
         _ending = True
-        os.write(_bound, bytes([signal.SIGTERM]))
+        if _bound is not None:
+            _bound.write(bytes([signal.SIGTERM]))
         with held():  # at its end, or that of the block around it, the process ends
             pass
 
@@ -109,23 +111,22 @@ def _finish() -> None:
 
 def _begin_bound() -> None:
     global _bound
-    read_end, _bound = os.pipe()
-    os.set_blocking(_bound, False)
+    read_end, write_end = os.pipe()
+    _bound = FileIO(write_end, "w")
+    os.set_blocking(write_end, False)
     threading.Thread(target=_give_up_after, args=(read_end,), daemon=True).start()
-    before = signal.set_wakeup_fd(_bound, warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     if before != -1:  # an event loop's; the handler writes to ours
         signal.set_wakeup_fd(before)
 
 
 def _end_bound() -> None:
-    global _bound
-    if _bound == -1:
+    if _bound is None or _bound.closed:
         return
     before = signal.set_wakeup_fd(-1)
-    if before not in (-1, _bound):
+    if before not in (-1, _bound.fileno()):
         signal.set_wakeup_fd(before)
-    os.close(_bound)
-    _bound = -1
+    _bound.close()
 
 
 def _give_up_after(read_end: int) -> None:

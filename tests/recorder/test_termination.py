@@ -13,7 +13,7 @@ from support import forked_scripts
 from support.recording import traces
 
 SCRIPT = """
-import ctypes, os, signal, sys, threading, torch
+import os, signal, sys, threading, torch
 import tb_hookview as hookview
 
 where, step, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -55,11 +55,18 @@ with hookview.profile(where, schedule=schedule) as profiler:
                 os.kill(os.getpid(), signal.SIGTERM)
             elif how == "exit":
                 sys.exit(3)
-            elif how == "blocked":  # nothing of Python runs again, as in a lost collective
-                libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
-                libc.pthread_mutex_lock(mutex)
-                threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGTERM)).start()
-                libc.pthread_mutex_lock(mutex)
+            elif how == "blocked":  # nothing of Python runs here again, as in a lost collective
+                sys.setswitchinterval(1000)  # the thread runs once this one is blocked
+                go, lost = threading.Lock(), threading.Lock()
+                go.acquire(), lost.acquire()
+
+                def kill():
+                    go.acquire()
+                    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+                threading.Thread(target=kill).start()
+                go.release()
+                lost.acquire()
             elif how == "fails":
                 raise ValueError("of the script")
             else:
