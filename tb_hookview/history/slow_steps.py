@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_hookview.history.parts import GC, WAITING, Parts, mean, parts_of, typical
 from tb_hookview.history.rows import Floats, Ints, RankRows
-from tb_hookview.schema.watched.history import Cause, SlowSteps, WatchedRecording
+from tb_hookview.schema.history import Cause, SlowSteps, WatchedRecording
 
 _FACTOR = 1.3
 _SPREADS = 5 * 1.4826

@@ -26,8 +26,8 @@ from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, summarize
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import RunReport
 from tb_hookview.rules.catalogue import RULES
+from tb_hookview.schema.findings import Family
 from tb_hookview.schema.ranks import StragglerReason
-from tb_hookview.schema.rules import Family
 from tb_hookview.trace import TraceFile
 
 _FAMILIES: Mapping[str, Family] = {

@@ -16,7 +16,7 @@ from tb_hookview.errors import TraceError
 from tb_hookview.history.answer import read_history
 from tb_hookview.history.rows import read_run
 from tb_hookview.history.tables import tables_of
-from tb_hookview.schema.watched.history import History
+from tb_hookview.schema.history import History
 
 USUAL = {"data_us": 50, "forward_us": 300, "backward_us": 500, "optimizer_us": 100, "gc_us": 0}
 BLOCKS = ["embed", "layers.0", "layers.1"]
