@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import type { WireCollectiveKind } from "../../api/types";
+import { bytesOf } from "../../theme/rgb";
 import { RANKS, type RanksPlace } from "./address";
 import { imbalanceOf } from "./balance";
 import { along, binsOf, decades } from "./collectives";
-import { cellAt, folded, medianOf, moved, pixelsOf, rgbOf, scaleOf, shade, ticks } from "./heat";
+import { cellAt, folded, medianOf, moved, pixelsOf, scaleOf, shade, ticks } from "./heat";
 import { moduleOf, timelineOf } from "./links";
 
 describe("the heat map", () => {
@@ -50,7 +51,7 @@ describe("the heat map", () => {
   });
 
   test("reads colours of the palette", () => {
-    expect(rgbOf("#b08d00")).toEqual([176, 141, 0]);
+    expect(bytesOf("#b08d00")).toEqual([176, 141, 0]);
   });
 
   test.each([
