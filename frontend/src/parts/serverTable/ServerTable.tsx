@@ -28,6 +28,8 @@ export interface ServerColumn {
   parts?: readonly { id: string; colour: string }[];
   /** Goes where there is no room, the least first. */
   yields?: number;
+  /** Values that stand out, and what they are. */
+  marked?: { values: readonly unknown[]; as: string };
 }
 
 interface ServerTableProps {
@@ -129,7 +131,13 @@ function modelColumn(
     cell: ({ row: { original: row } }) => (
       <>
         {column.parts !== undefined && <Parts row={row} parts={column.parts} most={most} />}
-        <Value row={row} column={column} search={search} scale={scale} />
+        {column.marked?.values.includes(row[id]) === true ? (
+          <strong className="cell-marked" title={column.marked.as}>
+            <Value row={row} column={column} search={search} scale={scale} />
+          </strong>
+        ) : (
+          <Value row={row} column={column} search={search} scale={scale} />
+        )}
       </>
     ),
   };

@@ -26,6 +26,22 @@ export function StepLabels({
   );
 }
 
+/** Frames around the stragglers' columns. */
+export function StragglerFrames({ run }: { run: WireRunOverview }): ReactElement {
+  const all = run.ranks.length;
+  return (
+    <>
+      {run.stragglers.map(({ id, rank }) => (
+        <span
+          key={id}
+          className="rank-heat-straggler"
+          style={{ left: `${(run.ranks.indexOf(rank) / all) * 100}%`, width: `${100 / all}%` }}
+        />
+      ))}
+    </>
+  );
+}
+
 /** Where the stragglers are. */
 export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
   const all = run.ranks.length;
@@ -43,10 +59,16 @@ export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
 /** Numbers of the ranks, at most some of them. */
 export function RankTicks({ run, most }: { run: WireRunOverview; most: number }): ReactElement {
   const all = run.ranks.length;
+  const stragglers = new Set(run.stragglers.map(({ rank }) => rank));
+  const late = (at: number): boolean => stragglers.has(run.ranks[at] ?? -1);
   return (
     <div className="rank-heat-ranks" aria-hidden="true">
       {ticks(all, most).map((at) => (
-        <span key={at} style={{ left: `max(${((at + 0.5) / all) * 100}%, 5px)` }}>
+        <span
+          key={at}
+          className={late(at) ? "cell-marked" : ""}
+          style={{ left: `max(${((at + 0.5) / all) * 100}%, 5px)` }}
+        >
           {run.ranks[at]}
         </span>
       ))}

@@ -1,5 +1,6 @@
-import type { ReactElement } from "react";
+import { useMemo, type ReactElement } from "react";
 
+import type { WireRunOverview } from "../../api/types";
 import { numberOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import type { RunKey } from "../../parts/run";
@@ -7,10 +8,19 @@ import { RunTable } from "./RunTable";
 import { PARTS, RANK_COLUMNS } from "./columns";
 import { useChangeRanks } from "./useRun";
 
+interface RankListProps {
+  runKey: RunKey;
+  run: WireRunOverview;
+}
+
 /** The ranks with the means of their steps. */
-export function RankList({ runKey }: { runKey: RunKey }): ReactElement {
+export function RankList({ runKey, run }: RankListProps): ReactElement {
   const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
+  const columns = useMemo(() => {
+    const marked = { values: run.stragglers.map(({ rank }) => rank), as: "straggler" };
+    return RANK_COLUMNS.map((column) => (column.id === "rank" ? { ...column, marked } : column));
+  }, [run]);
   return (
     <>
       <ul className="rank-parts muted" aria-label="Parts of a step">
@@ -24,7 +34,7 @@ export function RankList({ runKey }: { runKey: RunKey }): ReactElement {
         runKey={runKey}
         label="Ranks"
         table="ranks"
-        columns={RANK_COLUMNS}
+        columns={columns}
         first={{ key: "rank", descending: false }}
         filter={[]}
         isSelected={(row) => row.rank === place.rank}
