@@ -22,7 +22,10 @@ from tb_hookview.arrays.types import Bool, Int, Nanoseconds, ThreadIndex
 from tb_hookview.trace import EventCategory
 
 FILLED = 0.3
-"""Share of the time in which main does nothing that a burst has to fill."""
+"""Share of the time in which main does nothing that a burst has to fill, if it may be by chance.
+
+The autograd engine's is none: main waits for it, and may then do what the trace does not show.
+"""
 _AWAKE = 0.1
 """Share of that time for which both threads may seem to be awake where one hands over."""
 _SLEEP = 100_000
@@ -66,6 +69,7 @@ def main_thread(analysis: Analysis, launches: Int) -> int:
 def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, end: int) -> Bursts:
     """Find the bursts of other threads between two moments."""
     own = moments_of(analysis, main, start, end)
+    engines = threads_of(analysis, analysis.nodes.row)
     found = [np.zeros((0, 8), np.int64)]
     for thread in others.tolist() if len(own) else ():
         spans = _spans(analysis, thread, own, start)
@@ -74,7 +78,7 @@ def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, 
         awake = _AWAKE * gap
         handed = ~busy(analysis, main, stops) & (ended <= goes_on + awake)
         ended = np.minimum(ended, goes_on)
-        handed &= ended - began >= FILLED * gap
+        handed &= isin(spans[:, 0], engines) | (ended - began >= FILLED * gap)
         slept = since <= stops + awake
         woken = (handed & slept) | _sleeps(analysis, main, since, began)
         awaited = handed & (slept | _sleeps(analysis, main, ended, until))
