@@ -83,6 +83,8 @@ def find_phases(
     reason = np.full(len(host), len(tests), np.int64)
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
     for number, test in enumerate(tests):
+        if not test.any():
+            continue
         inside = host.call_tree.nearest(test) >= 0
         reason[inside & (reason == len(tests))] = number
         whole = intervals.of(host.call_tree.start[test], host.call_tree.end[test])

@@ -78,7 +78,7 @@ class Alone(Struct, frozen=True, dict=True):
         there = self._host_edges if resources[0] in HOST_SIDE else self._device_edges
         replay = simulator.replay(self._left(lengths, frozenset(resources), there))
         events = graph.nodes.of_event[simulator.window.step >= 0]
-        end = max(replay.end[events].max(initial=0), replay.time[graph.step_end[-1]])
+        end = max(replay.end(events).max(initial=0), replay.time[graph.step_end[-1]])
         return float(end) / len(simulator.window.steps)
 
     def _left(self, lengths: Lengths, resources: frozenset[Bound], there: Bool) -> Lengths:
@@ -175,6 +175,9 @@ class Alone(Struct, frozen=True, dict=True):
         """By how much a change shortens a step with one side alone, nanoseconds."""
         if side == "host":
             return self.host_side - self.step(*HOST_SIDE, change=change)
+        touches = len(change.pauses) or any(len(each.events) for each in change.device)
+        if not touches and not self._edges["communication"].any():
+            return 0.0
         return self.device_side - self.step(*DEVICE_SIDE, change=change)
 
     @cached_property
