@@ -72,7 +72,7 @@ test("the steps of both sides lie on one axis, and a moment of both is read at o
   await drawn(timelines().locator("canvas"));
   expect(await timelines().getByRole("listitem").allInnerTexts()).toContain("phases\nbefore");
   await timelines()
-    .locator("canvas")
+    .getByRole("application")
     .hover({ position: { x: 40, y: 30 } });
   const readout = timelines().getByRole("status");
   await readout.getByText("before").waitFor();
