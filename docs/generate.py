@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine.rule import Rule
-from tb_hookview.schema.describe.fields import Field, description, fields
-from tb_hookview.schema.describe.json_schema import structs_of
+from tb_hookview.schema.describe import Field, description, fields, structs_of
 from tb_hookview.server import openapi
 from tb_hookview.server.routes import ANSWERS
 from tb_hookview.tables.catalogue import CATALOGUE

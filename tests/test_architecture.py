@@ -182,7 +182,7 @@ OPTIONAL = {
 }
 LAZY = {
     # It takes long to import, and few have something to log.
-    "cache/log.py": {"logging"},
+    "cache/background.py": {"logging"},
     # It imports bz2 and lzma by way of shutil, and only who writes an entry needs it.
     "cache/entries.py": {"tempfile"},
     # It imports fractions and random, and only traces of four steps or more need it.

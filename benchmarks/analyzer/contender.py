@@ -180,8 +180,8 @@ def _installed(distribution: str) -> int:
 
 
 def _cpu() -> float:
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system
 
 
 def measure(name: str, path: str, contenders: Contenders) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from torch import nn
 from benchmarks.common.markdown import table, text
 from sample_traces.libraries import load
 from tb_hookview.dryrun import dry_run
-from tb_hookview.dryrun.outlets.places import places
+from tb_hookview.dryrun.outlets.text import places
 
 from .models import Trained, models
 from .reported import reported

@@ -51,7 +51,9 @@ def find_breakdown(analysis: Analysis) -> Breakdown:
     for claim in _claims(analysis):
         if len(claim):
             taken = intervals.normal(np.concatenate([taken, claim]))
-        covered.append(intervals.lengths_within(taken, window))
+            covered.append(intervals.lengths_within(taken, window))
+        else:
+            covered.append(covered[-1])
     covered.append(window[:, 1] - window[:, 0])
     return Breakdown(window, np.asarray(np.diff(np.stack(covered, axis=1)), np.int64))
 

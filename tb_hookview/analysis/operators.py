@@ -151,6 +151,8 @@ class OperatorCalls(Struct, frozen=True, dict=True):
 
     def _inside(self, values: Float) -> Float:
         """Sum over each row and those below it."""
+        if not values.any():
+            return np.zeros(len(values))
         upto = np.zeros(len(values) + 1)
         np.cumsum(values, out=upto[1:])
         below: Float = upto[self._analysis.call_tree.subtree_end]
@@ -179,13 +181,9 @@ class OperatorGroups(Struct, frozen=True, dict=True):
 
         A call that outlasts the one around it may have more time to itself than that one lasts.
         """
-        tree, selected = self.calls.selection.analysis.call_tree, self.calls.selection.rows
-        rows, number = self._members
-        began = selected[rows]
-        rows, number = rows[began], number[began]
-        outer = tree.outermost(rows, number)
-        time = tree.duration[rows[outer]]
-        whole = np.bincount(number[outer], time, len(self.count))
+        tree, began = self.calls.selection.analysis.call_tree, self.calls.selection.rows
+        rows, number = self._outermost if began.all() else self._outermost_of(began)
+        whole = np.bincount(number, tree.duration[rows], len(self.count))
         return np.maximum(whole, self.sum(self.calls.self_host))
 
     @cached_property
@@ -224,7 +222,13 @@ class OperatorGroups(Struct, frozen=True, dict=True):
     @cached_property
     def _outermost(self) -> tuple[TreeRow, Int]:
         """Those of them that are in no other call of their group."""
+        return self._outermost_of()
+
+    def _outermost_of(self, wanted: Bool | None = None) -> tuple[TreeRow, Int]:
+        """Those of the calls in a group, or of the wanted ones, in no other of their group."""
         rows, number = self._members
+        if wanted is not None:
+            rows, number = rows[wanted[rows]], number[wanted[rows]]
         outer = self.calls.selection.analysis.call_tree.outermost(rows, number)
         return rows[outer], number[outer]
 

@@ -17,6 +17,8 @@ Number = TypeVar("Number", bound=np.integer[Any])
 
 _FEW = 8
 """Values that are compared one by one."""
+_TINY = 32
+"""Rows that are taken one by one: the calls of numpy take longer."""
 _DENSE = 4
 """Possible values per row up to which a table of them beats sorting the rows."""
 
@@ -51,6 +53,8 @@ def unique(column: NDArray[Number]) -> NDArray[Number]:
     `np.unique` does so too, but hashes first, which takes several times as long, and imports
     `numpy.ma`, which takes longer still.
     """
+    if column.size <= _TINY:
+        return np.array(sorted(set(column.ravel().tolist())), column.dtype)
     if (table := _occurring(column, len(column))) is not None:
         low, held = table
         return (np.flatnonzero(held) + low).astype(column.dtype)
@@ -61,6 +65,11 @@ def unique(column: NDArray[Number]) -> NDArray[Number]:
 
 def unique_inverse(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:
     """Each value of a column once, ascending, and the index of each row's."""
+    if len(column) <= _TINY:
+        rows = column.tolist()
+        number = {value: place for place, value in enumerate(sorted(set(rows)))}
+        few = np.array(list(number), column.dtype)
+        return few, np.array([number[value] for value in rows], np.int64)
     if (table := _occurring(column, len(column))) is None:
         order = np.argsort(column, kind="stable")
         values, place = column[order], np.empty(len(column), np.int64)

@@ -60,6 +60,8 @@ class CallTree(Struct, frozen=True, dict=True):
     def nearest(self, wanted: Bool) -> TreeRow:
         """Innermost wanted row around each row, the row itself included; -1 for none."""
         rows = np.flatnonzero(wanted)
+        if not len(rows):
+            return np.full(len(self), -1, np.int64)
         if len(rows) * _FEW > len(self):
             return nearest(self.parent, wanted)
         return _filled(rows, self.subtree_end[rows], len(self))
@@ -153,8 +155,14 @@ def enclosing(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds) -> Tree
     one's own candidate: whatever lies between was closed even earlier.
     """
     candidate = np.arange(-1, len(start) - 1, dtype=np.int64)
-    candidate[1:][thread[1:] != thread[:-1]] = -1
-    active = np.flatnonzero(candidate >= 0)
+    follows = thread[1:] == thread[:-1]
+    candidate[1:][~follows] = -1
+    # Most are not closed, and only of these the ends are compared.
+    near = np.flatnonzero(follows & (end[:-1] - start[1:] <= ROUNDING_NS))
+    closed = near[(end[near] <= start[near + 1]) | (end[near + 1] > end[near])]
+    passed = candidate[closed]
+    candidate[closed + 1] = passed
+    active = closed[passed >= 0] + 1
     while len(active):
         now = candidate[active]
         ends = end[now]

@@ -6,10 +6,10 @@ log at debug level.
 
 from tb_hookview.cache.background import later
 from tb_hookview.cache.entries import Cache, Usage
+from tb_hookview.cache.file import File, FileState, file_state
 from tb_hookview.cache.location import VARIABLE, opened
 from tb_hookview.cache.program import program
 from tb_hookview.cache.source import Source, source_of
-from tb_hookview.cache.state import File, FileState, file_state
 
 __all__ = [
     "VARIABLE",

@@ -1,4 +1,4 @@
-"""Work that nobody waits for, and whose failure is nobody's concern."""
+"""Work that nobody waits for, and what the cache says of failures: a line at debug level."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock, Thread
 
-from tb_hookview.cache.log import log
+
+def log(message: str, *values: object) -> None:
+    """Log a message, formatted with some values."""
+    import logging
+
+    logging.getLogger("tb_hookview.cache").debug(message, *values)
+
 
 _one_at_a_time = Lock()
 

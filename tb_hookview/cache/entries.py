@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from isal import isal_zlib
 
-from tb_hookview.cache.log import log
+from tb_hookview.cache.background import log
 from tb_hookview.cache.program import program
 
 HEADER = struct.Struct("<8sQI20s24x")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tb_hookview.cache.background import log
 from tb_hookview.cache.entries import Cache
-from tb_hookview.cache.fingerprint import fingerprint, fingerprint_now
-from tb_hookview.cache.log import log
-from tb_hookview.cache.state import File
+from tb_hookview.cache.file import File, fingerprint, fingerprint_now
 
 
 class Source(NamedTuple):

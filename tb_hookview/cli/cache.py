@@ -60,7 +60,7 @@ def fill(paths: tuple[str, ...], workers: int | None) -> None:
     cached all the same.
     """
     from tb_hookview.cli.filling import fill as fill_all
-    from tb_hookview.workers.count import cores
+    from tb_hookview.workers.limits import cores
 
     cached = _opened()
     found, problems = _traces(paths)

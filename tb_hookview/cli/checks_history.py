@@ -8,7 +8,7 @@ from functools import partial
 from tb_hookview.cli.checks import Outcome
 from tb_hookview.errors import UsageError
 from tb_hookview.schema import module_label
-from tb_hookview.schema.watched.history import Cause, History, SlowRank
+from tb_hookview.schema.history import Cause, History, SlowRank
 
 
 def slow_steps_percent(said: History, limit: float) -> Outcome:

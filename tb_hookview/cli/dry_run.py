@@ -108,10 +108,8 @@ def dry_run(
 
 
 def _written(report: DryRunReport, form: str) -> str:
-    from tb_hookview.dryrun.outlets.github import github
-    from tb_hookview.dryrun.outlets.markdown import markdown
     from tb_hookview.dryrun.outlets.sarif import sarif
-    from tb_hookview.dryrun.outlets.text import text
+    from tb_hookview.dryrun.outlets.text import github, markdown, text
 
     if form == "json":
         import msgspec

@@ -10,7 +10,7 @@ from tb_hookview.cli.terminal import show
 
 if TYPE_CHECKING:
     from tb_hookview.document.document import Document, Table
-    from tb_hookview.schema.watched.history import Cause, History, SlowRank
+    from tb_hookview.schema.history import Cause, History, SlowRank
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 72

@@ -9,9 +9,7 @@ import torch
 
 from tb_hookview.dryrun.cuda.engine import TRITON
 from tb_hookview.dryrun.device.plans import PLANS
-from tb_hookview.dryrun.operators.arguments import Arguments
-from tb_hookview.dryrun.operators.reason import Reason
-from tb_hookview.dryrun.operators.row import Row
+from tb_hookview.dryrun.operators.row import Arguments, Reason, Row
 from tb_hookview.errors import UsageError
 
 _REGISTERED = "as it was registered"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from tb_hookview.dryrun import refusals, selftest
+from tb_hookview.dryrun import refusals
 from tb_hookview.dryrun.allowances import Allowance, Allowances, given
 from tb_hookview.dryrun.cuda.installation import device
 from tb_hookview.dryrun.device.guard import DoesNotFitError
@@ -58,7 +58,7 @@ class DryRun:
         undo = self._undo
         try:
             undo.enter_context(device(self._devices))
-            selftest.check()
+            refusals.check_device()
         except DoesNotFitError as error:
             raise refusals.does_not_fit(error) from error
         undo.callback(setattr, WATCH, "recorder", None)

@@ -1,4 +1,4 @@
-"""The destination of an export, which appears only when it is whole."""
+"""The destination of an export, which appears only when it is whole, and the progress to it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tb_hookview.errors import UsageError
+from tb_hookview.progress import Progress
 
 
 def check(out: Path, *, folder: bool, force: bool) -> None:
@@ -77,3 +78,16 @@ def _partial(out: Path) -> Iterator[Path]:
 
 def _unwritable(out: Path, error: OSError) -> UsageError:
     return UsageError(f"{out}: cannot be written ({error.strerror or error})")
+
+
+class Counter:
+    """Reports progress as a share of the rows expected, at most 1."""
+
+    def __init__(self, stage: str, expected: int, progress: Progress) -> None:
+        self._stage, self._expected, self._progress = stage, max(expected, 1), progress
+        self._done = 0
+
+    def add(self, rows: int) -> None:
+        """Count rows that were written."""
+        self._done += rows
+        self._progress(self._stage, min(self._done / self._expected, 1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tb_hookview.export.counting import Counter
+from tb_hookview.export.destination import Counter
 from tb_hookview.export.lanes import write_lanes
 from tb_hookview.export.packets import PacketWriter
 from tb_hookview.export.threads import write_threads

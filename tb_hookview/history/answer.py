@@ -11,7 +11,7 @@ from tb_hookview.history.points import points_of
 from tb_hookview.history.rows import RankRows, WatchedRun, read_run
 from tb_hookview.history.slow_ranks import find_slow_ranks
 from tb_hookview.history.slow_steps import find_slow_steps
-from tb_hookview.schema.watched.history import History, WatchedRank, WatchedRecording
+from tb_hookview.schema.history import History, WatchedRank, WatchedRecording
 from tb_hookview.step_log import DURATIONS
 
 _MOST_MISSING = 1024
@@ -60,6 +60,7 @@ def history_of(run: WatchedRun) -> History:
         recordings=recordings,
         slow_steps=slow.rows,
         slow_steps_total=slow.total,
+        slow_excess_us=slow.excess_us,
         slow_ranks=find_slow_ranks(ranks),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.history.parts import Part, mean, median, parts_of
 from tb_hookview.history.rows import Floats, RankRows
-from tb_hookview.schema.watched.history import HistoryPoints
+from tb_hookview.schema.history import HistoryPoints
 
 MOST_POINTS = 300
 _MOST_LINES = 16

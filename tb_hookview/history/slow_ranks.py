@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tb_hookview.history.parts import GC, WAITING, Parts, mean, median, parts_of
 from tb_hookview.history.rows import Floats, Ints, RankRows
-from tb_hookview.schema.watched.history import SlowRank
+from tb_hookview.schema.history import SlowRank
 
 _FEWEST_STEPS = 10
 """Steps of a window."""

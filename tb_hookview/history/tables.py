@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_hookview.history.answer import history_of
 from tb_hookview.history.rows import STATE_NAMES, RankRows, WatchedRun, read_run
-from tb_hookview.schema.watched.history import (
+from tb_hookview.schema.history import (
     SlowRank,
     SlowSteps,
     WatchedBlock,

@@ -22,7 +22,7 @@ from tb_hookview.trace.plan import SMALLEST_SHARE
 from tb_hookview.trace.source.file import LocalFile, TraceFile
 from tb_hookview.trace.source.limits import Limits, limits_from_environment
 from tb_hookview.trace.source.size import estimated_size
-from tb_hookview.workers.count import processes
+from tb_hookview.workers.limits import processes
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis

@@ -18,7 +18,7 @@ from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.report.opened import Budget, Opened
 from tb_hookview.schema.runs import ReadingProgress
 from tb_hookview.trace.source.file import TraceFile
-from tb_hookview.workers.count import cores
+from tb_hookview.workers.limits import cores
 
 MOST = 1000
 """States of sources that are remembered."""

@@ -4,17 +4,106 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from html import escape
+from json import dumps
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
+from uuid import uuid4
 
-from tb_hookview.addresses.text import shown
+from tb_hookview.addresses.text import is_address, shown
 from tb_hookview.errors import UsageError
-from tb_hookview.notebook.cell import Cell
-from tb_hookview.notebook.servers import server_of
 from tb_hookview.ranks.result import RunReport
 from tb_hookview.report.result import Report
 from tb_hookview.server import Server
+
+_HTML = """<div id="{id}">
+<iframe src="{url}" title="HookView" width="100%" height="{height}" style="border: 0"
+  allow="clipboard-write; fullscreen"></iframe>
+<p hidden>This browser cannot reach the page of {name} at {url}. Run the cell again if its kernel
+has ended; if the kernel is on another machine, install jupyter-server-proxy there and run the
+cell again.</p>
+</div>
+<script>{script}</script>
+"""
+
+_SCRIPT = """(async (id, url, port, path) => {
+  const cell = document.getElementById(id);
+  const frame = cell.querySelector("iframe");
+  const answers = (address, options) => fetch(address, options).then(
+    (answer) => answer.ok || answer.type === "opaque", () => false);
+  if (await answers(url, { mode: "no-cors" })) return;
+  const config = document.getElementById("jupyter-config-data");
+  const base = config ? JSON.parse(config.textContent).baseUrl : "/";
+  const proxied = new URL(`${base}proxy/${port}${path}`, location.href).href;
+  if (config && await answers(proxied)) { frame.src = proxied; return; }
+  frame.hidden = true;
+  cell.querySelector("p").hidden = false;
+})"""
+"""Where 127.0.0.1 is another machine's, what jupyter-server-proxy serves at its path is tried."""
+
+
+class Cell(NamedTuple):
+    """What a cell shows."""
+
+    name: str
+    """What is served, as text."""
+    port: int
+    path: str
+    """Of the page on that port, with what follows `#`."""
+    url: str
+    """The whole of its address on this machine."""
+    height: int
+    """CSS pixels."""
+
+    def __repr__(self) -> str:
+        """One line, for where there is no HTML."""
+        return f"HookView of {self.name}: {self.url}"
+
+    def _repr_html_(self) -> str:
+        id_ = f"hookview-{uuid4().hex}"
+        arguments = dumps([id_, self.url, self.port, self.path]).replace("<", "\\u003c")
+        return _HTML.format(
+            id=id_,
+            url=escape(self.url),
+            name=escape(self.name),
+            height=self.height,
+            script=f"{_SCRIPT}(...{arguments});",
+        )
+
+
+_servers: dict[str, Server] = {}
+_lock = threading.Lock()
+
+
+def server_of(path: str | Path) -> Server:
+    """The server of a log directory, a run folder or a trace file, started on first use.
+
+    It answers on a daemon thread, so that it ends with the process.
+
+    Raises:
+        TraceError: there is no such file or folder.
+    """
+    key = str(path) if is_address(path) else os.path.realpath(path)
+    with _lock:
+        if key not in _servers:
+            server = Server(path if is_address(path) else key, secret=True)
+            threading.Thread(target=server.run, name="hookview", daemon=True).start()
+            _servers[key] = server
+        return _servers[key]
+
+
+def _forget() -> None:
+    # A forked process has none of its parent's threads, so nobody answers there.
+    global _lock
+    _lock = threading.Lock()
+    _servers.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
 
 VIEWS = (
     "summary",

@@ -10,7 +10,7 @@ from typing import Any
 from tb_hookview.errors import UsageError
 from tb_hookview.ranks.room import at_once
 from tb_hookview.trace.source.file import TraceFile
-from tb_hookview.workers.count import cores, processes
+from tb_hookview.workers.limits import cores, processes
 from tb_hookview.workers.pool import Workers
 
 NAMES = "processes:N, dask, dask:ADDRESS or mpi"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tb_hookview.errors import HookviewError
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.source.size import estimated_size
-from tb_hookview.workers.memory import available_bytes
+from tb_hookview.workers.limits import available_bytes
 
 PROCESS_BYTES = 100 << 20
 """Memory of a process that reads a small trace (measured: 48 to 76 MB)."""

@@ -26,8 +26,9 @@ from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, summarize
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import RunReport
 from tb_hookview.rules.catalogue import RULES
+from tb_hookview.schema.findings import Family, Finding
 from tb_hookview.schema.ranks import StragglerReason
-from tb_hookview.schema.rules import Family
+from tb_hookview.schema.terms import module_label
 from tb_hookview.trace import TraceFile
 
 _FAMILIES: Mapping[str, Family] = {
@@ -188,9 +189,16 @@ def _finding(
     """Rule of the most expensive finding of a rank about what it is late for; None without one."""
     report = open_trace(files[rank.path]).report()
     family = {rule.id for rule in RULES if rule.family == _FAMILIES.get(reason.reason)}
+    module = reason.module
     about = (
         finding.rule
         for finding in report.data.findings
-        if (finding.rule in family if reason.module is None else finding.module == reason.module)
+        if (finding.rule in family if module is None else _is_of(finding, module))
     )
     return next(about, None)
+
+
+def _is_of(finding: Finding, module: str) -> bool:
+    """Whether a finding is about a module: its device work, or what its code does on the host."""
+    host_work = f"host work: {module_label(module)}"
+    return finding.module == module or f"{finding.where},".startswith(f"{host_work},")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from flask import Flask, Response, request
 from isal import igzip
 from werkzeug.exceptions import HTTPException
 
+from tb_hookview.cache import program
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
 from tb_hookview.loading.store import UnwantedError
 from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail, ErrorKind
@@ -121,4 +123,26 @@ def _compress(response: Response) -> Response:
     if len(body) >= SMALLEST_COMPRESSED:
         response.set_data(igzip.compress(body, 1, mtime=0))
         response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+def tag_of(states: Iterable[object], *, by_form: bool) -> str:
+    """Return the tag of the answer to this request.
+
+    Args:
+        states: address and state of the files that it is about.
+        by_form: whether the form of the answer is what the client accepts.
+    """
+    form = request.headers.get("Accept") if by_form else None
+    asked = (request.path, repr(request.query_string), form, [*states], program())
+    return hashlib.sha256(repr(asked).encode()).hexdigest()[:32]
+
+
+def tagged(response: Response, tag: str, *, by_form: bool) -> Response:
+    """Return a response with its tag; an error has none."""
+    if response.status_code in (200, 304):
+        if by_form:
+            response.vary.add("Accept")
+        # Weak: the compressed and the plain form of an answer have the same one.
+        response.set_etag(tag, weak=True)
     return response

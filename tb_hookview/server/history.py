@@ -11,7 +11,7 @@ from tb_hookview.addresses.text import is_address
 from tb_hookview.errors import NotFoundError
 from tb_hookview.history.answer import read_history
 from tb_hookview.history.files import has_steps
-from tb_hookview.schema.watched.history import History
+from tb_hookview.schema.history import History
 from tb_hookview.server.requests import RunList
 from tb_hookview.server.served import Served
 from tb_hookview.step_log import ENDING

@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 
 from tb_hookview.addresses.text import shown
 from tb_hookview.rules.catalogue import RULES
-from tb_hookview.schema.rules import RuleInfo
+from tb_hookview.schema.findings import RuleInfo
 from tb_hookview.schema.runs import KnownTrace, LeftOut, ReadingProgress, Runs
 from tb_hookview.server.answers import as_text
 from tb_hookview.server.requests import describe_runs, select

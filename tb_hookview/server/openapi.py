@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tb_hookview.schema.describe.json_schema import described
+from tb_hookview.schema.describe import described
 from tb_hookview.server.parameters import Parameter
 from tb_hookview.server.routes import ANSWERS, ROUTES, Route
 from tb_hookview.version import __version__

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from flask import request
+
 from tb_hookview.errors import NotFoundError, UsageError
+from tb_hookview.loading.store import Wanted, always
 from tb_hookview.schema.runs import ListedRun, ListedTrace, ListedWorker
 from tb_hookview.server.answers import as_text
 from tb_hookview.trace import Run, TraceEntry
@@ -136,3 +140,23 @@ def _named(kind: str, name: str, known: Mapping[str, Named]) -> Named:
     if name not in known:
         raise NotFoundError(f"no {kind} is called {name[:200]!r} (any more); load the list again")
     return known[name]
+
+
+def client_waits() -> Wanted:
+    """Return whether the client of this request keeps its connection open.
+
+    Where the server does not show us the connection, the client counts as waiting.
+    """
+    connection = request.environ.get("werkzeug.socket")
+    if not isinstance(connection, socket.socket) or not hasattr(socket, "MSG_DONTWAIT"):
+        return always
+    return lambda: _is_open(connection)
+
+
+def _is_open(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False

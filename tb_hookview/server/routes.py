@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from tb_hookview.ranks.overview import QUANTITIES
 from tb_hookview.ranks.result import TABLES as RUN_TABLES
 from tb_hookview.report.module.calls import MEASURES
-from tb_hookview.report.module.detail import MOST_PATHS
-from tb_hookview.report.module.search import MOST_TEXT
+from tb_hookview.report.module.detail import MOST_PATHS, MOST_TEXT
 from tb_hookview.schema import (
     CollectiveRanks,
     MemoryAnswer,
@@ -25,9 +24,10 @@ from tb_hookview.schema import (
 )
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.schema.errors import ErrorAnswer
+from tb_hookview.schema.findings import RuleInfo
+from tb_hookview.schema.history import History
 from tb_hookview.schema.host import DryRunReport
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
-from tb_hookview.schema.rules import RuleInfo
 from tb_hookview.schema.runs import KnownTrace, ReadingProgress, Runs
 from tb_hookview.schema.sql import SqlAnswer, SqlTables
 from tb_hookview.schema.tables import ReportRows, TablePage
@@ -39,17 +39,13 @@ from tb_hookview.schema.timeline import (
     WindowStatistics,
 )
 from tb_hookview.schema.units import Us
-from tb_hookview.schema.watched.history import History
 from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server import (
-    comparison,
+    analysis,
     dry_run,
     history,
     listing,
-    memory,
-    modules,
     ranks,
-    reports,
     sql,
     tables,
     timeline,
@@ -187,11 +183,11 @@ ROUTES = (
     Route("/api/runs", Runs, (), (422,), listing.runs),
     Route("/api/runs/known", list[KnownTrace], (), (422,), listing.known),
     Route("/api/dry_run", DryRunReport, (), (404, 422), dry_run.dry_run),
-    _about_trace("/api/report", ReportData, reports.report, _STEP, cached=True),
+    _about_trace("/api/report", ReportData, analysis.report, _STEP, cached=True),
     _about_trace(
         "/api/report/rows",
         ReportRows,
-        reports.report_rows,
+        analysis.report_rows,
         _STEP,
         Parameter("table", "a list of rows of the report, as `modules`", NAME, required=True),
         _OFFSET,
@@ -250,7 +246,7 @@ ROUTES = (
     _about_trace(
         "/api/module",
         ModuleDetail,
-        modules.module,
+        analysis.module,
         Parameter("path", _PATH, TEXT, required=True),
         _STEP,
         cached=True,
@@ -258,7 +254,7 @@ ROUTES = (
     _about_trace(
         "/api/module/bars",
         dict[str, list[Us]],
-        modules.bars,
+        analysis.bars,
         Parameter("path", f"{_PATH}; may be repeated", TEXTS | {"maxItems": MOST_PATHS}),
         Parameter("measure", "which cost", {"enum": list(MEASURES)}, required=True),
         _STEP,
@@ -266,14 +262,14 @@ ROUTES = (
     _about_trace(
         "/api/module/search",
         KernelSearch,
-        modules.search,
+        analysis.search,
         Parameter("q", "the text", text_up_to(MOST_TEXT), required=True),
         _STEP,
     ),
     _about_trace(
         "/api/compare",
         Compared,
-        comparison.compared,
+        analysis.compared,
         *(_STEP, *_trace(OTHER), _STEP._replace(name=f"{OTHER}step")),
         cached=True,
     )._replace(sides=("", OTHER)),
@@ -298,15 +294,15 @@ ROUTES = (
     _about_trace(
         "/api/memory",
         MemoryAnswer,
-        memory.memory,
+        analysis.memory,
         _STEP,
         Parameter("device", "as `cpu` or `cuda:0`; the one that matters most without it", TEXT),
         *(_START, _END),
         Parameter(
             "points",
-            f"most points of the curve, {memory.POINTS} without it",
-            whole(4, memory.MOST_POINTS),
-            default=memory.POINTS,
+            f"most points of the curve, {analysis.POINTS} without it",
+            whole(4, analysis.MOST_POINTS),
+            default=analysis.POINTS,
         ),
     ),
     _about_trace("/api/timeline", TimelineOverview, timeline.overview, cached=True)._replace(

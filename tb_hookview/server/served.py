@@ -16,8 +16,7 @@ from tb_hookview.ranks.run import analyze_traces
 from tb_hookview.report.open_trace import rows_bytes
 from tb_hookview.report.opened import BYTES, Budget, Opened
 from tb_hookview.server.answers import as_text
-from tb_hookview.server.requests import RunList
-from tb_hookview.server.waiting import client_waits
+from tb_hookview.server.requests import RunList, client_waits
 from tb_hookview.trace import Run, TraceEntry, TraceFile
 from tb_hookview.trace.source.discovery import real_path
 

@@ -9,7 +9,7 @@ from flask import Response, request
 
 from tb_hookview.errors import UsageError
 from tb_hookview.report.open_trace import OpenTrace
-from tb_hookview.schema.describe.fields import description
+from tb_hookview.schema.describe import description
 from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail
 from tb_hookview.schema.tables import TableColumn, TablePage
 from tb_hookview.server import answers

@@ -37,8 +37,9 @@ class Chains:
         Args:
             passed: time from the node before to each of the chains' nodes, shape (c,).
         """
-        total = np.cumsum(passed[self._order])
-        before = (total - passed[self._order])[self._opens]
+        mine = passed[self._order]
+        total = np.cumsum(mine)
+        before = total[self._opens] - mine[self._opens]
         offset = np.zeros(len(self.first), np.int64)
         offset[self._node] = total - before[self._chain]
         return offset

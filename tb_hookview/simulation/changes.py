@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -95,9 +95,11 @@ class Changer(Struct, frozen=True, dict=True):
             before: what it is changed in, with durations as recorded; None for the trace.
         """
         graph, before = self.graph, before or recorded(self.graph)
-        duration = self._durations(change.device) if change.device else before.duration
+        device = [each for each in change.device if len(each.events)]
+        host = [each for each in change.host if each.time is None or len(each.time)]
+        duration = self._durations(device) if device else before.duration
         lag = self._less(before.lag, change.less) if change.less else before.lag
-        lag = self._host(lag, change.host) if change.host else lag
+        lag = self._host(lag, host) if host else lag
         if len(change.syncs):
             free = np.zeros(len(graph.nodes.time), bool)
             free[graph.sync_end[isin(graph.sync, change.syncs)]] = True
@@ -113,13 +115,10 @@ class Changer(Struct, frozen=True, dict=True):
 
     def _durations(self, changes: Iterable[DeviceChange]) -> Nanoseconds:
         """Durations; of several changes of one event, the parts taken off add up."""
-        graph = self.graph
-        size = int(graph.nodes.event.max(initial=-1)) + 1
-        whole, off = np.zeros(size), np.zeros(size)
-        whole[graph.nodes.event[graph.nodes.event >= 0]] = graph.nodes.duration[
-            graph.nodes.event >= 0
-        ]
-        factor = np.ones(size)
+        nodes, mine = self.graph.nodes, self._events
+        event, whole = nodes.event[mine], nodes.duration[mine]
+        size = int(event.max(initial=-1)) + 1
+        factor, off = np.ones(size), np.zeros(size)
         for change in changes:
             inside = change.events < size
             events = change.events[inside]
@@ -127,11 +126,15 @@ class Changer(Struct, frozen=True, dict=True):
                 factor[events] *= change.factor
             else:
                 np.add.at(off, events, change.ns[inside] * (1 - change.factor))
-        left = np.maximum(whole * factor - off, 0)
-        mine = (graph.nodes.event >= 0) & ~graph.nodes.history
-        changed = graph.nodes.duration.copy()
-        changed[mine] = left[graph.nodes.event[mine]].astype(np.int64)
+        changed = nodes.duration.copy()
+        changed[mine] = np.maximum(whole * factor[event] - off[event], 0).astype(np.int64)
         return changed
+
+    @cached_property
+    def _events(self) -> Int:
+        """Nodes that are device events launched in the window."""
+        nodes = self.graph.nodes
+        return np.flatnonzero((nodes.event >= 0) & ~nodes.history)
 
     def _less(self, before: Nanoseconds, costs: Iterable[HostCost]) -> Nanoseconds:
         """Lags without some costs, none below 0."""
@@ -146,7 +149,7 @@ class Changer(Struct, frozen=True, dict=True):
         lag[edges.edge] = less
         return lag
 
-    def _host(self, before: Nanoseconds, changes: Iterable[HostChange]) -> Nanoseconds:
+    def _host(self, before: Nanoseconds, changes: Sequence[HostChange]) -> Nanoseconds:
         """Lags of the host's edges."""
         lag, edges = before.copy(), self.host_edges
         kept = kept_share(changes, edges.thread, edges.time)
@@ -178,7 +181,7 @@ class HostEdges(NamedTuple):
     """That each spans on the trace's clock, shape (h, 2)."""
 
 
-def kept_share(changes: Iterable[HostChange], thread: ThreadIndex, spans: Intervals) -> Float:
+def kept_share(changes: Sequence[HostChange], thread: ThreadIndex, spans: Intervals) -> Float:
     """Part of each of some times of threads that changes leave.
 
     Args:
@@ -186,9 +189,9 @@ def kept_share(changes: Iterable[HostChange], thread: ThreadIndex, spans: Interv
         thread: of each time, shape (k,).
         spans: these times on the trace's clock, shape (k, 2).
     """
-    kept, listed = np.ones(len(spans)), list(changes)
-    for each in unique(thread).tolist() if listed else ():
-        if here := [row for row in listed if row.thread in (-1, each)]:
+    kept = np.ones(len(spans))
+    for each in unique(thread).tolist() if changes else ():
+        if here := [row for row in changes if row.thread in (-1, each)]:
             mine = np.flatnonzero(thread == each)
             kept[mine] = _kept(here, spans[mine])
     return kept
@@ -201,6 +204,8 @@ def _kept(changes: list[HostChange], spans: Intervals) -> Float:
     gone = [row.time for row in changes if row.time is not None and not row.factor]
     if gone:
         parts.append((intervals.normal(np.concatenate(gone)), 0.0))
+    if not parts:
+        return np.full(len(spans), float(everywhere))
     bounds = unique(np.concatenate([[0], *(time.ravel() for time, _ in parts)]))
     factor = np.ones(len(bounds))
     for time, by in parts:

@@ -50,7 +50,8 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
     """Cut the binding edges to the end of what is measured by what passed their time."""
     graph, lengths = replay.graph, replay.lengths
     source, target = graph.edges.source[edge], graph.edges.target[edge]
-    begins, left = replay.time[source], replay.leaves_after[edge]
+    begins = replay.time[source]
+    left = np.where(graph.edges.from_end[edge], lengths.duration[source], 0)
     lag = lengths.lag[edge]
     runs = begins + left + np.minimum(lag, 0)
     arrives = runs + np.maximum(lag, 0)
@@ -58,12 +59,13 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
 
     def column(device: Int | int, lags: Int | int, pause: Int | int, end: int) -> Int:
         """Values of each edge's pieces in turn, and of the last node."""
-        three = np.broadcast_arrays(device, lags, pause, edge)[:3]
-        return np.append(np.stack(three, axis=1), end)
+        pieces = np.empty(3 * len(edge) + 1, np.int64)
+        pieces[:-1:3], pieces[1::3], pieces[2::3], pieces[-1] = device, lags, pause, end
+        return pieces
 
     start = column(begins, runs, arrives, int(replay.time[last]))
     start = np.maximum(start, pace.since)
-    end = column(runs, arrives, replay.time[target], int(replay.end[last]))
+    end = column(runs, arrives, replay.time[target], int(replay.end(last)))
     passed = np.where(host, Part.HOST, Part.LATENCY)
     passed[graph.edges.kind[edge] == EdgeKind.COLLECTIVE] = Part.PEERS
     late = np.where(graph.peers[target], Part.PEERS, Part.PAUSE)

@@ -43,7 +43,7 @@ class Measure(Struct, frozen=True):
         done = replay.time[self.graph.step_end].copy()
         mine = self.window.step >= 0
         nodes = self.graph.nodes.of_event[mine]
-        np.maximum.at(done, self.window.step[mine], replay.end[nodes])
+        np.maximum.at(done, self.window.step[mine], replay.end(nodes))
         return done
 
     def pace(self, replay: Replay) -> Pace:
@@ -51,10 +51,9 @@ class Measure(Struct, frozen=True):
         steps, graph = len(self.window.steps), self.graph
         host = int(graph.step_end[-1])
         mine = graph.nodes.of_event[self.window.step >= 0]
-        ends = replay.end[mine]
-        last = int(mine[ends.argmax()]) if len(mine) else host
-        if replay.time[host] > replay.end[last]:
+        last = int(mine[replay.end(mine).argmax()]) if len(mine) else host
+        if replay.time[host] > replay.end(last):
             last = host
-        by_device = Pace((int(replay.end[last]) - graph.base) / steps, graph.base, last)
+        by_device = Pace((int(replay.end(last)) - graph.base) / steps, graph.base, last)
         by_host = Pace(int(replay.time[host]) / steps, 0, host)
         return max(by_device, by_host, key=lambda pace: pace.step)

@@ -54,10 +54,9 @@ class Replay(Struct, frozen=True, dict=True):
         passed = self.leaves_after + self.lengths.lag + self.lengths.pause[edges.target]
         return np.asarray(self.time[edges.source] + passed)
 
-    @property
-    def end(self) -> Nanoseconds:
-        """End of each node."""
-        return self.time + self.lengths.duration
+    def end(self, node: Int | int) -> Nanoseconds:
+        """End of some nodes, or of one."""
+        return np.asarray(self.time[node] + self.lengths.duration[node])
 
 
 class Replayer:
@@ -76,6 +75,7 @@ class Replayer:
         self.chains = Chains(size, edges.source[single], edges.target[single])
         self._single, self.between = np.flatnonzero(single), np.flatnonzero(~single)
         self._from_end = np.flatnonzero(edges.from_end)
+        self._ends = edges.source[self._from_end]
         self._runs = runs = Runs(graph, count, self.chains.first)
         first = runs.chains.first[self.chains.first]
         few = first == np.arange(size)
@@ -91,7 +91,7 @@ class Replayer:
         """Replay with some lengths."""
         graph, edges, runs = self.graph, self.graph.edges, self._runs
         passed = lengths.pause[edges.target] + lengths.lag
-        passed[self._from_end] += lengths.duration[edges.source[self._from_end]]
+        passed[self._from_end] += lengths.duration[self._ends]
         of_chain = self.chains.offsets(passed[self._single])
         of_event, of_launch = runs.offsets(passed, of_chain)
         offset = of_chain + of_event
@@ -99,8 +99,9 @@ class Replayer:
         after, again = offset[source], len(source) - self._again
         after[again:] = of_launch[source[again:]]
         few = self._pairs.times(after + passed[self._edge], self._few)
-        time, inner = few[self._first] + offset, runs.inner
-        time[inner] = np.maximum(time, few[self._origin] + of_launch)[inner]
+        time, node = few[self._first] + offset, runs.node
+        by_launch = few[self._origin[node]] + of_launch[node]
+        time[node] = np.maximum(time[node], by_launch)
         return Replay(graph, lengths, time)
 
 

@@ -35,11 +35,12 @@ class Runs:
         mine = (before < 0) | (before == origin[edges.target[stream]])
         self._stream, self._launch = stream[mine], launch[mine]
         self._launched = edges.source[self._launch]
-        self._node = edges.target[self._stream]
-        self.chains = Chains(size, edges.source[self._stream], self._node)
+        self.node = edges.target[self._stream]
+        """These events."""
+        self.chains = Chains(size, edges.source[self._stream], self.node)
         self.inner = np.zeros(size, bool)
-        """Nodes of runs, shape (n,)."""
-        self.inner[self._node] = True
+        """Whether a node is one of them, shape (n,)."""
+        self.inner[self.node] = True
         self.origin = origin
         """First of the chain that each of them was launched in, shape (n,)."""
 
@@ -57,8 +58,8 @@ class Runs:
         never = -1 - int(np.maximum(passed, 0).sum())
         of_event = self.chains.offsets(np.maximum(passed[self._stream], never))
         launched = np.maximum(passed[self._launch] + of_chain[self._launched], never)
-        of_launch, mine = np.zeros(len(of_event), np.int64), of_event[self._node]
-        of_launch[self._node] = mine + self.chains.highest_until(launched - mine)
+        of_launch, mine = np.zeros(len(of_event), np.int64), of_event[self.node]
+        of_launch[self.node] = mine + self.chains.highest_until(launched - mine)
         return of_event, of_launch
 
 

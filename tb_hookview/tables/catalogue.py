@@ -12,7 +12,7 @@ from tb_hookview import schema
 from tb_hookview.errors import NotFoundError
 from tb_hookview.schema import kernels, memory
 from tb_hookview.schema import tables as rows
-from tb_hookview.schema.describe.fields import description
+from tb_hookview.schema.describe import description
 from tb_hookview.tables.model.columns import is_struct
 from tb_hookview.tables.table import Table
 

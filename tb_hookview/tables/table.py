@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from tb_hookview.document.html import TABLE_ROWS, columns_html
-from tb_hookview.schema.describe.fields import description
+from tb_hookview.schema.describe import description
 from tb_hookview.tables.model.columns import Column, columns_of
 from tb_hookview.tables.model.values import listed
 from tb_hookview.tables.outlets import arrow, files, frames

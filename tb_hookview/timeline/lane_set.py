@@ -13,7 +13,7 @@ from tb_hookview.timeline.lanes.catalogue import LaneEntry
 from tb_hookview.timeline.lanes.curves import Curve
 from tb_hookview.timeline.lanes.lane import Lane
 from tb_hookview.timeline.lanes.names import LaneNames
-from tb_hookview.timeline.window.merging import DrawnBlocks, Window, blocks, resolution_of
+from tb_hookview.timeline.merging import DrawnBlocks, Window, blocks, resolution_of
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tb_hookview.timeline.lanes.colours import Colours
 from tb_hookview.timeline.lanes.names import LaneNames
 from tb_hookview.timeline.lanes.path_lane import PathLane
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
-from tb_hookview.timeline.window.merging import DrawnBlocks
+from tb_hookview.timeline.merging import DrawnBlocks
 from tb_hookview.trace.columns.event_args import EventArguments
 
 _SHIFT = 32

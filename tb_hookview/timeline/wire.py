@@ -18,8 +18,8 @@ from tb_hookview.schema.timeline import (
 )
 from tb_hookview.timeline.lane_set import DrawnLane, LaneSet
 from tb_hookview.timeline.lanes import colours
+from tb_hookview.timeline.merging import Window
 from tb_hookview.timeline.timeline import Timeline
-from tb_hookview.timeline.window.merging import Window
 
 
 def overview(timeline: Timeline) -> TimelineOverview:

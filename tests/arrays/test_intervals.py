@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from tb_hookview.arrays import intervals
 
-pairs = st.lists(st.tuples(st.integers(0, 60), st.integers(-3, 12)), max_size=15)
+pair = st.tuples(st.integers(0, 60), st.integers(-3, 12))
+pairs = st.one_of(st.lists(pair, max_size=12), st.lists(pair, min_size=13, max_size=30))
+"""Few, and many, which are not joined one by one."""
 
 
 def made(raw: list[tuple[int, int]]) -> np.ndarray:

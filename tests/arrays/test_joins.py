@@ -29,11 +29,13 @@ from tb_hookview.arrays.joins import (
 )
 
 far_apart = st.sampled_from([-(2**62), -129, -3, 0, 1, 5, 6, 7, 200, 2**40, 2**62])
-columns = st.one_of(
+small_columns = st.one_of(
     st.lists(st.integers(-3, 9), max_size=30).map(lambda column: np.array(column, np.int64)),
     st.lists(st.integers(-128, 127), max_size=60).map(lambda column: np.array(column, np.int8)),
     st.lists(far_apart, max_size=30).map(lambda column: np.array(column, np.int64)),
 )
+columns = st.builds(np.tile, small_columns, st.sampled_from([1, 40]))
+"""Of few rows and of many, which are not taken one by one."""
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 20)), max_size=25)
 
 

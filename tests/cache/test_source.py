@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tb_hookview
-from tb_hookview.cache import Cache, Source, fingerprint, later, opened, program
+from tb_hookview.cache import Cache, Source, file, later, opened, program
 from tb_hookview.cache import source_of as cached_source
 from tb_hookview.cache.program import state_of
 from tb_hookview.trace import LocalFile
@@ -53,20 +53,20 @@ def test_other_content_of_equal_size_and_time_is_another_file(cache: Cache, path
 def test_of_a_large_file_samples_size_and_time_count(
     cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    monkeypatch.setattr(fingerprint, "WHOLE", 1 << 10)
+    monkeypatch.setattr(file, "WHOLE", 1 << 10)
     path = tmp_path / "large.json"
-    content = bytearray(fingerprint.STRIPE * 8)
+    content = bytearray(file.STRIPE * 8)
     path.write_bytes(content)
-    before, first = path.stat(), fingerprint.fingerprint(LocalFile(path))
+    before, first = path.stat(), file.fingerprint(LocalFile(path))
     content[place] ^= 1
     path.write_bytes(content)
     set_times_of(path, before)
-    second = fingerprint.fingerprint(LocalFile(path))
+    second = file.fingerprint(LocalFile(path))
     os.utime(path, (1, 1))
-    third = fingerprint.fingerprint(LocalFile(path))
+    third = file.fingerprint(LocalFile(path))
     path.write_bytes(content + b"x")
     os.utime(path, (1, 1))
-    fourth = fingerprint.fingerprint(LocalFile(path))
+    fourth = file.fingerprint(LocalFile(path))
     assert len({first, second, third, fourth}) == 4
 
 

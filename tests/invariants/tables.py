@@ -10,7 +10,7 @@ from invariants.case import Case
 from invariants.registry import Of, invariant
 
 from tb_hookview.schema import KINDS, Finding, ReportData
-from tb_hookview.schema.describe.fields import fields
+from tb_hookview.schema.describe import fields
 from tb_hookview.tables.catalogue import CATALOGUE
 
 OF_REPORT = [name for name, entry in CATALOGUE.items() if not entry.computed]

@@ -16,11 +16,9 @@ from tb_hookview.schema.timeline import EventLink, WindowStatistics
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail
 from tb_hookview.timeline.event.links import links
-from tb_hookview.timeline.event.reference import event_ref_at
-from tb_hookview.timeline.event.summary import summary
+from tb_hookview.timeline.event.reference import event_ref_at, summary
 from tb_hookview.timeline.lanes.names import label
-from tb_hookview.timeline.statistics.statistics import statistics
-from tb_hookview.timeline.statistics.top import MOST
+from tb_hookview.timeline.statistics.statistics import MOST, statistics
 
 exactly = pytest.approx
 

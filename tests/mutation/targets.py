@@ -83,7 +83,7 @@ TARGETS = (
     Target("comparison_sides", "comparison/sides.py", _COMPARISON),
     Target("comparison_tables", "comparison/tables.py", _COMPARISON),
     Target("pairing", "comparison/pairing.py", _COMPARISON),
-    Target("merging", "timeline/window/merging.py", ("timeline/window/test_merging.py",)),
+    Target("merging", "timeline/merging.py", ("timeline/test_merging.py",)),
     Target("times", "trace/columns/times.py", ("trace/columns/test_times.py",)),
     Target("graph", "analysis/dependencies/graph.py", _SIMULATION),
     Target("graph.build", "analysis/dependencies/build.py", _SIMULATION),

@@ -17,8 +17,7 @@ import pytest
 
 import tb_hookview as hookview
 from tb_hookview import TraceError, UsageError
-from tb_hookview.notebook.cell import Cell
-from tb_hookview.notebook.display import VIEWS
+from tb_hookview.notebook.display import VIEWS, Cell
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACE = ROOT / "frontend" / "e2e" / "data" / "worker0.1.pt.trace.json.gz"

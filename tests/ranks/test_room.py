@@ -9,7 +9,7 @@ import pytest
 
 from tb_hookview.ranks.room import PER_BYTE, PROCESS_BYTES, USED, at_once
 from tb_hookview.trace.source.file import TraceFile, trace_file
-from tb_hookview.workers.memory import available_bytes
+from tb_hookview.workers.limits import available_bytes
 
 MB = 1 << 20
 

@@ -8,7 +8,7 @@ import pytest
 from support.ranks import FORKED_RANKS, run_forked_ranks
 
 from tb_hookview.history.answer import read_history
-from tb_hookview.schema.watched.history import History
+from tb_hookview.schema.history import History
 
 pytestmark = pytest.mark.slow
 

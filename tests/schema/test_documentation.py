@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tb_hookview.schema.describe import fields as of
+from tb_hookview.schema.describe import fields
 from tb_hookview.server import routes as api
 from tb_hookview.tables.catalogue import CATALOGUE
 
@@ -34,7 +34,7 @@ def test_the_rules_are_those_of_the_catalogue() -> None:
 
 
 def test_a_changed_definition_changes_the_tables() -> None:
-    (text,) = (field.description for field in of.fields(generate.TYPES["Step"])[4:5])
+    (text,) = (field.description for field in fields(generate.TYPES["Step"])[4:5])
     changed = DEFINITIONS.replace(text, "Something else.")
     assert changed != DEFINITIONS
     assert generate.definitions(changed) == DEFINITIONS
@@ -44,7 +44,7 @@ def test_each_type_has_one_table() -> None:
     defined = {
         name
         for name, row in generate.TYPES.items()
-        if any(field.unit or field.description for field in of.fields(row))
+        if any(field.unit or field.description for field in fields(row))
     }
     assert defined <= set(NAMED)
     assert len(NAMED) == len(set(NAMED))
@@ -65,7 +65,7 @@ def test_every_answer_and_every_row_of_a_table_is_among_the_types() -> None:
 
 @pytest.mark.parametrize("name", sorted(generate.TYPES))
 def test_numbers_have_units_and_definitions(name: str) -> None:
-    for field in of.fields(generate.TYPES[name]):
+    for field in fields(generate.TYPES[name]):
         if field.name.endswith(("_us", "_pct", "_us_per_step")):
             assert field.unit is not None, field.name
         if field.unit is not None:

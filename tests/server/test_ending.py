@@ -17,7 +17,7 @@ import pytest
 from support.web_api import RECORDED
 
 from tb_hookview.trace.source.size import BLOCK
-from tb_hookview.workers.count import VARIABLE, cores
+from tb_hookview.workers.limits import VARIABLE, cores
 
 PROGRAM = """
 import sys, threading

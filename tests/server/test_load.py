@@ -29,7 +29,7 @@ from tb_hookview.report.opened import Budget
 from tb_hookview.server import Server
 from tb_hookview.server import served as served_by
 from tb_hookview.trace import TraceFile, read_trace
-from tb_hookview.workers.count import cores
+from tb_hookview.workers.limits import cores
 
 Traces = Store[TraceFile, OpenTrace]
 TRACES, CLIENTS, BAD = 24, 8, 7

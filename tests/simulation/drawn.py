@@ -7,6 +7,7 @@ from typing import Any
 
 import grid
 
+from tb_hookview.analysis.host.roles import EVALUATE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.simulator import Simulator
@@ -24,6 +25,10 @@ NAMES = {
     "P2D": "Memcpy HtoD (Pageable -> Device)",
     "H2D": "Memcpy HtoD (Host -> Device)",
     "loader": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    "eval": EVALUATE + "MmBackward0",
+    "s0": "ProfilerStep#0",
+    "s1": "ProfilerStep#1",
+    "s2": "ProfilerStep#2",
     "dgemm": "volta_dgemm_64x64_nn",
     "nccl": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
 }

@@ -15,6 +15,7 @@ from simulation import drawn
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
+from tb_hookview.simulation.alone import Alone
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.replay import NEVER, Lengths, Replayer
 from tb_hookview.simulation.simulator import Simulator
@@ -90,6 +91,17 @@ ORIGIN = """
     gpu kernel                               [k corr=1][k corr=2                              ]
 """
 """The first kernel was launched before the window: it ends 1,400 us into it, whatever changes."""
+
+ENGINE = """
+    main     notes [s0  ][s1                  ][s2                                               ]
+    main     notes                             [loader        ]
+    main     ops   [work][fwd   ]        [step]                [fwd   ]                     [step]
+    autograd ops                 [eval  ]                              [eval]
+    autograd calls                 [l]                                  [l]
+    main     calls  [l]
+    gpu      kernel  [k]             [k]                                  [k]
+"""
+"""After the second backward main does for 1,500 us what the trace does not show."""
 
 
 def without(simulator: Simulator, question: dict[str, float], kind: EdgeKind) -> float:
@@ -201,3 +213,41 @@ def test_what_is_late_is_unexplained_unless_it_is_a_collective(kernel: str, tmp_
     assert path.communication == (900 + 2600 if kernel == "nccl" else 0)
     shorter = (simulator.unchanged.step - simulator.unchanged.low) / 1000
     assert shorter == (0 if kernel == "nccl" else 900)
+
+
+EARLY = """
+    main notes  [ProfilerStep#1                                       ]
+    main calls  [launch corr=1]                        [launch corr=2 ]
+    main ops                   [work                  ]
+    gpu  kernel [nccl corr=1 stream=9]                 [nccl corr=2 stream=9]
+"""
+
+
+@pytest.mark.parametrize("lead", [0, 1, 60, 100])
+def test_an_event_on_a_clock_that_is_early_waits_for_its_launch(lead: int, tmp_path: Path) -> None:
+    """It seems to begin before the call; the host's pause is the host's, and no wait for peers."""
+    events = drawn.events(EARLY)
+    (second,) = (e for e in events if e["cat"] == "kernel" and e["args"]["correlation"] == 2)
+    second["ts"] -= lead
+    path = grid.write(tmp_path / "t.json", events)
+    simulator = Simulator(Selection(load(path), None))
+    alone = Alone(simulator)
+    assert not simulator.graph.pause.any()
+    assert alone.device_side == 2 * 2200 * 1000
+    assert alone.bound == "host"
+    assert simulator.step(scaled(simulator.analysis, {"host": 0.0})) == alone.device_side
+
+
+def test_the_engine_sleeps_until_main_calls_it(tmp_path: Path) -> None:
+    """However little of the time until main goes on its work fills."""
+    events = drawn.events(ENGINE)
+    for name in ("l", "k"):
+        for number, event in enumerate(e for e in events if e["name"] == name):
+            event["args"]["correlation"] = number
+            event["name"] = {"l": "cudaLaunchKernel"}.get(name, name)
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
+    edges = simulator.graph.edges
+    assert edges.of(EdgeKind.HANDOVER).sum() == 4, "to the engine and back, twice"
+    assert edges.lag[edges.of(EdgeKind.HOST)].max() < 2000 * 1000, "no sleep is work"
+    step = simulator.step(scaled(simulator.analysis, {"data": 0.0})) / 1000
+    assert step == (2200 + 5100 - 1600) / 2

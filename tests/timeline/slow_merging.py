@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tb_hookview.timeline.lanes.colours import Colour
 from tb_hookview.timeline.lanes.lane import Lane
-from tb_hookview.timeline.window.merging import Window
+from tb_hookview.timeline.merging import Window
 
 
 class Block(NamedTuple):

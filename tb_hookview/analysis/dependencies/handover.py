@@ -10,6 +10,8 @@ works beside, or one that main waits for which has long been at work.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +20,14 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, ThreadIndex
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, ThreadIndex, TimeSet
 from tb_hookview.trace import EventCategory
 
 FILLED = 0.3
-"""Share of the time in which main does nothing that a burst has to fill."""
+"""Share of the time in which main does nothing that a burst has to fill, if it may be by chance.
+
+The autograd engine's is none: main waits for it, and may then do what the trace does not show.
+"""
 _AWAKE = 0.1
 """Share of that time for which both threads may seem to be awake where one hands over."""
 _SLEEP = 100_000
@@ -66,6 +71,8 @@ def main_thread(analysis: Analysis, launches: Int) -> int:
 def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, end: int) -> Bursts:
     """Find the bursts of other threads between two moments."""
     own = moments_of(analysis, main, start, end)
+    engines = threads_of(analysis, analysis.nodes.row)
+    work = cache(partial(_work, analysis, main))
     found = [np.zeros((0, 8), np.int64)]
     for thread in others.tolist() if len(own) else ():
         spans = _spans(analysis, thread, own, start)
@@ -74,10 +81,10 @@ def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, 
         awake = _AWAKE * gap
         handed = ~busy(analysis, main, stops) & (ended <= goes_on + awake)
         ended = np.minimum(ended, goes_on)
-        handed &= ended - began >= FILLED * gap
+        handed &= isin(spans[:, 0], engines) | (ended - began >= FILLED * gap)
         slept = since <= stops + awake
-        woken = (handed & slept) | _sleeps(analysis, main, since, began)
-        awaited = handed & (slept | _sleeps(analysis, main, ended, until))
+        woken = (handed & slept) | _sleeps(work, since, began)
+        awaited = handed & (slept | _sleeps(work, ended, until))
         spans[:, 4] = ended
         columns = [*spans[:, :6].T, woken, awaited]
         found.append(np.stack(columns, axis=1)[woken | awaited])
@@ -113,14 +120,20 @@ def _spans(analysis: Analysis, thread: int, own: Nanoseconds, start: int) -> Nan
     return np.stack(columns, axis=1)
 
 
-def _sleeps(analysis: Analysis, main: int, since: Nanoseconds, until: Nanoseconds) -> Bool:
+def _work(analysis: Analysis, thread: int) -> TimeSet:
+    """Time in which a thread is inside an operator or a call of the runtime."""
+    tree = analysis.call_tree
+    rows = np.flatnonzero((tree.thread == thread) & isin(analysis.host.kind, _AT_WORK))
+    return intervals.of(tree.start[rows], tree.end[rows])
+
+
+def _sleeps(work: Callable[[], TimeSet], since: Nanoseconds, until: Nanoseconds) -> Bool:
     """Whether a thread without rows sleeps from some moments to others: main works meanwhile."""
-    tree, long = analysis.call_tree, np.flatnonzero(until - since >= _SLEEP)
+    long = np.flatnonzero(until - since >= _SLEEP)
     sleeps = np.zeros(len(since), bool)
     if len(long):
-        rows = np.flatnonzero((tree.thread == main) & isin(analysis.host.kind, _AT_WORK))
         spans = np.stack([since, until], axis=1)[long]
-        worked = intervals.lengths_within(intervals.of(tree.start[rows], tree.end[rows]), spans)
+        worked = intervals.lengths_within(work(), spans)
         sleeps[long] = worked >= _WORKED * (spans[:, 1] - spans[:, 0])
     return sleeps
 

@@ -7,13 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.consistency.clocks import LARGEST_SKEW_NS
 from tb_hookview.analysis.dependencies.points import LAUNCHES, Points
 from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.arrays.joins import running_max
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, ThreadIndex
 
 
 class Nodes(NamedTuple):
-    """Nodes in order of recorded time, shape (n,); node 0 is the origin."""
+    """Nodes in the order of `number_nodes`, shape (n,); node 0 is the origin."""
 
     time: Nanoseconds
     """Since the start of the window."""
@@ -32,7 +35,11 @@ class Nodes(NamedTuple):
 
 
 def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
-    """Put points and device events in one order of time, after the origin."""
+    """Put points and device events in one order of time, after the origin.
+
+    A device event comes after its launch and after the one before it on its stream, where its
+    clock says otherwise by no more than clocks differ: edges lead on in that order.
+    """
     events = analysis.device_events
     start = np.maximum(events.start[window.events], window.start)
     end = np.maximum(events.end[window.events], start)
@@ -41,7 +48,8 @@ def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
     rank = np.concatenate([[-1], points.rank, np.full(len(start), LAUNCHES + 1)])
     mine = analysis.trace.events.correlation[events.event[window.events]]
     tie = np.concatenate([np.zeros(host + 1, np.int64), mine])
-    order = np.lexsort((tie, rank, time))
+    moment = np.concatenate([time[: host + 1], _begun(analysis, window, start, mine)])
+    order = np.lexsort((tie, rank, moment))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     none = np.zeros(host + 1, np.int64)
@@ -54,3 +62,15 @@ def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
         of_point=number[1 : host + 1],
         of_event=number[host + 1 :],
     )
+
+
+def _begun(analysis: Analysis, window: Window, start: Nanoseconds, correlation: Int) -> Nanoseconds:
+    """Moment by which each device event of the window is put in order."""
+    events = analysis.device_events
+    launched = lookup(analysis.call_tree.start, events.launch[window.events])
+    lead = launched - start
+    moment = np.where((lead > 0) & (lead <= LARGEST_SKEW_NS), launched, start)
+    stream = events.stream[window.events]
+    order = np.lexsort((correlation, start, stream))
+    moment[order] = running_max(stream[order], moment[order])
+    return moment

@@ -57,8 +57,7 @@ def eligible_operators(
 
 
 def _launchers(host: HostRows, device_events: DeviceEvents) -> TreeRow:
-    operator = host.kind == EventCategory.OPERATOR
-    return lookup(host.call_tree.nearest_above(operator), device_events.launch)
+    return lookup(host.any_operator_around, device_events.launch)
 
 
 def tensor_core_eligible(

@@ -89,14 +89,16 @@ def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) ->
     """
     events = host.trace.events
     long = events.duration >= least
-    named = host.call_tree.event[host.naming]
+    named = host.naming[long[host.naming]]
     python = np.flatnonzero(long & (events.kind == EventCategory.PYTHON))
+    if not len(python):
+        return named
     if moments is not None:
         python = python[around_any(events.start[python], events.duration[python], moments)]
     texts, strings = host.trace.strings.texts, unique(events.name[python])
     frames = [string for string in strings.tolist() if is_frame(texts[string])]
     python = python[isin(events.name[python], frames)]
-    return unique(np.concatenate([named[long[named]], python]))
+    return unique(np.concatenate([named, python]))
 
 
 def _name(text: str) -> str:

@@ -12,7 +12,7 @@ from tb_hookview.analysis.host.roles import EVALUATE, MODULE_ROLES, Role, node_n
 from tb_hookview.analysis.host.threads import device_threads
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, Code, Int, StringIndex, TreeRow
+from tb_hookview.arrays.types import Bool, Code, EventRow, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
 
 _NAMING = (
@@ -58,18 +58,28 @@ class HostRows(Struct, frozen=True, dict=True):
         return self.trace.events.kind[self.call_tree.event]
 
     @cached_property
-    def naming(self) -> TreeRow:
-        """Operators and annotations whose names say what the host does (no steps, marks, calls)."""
+    def naming(self) -> EventRow:
+        """Events of operators and annotations whose names say what the host does, ascending.
+
+        Steps, marks and calls are none.
+        """
         named = isin(self.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
         named &= isin(self.role, [int(role) for role in _NAMING])
-        return np.flatnonzero(named | (self.role == Role.MODULE_LABEL))
+        return np.sort(self.call_tree.event[named | (self.role == Role.MODULE_LABEL)])
 
     @cached_property
     def operator_around(self) -> TreeRow:
         """Innermost operator strictly around each row; marks and annotations do not count."""
-        role = self.role
+        role, operator = self.role, self.kind == EventCategory.OPERATOR
         plain = (role == Role.NONE) | (role == Role.NODE) | (role == Role.GRADIENT_SINK)
-        return self.call_tree.nearest_above((self.kind == EventCategory.OPERATOR) & plain)
+        if (plain | ~operator).all():
+            return self.any_operator_around
+        return self.call_tree.nearest_above(operator & plain)
+
+    @cached_property
+    def any_operator_around(self) -> TreeRow:
+        """Innermost operator strictly around each row, whatever its role."""
+        return self.call_tree.nearest_above(self.kind == EventCategory.OPERATOR)
 
     @cached_property
     def device_threads(self) -> Bool:

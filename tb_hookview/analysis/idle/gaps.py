@@ -113,11 +113,11 @@ class Gaps(Struct, frozen=True):
             windows: shape (w, 2); they may overlap.
         """
         total = {cause: np.zeros(len(windows), np.int64) for cause in Cause}
-        for device in unique(self.device):
-            for cause, sums in total.items():
-                mine = (self.device == device) & (self.cause == cause)
-                pieces = np.stack([self.start[mine], self.end[mine]], axis=1)
-                sums += intervals.lengths_within(pieces, windows)
+        pieces, kinds = np.stack([self.start, self.end], axis=1), len(Cause)
+        group = self.device * kinds + self.cause
+        for each in unique(group).tolist():
+            sums = intervals.lengths_within(pieces[group == each], windows)
+            total[Cause(each % kinds)] += sums
         return total
 
 

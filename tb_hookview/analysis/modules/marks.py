@@ -32,12 +32,14 @@ def module_between_marks(host: HostRows, modules: Modules, rows: TreeRow) -> Mod
     """Innermost module between whose marks each of the rows began; -1 for none."""
     before = np.flatnonzero(host.role == Role.BEFORE_MARK)
     after = np.flatnonzero(host.role == Role.AFTER_MARK)
+    if not len(before) or not len(after):
+        return np.full(len(rows), -1, np.int64)
     opened = marked_modules(host, modules, before)
     closed = marked_modules(host, modules, after)
     pair = _pairs(host, before, opened, after, closed)
     whole = np.flatnonzero((pair >= 0) & (opened >= 0))
     marks = before[whole]
-    start, end = _began(host, marks), _began(host, after[pair[whole]])
+    start, end = np.split(_began(host, np.concatenate([marks, after[pair[whole]]])), 2)
     thread = host.call_tree.thread[marks]
     order = np.lexsort((marks, start - end, start, thread))
     start, end, thread = start[order], end[order], thread[order]

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from tb_hookview.dryrun.device.kernels import CURRENT
-from tb_hookview.dryrun.operators.reason import Reason
+from tb_hookview.dryrun.operators.row import Reason
 from tb_hookview.dryrun.recording.recorder import WATCH
 
 STREAMS = (

@@ -27,7 +27,7 @@ from tb_hookview.dryrun.device.plans import (
     Plan,
 )
 from tb_hookview.dryrun.device.quantized import QUANTIZED_CPU_KEYS
-from tb_hookview.dryrun.operators.arguments import Arguments
+from tb_hookview.dryrun.operators.row import Arguments
 from tb_hookview.dryrun.recording.recorder import WATCH
 
 _Tensor, _Device = torch.Tensor, torch.device

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import torch
 
 from tb_hookview.dryrun.operators.pinned import ALIASES, is_pinned
-from tb_hookview.dryrun.operators.reason import Reason
+from tb_hookview.dryrun.operators.row import Reason
 
 PINNED = "the source is pinned, but the copy is not non_blocking"
 PAGEABLE = "the source is pageable memory"

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from tb_hookview.dryrun.operators.arguments import Arguments
-from tb_hookview.dryrun.operators.reason import Reason
-from tb_hookview.dryrun.operators.row import Row, always, when
+from tb_hookview.dryrun.operators.row import Arguments, Reason, Row, always, when
 
 _COMPRESSED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 _PADDED = (torch.float32, torch.float64, torch.float16)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_hookview.dryrun.operators.arguments import Arguments, filled
-from tb_hookview.dryrun.operators.reason import Reason
-from tb_hookview.dryrun.operators.row import Row, always, when
+from tb_hookview.dryrun.operators.row import Arguments, Reason, Row, always, filled, when
 
 _ERRORS = Reason("check", "errors are read back")
 _FINITE = Reason("check", "whether all values are finite is read")

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device
-from tb_hookview.dryrun.operators.reason import Reason
-from tb_hookview.dryrun.operators.row import Row, always, when
+from tb_hookview.dryrun.operators.row import Arguments, Reason, Row, always, filled, on_device, when
 
 _FUSED_MODE = 2048
 """Longest slice whose mode one kernel finds: two for each thread of a block."""

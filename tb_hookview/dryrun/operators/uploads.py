@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import torch
 
-from tb_hookview.dryrun.operators.arguments import Arguments, nbytes, on_device, on_host
 from tb_hookview.dryrun.operators.copies import copy
-from tb_hookview.dryrun.operators.reason import Reason
-from tb_hookview.dryrun.operators.row import Row
+from tb_hookview.dryrun.operators.row import Arguments, Reason, Row, nbytes, on_device, on_host
 
 _MASKS = (torch.bool, torch.uint8)
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_hookview.dryrun.operators.arguments import Arguments, filled, on_device, on_host
-from tb_hookview.dryrun.operators.reason import Reason
-from tb_hookview.dryrun.operators.row import Row, always, when
+from tb_hookview.dryrun.operators.row import (
+    Arguments,
+    Reason,
+    Row,
+    always,
+    filled,
+    on_device,
+    on_host,
+    when,
+)
 
 
 def _equal(a: Arguments) -> bool:

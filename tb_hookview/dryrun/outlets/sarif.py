@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from tb_hookview.dryrun.outlets.places import Place, headline, per_step, places, sentence, where
+from tb_hookview.dryrun.outlets.text import Place, headline, per_step, places, sentence, where
 from tb_hookview.schema.host import DryRunReport, DrySync
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tb_hookview.dryrun.operators.copies import PINNED
-from tb_hookview.dryrun.operators.reason import Reason
+from tb_hookview.dryrun.operators.row import Reason
 from tb_hookview.dryrun.recording.frames import Use
 
 _DATA_DEPENDENT = (

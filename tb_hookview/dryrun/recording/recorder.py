@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 
-from tb_hookview.dryrun.operators.reason import Reason
+from tb_hookview.dryrun.operators.row import Reason
 from tb_hookview.dryrun.recording import frames
 from tb_hookview.dryrun.recording.causes import Situation, cause
 from tb_hookview.dryrun.recording.frames import Owner, Spot, Use

@@ -12,7 +12,7 @@ from functools import lru_cache
 from isal import isal_zlib
 
 from tb_hookview.errors import UsageError
-from tb_hookview.loading.packing import pack, unpack
+from tb_hookview.loading.columns import pack, unpack
 from tb_hookview.ranks.map.summary import RankTimes
 
 IN_MEMORY = 64

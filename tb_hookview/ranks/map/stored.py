@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tb_hookview.cache import Source
-from tb_hookview.loading.packing import pack, unpack
+from tb_hookview.loading.columns import pack, unpack
 from tb_hookview.ranks.map.summary import Mapped
 
 KIND = "rank"

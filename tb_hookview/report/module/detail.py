@@ -14,7 +14,7 @@ from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE
 from tb_hookview.analysis.modules.parts import Parts
 from tb_hookview.analysis.selection import Selection, select
-from tb_hookview.arrays.joins import grouped, unique_inverse
+from tb_hookview.arrays.joins import grouped, unique, unique_inverse
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, ModuleIndex, Nanoseconds
 from tb_hookview.arrays.units import to_us
@@ -24,6 +24,7 @@ from tb_hookview.report.tables.modules import Calls
 from tb_hookview.schema import KINDS
 from tb_hookview.schema.module import (
     Amount,
+    KernelSearch,
     KernelUse,
     KernelUseOmitted,
     ModuleDetail,
@@ -253,3 +254,33 @@ def _parameters(analysis: Analysis, subtree: _Subtree) -> Parameters | None:
             if entry.path == path
         ],
     )
+
+
+MOST_TEXT = 200
+"""Characters of a text that is looked for."""
+MOST_FOUND = 2000
+"""Modules in an answer."""
+
+
+def search_kernels(
+    analysis: Analysis, text: str, steps: Sequence[str] | None = None
+) -> KernelSearch:
+    """Find modules by the names of their own device events, whatever the text's case.
+
+    Raises:
+        NotFoundError: the trace has no step of that name.
+        UsageError: the text is empty, or longer than `MOST_TEXT`.
+    """
+    wanted = text.strip().lower()
+    if not wanted or len(wanted) > MOST_TEXT:
+        raise UsageError(f"the query needs q=TEXT, of at most {MOST_TEXT} characters")
+    chosen = np.flatnonzero(select(analysis, steps).device_events)
+    strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[chosen]])
+    names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
+    holds = np.array([wanted in name for name in names], bool)
+    matching = np.zeros(len(analysis.device_events), bool)
+    matching[chosen[holds[name]]] = True
+    module = analysis.device_parts.of(matching).module
+    found = unique(module[module >= 0]).tolist()
+    paths = list(dict.fromkeys(analysis.modules.path[index] for index in found))
+    return KernelSearch(int(holds.sum()), paths[:MOST_FOUND], max(0, len(paths) - MOST_FOUND))

@@ -26,7 +26,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     if context.any_name(_is_compiled) or syncs > _SYNCS * len(context.steps) or not _alike(context):
         return
     reasons = [rule for rule in context.rules if rule.id in _REASONS]
-    found = [rule.id for rule in reasons if rule.find and any(True for _ in rule.find(context))]
+    found = [rule.id for rule in reasons if context.found(rule)]
     if not found:
         return
     yield Occurrence(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -12,13 +13,13 @@ from tb_hookview.analysis.host.roles import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, TreeRow
 from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.messages import collectives, has_ddp
+from tb_hookview.rules.evidence.messages import collectives, has_ddp, transfers_of
 
 _SHARE = 0.1
 _WAITS = (
@@ -36,7 +37,14 @@ _COLLECTIVES = {
     "all-reduce": r"(?i)all_?reduce",
     "broadcast": r"(?i)broadcast",
 }
+_EMBEDDINGS = re.compile(
+    r"fbgemm::.*(embedding|permute)|sparse_data_dist|sdd_|alltoall_[fb]wd|KJT|kjt"
+)
 _MOSTLY = 0.5
+_WAITED_US = 100
+"""Time of a collective from which on it is no latency of the network alone."""
+_SLOW_GB_S = 0.1
+"""Bandwidth below which no network is that slow, so that a collective waits for ranks."""
 _COMPARE = (
     "So long a wait is more often for another rank than for the transfer: compare the ranks first "
     "(view Ranks, `hookview ranks`). "
@@ -64,6 +72,9 @@ _DEPENDENT = (
 _AHEAD = (
     "Exchange the next batch's indices while this batch computes (torchrec: "
     "TrainPipelineSparseDist). "
+)
+_HALVES = (
+    "Split the batch in two, so that one half computes while the other's values are exchanged. "
 )
 _PIPELINE = (
     "A stage waits for its neighbours, in bubbles of the pipeline or for longer stages: split the "
@@ -150,7 +161,8 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         examples=context.device_events.starts(transfers),
         caveats=(_WAITS, _GRAPHS) if context.any_name(_is_graph_launch) else (_WAITS,),
-        fix=_fix(context, next(iter(times))),
+        fix=(_COMPARE if share > _MOSTLY or _wait(context) else "")
+        + (_fix(context, next(iter(times))) or _FIX),
     )
 
 
@@ -175,14 +187,24 @@ def _by_collective(
         peers = (launch >= 0) & sent[launch] & context.device_events.matching("SendRecv")[rows]
         time["send and receive"] = int(alone[peers].sum())
         left &= ~peers
-    for name, pattern in _COLLECTIVES.items():
-        inside = context.rows.inside_matching(pattern)
-        asked = (launch >= 0) & inside[launch] if len(inside) else np.zeros(len(rows), bool)
-        mine = left & (asked | context.device_events.matching(pattern)[rows])
+    for name, mine in (*_named(context, rows), *_asked(context, launch)):
+        time[name] += int(alone[left & mine].sum())
         left &= ~mine
-        time[name] += int(alone[mine].sum())
     time["others"] = int(alone[left].sum())
     return {name: context.steps.us_per_step(ns) for name, ns in time.most_common() if ns}
+
+
+def _named(context: Context, rows: DeviceEventIndex) -> Iterator[tuple[str, Bool]]:
+    """Yield each collective and the rows that are named by it."""
+    for name, pattern in _COLLECTIVES.items():
+        yield name, context.device_events.matching(pattern)[rows]
+
+
+def _asked(context: Context, launch: TreeRow) -> Iterator[tuple[str, Bool]]:
+    """Yield each collective and the rows that an operator named by it launched."""
+    for name, pattern in _COLLECTIVES.items():
+        inside = context.rows.inside_matching(pattern)
+        yield name, (launch >= 0) & inside[launch] if len(inside) else np.zeros(len(launch), bool)
 
 
 def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
@@ -208,6 +230,8 @@ def _fix(context: Context, collective: str) -> str:
             return _ONE_BY_ONE + _LESS
         return "" if has_ddp(context) else _BUCKETS + _LESS
     if collective == "all-to-all":
+        if not context.any_name(_is_of_embeddings):
+            return _HALVES + _EXCHANGE
         return _EXCHANGE if context.any_name(_is_pipelined) else _AHEAD + _EXCHANGE
     if collective in ("all-gather", "reduce-scatter"):
         return _SHARDS if context.any_name(_is_of_fsdp) else _DEPENDENT
@@ -220,11 +244,28 @@ def _volume(context: Context) -> str:
     if not len(rows) or (size < 0).any():
         return ""
     messages = format_count(len(rows), "message")
-    return f"; {format_bytes(size.sum() / len(context.steps))}{context.each}, {messages} in all"
+    known = transfers_of(context, rows) & context.device_events.counted
+    there = context.device_events.of_kinds("communication") & context.device_events.counted
+    whole = "in all" if known.sum() == there.sum() else "whose size is known"
+    return f"; {format_bytes(size.sum() / len(context.steps))}{context.each}, {messages} {whole}"
+
+
+def _wait(context: Context) -> bool:
+    """Whether collectives last long for what they move."""
+    rows, size = collectives(context)
+    if not len(rows) or (size < 0).any():
+        return False
+    time = context.device_events.us_per_step(transfers_of(context, rows)) * len(context.steps)
+    return time > _WAITED_US * len(rows) and size.sum() / 1000 < _SLOW_GB_S * time
 
 
 def _is_of_fsdp(name: str) -> bool:
     return name.startswith(("FSDP::", "fsdp::")) or "FullyShardedDataParallel" in name
+
+
+def _is_of_embeddings(name: str) -> bool:
+    """Whether a name is one of embedding tables that lie on several ranks (torchrec)."""
+    return name.startswith(("fbgemm::", "## ")) and bool(_EMBEDDINGS.search(name))
 
 
 def _is_pipelined(name: str) -> bool:

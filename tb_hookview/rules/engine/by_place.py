@@ -14,7 +14,7 @@ from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.schema.rules import Confidence
+from tb_hookview.schema.findings import Confidence
 
 LATENT = (
     "the device did not idle after it in this trace; it still keeps the host from running ahead, "

@@ -24,7 +24,7 @@ from tb_hookview.isolation import Failures
 from tb_hookview.rules.engine.device_events import DeviceEventContext
 from tb_hookview.rules.engine.gaps import GapContext
 from tb_hookview.rules.engine.rows import RowContext
-from tb_hookview.rules.engine.rule import Rule
+from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.steps import StepContext
 from tb_hookview.rules.engine.syncs import SyncContext
 from tb_hookview.trace import EventCategory
@@ -91,6 +91,16 @@ class Context(Struct, frozen=True, dict=True):
     def gaps(self) -> GapContext:
         """Idle time of the devices."""
         return GapContext(self.analysis, self.steps)
+
+    def found(self, rule: Rule) -> list[Occurrence]:
+        """What a rule finds by `find`."""
+        if rule.id not in self._found:
+            self._found[rule.id] = list(rule.find(self)) if rule.find is not None else []
+        return self._found[rule.id]
+
+    @cached_property
+    def _found(self) -> dict[str, list[Occurrence]]:
+        return {}
 
     @cached_property
     def explained(self) -> Int:

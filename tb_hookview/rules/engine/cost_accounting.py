@@ -89,7 +89,7 @@ def occurrences(rule: Rule, context: Context) -> list[Occurrence]:
 
     def found() -> list[Occurrence]:
         if rule.find is not None:
-            return list(rule.find(context))
+            return context.found(rule)
         claimed = rule.explains is not None
         return list(by_place(context, context.explained_by(rule))) if claimed else []
 

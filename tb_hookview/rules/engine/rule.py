@@ -16,7 +16,7 @@ from tb_hookview.arrays.types import (
     SyncIndex,
     TimeSet,
 )
-from tb_hookview.schema.rules import Confidence, Family, RuleInfo
+from tb_hookview.schema.findings import Confidence, Family, RuleInfo
 
 if TYPE_CHECKING:
     from tb_hookview.rules.engine.context import Context

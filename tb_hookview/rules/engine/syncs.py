@@ -271,7 +271,8 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     def named(self, row: TreeRow, *names: str) -> Bool:
         """Whether each row (shape (s,), -1 for none) has one of these names."""
-        return np.isin(self.names(row), names)
+        string = lookup(self.analysis.host.string, row)
+        return (row >= 0) & isin(string, self.rows.name_indices(*names))
 
 
 def _direction(name: str) -> Direction:

@@ -17,7 +17,7 @@ from tb_hookview.rules.engine.by_place import LATENT, under
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
-from tb_hookview.schema.rules import Confidence
+from tb_hookview.schema.findings import Confidence
 from tb_hookview.trace import EventCategory
 
 PAGEABLE = r"HtoD \(Pageable"

@@ -7,12 +7,13 @@ from collections import Counter
 import numpy as np
 
 from tb_hookview import schema
-from tb_hookview.analysis.host.activity import named_activity
+from tb_hookview.analysis.host.activity import named_activity, operators_within
 from tb_hookview.analysis.host.roles import node_name
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex, Int, TreeRow
-from tb_hookview.formats import format_us
+from tb_hookview.formats import format_kernel, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.places import place_of
 
@@ -26,6 +27,27 @@ def activity_in(context: Context, gaps: GapIndex) -> list[str]:
     thread = lookup(context.call_tree.thread, launches_after(context, gaps))
     span = np.stack([table.start[gaps], table.end[gaps]], axis=1)
     return named_activity(context.host, thread, span)
+
+
+def operators_in(context: Context, gaps: GapIndex) -> Counter[str]:
+    """Time of the outermost operators that the launching threads ran within gaps, nanoseconds."""
+    table, found = context.analysis.gaps, Counter[str]()
+    thread = lookup(context.call_tree.thread, launches_after(context, gaps))
+    for each in unique(thread[thread >= 0]).tolist():
+        mine = gaps[thread == each]
+        spans = intervals.of(table.start[mine], table.end[mine])
+        for name, time in operators_within(context.host, each, spans):
+            found[name] += int(time)
+    return found
+
+
+def event_after(context: Context, gaps: GapIndex) -> str:
+    """Name of the device events before which most of the time of some gaps lies."""
+    table, work = context.analysis.gaps, context.analysis.device_events
+    name = context.analysis.trace.events.name[work.event[table.device_event[gaps]]]
+    names, place = unique_inverse(name.astype(np.int64))
+    most = int(np.bincount(place, table.duration[gaps]).argmax())
+    return format_kernel(context.analysis.trace.strings[int(names[most])])
 
 
 def launches_after(context: Context, gaps: GapIndex) -> TreeRow:

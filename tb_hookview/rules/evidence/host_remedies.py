@@ -6,8 +6,15 @@ import re
 
 _DDP = re.compile(r"aten::(un)?flatten_dense_tensors|DistributedDataParallel\.forward")
 _OPTIMIZER = re.compile(r"Optimizer\.|aten::_foreach_|aten::_fused_")
-_COMPILED = re.compile(r"call in c[a-z2-7]{51}\.py\(\d+\)|Torch-Compiled Region|CompiledFunction")
+_COMPILED = re.compile(
+    r"call in c[a-z2-7]{51}\.py\(\d+\)|Torch-Compiled Region|CompiledFunction"
+    r"|## Call CompiledFxGraph"
+)
 _RANDOM = re.compile(r"aten::(normal|uniform|random|bernoulli|exponential)_|aten::(rand|randn)\b")
+_VIEW = re.compile(
+    r"aten::(as_strided|chunk|expand|flatten|narrow|permute|reshape|select|slice|split\w*|squeeze"
+    r"|t|tensor_split|transpose|unbind|unflatten|unsafe_split\w*|unsqueeze|view\w*)$"
+)
 _OPERATOR = re.compile(r"\w+::")
 """An operator of torch or of an extension."""
 
@@ -40,6 +47,12 @@ _REMEDIES = (
         "If it fills a tensor on the host, make it on the device (device= of torch.randn and the "
         "like, or .normal_() of a tensor there), once if it may be the same in each step. If it "
         "only launches, look for threads or processes that compete for the cores.",
+    ),
+    (
+        _VIEW,
+        "Views launch nothing and cost host time only: take fewer of them (one reshape or unbind "
+        "instead of a slice each), or compile the code around them. Where operators of one name "
+        "lie in one another, a tensor subclass or a mode runs each of them in Python.",
     ),
     (
         _OPERATOR,

@@ -10,7 +10,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.formats import format_count
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -23,6 +23,9 @@ _NODES = 0.5
 _LAUNCHES = 0.98
 _KERNELS = 50
 """Number and part of the kernels that must end before their launch returns."""
+_TELL = 10
+"""Number of them that must be longer than the shortest launch."""
+_NEVER = 1 << 62
 
 
 def _explains(context: Context) -> Bool:
@@ -69,18 +72,27 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
 
 
 def _blocking_launches(context: Context) -> Iterator[Occurrence]:
+    """Yield an occurrence where calls that launch last as long as what they launch.
+
+    A kernel shorter than any call may end within its own without being waited for.
+    """
     analysis, work = context.analysis, context.analysis.device_events
     kernel = analysis.trace.events.kind[work.event] == EventCategory.KERNEL
     rows = np.flatnonzero(kernel & context.device_events.counted & (work.launch >= 0))
-    returned = lookup(context.call_tree.end, work.launch[rows])
-    blocked = returned >= work.end[rows]
-    if len(rows) < _KERNELS or blocked.mean() < _LAUNCHES:
+    called, returned = (
+        lookup(each, work.launch[rows]) for each in (context.call_tree.start, context.call_tree.end)
+    )
+    blocked = (called <= work.start[rows]) & (work.end[rows] <= returned)
+    shortest = (returned - called).min(initial=_NEVER)
+    tells = work.end[rows] - work.start[rows] > shortest
+    if len(rows) < _KERNELS or blocked.mean() < _LAUNCHES or tells.sum() < _TELL:
         return
     yield Occurrence(
         place="CUDA_LAUNCH_BLOCKING",
         everywhere=True,
         evidence=f"{int(blocked.sum())} of {len(rows)} kernels had ended before the call that "
-        "launched them returned",
+        f"launched them returned, also those {int(tells.sum())} that are longer than the "
+        f"shortest such call ({format_us(shortest / 1000)})",
         count=int(blocked.sum()),
         gaps=context.gaps.of(Cause.LAUNCH),
         claims_gain=False,
@@ -94,7 +106,8 @@ RULE = Rule(
     title="A debugging mode is on",
     description="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
     "aten::_is_any_true and a sync in aten::item. CUDA_LAUNCH_BLOCKING: 98% of at least 50 "
-    "kernels end before their launch returns.",
+    "kernels run within the call that launches them, at least 10 of them longer than the "
+    "shortest such call.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",
     reference="PyTorch Performance Tuning Guide: disable debugging APIs",

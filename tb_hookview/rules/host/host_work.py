@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,7 +15,12 @@ from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host_activity import LONG_NS, activity_in
+from tb_hookview.rules.evidence.host_activity import (
+    LONG_NS,
+    activity_in,
+    event_after,
+    operators_in,
+)
 from tb_hookview.rules.evidence.host_remedies import is_operator, remedy_for
 
 _SHARE = 0.02
@@ -22,7 +28,7 @@ _SHARE = 0.02
 _LITTLE = 10
 """Device events per step; a step with no more is no training step."""
 _NAMED = 3
-"""Names that the evidence has where a trace marks no steps."""
+"""Names that the evidence has: operators, and what held the host where no steps are marked."""
 _BEFORE = (
     "What the device did before its first event is not in the trace; it is taken to have idled."
 )
@@ -66,13 +72,19 @@ def _find(context: Context) -> Iterator[Occurrence]:
 def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     what = name or "nothing that the trace names"
     table, time = context.analysis.gaps, context.gaps.us_per_step(gaps)
+    inside = Counter[str]() if is_operator(name) else operators_in(context, gaps)
+    mostly = 2 * inside.total() > table.duration[gaps].sum()
+    most = inside.most_common(1)[0][0] if mostly else ""
     return Occurrence(
-        place=f"host work: {name}" if name else "host work that the trace does not name",
+        place=(f"host work: {name}" if name else "host work that the trace does not name")
+        + (f", mostly {most}" if most else ""),
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of it, "
         f"the thread that launches was in {what} and launched nothing: "
         f"{format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
-        f"{format_us(table.duration[gaps].max() / 1000)}",
+        f"{format_us(table.duration[gaps].max() / 1000)}"
+        + (_in_operators(context, inside) if most else "")
+        + ("" if is_operator(name) else f"; mostly before {event_after(context, gaps)}"),
         count=len(gaps),
         gaps=gaps,
         examples=table.start[gaps],
@@ -82,8 +94,16 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         if is_operator(name)
         else None,
         caveats=tuple(_caveats(context, name, gaps)),
-        fix=remedy_for(name) or (f"{_AWAY} {_INPUTS}" if _trains(context) else _AWAY),
+        fix=remedy_for(most or name) or (f"{_AWAY} {_INPUTS}" if _trains(context) else _AWAY),
     )
+
+
+def _in_operators(context: Context, inside: Counter[str]) -> str:
+    named = ", ".join(
+        f"{name} ({format_us(context.steps.us_per_step(time))})"
+        for name, time in inside.most_common(_NAMED)
+    )
+    return f"; most of it in operators {named}"
 
 
 def _trains(context: Context) -> bool:

@@ -43,7 +43,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     idle = context.gaps.us_per_step(gaps)
     if idle <= _SHARE * context.steps.duration_us or len(gaps) < _GAPS * len(context.steps):
         return
-    if any(_holds(context, rule) for rule in context.rules if rule.id == _LAUNCH_BOUND):
+    if any(context.found(rule) for rule in context.rules if rule.id == _LAUNCH_BOUND):
         return
     yield Occurrence(
         place="launches",
@@ -58,10 +58,6 @@ def _find(context: Context) -> Iterator[Occurrence]:
         caveats=() if context.steps.marked else (NO_STEPS,),
         fix=_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else "",
     )
-
-
-def _holds(context: Context, rule: Rule) -> bool:
-    return rule.find is not None and any(True for _ in rule.find(context))
 
 
 def _queue(context: Context) -> str:

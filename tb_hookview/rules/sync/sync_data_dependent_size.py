@@ -8,7 +8,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.schema.rules import Confidence
+from tb_hookview.schema.findings import Confidence
 
 _COUNTS = "Keep counts that the host knows as Python numbers."
 _FIXES: dict[str, tuple[Confidence, str]] = {

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
@@ -22,7 +24,8 @@ _UNKNOWN = "The trace has no operators: the sync may be one of torch, or of a li
 
 def _explains(context: Context) -> Bool:
     syncs = context.syncs
-    outside = (syncs.operator < 0) & (syncs.copy < 0)
+    copies = isin(context.analysis.calls[syncs.row], [Call.COPY, Call.ASYNC_COPY])
+    outside = (syncs.operator < 0) & (syncs.copy < 0) & ~copies
     return np.asarray(outside | syncs.inside_matching(r"c10d::(barrier|monitored_barrier\w*)"))
 
 

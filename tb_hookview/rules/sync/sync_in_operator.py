@@ -19,6 +19,12 @@ _FIX = (
     "non_blocking=True. From it: copy seldom, and what is needed only. Record the device, too: its "
     "copies say which it is."
 )
+_RECORDS = "a CUDA graph is recorded in the same operator, and the device is waited for before"
+_ONCE = (
+    "Record graphs before the loop: run every shape two or three times first (a graph is recorded "
+    "in the second or third call), pad or bucket shapes, and do not change what a graph reads: "
+    'else mode="reduce-overhead" records again.'
+)
 
 
 def _explains(context: Context) -> Bool:
@@ -29,8 +35,18 @@ def _find(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(RULE)
     call = context.analysis.calls[context.syncs.row]
     unseen = isin(call, [Call.COPY, Call.ASYNC_COPY]) & (context.syncs.copy < 0)
-    yield from by_place(context, explained & ~unseen)
+    records = ~unseen & _records_graphs(context)
+    yield from by_place(context, explained & ~unseen & ~records)
+    yield from by_place(context, explained & records, note=_RECORDS, fix=_ONCE)
     yield from by_place(context, explained & unseen, note=_NOTE, fix=_FIX)
+
+
+def _records_graphs(context: Context) -> Bool:
+    """Syncs whose outermost operator records a CUDA graph."""
+    captures = np.flatnonzero(context.rows.matching(r"^(cuda|hip)StreamBeginCapture"))
+    holder = context.rows.outermost_operator_of(captures)
+    mine = context.rows.outermost_operator_of(context.syncs.row)
+    return np.asarray((mine >= 0) & isin(mine, holder))
 
 
 RULE = Rule(
@@ -38,7 +54,7 @@ RULE = Rule(
     family="sync",
     title="An operator synchronizes with the device",
     description="A sync inside an operator that no other rule explains. The evidence says where it "
-    "is a copy that the trace lacks on the device.",
+    "is a copy that the trace lacks on the device, and where a CUDA graph is recorded.",
     fix="Find the cause: torch.cuda.set_sync_debug_mode('warn') names the line. Then move it out "
     "of the loop, or use a form of the operator that needs nothing from the host.",
     reference="torch.cuda.set_sync_debug_mode",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from tb_hookview.schema.describe.fields import fields
+from tb_hookview.schema.describe import fields
 
 _NAMES = {str: "text", int: "integer", float: "number", bool: "boolean"}
 

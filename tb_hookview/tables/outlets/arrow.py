@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import msgspec
 
 from tb_hookview.errors import UsageError
-from tb_hookview.schema.describe.fields import fields
+from tb_hookview.schema.describe import fields
 from tb_hookview.tables.model.columns import Column, is_struct, without_none
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from tb_hookview.schema.timeline import ChainKind, ChainLink
 from tb_hookview.timeline.event.reference import PIECE, SPAN, EventRef
 from tb_hookview.timeline.lanes.names import label
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup
+from tb_hookview.timeline.merging import touching
 from tb_hookview.timeline.timeline import Timeline
-from tb_hookview.timeline.window.merging import touching
 from tb_hookview.trace import EventCategory
 
 LONGEST = 2000

@@ -16,8 +16,14 @@ from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import EventDetail
 from tb_hookview.timeline.event.chain import chain
 from tb_hookview.timeline.event.links import links
-from tb_hookview.timeline.event.reference import PIECE, SPAN, EventRef, event_ref_at, inside
-from tb_hookview.timeline.event.summary import summary
+from tb_hookview.timeline.event.reference import (
+    PIECE,
+    SPAN,
+    EventRef,
+    event_ref_at,
+    inside,
+    summary,
+)
 from tb_hookview.timeline.lanes import colours
 from tb_hookview.timeline.lanes.catalogue import thread_label
 from tb_hookview.timeline.lanes.names import label

@@ -15,8 +15,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import EventRow, Int, ItemIndex, TreeRow
 from tb_hookview.schema.timeline import EventLink, LinkEvidence, LinkKind, Relation
 from tb_hookview.simulation.critical_path import Part
-from tb_hookview.timeline.event.reference import SPAN, EventRef, inside, nodes_inside
-from tb_hookview.timeline.event.summary import summaries
+from tb_hookview.timeline.event.reference import SPAN, EventRef, inside, nodes_inside, summaries
 from tb_hookview.timeline.timeline import Timeline
 
 MOST = 200

@@ -1,4 +1,4 @@
-"""References to events of the timeline: rows of the trace, or results of the analysis."""
+"""References to events of the timeline, rows of the trace or results, and their summaries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, NodeIndex
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, ItemIndex, Nanoseconds, NodeIndex
+from tb_hookview.arrays.units import microseconds
+from tb_hookview.schema.timeline import EventSummary
 from tb_hookview.timeline.timeline import LanePosition, Timeline
 from tb_hookview.trace import EventCategory
 
@@ -142,3 +144,25 @@ def nodes_inside(timeline: Timeline, subject: EventRef) -> NodeIndex:
     mine &= _began_in(subject, analysis.call_tree.start[row])
     mine &= (owner >= subject.module) & (owner < analysis.modules.end[subject.module])
     return np.flatnonzero(mine)
+
+
+def summaries(timeline: Timeline, lane: int, position: ItemIndex) -> list[EventSummary]:
+    """Some events of a lane."""
+    items = timeline.lane(lane)
+    columns = (
+        timeline.ids(lane, position).tolist(),
+        items.depth[position].tolist(),
+        [timeline.names.labels[name] for name in items.name[position].tolist()],
+        items.colour[position].tolist(),
+        microseconds(items.start[position] - timeline.origin),
+        microseconds(items.end[position] - items.start[position]),
+    )
+    return [
+        EventSummary(event, str(lane), depth, name, colour, start, duration)
+        for event, depth, name, colour, start, duration in zip(*columns, strict=True)
+    ]
+
+
+def summary(timeline: Timeline, at: LanePosition) -> EventSummary:
+    """The event at one position of a lane."""
+    return summaries(timeline, at.lane, np.array([at.position]))[0]

@@ -10,9 +10,9 @@ import numpy as np
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Bool, Int, ItemIndex, Nanoseconds
 from tb_hookview.schema.timeline import EventSummary, SearchResult
-from tb_hookview.timeline.event.summary import summaries
+from tb_hookview.timeline.event.reference import summaries
+from tb_hookview.timeline.merging import touching
 from tb_hookview.timeline.timeline import LanePosition, Timeline
-from tb_hookview.timeline.window.merging import touching
 
 MOST_HITS = 500
 

@@ -21,10 +21,10 @@ from tb_hookview.trace.columns.rare_rows import RareRows
 from tb_hookview.trace.columns.times import (
     LONGEST_NS,
     are_starts,
+    are_whole,
     doubles_are_exact,
     from_doubles,
     from_texts,
-    have_fractions,
 )
 from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread
 from tb_hookview.trace.format.arguments import ARGUMENTS, MOVED, Argument, Form
@@ -270,7 +270,8 @@ class Builder:
     ) -> tuple[Nanoseconds, Nanoseconds]:
         """Start and duration of some events of a piece, nanoseconds; starts in microseconds."""
         texts = None
-        if not doubles_are_exact(starts) and have_fractions(starts, piece.text):
+        exact = doubles_are_exact(starts) or (are_whole(starts) and not piece.has_fractions)
+        if not exact:
             texts = piece.time_texts(events)
         if texts is None:
             lengths = np.fromiter([event.dur for event in events], np.float64, len(events))

@@ -8,7 +8,6 @@ parent. Those are parsed from their text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
@@ -22,8 +21,6 @@ LATEST_NS, EARLIEST_NS, LONGEST_NS = 2**62, -(2**61), 2**61
 
 So 64 bits hold what lies between the first start and the last end."""
 
-_POINT = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
-_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d*[1-9]')
 _LARGEST_EXACT_US = 2.0**53 / 1000
 _WIDEST_NUMBER = 32
 _MOST_DIGITS = 16
@@ -37,14 +34,9 @@ def are_starts(microseconds: Float) -> Bool:
     return (microseconds > EARLIEST_NS / 1000) & (microseconds < LATEST_NS / 1000)
 
 
-def have_fractions(microseconds: Float, text: bytes) -> bool:
-    """Whether starts, read as doubles from the text, are more than whole microseconds.
-
-    Whole ones may be written with a point, which the first 64 KiB show.
-    """
-    if np.any(microseconds != np.trunc(microseconds)):
-        return True
-    return bool(_POINT.search(text, 0, 1 << 16) and _FRACTION.search(text))
+def are_whole(microseconds: Float) -> bool:
+    """Whether times read as doubles are whole microseconds, whatever their text was."""
+    return not bool(np.any(microseconds != np.trunc(microseconds)))
 
 
 def doubles_are_exact(microseconds: Float) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import compress
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -41,6 +42,8 @@ from tb_hookview.trace.text.repair import DAMAGE, Repair, repair_head
 
 _BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')
 """Text between two events; the same may stand inside arguments."""
+_POINT = re.compile(rb'"ts"\s*:\s*"?\d+\.\d')
+_FRACTION = re.compile(rb'"ts"\s*:\s*"?\d+\.\d*[1-9]')
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 _WIDE = re.compile(rb"\xff\xfe|\xfe\xff|[{\[]\0|\0+[{\[]")
 _OPENING = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -56,7 +59,7 @@ _Decoded = TypeVar("_Decoded")
 _raw = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class Piece(Struct, frozen=True):
+class Piece(Struct, frozen=True, dict=True):
     """Some events of a trace, in file order."""
 
     events: list[Event]
@@ -67,17 +70,31 @@ class Piece(Struct, frozen=True):
     damages: Damages = field(default_factory=Damages)
     """Repairs, with events counted from the first of this piece."""
 
+    @cached_property
+    def has_fractions(self) -> bool:
+        """Whether any start is more than whole microseconds in the text.
+
+        Whole ones may be written with a point, which the first 64 KiB show.
+        """
+        return bool(_POINT.search(self.text, 0, 1 << 16) and _FRACTION.search(self.text))
+
     def time_texts(self, chosen: list[Event]) -> tuple[list[bytes], list[bytes]] | None:
         """Return `ts` and `dur` of some events as texts; None where any event was dropped."""
-        try:
-            starts, durations = decode_time_texts(self.text)
-        except msgspec.ValidationError:
+        if self._time_texts is None:
             return None
-        if len(starts) != len(self.events):
-            return None
+        starts, durations = self._time_texts
         identities = set(map(id, chosen))
         wanted = [id(event) in identities for event in self.events]
         return list(compress(starts, wanted)), list(compress(durations, wanted))
+
+    @cached_property
+    def _time_texts(self) -> tuple[list[bytes], list[bytes]] | None:
+        """`ts` and `dur` of all events; None where any was dropped."""
+        try:
+            texts = decode_time_texts(self.text)
+        except msgspec.ValidationError:
+            return None
+        return texts if len(texts[0]) == len(self.events) else None
 
     def details(self, chosen: list[Event]) -> list[Any]:
         """Return rare arguments (see `decode_details`) of some of the events.

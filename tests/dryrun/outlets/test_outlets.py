@@ -4,11 +4,8 @@ import json
 
 import pytest
 
-from tb_hookview.dryrun.outlets.github import github
-from tb_hookview.dryrun.outlets.markdown import markdown
-from tb_hookview.dryrun.outlets.places import places
 from tb_hookview.dryrun.outlets.sarif import sarif
-from tb_hookview.dryrun.outlets.text import text
+from tb_hookview.dryrun.outlets.text import github, markdown, places, text
 from tb_hookview.schema.host import DryRunReport, DrySync
 
 

@@ -8,7 +8,6 @@ from support.loaded import loaded
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.report.module import detail as module_detail
-from tb_hookview.report.module import search as module_search
 
 
 @pytest.fixture(
@@ -41,8 +40,8 @@ def test_every_name_finds_the_modules_that_launched_it(
     names = sorted(set().union(*own.values()))
     assert names
     for text in {*names[:: max(1, len(names) // 12)], "gemm", "GEMM ", "e", "no such kernel"}:
-        wanted = text.strip().lower()[: module_search.MOST_TEXT]
-        found = module_search.search_kernels(analysis, wanted, steps)
+        wanted = text.strip().lower()[: module_detail.MOST_TEXT]
+        found = module_detail.search_kernels(analysis, wanted, steps)
         holding = [p for p, kernels in own.items() if any(wanted in k.lower() for k in kernels)]
         assert sorted(found.paths) == sorted(holding)
         assert found.omitted == 0
@@ -52,9 +51,9 @@ def test_every_name_finds_the_modules_that_launched_it(
 def test_no_more_are_told_than_said_and_the_rest_is_counted(
     analysis: Analysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = module_search.search_kernels(analysis, "e")
-    monkeypatch.setattr(module_search, "MOST_FOUND", 1)
-    first = module_search.search_kernels(analysis, "e")
+    every = module_detail.search_kernels(analysis, "e")
+    monkeypatch.setattr(module_detail, "MOST_FOUND", 1)
+    first = module_detail.search_kernels(analysis, "e")
     assert first.paths == every.paths[:1]
     assert first.omitted == len(every.paths) - 1 > 0
 
@@ -62,14 +61,14 @@ def test_no_more_are_told_than_said_and_the_rest_is_counted(
 @pytest.mark.parametrize("text", ["", "  ", "x" * 201])
 def test_a_text_that_cannot_be_looked_for_is_refused(analysis: Analysis, text: str) -> None:
     with pytest.raises(UsageError, match="q=TEXT"):
-        module_search.search_kernels(analysis, text)
+        module_detail.search_kernels(analysis, text)
 
 
 def test_an_unknown_step_is_not_found(analysis: Analysis) -> None:
     with pytest.raises(NotFoundError):
-        module_search.search_kernels(analysis, "gemm", ["ProfilerStep#999999"])
+        module_detail.search_kernels(analysis, "gemm", ["ProfilerStep#999999"])
 
 
 def test_a_trace_without_device_finds_nothing() -> None:
-    found = module_search.search_kernels(loaded("hta_cpu_only"), "gemm")
-    assert found == module_search.KernelSearch(0, [], 0)
+    found = module_detail.search_kernels(loaded("hta_cpu_only"), "gemm")
+    assert found == module_detail.KernelSearch(0, [], 0)

@@ -58,6 +58,9 @@ def test_how_much_is_moved(tmp_path: Path) -> None:
     told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
     reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
     assert "; 2.00 MB, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE][0].evidence
+    others = operators([("mylib::push", "nvshmem_put")], start=1200, kernel=60)
+    (finding,) = findings(tmp_path, COMPUTES, reduces, others)[RULE]
+    assert "; 2.00 MB, 1 message whose size is known" in finding.evidence
 
 
 def test_collectives_of_batch_norms_are_not_in_the_figures(tmp_path: Path) -> None:
@@ -95,9 +98,15 @@ def test_steps_that_differ(tmp_path: Path) -> None:
         pytest.param(REDUCE, [], "as DistributedDataParallel does", id="no DDP"),
         pytest.param(
             [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")],
-            ["DistributedDataParallel.forward"],
+            ["fbgemm::split_embedding_codegen_lookup_sgd_function"],
             "next batch",
             id="embeddings",
+        ),
+        pytest.param(
+            [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")],
+            ["moe::grouped_mm"],
+            "Split the batch in two",
+            id="experts",
         ),
         pytest.param(
             [("c10d::recv_", "ncclDevKernel_SendRecv(ncclDevComm*)")],
@@ -140,6 +149,36 @@ def test_the_training_thread_waits_for_collectives_of_the_host(
 
 def test_a_short_wait_for_collectives_of_the_host(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, on_host(15))
+
+
+def test_a_kernel_says_more_than_the_operator_around_it(tmp_path: Path) -> None:
+    """An operator that exchanges tokens gathers how many there are first."""
+    around = [row("cpu_op", "ExpertsAllToAll", 1095, 200)]
+    gathers = operators(GATHER, start=1100, kernel=60, stream=20)
+    sends = operators([("mylib::push", "_mxfp8_all_to_all_push_kernel")], start=1170, kernel=30)
+    (finding,) = findings(tmp_path, COMPUTES, around, gathers, sends)[RULE]
+    assert "all-gather 60.0 us, all-to-all 30.0 us" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("elements", "length", "compare"), [(8, 200, True), (8, 90, False), (500_000, 200, False)]
+)
+def test_small_messages_that_last_long(
+    tmp_path: Path, elements: int, length: float, compare: bool
+) -> None:
+    """200 us for 32 bytes are a wait for another rank, 90 us may be the network's latency."""
+    kernels = [("record_param_comms", "ncclDevKernel_AllReduce")]
+    reduces = operators(kernels, start=1100, kernel=length)
+    told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
+    reduces[0]["args"] |= {**told, "In msg nelems": elements, "Out msg nelems": elements}
+    computes = operators(GEMM, start=1400, kernel=200)
+    (finding,) = findings(tmp_path, COMPUTES, reduces, computes)[RULE]
+    assert ("compare the ranks first" in finding.fix) == compare
+
+
+def test_most_of_a_step(tmp_path: Path) -> None:
+    reduces = operators(REDUCE, start=1100, kernel=500, stream=20)
+    assert "compare the ranks first" in findings(tmp_path, COMPUTES, reduces)[RULE][0].fix
 
 
 ALL_TO_ALL = [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")]

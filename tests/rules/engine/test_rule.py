@@ -6,7 +6,7 @@ import numpy as np
 
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.schema.rules import RuleInfo
+from tb_hookview.schema.findings import RuleInfo
 
 SEEN = Rule(
     id="a-rule",

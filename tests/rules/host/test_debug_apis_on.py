@@ -55,25 +55,50 @@ def test_the_loss_is_tested_in_the_loop(tmp_path: Path) -> None:
     assert "debug-apis-on" not in causes(tmp_path, picture, NAMES)
 
 
-def launches(count: int, call: str) -> str:
-    """Launches, one each 22 us, and their kernels, which end 20 us after each began."""
-    calls = "".join(call.replace("#", f"{number:03}") for number in range(count))
-    kernels = "".join(f"        [k corr={number:03}]  " for number in range(count))
+def launches(*calls: tuple[str, str]) -> str:
+    """Fifty launches, of each kind in turn, with their kernels; as long as drawn, from the right.
+
+    Args:
+        calls: of each kind the call and its kernel, `#` for the correlation id.
+    """
+    host = device = ""
+    for number in range(50):
+        call, kernel = (each.replace("#", f"{number:03}") for each in calls[number % len(calls)])
+        width = max(len(call), len(kernel)) + 1
+        host, device = host + call.ljust(width), device + kernel.ljust(width)
     return f"""
-main notes  {"[ProfilerStep#1".ljust(len(calls))}]
-main ops    {"[aten::mm".ljust(len(calls))}]
-main calls  {calls}
-gpu  kernel {kernels}
+main notes  {"[ProfilerStep#1".ljust(len(host))}]
+main ops    {"[aten::mm".ljust(len(host))}]
+main calls  {host}
+gpu  kernel {device}
 """
 
 
+SHORT = ("[launch corr=#     ]", "       [k corr=#]")
+LONG = ("[launch corr=#                       ]", "       [k corr=#                  ]")
+
+
 def test_launches_that_return_when_their_kernel_is_done(tmp_path: Path) -> None:
-    found = findings(tmp_path, launches(50, "[launch corr=#     ]"))
+    found = findings(tmp_path, launches(SHORT, LONG))
     (finding,) = found["debug-apis-on"]
     assert finding.where == "CUDA_LAUNCH_BLOCKING"
+    assert "50 of 50" in finding.evidence
+    assert "those 25 that are longer than the shortest such call (22.0 us)" in finding.evidence
     assert finding.gain_bound_us_per_step is None
     assert finding.cost_us_per_step
 
 
 def test_launches_that_return_at_once(tmp_path: Path) -> None:
-    assert "debug-apis-on" not in findings(tmp_path, launches(50, "[launch corr=#]     "))
+    returns = ("[launch corr=#]", LONG[1])
+    assert "debug-apis-on" not in findings(tmp_path, launches(SHORT, returns))
+
+
+def test_kernels_shorter_than_any_launch(tmp_path: Path) -> None:
+    """They end within their calls whether these wait or not."""
+    assert "debug-apis-on" not in findings(tmp_path, launches(SHORT))
+
+
+def test_kernels_that_seem_to_begin_before_their_launch(tmp_path: Path) -> None:
+    """The clocks differ: what ends before the call returns may end after it."""
+    early = ("     [launch corr=#                 ]", "[k corr=#                            ]")
+    assert "debug-apis-on" not in findings(tmp_path, launches(SHORT, early))

@@ -94,6 +94,8 @@ def test_what_else_names_it(tmp_path: Path, category: str, name: str, where: str
         ("cpu_op", "aten::unflatten_dense_tensors", "broadcast_buffers=False"),
         ("cpu_op", "DistributedDataParallel.forward", "broadcast_buffers=False"),
         ("python_function", f"/cache/c{'ov' * 25}3.py(2533): call", "reduce-overhead"),
+        ("user_annotation", "## Call CompiledFxGraph fbvn2lni5m ##", "reduce-overhead"),
+        ("cpu_op", "aten::split_with_sizes", "fewer of them"),
         ("cpu_op", "aten::cumsum", "computes on the host"),
         ("cpu_op", "aten::normal_", "device= of torch.randn"),
         ("cuda_runtime", "cudaEventRecord", "with_stack=True"),
@@ -103,6 +105,17 @@ def test_the_fix_fits_the_name(tmp_path: Path, category: str, name: str, says: s
     (finding,) = findings(tmp_path, trace(row(category, name, 300, 3000)))
     assert says in finding.fix
     assert "DataLoader" not in finding.fix
+
+
+def test_where_the_forward_of_a_model_is_in_it_the_operators_decide(tmp_path: Path) -> None:
+    """The annotation of DistributedDataParallel holds the whole forward of what it wraps."""
+    views = [row("cpu_op", "aten::split", 300 + 20 * i, 18) for i in range(150)]
+    around = row("user_annotation", "DistributedDataParallel.forward", 10, 3380)
+    (finding,) = findings(tmp_path, trace(around, *views))
+    assert finding.where == "host work: DistributedDataParallel.forward, mostly aten::split"
+    assert "most of it in operators aten::split (2.70 ms); mostly before k" in finding.evidence
+    assert "broadcast_buffers" not in finding.fix
+    assert "fewer of them" in finding.fix
 
 
 def test_a_loader_and_a_sync_have_rules_of_their_own(tmp_path: Path) -> None:

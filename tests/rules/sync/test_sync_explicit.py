@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import grid
+import simulation.drawn
+from rules.diagnosed import diagnosed
 from rules.drawn import causes, findings
 from shared_traces import shared_trace
 
@@ -27,6 +30,16 @@ def test_a_synchronize_that_no_operator_asked_for(tmp_path: Path) -> None:
     assert finding.where == "not in a module, cudaDeviceSynchronize"
     assert (finding.cost_us_per_step or 0) > 0
     assert finding.caveats == [NO_STEPS]
+
+
+def test_a_copy_outside_of_operators(tmp_path: Path) -> None:
+    """Its own row on the device is missing, as where the recording ends before that."""
+    picture = """
+        main ops   [aten::mm     ]                        [aten::mm     ]
+        main calls [launch corr=1] [copy         ]        [launch corr=7]
+        """
+    drawn = simulation.drawn.events(picture)
+    assert diagnosed(grid.write(tmp_path / "t.json", drawn)).causes == ["sync-in-operator"]
 
 
 def test_a_barrier(tmp_path: Path) -> None:

@@ -39,6 +39,22 @@ def test_a_copy_that_the_trace_lacks_on_the_device(tmp_path: Path) -> None:
     assert copies.cost_us_per_step is None
 
 
+def test_where_a_graph_is_recorded(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main ops   [region                                ] [region                ]
+        main calls    [waitall        ] [capture]              [waitall        ]
+        gpu  kernel [k             ]                        [k             ]
+        """,
+        {"region": "Torch-Compiled Region: 0/0", "capture": "cudaStreamBeginCapture"},
+    )
+    other, records = found["sync-in-operator"]
+    assert "a CUDA graph is recorded" in records.evidence
+    assert "before the loop" in records.fix
+    assert "CUDA graph" not in other.evidence.replace("out of a CUDA graph", "")
+
+
 def test_a_known_operator_inside_it_goes_first(tmp_path: Path) -> None:
     picture = """
         main ops   [mylib::lookup                  ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.describe.fields import Field, description, fields
+from tb_hookview.schema.describe import Field, description, fields
 from tb_hookview.schema.units import Count, Us
 
 

@@ -9,14 +9,14 @@ import sys
 import pytest
 
 from tb_hookview.errors import UsageError
-from tb_hookview.workers import count
-from tb_hookview.workers.count import VARIABLE, cores, processes
+from tb_hookview.workers import limits
+from tb_hookview.workers.limits import VARIABLE, cores, processes
 from tb_hookview.workers.pool import Workers
 
 
 @pytest.fixture(autouse=True)
 def many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count, "cores", lambda: 8)
+    monkeypatch.setattr(limits, "cores", lambda: 8)
     monkeypatch.delenv(VARIABLE, raising=False)
 
 

@@ -15,7 +15,7 @@ from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.lanes.colours import Colour
 from tb_hookview.timeline.lanes.lane import Lane, LaneItems
 from tb_hookview.timeline.lanes.layout import MOST_ROWS
-from tb_hookview.timeline.window.merging import DrawnBlocks, Window, blocks, resolution_of
+from tb_hookview.timeline.merging import DrawnBlocks, Window, blocks, resolution_of
 
 times = st.integers(0, 400)
 item = st.tuples(times, st.integers(0, 60) | st.just(300), st.integers(0, 2), st.integers(0, 7))

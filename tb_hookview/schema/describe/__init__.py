@@ -1,1 +1,0 @@
-"""Types as names, units and definitions, and as JSON Schema."""

@@ -1,0 +1,81 @@
+"""Answers about an analyzed trace: its report, modules, memory, and what changed to another."""
+
+from __future__ import annotations
+
+from tb_hookview.comparison.compare import compare
+from tb_hookview.errors import UsageError
+from tb_hookview.report.memory import memory_answer
+from tb_hookview.report.module.detail import module_bars, module_detail, search_kernels
+from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.schema import COUNTED, MemoryAnswer, ReportData
+from tb_hookview.schema.comparison import Compared
+from tb_hookview.schema.module import KernelSearch, ModuleDetail
+from tb_hookview.schema.tables import ReportRows
+from tb_hookview.server.bounds import fitting
+from tb_hookview.server.parameters import span
+
+
+def report(trace: OpenTrace, *, step: list[str]) -> ReportData:
+    """The report of one trace."""
+    return trace.data(step)
+
+
+def report_rows(trace: OpenTrace, *, step: list[str], table: str, offset: int) -> ReportRows:
+    """Rows of a table of the report, where the report leaves some out.
+
+    Raises:
+        UsageError: the report has no such table.
+    """
+    data = trace.data(step)
+    rows = getattr(data, table) if table in data.__struct_fields__ else None
+    if not isinstance(rows, list):
+        raise UsageError(f"table={table[:50]}: not a list of rows of the report")
+    some = rows[offset:]
+    return ReportRows(table, offset, len(rows), some[: fitting(some)])
+
+
+def module(trace: OpenTrace, *, path: str, step: list[str]) -> ModuleDetail:
+    """One module."""
+    return module_detail(trace.analysis, path, step)
+
+
+def bars(
+    trace: OpenTrace, *, path: list[str], measure: str, step: list[str]
+) -> dict[str, list[float]]:
+    """What the calls of some modules cost over time, in microseconds."""
+    return module_bars(trace.analysis, path, measure, step)
+
+
+def search(trace: OpenTrace, *, q: str, step: list[str]) -> KernelSearch:
+    """The modules whose kernels have a text in their names."""
+    return search_kernels(trace.analysis, q, step)
+
+
+POINTS = 2000
+"""Points of a curve, without `points`."""
+MOST_POINTS = 5000
+
+
+def memory(
+    trace: OpenTrace,
+    *,
+    step: list[str],
+    device: str | None,
+    start: float | None,
+    end: float | None,
+    points: int,
+) -> MemoryAnswer:
+    """Memory of a device: peaks, modules at the peak, and the curve of a window."""
+    window = span(start, end)
+    return memory_answer(trace.steps(step), device, window, points)
+
+
+def compared(
+    base: OpenTrace, other: OpenTrace, *, step: list[str], other_step: list[str]
+) -> Compared:
+    """What changed between two traces."""
+    return Compared(
+        comparison=compare(base.data(step or [COUNTED]), other.data(other_step or [COUNTED])),
+        base_steps=[each.name for each in base.data().steps],
+        other_steps=[each.name for each in other.data().steps],
+    )

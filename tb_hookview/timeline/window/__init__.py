@@ -1,1 +1,0 @@
-"""Blocks to draw in a window."""
