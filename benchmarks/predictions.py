@@ -106,12 +106,12 @@ def _accuracy(answers: Sequence[answer.Answer], which: str) -> Iterable[page.Aim
     errors = [abs(each.error) for each in answers]
     near, middle = sum(error <= _MOST for error in errors), statistics.median(errors)
     yield page.Aim(
-        f"half of the predictions are within 5 % of what happened{which}",
+        f"half of the predictions are within 5% of what happened{which}",
         f"median error {middle:.1%}",
         middle <= _MEDIAN,
     )
     yield page.Aim(
-        f"nine of ten predictions are within 10 % of what happened{which}",
+        f"nine of ten predictions are within 10% of what happened{which}",
         f"{near} of {len(errors)}",
         near >= _SHARE * len(errors),
     )

@@ -88,7 +88,11 @@ READINGS = (
         "even",
         "host 11.1, collectives 11.3",
     ),
-    Reading("llama_4layers_4090", "host", "host 610, 517 of it first launches; collectives 313"),
+    Reading(
+        "llama_4layers_4090",
+        "communication",
+        "host 610, 517 of it first launches, which no later step has; collectives 313",
+    ),
     Reading("tracelens_mi300_vllm_graph_execution", "device", "device 10.7 of 19.1, host 2.4"),
     Reading("param_rtx2080ti_resnet", "data", "loader 8,205 of 16,172, device 4,734"),
     Reading(

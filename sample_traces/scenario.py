@@ -120,6 +120,8 @@ class Scenario:
     stacks: bool = False
     """Whether Python stacks are recorded, where they fit."""
     profile_memory: bool = False
+    steps: int = 4
+    """Of a recording, the first of which warms up; fewer where they do not fit."""
     seconds: float = 40
     """Time limit, without the start of its process."""
     healthy: bool = False

@@ -132,7 +132,7 @@ class Job:
         folder = Path(self.task.out, f"{self.scenario.name}.{variant.name}")
         shutil.rmtree(folder, ignore_errors=True)
         wanted = Recording(
-            2 if self.task.quick else 4,
+            2 if self.task.quick else self.scenario.steps,
             stacks=self.scenario.stacks,
             memory=self.scenario.profile_memory,
         )

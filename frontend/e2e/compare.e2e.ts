@@ -89,7 +89,7 @@ test("the keyboard moves through both steps, and opens a module that differs", a
   const readout = timelines().getByRole("status");
   for (let row = 0; row < 4; row++) await page.keyboard.press("ArrowDown");
   await expect.poll(() => readout.innerText()).toContain("modules, backward");
-  const differs = "before old 90.0 µs (−80.0 µs of device time per step)";
+  const differs = "before patch_drop 5.09 ms (−5.00 ms per step)";
   for (let at = 0; at < 100; at++) {
     if ((await readout.innerText()).includes(differs)) break;
     await page.keyboard.press("ArrowRight");

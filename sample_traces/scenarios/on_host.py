@@ -16,6 +16,8 @@ from sample_traces.scenario import Expected, Scenario, Setting, Training, Varian
 
 _WIDTH = 64
 _TOO_MANY = 64
+_COUNT = 36
+"""Windows of a row."""
 _KEPT: list[dict[str, list[int]]] = []
 """Objects of a data set in memory, which every full collection goes through."""
 
@@ -32,6 +34,7 @@ def _scenario(
     tolerance: float | None = 1e-4,
     conditions: Callable[[int], Any] | None = None,
     environment: dict[str, str] | None = None,
+    steps: int = 4,
 ) -> Scenario:
     """Return a pair: with the fault, where `build` is given True, and without."""
     return Scenario(
@@ -50,6 +53,7 @@ def _scenario(
         on_cpu=on_cpu,
         cpu_only=True,
         environment=environment or {},
+        steps=steps,
     )
 
 
@@ -122,7 +126,7 @@ class _Windows(nn.Module):
 
 def _windows(setting: Setting, *, wrong: bool) -> Training:
     model = nn.Sequential(
-        nn.Linear(_WIDTH, 4 * _WIDTH), _Windows(one_by_one=wrong), nn.Linear(_WIDTH, 16)
+        nn.Linear(_WIDTH, 4 * _COUNT), _Windows(one_by_one=wrong), nn.Linear(_COUNT, 16)
     )
     return _training(model, models.vectors(setting, 64, _WIDTH, 16))
 
@@ -150,6 +154,55 @@ def _dense(_: Setting, *, wrong: bool) -> Training:
     )
     words = torch.randint(40_000, (32, 8))
     return _training(model, (words, torch.randint(16, (32,))))
+
+
+def _densified(_: Setting, *, wrong: bool) -> Training:
+    model = nn.Sequential(
+        nn.Embedding(40_000, 32, sparse=True), nn.Flatten(), nn.Linear(32 * 8, 16)
+    )
+    words, labels = torch.randint(40_000, (32, 8)), torch.randint(16, (32,))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    weight = model[0].weight
+
+    def step() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(words), labels)
+        loss.backward()
+        if wrong:
+            weight.grad = weight.grad.to_dense()
+        optimizer.step()
+        return loss.detach()
+
+    return Training(step, model)
+
+
+class _Experts(nn.Module):
+    """Two experts for each row; their outputs are summed element by element, or by rows."""
+
+    def __init__(self, *, by_element: bool) -> None:
+        super().__init__()
+        self.gate = nn.Linear(_WIDTH, 4)
+        self.experts = nn.ModuleList(nn.Linear(_WIDTH, _WIDTH) for _ in range(4))
+        self.by_element = by_element
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        weight, chosen = self.gate(rows).softmax(-1).topk(2)
+        out = torch.zeros_like(rows)
+        for number, expert in enumerate(self.experts):
+            row, place = (chosen == number).nonzero(as_tuple=True)
+            result = expert(rows.index_select(0, row)) * weight[row, place, None]
+            if self.by_element:
+                column = torch.arange(_WIDTH).expand(len(row), -1).flatten()
+                at = row[:, None].expand(-1, _WIDTH).flatten(), column
+                out = out.index_put(at, result.flatten(), accumulate=True)
+            else:
+                out = out.index_add(0, row, result)
+        return out
+
+
+def _combined(setting: Setting, *, wrong: bool) -> Training:
+    model = nn.Sequential(_Experts(by_element=wrong), nn.Linear(_WIDTH, 16))
+    return _training(model, models.vectors(setting, 512, _WIDTH, 16))
 
 
 def _double(setting: Setting, *, wrong: bool) -> Training:
@@ -241,8 +294,9 @@ SCENARIOS = (
         "operator-loop",
         _windows,
         ("one_by_one", "at_once"),
-        "64 windows of four values each; the nodes of the loop are in its cost.",
+        "36 windows of four values each; the nodes of the loop are in its cost.",
         module="1",
+        steps=3,
     ),
     _scenario(
         "garbage_collection",
@@ -271,6 +325,23 @@ SCENARIOS = (
         _dense,
         ("dense", "sparse"),
         "The gradient is filled with zeros, and SGD then updates every row.",
+        module="0",
+    ),
+    _scenario(
+        "densified",
+        "a sparse gradient made dense before the update, against left sparse",
+        "dense-embedding-gradient",
+        _densified,
+        ("to_dense", "sparse"),
+        "aten::to_dense fills 40,000 rows of which 256 are used, and SGD updates all of them.",
+    ),
+    _scenario(
+        "index_put",
+        "outputs of experts summed by index_put_ with accumulate=True, against index_add",
+        "index-put-sort-kernels",
+        _combined,
+        ("by_element", "by_row"),
+        "An index for each element, of which many repeat, and its backward.",
         module="0",
     ),
     _scenario(

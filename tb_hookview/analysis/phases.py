@@ -6,7 +6,7 @@ A host row is in the phase of the first of these that holds:
 2. inside the optimizer (3.), and forward by 6., as a closure is: forward
 3. inside an `Optimizer.*` annotation or a marked call that scales or clips gradients: optimizer
 4. inside a `DataLoader` annotation: data
-5. inside a range by which a pipeline marks its backward (`pipeline_ranges.py`): backward
+5. inside a range by which a pipeline marks its backward (`host/pipeline_ranges.py`): backward
 6. inside such a range of its forward, a module's call, or an operator that is or holds the forward
    operator of a node: forward
 
@@ -22,10 +22,10 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.autograd.forward_by_name import forward_by_name
+from tb_hookview.analysis.host.pipeline_ranges import pipeline_ranges
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
-from tb_hookview.analysis.pipeline_ranges import pipeline_ranges
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, Int, NodeIndex, TimeSet, TreeRow

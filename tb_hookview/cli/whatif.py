@@ -24,7 +24,7 @@ MODULES = 12
     metavar="WHAT=FACTOR",
     multiple=True,
     help="Multiply durations: of host, launches, kernels, kind:KIND, kernel:NAME, module:PATH, "
-    "communication, data, recomputation or syncs; may be repeated.",
+    "communication, data, kernel_loading, recomputation or syncs; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @worker_option

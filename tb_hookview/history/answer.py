@@ -60,6 +60,7 @@ def history_of(run: WatchedRun) -> History:
         recordings=recordings,
         slow_steps=slow.rows,
         slow_steps_total=slow.total,
+        slow_excess_us=slow.excess_us,
         slow_ranks=find_slow_ranks(ranks),
     )
 

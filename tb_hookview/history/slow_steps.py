@@ -30,6 +30,8 @@ class Found(NamedTuple):
 
     rows: list[SlowSteps]
     total: int
+    excess_us: float
+    """Of all, those that the rows leave out as well."""
 
 
 class _Slow(NamedTuple):
@@ -42,7 +44,7 @@ def find_slow_steps(ranks: list[RankRows], recordings: list[WatchedRecording]) -
     """Return the slow steps, the most expensive first."""
     slow = _slow(*_slowest_rank(ranks))
     if not len(slow.steps):
-        return Found([], 0)
+        return Found([], 0, 0.0)
     ends = [0, *(np.flatnonzero(np.diff(slow.steps) > _GAP + 1) + 1), len(slow.steps)]
     groups = [
         _Slow(slow.steps[a:b], slow.durations[a:b], slow.medians[a:b]) for a, b in pairwise(ends)
@@ -54,7 +56,7 @@ def find_slow_steps(ranks: list[RankRows], recordings: list[WatchedRecording]) -
         _row(number, group, slow.steps, ranks, parts, kept)
         for number, group in enumerate(groups[:_MOST_ROWS])
     ]
-    return Found(rows, len(slow.steps))
+    return Found(rows, len(slow.steps), float((slow.durations - slow.medians).sum()))
 
 
 def _slowest_rank(ranks: list[RankRows]) -> tuple[Ints, Floats]:

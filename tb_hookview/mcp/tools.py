@@ -118,7 +118,8 @@ class Tools:
 
         `without`: ids of findings, or of rules for all of theirs. `scale`: factors by what they
         are of: host, launches, kernels, kind:KIND, kernel:NAME, module:PATH, communication, data,
-        recomputation, syncs. With neither: how well the replay holds, and the critical path.
+        kernel_loading, recomputation, syncs. With neither: how well the replay holds, and the
+        critical path.
         """
         gone, factors = without or [], scale or {}
         answer = self._traces.report(path, worker).whatif(without=gone, scale=factors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import chain, count
 
 import numpy as np
@@ -18,12 +19,15 @@ from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.phases import phase_of
-from tb_hookview.ranks.pipelines import find_pipelines
+from tb_hookview.ranks.pipelines import find_pipelines, pipeline_row
 from tb_hookview.ranks.remarks import remarks
-from tb_hookview.ranks.stragglers import Straggling, find_stragglers, find_suspect
+from tb_hookview.ranks.slow_microbatches import SlowPass, slow_passes
+from tb_hookview.ranks.stragglers import SlowOf, Straggling, find_stragglers, find_suspect
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _US = 1000.0
+_EXPLAINED = 1 / 4
+"""Part of what a stage is slow by in all, which a pass exceeds to be named."""
 
 FindingOf = Callable[[RankSummary, schema.StragglerReason], str | None]
 """Rule of the most expensive finding of a rank that is about a reason; None without one."""
@@ -53,7 +57,9 @@ def answer(
     numbers = _numbers(ranks)
     fixes = Fixes(ranks, times, matched, waits)
     step_rows = _step_rows(ranks, fixes.recorded.waits)
-    stragglers = find_stragglers(ranks, members, fixes)
+    pipelines = find_pipelines(ranks, numbers)
+    slow_of = _slow_of(ranks, pipelines)
+    stragglers = find_stragglers(ranks, members, fixes, slow_of)
     suspect = None if stragglers else find_suspect(ranks, members, fixes, numbers)
     rank_rows = [
         _rank_row(place, number, rank, rows, clocks)
@@ -66,11 +72,14 @@ def answer(
         steps=list(chain.from_iterable(step_rows)),
         collectives=_collective_rows(ranks, matched, waits, episodes),
         stragglers=[
-            _straggler_row(place, found, numbers, ranks, times, finding_of)
+            _straggler_row(place, found, numbers, ranks, times, finding_of, slow_of(found.rank))
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
-        pipelines=find_pipelines(ranks, numbers, rank_rows),
+        pipelines=[
+            pipeline_row(place, ranks, stages, numbers, rank_rows)
+            for place, stages in enumerate(pipelines)
+        ],
         missing_ranks=_missing(ranks, numbers),
         unreadable=[
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
@@ -80,6 +89,15 @@ def answer(
         warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread), suspect)],
         replay_error=fixes.error,
     )
+
+
+def _slow_of(ranks: Sequence[RankSummary], pipelines: Sequence[Sequence[int]]) -> SlowOf:
+    @cache
+    def slow_of(place: int) -> list[SlowPass]:
+        mine = next((stages for stages in pipelines if place in stages), [])
+        return slow_passes(ranks, mine, place)
+
+    return slow_of
 
 
 def _numbers(ranks: Sequence[RankSummary]) -> list[int]:
@@ -248,6 +266,7 @@ def _straggler_row(
     ranks: Sequence[RankSummary],
     times: TimesOf,
     finding_of: FindingOf,
+    slow: Sequence[SlowPass],
 ) -> schema.Straggler:
     reasons = [
         schema.StragglerReason(
@@ -270,10 +289,17 @@ def _straggler_row(
         reason=first.reason if first else None,
         excess_us=first.excess_us if first else None,
         reasons=reasons,
+        stage=_stage_work(found, slow),
         gain_us_per_step=found.gain / _US,
         left_step_us=found.left / _US,
         finding=finding_of(ranks[found.rank], first) if first else None,
     )
+
+
+def _stage_work(found: Straggling, slow: Sequence[SlowPass]) -> schema.StageWork | None:
+    """What a straggler that is a stage of a pipeline works longer on."""
+    least = _EXPLAINED * sum(found.excess.values())
+    return slow[0].work if slow and slow[0].excess > least else None
 
 
 def _spread(spread: Float) -> float | None:

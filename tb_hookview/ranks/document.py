@@ -11,6 +11,7 @@ from tb_hookview.schema import (
     Pipeline,
     Rank,
     Run,
+    StageWork,
     Straggler,
     StragglerReason,
     module_label,
@@ -159,6 +160,8 @@ def _why(row: Straggler) -> Iterator[str]:
             f"it spends {format_us(excess)} more {_spent_on(row)} than the others; without that a "
             f"step takes {format_us(row.left_step_us)}, {format_us(row.gain_us_per_step)} less"
         )
+    if row.stage is not None:
+        yield stage_text(row.stage)
     if excess < _EXPLAINED * row.wait_caused_us:
         unexplained = format_us(row.wait_caused_us - excess)
         yield (
@@ -169,6 +172,22 @@ def _why(row: Straggler) -> Iterator[str]:
         yield f"its finding: {row.finding}"
     if row.of_steps == 1:
         yield "one step was compared: record several, as another rank may be late in each"
+
+
+def stage_text(row: StageWork) -> str:
+    """Which microbatches a stage is slow on, and by how much."""
+    slow, of = [str(number) for number in row.microbatches], row.of_microbatches
+    each = " each" if len(slow) > 1 else ""
+    if len(slow) == of > 1:
+        named = f"all {of} microbatches"
+    elif len(slow) == 1:
+        named = f"microbatch {slow[0]} of 0 to {of - 1}"
+    else:
+        named = f"microbatches {', '.join(slow[:-1])} and {slow[-1]} of 0 to {of - 1}"
+    return (
+        f"stage {row.stage}, {row.direction} of {named}: {format_us(row.time_us)}{each}, on the "
+        f"other stages {format_us(row.usual_us)}"
+    )
 
 
 def _spent_on(row: Straggler) -> str:

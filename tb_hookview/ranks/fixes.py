@@ -19,7 +19,13 @@ from tb_hookview.ranks.map.summary import RankSummary, Spent, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.replay import Replay
-from tb_hookview.ranks.stages import message_waits, messages, step_episodes, unpaired
+from tb_hookview.ranks.stages import (
+    limited,
+    message_waits,
+    messages,
+    step_episodes,
+    unpaired,
+)
 from tb_hookview.ranks.waits import Waits, find_waits
 
 _MOST_OF = 1 / 2
@@ -88,16 +94,19 @@ class Fixes:
         """Whether a rank is a stage of a pipeline, so that its work is not that of the others."""
         return self._is_staged[rank]
 
-    def fix(self, world: World, rank: int, late: Mapping[str, float]) -> Fix:
+    def fix(self, world: World, rank: int, late: Mapping[str, float], least: float = 0.0) -> Fix:
         """Fix one more rank.
 
         Args:
             world: the run with others fixed.
             rank: which one.
             late: time by which it is late there, by the name of the step.
+            least: time per step by which a stage of a pipeline works longer at least.
         """
         episodes = self._episodes(rank, late)
         excess = _chosen(self._by_step(episodes, list(late)), sum(late.values()))
+        if self._is_staged[rank]:
+            episodes, excess = limited(episodes, excess, least * len(late))
         if not excess:
             return Fix(excess, world)
         if self._unpaired:

@@ -12,7 +12,7 @@ lateness is 0 on average, whatever the distribution of its noise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, comb, log, sqrt
 from statistics import median
 
@@ -99,13 +99,16 @@ def find_lateness(
     return late
 
 
-def latest(late: Float, step: float, left_out: set[int]) -> int | None:
+def latest(
+    late: Float, step: float, left_out: set[int], is_sure: Callable[[int], bool] = lambda _: False
+) -> int | None:
     """The rank that is late by most, on average, of those that are stragglers; None without one.
 
     Args:
         late: shape (r, s).
         step: mean duration of a step.
         left_out: ranks that are named already.
+        is_sure: whether it is known of a rank by its own work that this is no chance.
     """
     known = ~np.isnan(late)
     count = known.sum(axis=1)
@@ -115,10 +118,12 @@ def latest(late: Float, step: float, left_out: set[int]) -> int | None:
     for rank in np.argsort(-mean).tolist():
         if mean[rank] < LEAST_SHARE * step:
             return None
-        if rank in left_out or not often[rank]:
+        if rank in left_out:
             continue
         own = late[rank, known[rank]]
-        if is_consistent(own, scatter) or _is_rare(late, rank):
+        if often[rank] and (is_consistent(own, scatter) or _is_rare(late, rank)):
+            return int(rank)
+        if is_sure(rank):
             return int(rank)
     return None
 

@@ -18,33 +18,28 @@ from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.stages import held_in, messages, unpaired
 
 
-def find_pipelines(
-    ranks: Sequence[RankSummary], numbers: Sequence[int], rows: Sequence[schema.Rank]
-) -> list[schema.Pipeline]:
-    """Find the pipelines of a run.
+def find_pipelines(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[list[int]]:
+    """Find the pipelines of a run: places of the ranks of each, in order of its stages.
 
     Args:
         ranks: summaries.
         numbers: of the ranks.
-        rows: of the ranks.
     """
-    known = [stages for stages in _stages(ranks, numbers) if _has_steps(ranks, stages)]
-    return [
-        _pipeline(place, ranks, stages, numbers, rows) for place, stages in enumerate(sorted(known))
-    ]
+    return sorted(stages for stages in _stages(ranks, numbers) if _has_steps(ranks, stages))
 
 
 def _has_steps(ranks: Sequence[RankSummary], stages: Sequence[int]) -> bool:
     return all(ranks[stage].steps.counted.any() for stage in stages)
 
 
-def _pipeline(
+def pipeline_row(
     number: int,
     ranks: Sequence[RankSummary],
     stages: Sequence[int],
     numbers: Sequence[int],
     rows: Sequence[schema.Rank],
 ) -> schema.Pipeline:
+    """Measure one pipeline of a run."""
     count, bubbles = len(stages), [_bubble(ranks[stage]) for stage in stages]
     microbatches = _by_ranges(ranks, stages) or _by_messages(ranks, stages)
     return schema.Pipeline(

@@ -11,7 +11,7 @@ what it is held in its messages beyond the least of all ranks in that step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median_low
 
 import numpy as np
@@ -81,7 +81,7 @@ def step_episodes(
                 rank=late,
                 step=places[late][name],
                 late_by=longer,
-                reasons=_limited(reasons, longer),
+                reasons=reasons,
                 since=spans[late][0],
                 on_device=on_device,
             )
@@ -100,11 +100,22 @@ def _longer(
     return max(0, work[late] - median_low(time for rank, time in work.items() if rank != late))
 
 
-def _limited(reasons: dict[Reason, int], most: int) -> dict[Reason, int]:
-    """Less of each, so that they sum to no more: other stages may lack the modules of a stage."""
-    total = sum(time for time in reasons.values() if time > 0)
-    share = min(1.0, most / total) if total else 1.0
-    return {reason: int(time * share) if time > 0 else time for reason, time in reasons.items()}
+def limited(
+    episodes: Sequence[Episode], excess: Mapping[Reason, float], least: float
+) -> tuple[list[Episode], dict[Reason, float]]:
+    """Take no more for reasons than the stage works longer: others may lack its modules.
+
+    Args:
+        episodes: of the stage.
+        excess: of each chosen reason, over all steps.
+        least: what it works longer at least, by its microbatches.
+    """
+    total, most = sum(excess.values()), max(least, sum(each.late_by for each in episodes))
+    share = min(1.0, most / total) if total > 0 else 1.0
+    return [
+        each._replace(reasons={why: int(time * share) for why, time in each.reasons.items()})
+        for each in episodes
+    ], {why: time * share for why, time in excess.items()}
 
 
 def _span(rank: RankSummary, step: int) -> tuple[int, int]:

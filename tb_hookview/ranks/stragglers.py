@@ -7,7 +7,7 @@ rank 2 fixed     nobody waits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -27,9 +27,14 @@ from tb_hookview.ranks.lateness import (
 )
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.slow_microbatches import SlowPass
 
 MOST_NAMED = 32
 """Stragglers that are named: each is one more replay of the run."""
+SlowOf = Callable[[int], Sequence[SlowPass]]
+"""Passes of a rank's microbatches that take longer than those of other stages, slowest first."""
+_WORKS_LONGER = 1 / 2
+"""Part of what the others wait that a stage of a pipeline works longer, at least."""
 
 
 class Straggling(NamedTuple):
@@ -61,7 +66,7 @@ class Suspect(NamedTuple):
 
 
 def find_stragglers(
-    ranks: Sequence[RankSummary], members: Members, fixes: Fixes
+    ranks: Sequence[RankSummary], members: Members, fixes: Fixes, slow_of: SlowOf
 ) -> list[Straggling]:
     """Find the ranks for which the others wait in most steps, the worst first.
 
@@ -69,23 +74,29 @@ def find_stragglers(
         ranks: summaries.
         members: their collectives.
         fixes: of these.
+        slow_of: what a stage of a pipeline takes longer for.
     """
     world, seen, found = fixes.recorded, set[int](), list[Straggling]()
     step, (names, lateness) = _step(ranks), _compared(ranks, members)
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
-        rank = latest(late, step, seen)
+        rank = latest(late, step, seen, lambda place: _surely(slow_of(place)) >= LEAST_SHARE * step)
         if rank is None:
             break
         seen.add(rank)
         known = {name: t for name, t in zip(names, late[rank].tolist(), strict=True) if t == t}
-        fix = fixes.fix(world, rank, known)
-        if not fixes.is_staged(rank) or _explains(fix, step * len(known)):
+        fix = fixes.fix(world, rank, known, _surely(slow_of(rank)))
+        if not fixes.is_staged(rank) or _explains(fix, step, known.values()):
             found.append(_straggling(rank, list(known.values()), step, world, fix))
             world = fix.world
         if len(names) == 1:
             break  # a single step says who is latest, and nothing on chance
     return found
+
+
+def _surely(slow: Sequence[SlowPass]) -> float:
+    """Time per step that a stage works longer on microbatches that are slow in most steps."""
+    return sum(each.excess for each in slow if each.is_sure)
 
 
 def find_suspect(
@@ -103,7 +114,7 @@ def find_suspect(
     known = {name: t for name, t in zip(names, late[rank].tolist(), strict=True) if t == t}
     if fixes.is_staged(rank):
         fix = fixes.fix(fixes.recorded, rank, known)
-        if not _explains(fix, step * len(known)):
+        if not _explains(fix, step, known.values()):
             return None
     return Suspect(numbers[rank], fmean(known.values()), len(names), needed)
 
@@ -117,9 +128,10 @@ def _compared(
     return names, lambda world: find_lateness(ranks, world.waits, compared, names, peers)
 
 
-def _explains(fix: Fix, time: float) -> bool:
+def _explains(fix: Fix, step: float, late: Collection[float]) -> bool:
     """Whether the rank works longer; else its place in the schedule keeps it from waiting."""
-    return sum(fix.excess.values()) >= LEAST_SHARE * time
+    least = max(LEAST_SHARE * step * len(late), _WORKS_LONGER * sum(late))
+    return sum(fix.excess.values()) >= least
 
 
 def _straggling(

@@ -107,7 +107,8 @@ class Report:
         Args:
             without: ids of findings that are to be gone, or of rules for all of theirs.
             scale: factors by what they are of: `host`, `launches`, `kernels`, `kind:KIND`,
-                `kernel:NAME`, `module:PATH`, `communication`, `data`, `recomputation`, `syncs`.
+                `kernel:NAME`, `module:PATH`, `communication`, `data`, `kernel_loading`,
+                `recomputation`, `syncs`.
 
         Raises:
             UsageError: there is nothing of that name, or a factor is none.

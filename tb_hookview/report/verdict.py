@@ -17,6 +17,8 @@ from tb_hookview.simulation.alone import Alone
 
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
+_FAR = 0.2
+"""Part by which one of two sides is shorter from which on nobody calls them even."""
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: the steps cannot be replayed without the launches of device events."
 FAILED = "Unknown: the replay failed on this trace."
@@ -31,13 +33,12 @@ _HOST_REMEDIES = {
     "setup": "Most of it may be setup: mark the steps.",
     "launch": "Launch less: use torch.compile or CUDA graphs.",
     "compiled": "Launch less: use CUDA graphs.",
-    "kernel_loading": "Most of it is kernel loading: warm up first.",
     "allocator": "Most of it is allocation: use the caching allocator.",
     "copy": "Most of it is copies: pin memory, copy asynchronously.",
 }
 """By the longest of these causes of idle time; `work`, and `setup` where no step is marked, is the
 part of `launch` in gaps that are too long for any number of launches; `compiled` is `launch` where
-code is compiled already."""
+code is compiled already. Kernel loading is none of them, as it is in no length."""
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
@@ -50,7 +51,7 @@ _BOUND: dict[schema.Bound, str] = {
     "unknown": "bottleneck unknown",
 }
 _OVERLAP = "They wait for each other: overlap them."
-_LOADS_KERNELS = "Kernel loading delays them: warm up first."
+_LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
 _ONE_BATCH = "Its only batch may be setup."
 _DELAYS = "Unexplained delays add to that."
 
@@ -68,6 +69,7 @@ def unknown_verdict(sentence: str) -> schema.Verdict:
         host_side_us=None,
         device_side_us=None,
         margin_us=None,
+        once_us=None,
     )
 
 
@@ -93,10 +95,14 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         host_side_us=alone.host_side / 1000,
         device_side_us=alone.device_side / 1000 if collectives else None,
         margin_us=alone.margin / 1000,
+        once_us=simulator.loading / 1000,
     )
     marked = simulator.analysis.steps.marked
     one_batch = not marked and _loads_one_batch(alone)
-    words = _Sentence(found, "per step" if marked else "in this trace", one_batch=one_batch)
+    once = simulator.unchanged.step - simulator.steady.pace.step
+    later = (simulator.recorded.step - once) / 1000
+    when = "per step" if marked else "in this trace"
+    words = _Sentence(found, when, later, one_batch=one_batch)
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -150,8 +156,11 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
 class _Sentence:
     """Words for one verdict."""
 
-    def __init__(self, found: schema.Verdict, when: str, *, one_batch: bool) -> None:
+    def __init__(
+        self, found: schema.Verdict, when: str, later_us: float, *, one_batch: bool
+    ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
+        self._later = later_us  # a step in which nothing happens that happens once
         self._host, self._device = format_us(found.host_side_us), format_us(found.device_side_us)
         self._loads = self._counts(found.data_us)
         self._communicates = self._counts(found.communication_us)
@@ -165,12 +174,19 @@ class _Sentence:
         if found.bound == "unknown":
             return self._unknown()
         if found.bound == "even":
-            apart = abs((found.host_side_us or 0.0) - (found.device_side_us or 0.0))
-            even = "nearly even" if apart > (found.margin_us or 0.0) else "even"
-            what = f"Host and device are {even}: {self._host} and {self._device} {when}."
+            what = f"{self._even()}: {self._host} and {self._device} {when}."
         else:
             what = f"{self._bound()} {when}{self._other()}."
         return f"{what} {self._remedy(waits, unexplained_us)}"
+
+    def _even(self) -> str:
+        """How near the two sides are to each other."""
+        found = self._found
+        shorter, longer = sorted((found.host_side_us or 0.0, found.device_side_us or 0.0))
+        if shorter < (1 - _FAR) * longer:
+            return "Neither host nor device decides alone"
+        nearly = "nearly " if longer - shorter > (found.margin_us or 0.0) else ""
+        return f"Host and device are {nearly}even"
 
     def _bound(self) -> str:
         """The bottleneck, and how long its side takes."""
@@ -201,18 +217,23 @@ class _Sentence:
     def _remedy(self, waits: dict[str, float], unexplained_us: float) -> str:
         """What would have to change."""
         found = self._found
-        step, longer = found.step_us or 0.0, max(found.host_side_us or 0, found.device_side_us or 0)
-        apart = step - longer > _APART * step
-        loads = apart and _longest(waits) == "kernel_loading"
-        if found.bound in ("data", "communication") and not loads:
+        step, longer = self._later, max(found.host_side_us or 0, found.device_side_us or 0)
+        if self._loads_kernels(waits):
+            return _LOADS_KERNELS.format(format_us(found.once_us))
+        if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
         if unexplained_us > _APART * step:
             return _DELAYS
-        if apart:
-            return _LOADS_KERNELS if loads else _OVERLAP
+        if step - longer > _APART * step:
+            return _OVERLAP
         if found.bound == "host":
             return _ON_CPU if found.device_us is None else _host_remedy(waits)
         return _REMEDIES[found.bound]
+
+    def _loads_kernels(self, waits: dict[str, float]) -> bool:
+        """Whether kernel loading makes a step over a tenth longer than it is later."""
+        step, loading = self._found.step_us or 0.0, waits.get("kernel_loading", 0.0)
+        return step - self._later > _APART * step and loading >= max(waits.values())
 
     def _unknown(self) -> str:
         found, when = self._found, self._when

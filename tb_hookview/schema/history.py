@@ -202,5 +202,7 @@ class History(Struct, frozen=True, kw_only=True):
     """The most expensive first, 100 at most."""
     slow_steps_total: Count
     """Slow steps in all."""
+    slow_excess_us: Us
+    """Time by which all of them were longer than the medians before them, together."""
     slow_ranks: list[SlowRank]
     """The worst first."""

@@ -113,6 +113,24 @@ class StragglerReason(Struct, frozen=True, kw_only=True):
     """Time beyond the lower median of the others, per step."""
 
 
+class StageWork(Struct, frozen=True, kw_only=True):
+    """Microbatches on which a stage of a pipeline works longer than the other stages do."""
+
+    stage: Count
+    """As the schedule numbers it (`PP:2F0`), else the place of its rank in the pipeline; from 0."""
+    direction: str
+    """forward or backward: the pass in which they take longer."""
+    microbatches: list[int]
+    """Numbers within the step, from 0: those of a quarter of the largest excess or
+    more."""
+    of_microbatches: Count
+    """All of that pass in a step."""
+    time_us: Us
+    """Host time of one of them without waits for messages, the median."""
+    usual_us: Us
+    """The lower median of what one takes the other stages."""
+
+
 class Straggler(Struct, frozen=True, kw_only=True):
     """A rank for which the others wait in most steps; the rows before it are taken to be fixed."""
 
@@ -135,6 +153,9 @@ class Straggler(Struct, frozen=True, kw_only=True):
     """Time it spends on that beyond the lower median of the others, per step; null for unknown."""
     reasons: list[StragglerReason]
     """All that it spends more time on, the largest first."""
+    stage: StageWork | None
+    """On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes
+    explains a quarter of what it spends more time on."""
     gain_us_per_step: Us
     """What a step gains without all of that, the stragglers before it fixed too, by a replay of all
     ranks: what each one does itself takes as long as recorded, less the excess, and every

@@ -28,8 +28,8 @@ class Idle(Struct, frozen=True):
     kernel_loading: Us
     """A thread that launches work was loading the code of a kernel: in a call that loads modules,
     or in the first launch of that kernel in the trace, if it took over 20 times the median of the
-    call's name until the kernel began, and the host did not wait, copy or allocate in it; or the
-    driver recorded such overhead."""
+    call's later ones until the kernel began, and the host did not wait, copy or allocate in it; or
+    the driver recorded such overhead."""
     launch: Us
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to

@@ -166,6 +166,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     margin_us: Us | None
     """Difference of the two sides up to which they are even: 5% of the longer, at least the error
     of the replay with nothing changed."""
+    once_us: Us | None = None
+    """Time of the host in the measured steps for what happens once: loading the code of kernels. It
+    is part of `step_us`, and of none of the lengths above. Null where they are."""
     unrecorded_step_us: Us | None = None
     """A step in a replay without what recording cost the host: an estimate by the number of
     operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls

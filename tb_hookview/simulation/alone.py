@@ -7,6 +7,8 @@ Everything else takes no time. What is left of each resource:
     device         device events but collectives, and what passes from one to the next
     communication  collectives and the pauses before them; on the host (gloo), waiting for them
 
+Loading the code of kernels takes no time either: later steps do not spend it.
+
 The host and its data loader take turns on one thread, as device and communication do where one
 needs the other. So two sides are compared, each with both of its resources.
 """
@@ -26,8 +28,8 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.schema import Bound
 from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.critical_path import Part
-from tb_hookview.simulation.replay import NEVER, Lengths, recorded
-from tb_hookview.simulation.simulator import Simulator
+from tb_hookview.simulation.replay import NEVER, Lengths
+from tb_hookview.simulation.simulator import Outcome, Simulator
 
 HOST_SIDE: tuple[Bound, Bound] = ("host", "data")
 DEVICE_SIDE: tuple[Bound, Bound] = ("device", "communication")
@@ -61,8 +63,13 @@ class Alone(Struct, frozen=True, dict=True):
 
     simulator: Simulator
     """It replays the steps (`Simulator.refused` is None)."""
-    before: Lengths | None = None
-    """What they are replays of; None for the trace as recorded."""
+    before: Outcome | None = None
+    """What they are replays of; None for the trace as recorded, without what happens once."""
+
+    @property
+    def base(self) -> Outcome:
+        """What they are replays of."""
+        return self.before or self.simulator.steady
 
     def step(self, *resources: Bound, change: Change | None = None) -> float:
         """Length of a step with some resources of one side alone, nanoseconds.
@@ -72,7 +79,7 @@ class Alone(Struct, frozen=True, dict=True):
             change: what else is changed.
         """
         simulator, graph = self.simulator, self.simulator.graph
-        lengths = self.before or recorded(graph)
+        lengths = self.base.replay.lengths
         if change is not None:
             lengths = simulator.lengths(change, lengths)
         there = self._host_edges if resources[0] in HOST_SIDE else self._device_edges
@@ -106,7 +113,7 @@ class Alone(Struct, frozen=True, dict=True):
         return {
             "host": works & ~loading & ~self._unexplained_syncs,
             "data": works & loading,
-            "device": edges.of(*_RUNS),
+            "device": edges.of(*_RUNS) & ~self.simulator.graph.nodes.history[edges.target],
             "communication": edges.of(EdgeKind.COLLECTIVE),
         }
 
@@ -167,7 +174,7 @@ class Alone(Struct, frozen=True, dict=True):
         base = self.simulator.unrecorded
         if base is None:
             return None
-        other = Alone(self.simulator, base.replay.lengths)
+        other = Alone(self.simulator, self.simulator.without_loading(base))
         other.__dict__.update({name: getattr(self, name) for name in _AS_RECORDED})
         return other
 
@@ -210,8 +217,7 @@ class Alone(Struct, frozen=True, dict=True):
 
     def _mostly(self, parts: tuple[Part, ...]) -> bool:
         """Whether these are most of the critical path."""
-        base = self.simulator.unrecorded if self.before is not None else None
-        path = (base or self.simulator.unchanged).path
+        path = self.base.path
         time = path.end - path.start
         return bool(2 * time[isin(path.part, parts)].sum() > time.sum())
 
@@ -240,7 +246,7 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def unexplained(self) -> float:
         """Pauses on the critical path of a step that nothing in the trace explains, nanoseconds."""
-        simulator, path = self.simulator, self.simulator.unchanged.path
+        simulator, path = self.simulator, self.base.path
         waits = self._unexplained_syncs[path.edge] & (path.part == Part.HOST)
         time = (path.end - path.start)[(path.part == Part.PAUSE) | waits].sum()
         return float(time) / len(simulator.window.steps)

@@ -102,6 +102,11 @@ def _data(analysis: Analysis, factor: float) -> Change:
     return host_rows(analysis, np.flatnonzero(analysis.host.role == Role.DATA), factor)
 
 
+def _kernel_loading(analysis: Analysis, factor: float) -> Change:
+    loads, tree = analysis.kernel_loads, analysis.call_tree
+    return _host_time(tree.thread[loads.row], tree.start[loads.row], loads.end, factor)
+
+
 def _recomputation(analysis: Analysis, factor: float) -> Change:
     """Change of forwards that run again within a node.
 
@@ -198,6 +203,7 @@ _PLAIN: dict[str, Callable[[Analysis, float], Change]] = {
     "host": _host,
     "launches": _launches,
     "data": _data,
+    "kernel_loading": _kernel_loading,
     "recomputation": _recomputation,
     "syncs": _syncs,
 }

@@ -17,6 +17,7 @@ from tb_hookview.simulation.changes import Change, Changer, HostEdges
 from tb_hookview.simulation.critical_path import CriticalPath, binding_chain, critical_path
 from tb_hookview.simulation.host_spans import HostSpans, split_by_module
 from tb_hookview.simulation.measure import Measure, Pace
+from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.recording_cost import without_recording
 from tb_hookview.simulation.replay import Lengths, Replay, Replayer, recorded
 from tb_hookview.simulation.slack import Slack, find_slack
@@ -140,6 +141,26 @@ class Simulator(Struct, frozen=True, dict=True):
         """The replay without the cost of recording; None where that is unknown."""
         change = without_recording(self.analysis, self.window.start)
         return None if change is None else self._replayed(self.lengths(change))
+
+    @cached_property
+    def steady(self) -> Outcome:
+        """The replay without what happens once: loading the code of kernels."""
+        return self.without_loading(self._unchanged)
+
+    def without_loading(self, base: Outcome) -> Outcome:
+        """A replay without the time in which the host loads the code of kernels."""
+        if not self.loading:
+            return base
+        change = scaled(self.analysis, {"kernel_loading": 0.0})
+        return self._replayed(self.lengths(change, base.replay.lengths))
+
+    @cached_property
+    def loading(self) -> int:
+        """Time in which the host loaded the code of kernels in the window, nanoseconds."""
+        loads, window = self.analysis.kernel_loads, self.window
+        start = self.analysis.call_tree.start[loads.row]
+        inside = (start >= window.start) & (start < window.host_end)
+        return int(loads.duration[inside].sum())
 
     @cached_property
     def without_pauses(self) -> Outcome:

@@ -75,6 +75,14 @@ def test_steps_that_become_slow_are_one_row_with_the_block(tmp_path):
     assert cause.excess_us == 900.0
 
 
+def test_the_time_lost_is_of_all_slow_steps_those_beyond_the_rows_too(tmp_path):
+    """One step in ten is slow, 120 in all, and 100 are listed."""
+    write(tmp_path, 1300, lambda step: {"data": 900} if step > 100 and not step % 10 else None)
+    said = read_history(str(tmp_path))
+    assert (len(said.slow_steps), said.slow_steps_total) == (100, 120)
+    assert said.slow_excess_us == 120 * 900.0
+
+
 @pytest.mark.parametrize(
     ("more", "part", "block"),
     [

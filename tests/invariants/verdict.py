@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 from invariants.case import Case
 from invariants.registry import Of, invariant
+from invariants.report import at_most, near
 
 from tb_hookview.formats import format_us
 from tb_hookview.schema import Verdict
 from tb_hookview.simulation.questions import scaled
+from tb_hookview.simulation.simulator import Prediction
+from tb_hookview.simulation.whatif import path_time
 
 WORDS = 25
 ROUNDING_US = 0.01
@@ -54,8 +58,26 @@ def the_longer_side_decides(case: Case) -> None:
 
 def _is_led(case: Case, by: tuple[str, ...]) -> bool:
     """Whether most of the critical path is of some parts."""
-    path = case.data.critical_path_work
-    return 2 * sum(row.us for row in path if row.part in by) > sum(row.us for row in path)
+    path = msgspec.structs.asdict(path_time(_without_loading(case)))
+    return 2 * sum(path[part] for part in by) > sum(path.values())
+
+
+def _without_loading(case: Case) -> Prediction:
+    return case.simulator.predict(scaled(case.analysis, {"kernel_loading": 0.0}))
+
+
+@invariant()
+def what_happens_once_is_in_no_length(case: Case) -> None:
+    """It is what a finding says that happens once, and what a what-if takes out."""
+    verdict, simulator = case.report.verdict, case.simulator
+    if simulator.refused or verdict.once_us is None:
+        return
+    for each in case.data.findings:
+        if each.rule == "kernel-first-use" and each.once_us is not None:
+            assert verdict.once_us <= at_most(each.once_us)
+    later = _without_loading(case)
+    assert later.step <= at_most(simulator.unchanged.step)
+    assert later.step == near(simulator.steady.pace.step)
 
 
 @invariant(Of.RECORDINGS)

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from support.held_up import hold_up
 from support.ranks import run_forked_ranks
-from support.slowed_run import METHODS, SLOW, STEPS
+from support.slowed_run import METHODS, MICROBATCHES, SLOW, STEPS
 from torch_tb_profiler.profiler.data import DistributedRunProfileData, RunProfileData
 from torch_tb_profiler.profiler.loader import RunLoader
 
 from tb_hookview import RunReport, analyze, analyze_run
 
 PROGRAM = Path(__file__).parents[1] / "support" / "slowed_run.py"
-SIZE = 4
+SIZE, BLOCKS = 4, 3
 ROWS = {
     "forward": "Slowed",
     "backward": "autograd::engine::evaluate_function: SlowedBackward",
@@ -32,7 +32,7 @@ NOISE = 0.02
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("even")
-    runs = [f"{method}-even" for method in (*METHODS, "mesh")]
+    runs = [f"{method}-even" for method in (*METHODS, "gpipe", "mesh")]
     run_forked_ranks([PROGRAM, folder, *runs], folder, size=SIZE, OMP_NUM_THREADS="1")
     return folder
 
@@ -44,17 +44,20 @@ class Held:
         self._recorded, self._folder = recorded, folder
         self._made: dict[Path, float] = {}
 
-    def run(self, method: str, case: str, ranks: tuple[int, ...] = (SLOW,)) -> tuple[Path, float]:
+    def run(
+        self, method: str, case: str, ranks: tuple[int, ...] = (SLOW,), microbatch: int = 0
+    ) -> tuple[Path, float]:
         """Folder of the traces, and microseconds by which each of the ranks is held up."""
-        folder = self._folder / f"{method}-{case}-{len(ranks)}"
+        folder = self._folder / f"{method}-{case}-{len(ranks)}-{microbatch}"
         if folder not in self._made:
             self._made[folder] = hold_up(
                 self._recorded / f"{method}-even",
                 folder,
                 ROWS[case],
                 ranks,
-                partners=stages if method == "pipeline" else None,
+                partners=PARTNERS.get(method),
                 until="Optimizer.step" if method == "ddp" else None,
+                which=BLOCKS * microbatch + 1,
             )
         return folder, self._made[folder]
 
@@ -64,6 +67,22 @@ def stages(rank: int, ranks: int) -> list[object]:
     before, after = rank > 0, rank < ranks - 1
     there = [("forward", rank - 1)] * before + [("forward", rank)] * after
     return [*there, *[("backward", rank)] * after, *[("backward", rank - 1)] * before]
+
+
+def microbatches(rank: int, ranks: int) -> list[object]:
+    """Messages of a stage of torch's schedule in a step."""
+    before, after = rank > 0, rank < ranks - 1
+    forward = [("forward", rank - 1)] * before + [("forward", rank)] * after
+    backward = [("backward", rank)] * after + [("backward", rank - 1)] * before
+    return [
+        (*message, number)
+        for messages in (forward, backward)
+        for number in range(MICROBATCHES)
+        for message in messages
+    ]
+
+
+PARTNERS = {"pipeline": stages, "gpipe": microbatches}
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +112,21 @@ def test_the_slow_rank_and_its_module_are_named_and_the_gain_is_the_delay(
         assert run.data.replay_error == pytest.approx(0, abs=NOISE)
 
 
+@pytest.mark.parametrize("case", ROWS)
+def test_the_microbatch_of_a_slow_module_is_named_with_its_stage(held: Held, case: str) -> None:
+    folder, delay = held.run("gpipe", case, microbatch=2)
+    run = read(folder)
+    (straggler,) = run.stragglers
+    assert straggler.module is not None
+    assert straggler.stage is not None
+    assert (straggler.rank, straggler.module.rpartition(".")[2]) == (SLOW, "1")
+    assert (straggler.stage.stage, straggler.stage.direction) == (SLOW, case)
+    assert (straggler.stage.microbatches, straggler.stage.of_microbatches) == ([2], MICROBATCHES)
+    assert straggler.stage.time_us == pytest.approx(delay, rel=NOISE)
+    (pipeline,) = run.data.pipelines
+    assert (pipeline.ranks, pipeline.microbatches) == ([0, 1, 2, 3], MICROBATCHES)
+
+
 @pytest.mark.parametrize("method", ["ddp", "fsdp"])
 def test_of_two_ranks_that_are_as_slow_both_are_named_and_only_together_gain(
     held: Held, method: str
@@ -105,7 +139,7 @@ def test_of_two_ranks_that_are_as_slow_both_are_named_and_only_together_gain(
 
 
 @pytest.mark.parametrize("case", ROWS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "gpipe"])
 def test_no_rank_is_late_where_all_are_as_slow(held: Held, method: str, case: str) -> None:
     folder, _ = held.run(method, case, tuple(range(SIZE)))
     run = read(folder)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from ranks.traces import Spell, write_run
 
 from tb_hookview import RunReport, analyze_run
 from tb_hookview.ranks.document import straggler_lines
+from tb_hookview.schema import StageWork
 
 STEPS, SENT, NOTE = 4, 0.001, "user_annotation"
 
@@ -89,21 +91,33 @@ def test_two_stages_the_waits_are_those_of_the_rank_that_waited(tmp_path: Path) 
     assert straggler.wait_caused_us == pytest.approx(7000, abs=1)
 
 
+def even(_rank: int, _batch: int, *, forward: bool) -> float:
+    """Milliseconds of a microbatch in a stage."""
+    return 1.0 if forward else 2.0
+
+
 def gpipe(
-    folder: Path, stages: int, microbatches: int, *, marked: bool, longer: float = 0.0
+    folder: Path,
+    stages: int,
+    microbatches: int,
+    work: Callable[..., float] = even,
+    *,
+    marked: bool = True,
+    steps: int = STEPS,
 ) -> RunReport:
-    """Run GPipe's schedule: 1 ms of forward and 2 of backward for each microbatch and stage.
+    """Run GPipe's schedule.
 
     Args:
         folder: where the traces go.
         stages: of the pipeline, one on each rank.
         microbatches: of each step.
+        work: as `even`.
         marked: whether ranges name the forward and the backward of each microbatch.
-        longer: milliseconds by which the backward of the last stage is longer.
+        steps: of the recording.
     """
     rows: list[list[dict[str, Any]]] = [[] for _ in range(stages)]
     free = [0.0] * stages
-    for number in range(STEPS):
+    for number in range(steps):
         begun = list(free)
         for forward, batch in product((True, False), range(microbatches)):
             order = list(range(stages)) if forward else list(range(stages - 1, -1, -1))
@@ -112,7 +126,7 @@ def gpipe(
                 if rank != order[0]:
                     came = max(came, free[rank] + SENT)
                     rows[rank].append(row("gloo:recv", free[rank], came - free[rank], NOTE))
-                time = 1.0 if forward else 2.0 + longer * (rank == stages - 1)
+                time = work(rank, batch, forward=forward)
                 name = f"{'Forward' if forward else 'Backward'} {batch}"
                 rows[rank] += [row(name, came, time, NOTE)] * marked
                 rows[rank].append(row(f"m{rank} (Linear) forward ~hv1", came, time))
@@ -143,7 +157,12 @@ def test_the_bubble_of_even_stages_is_that_of_the_formula(
 
 
 def test_the_bubble_of_an_uneven_stage_is_larger_and_the_stage_is_named(tmp_path: Path) -> None:
-    run = gpipe(tmp_path, 4, 8, marked=True, longer=1.0)
+    run = gpipe(
+        tmp_path,
+        4,
+        8,
+        lambda rank, _, *, forward: 1.0 if forward else 2.0 + (rank == 3),
+    )
     (pipeline,) = run.data.pipelines
     assert pipeline.bubble > (pipeline.ideal_bubble or 1.0) + 0.05
     assert pipeline.bubbles[3] < min(pipeline.bubbles[:3]) - 0.1
@@ -152,7 +171,70 @@ def test_the_bubble_of_an_uneven_stage_is_larger_and_the_stage_is_named(tmp_path
     assert straggler.excess_us == pytest.approx(8000, abs=1)
     assert straggler.gain_us_per_step == pytest.approx(8000, rel=0.05)
     assert straggler_lines(run.stragglers)[0].startswith("rank 3 is a straggler")
+    assert straggler.stage == StageWork(
+        stage=3,
+        direction="backward",
+        microbatches=list(range(8)),
+        of_microbatches=8,
+        time_us=3000,
+        usual_us=2000,
+    )
     assert "pipeline of 4 ranks, 8 microbatches per step: " in str(run)
+    assert "stage 3, backward of all 8 microbatches: 3.00 ms each, on the other stages 2.0" in str(
+        run
+    )
+
+
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize(("stage", "slow"), [(0, [0]), (1, [2]), (2, [1, 3])])
+def test_slow_microbatches_are_named_with_their_stage_and_direction(
+    tmp_path: Path, stage: int, slow: list[int], *, forward: bool
+) -> None:
+    def work(rank: int, batch: int, **of: bool) -> float:
+        is_slow = rank == stage and batch in slow and of["forward"] == forward
+        return even(rank, batch, **of) + 6.0 * is_slow
+
+    (straggler,) = gpipe(tmp_path, 3, 4, work).stragglers
+    found = straggler.stage
+    assert straggler.rank == stage
+    assert found is not None
+    assert (found.stage, found.direction) == (stage, "forward" if forward else "backward")
+    assert found.microbatches == slow
+    assert (found.time_us - found.usual_us, found.of_microbatches) == (pytest.approx(6000), 4)
+    numbers = " and ".join(map(str, slow))
+    assert f"microbatch{'es' * (len(slow) > 1)} {numbers} of 0 to 3: " in str(
+        straggler_lines([straggler])
+    )
+
+
+def test_a_slow_microbatch_is_named_although_the_others_wait_by_chance(tmp_path: Path) -> None:
+    """One in 20 of the others takes up to 30 ms longer; its forward 8 ms in every step."""
+    random = Random(0)
+
+    def work(rank: int, batch: int, **of: bool) -> float:
+        noise = random.uniform(0.0, 30.0) * (random.random() < 0.05)
+        is_slow = (rank, batch, of["forward"]) == (1, 2, True)
+        return even(rank, batch, **of) + (8.0 if is_slow else noise)
+
+    run = gpipe(tmp_path, 3, 8, work, steps=10)
+    (straggler,) = run.stragglers
+    assert straggler.steps < straggler.of_steps
+    assert straggler.stage is not None
+    assert (straggler.rank, straggler.stage.microbatches) == (1, [2])
+    assert "Forward" not in str(run)  # the ranges of the schedule are no modules
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_stage_is_named_in_an_even_run(tmp_path: Path, seed: int) -> None:
+    """Each microbatch takes up to 40% longer than another, by chance."""
+    random = Random(seed)
+
+    def work(rank: int, batch: int, **of: bool) -> float:
+        return even(rank, batch, **of) * random.uniform(0.8, 1.2)
+
+    stages, microbatches = random.randint(2, 4), random.choice([2, 4, 8])
+    run = gpipe(tmp_path, stages, microbatches, work, steps=random.randint(4, 10))
+    assert list(run.stragglers) == []
 
 
 def test_collectives_of_all_ranks_make_no_pipeline(tmp_path: Path) -> None:

@@ -149,15 +149,15 @@ CASES = {
     ),
     LOADS_KERNELS: (
         "device",
-        [2900, 0, 4400, 0],
-        "Device-bound: the device takes 4.40 ms per step, the host 2.90 ms. Kernel loading delays "
-        "them: warm up first.",
+        [1500, 0, 4400, 0],
+        "Device-bound: the device takes 4.40 ms per step, the host 1.50 ms. Kernel loading adds "
+        "1.40 ms once: warm up first.",
     ),
     LOADS_AND_COMMUNICATES: (
         "communication",
-        [2900, 0, 0, 4400],
-        "Communication-bound: collectives take 4.40 ms per step, the host 2.90 ms. Kernel loading "
-        "delays them: warm up first.",
+        [1500, 0, 0, 4400],
+        "Communication-bound: collectives take 4.40 ms per step, the host 1.50 ms. Kernel loading "
+        "adds 1.40 ms once: warm up first.",
     ),
     NO_DEVICE: (
         "unknown",
@@ -253,6 +253,49 @@ def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
     """It is longer than those of all launches together."""
     found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict
     assert found.sentence.endswith("Most of it may be setup: mark the steps.")
+
+
+def test_the_first_launch_of_a_kernel_is_in_no_length(tmp_path: Path) -> None:
+    """It loads for 900 us, as long as all that the device does: 18 kernels of 50 us."""
+    rows = operators([("aten::mul", "mul"), *PACE[:17]], kernel=50)
+    call, kernel = (next(r for r in rows if r["cat"] == cat) for cat in ("cuda_runtime", "kernel"))
+    rows[0]["ts"], call["ts"] = (each["ts"] - 900 for each in (rows[0], call))
+    rows[0]["dur"], call["dur"] = (each["dur"] + 900 for each in (rows[0], call))
+    kernel["ts"] = call["ts"] + 900
+    for number, each in enumerate(each for each in rows if each["cat"] == "kernel"):
+        each["ts"] = kernel["ts"] + 50 * number
+    found = made(tmp_path, rows)
+    assert (found.verdict.bound, found.verdict.once_us) == ("device", 900)
+    assert found.verdict.sentence.endswith("Kernel loading adds 900 us once: warm up first.")
+    warm = found.whatif(scale={"kernel_loading": 0})
+    assert (warm.predicted_us, warm.unexplained_us) == ((warm.replayed_us or 0) - 900, 0)
+    (once,) = [each for each in found.data.findings if each.rule == "kernel-first-use"]
+    assert once.once_us == found.verdict.once_us
+    assert "scale kernel_loading" in (found.whatif(without=[once.id]).refused or "")
+
+
+def test_pauses_between_events_of_earlier_steps_are_of_those(tmp_path: Path) -> None:
+    """50 kernels in a queue when the second step begins, 2 us apart, then its own 60."""
+    rows = [row("user_annotation", f"ProfilerStep#{1 + i}", 1000 + 400 * i, 399) for i in range(2)]
+    rows += operators(PACE + PACE[:20], start=1005, period=6)
+    rows += operators(PACE + PACE, start=1405, period=6)
+    for number, each in enumerate(each for each in rows if each["cat"] == "kernel"):
+        each["ts"], each["dur"] = 1020 + 12 * number, 10
+    found = made(tmp_path, rows).verdict
+    assert (found.step_us, found.device_us) == (60 * 12, 60 * 12)
+
+
+FAR_FROM_EVEN = """
+    main notes [ProfilerStep#1                                    ]
+    main calls [launch corr=1]             [wait]
+    gpu kernel  [k corr=1                      ]
+"""
+"""Most of the host's time is hidden behind the device's."""
+
+
+def test_two_sides_that_take_turns_are_not_called_even(tmp_path: Path) -> None:
+    found = report(tmp_path, FAR_FROM_EVEN).verdict
+    assert found.sentence.startswith("Neither host nor device decides alone: ")
 
 
 NEARLY_EVEN = """

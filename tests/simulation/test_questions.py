@@ -41,6 +41,19 @@ def test_a_module_takes_what_the_engine_needs_to_leave_its_nodes(tmp_path: Path)
     assert saved(tmp_path, BACKWARD, {"module:relu": 2}) == -40
 
 
+LOADS = """
+    main notes [ProfilerStep#1                         ]
+    main calls  [cuModuleLoad][launch corr=1] [wait    ]
+    gpu kernel                 [k corr=1            ]
+"""
+
+
+def test_kernel_loading_is_what_the_calls_take_in_which_code_is_loaded(tmp_path: Path) -> None:
+    assert saved(tmp_path, LOADS, {"kernel_loading": 0}) == 14
+    assert saved(tmp_path, LOADS, {"kernel_loading": 0.5}) == 7
+    assert saved(tmp_path, BACKWARD, {"kernel_loading": 0}) == 0
+
+
 def test_a_forward_that_runs_again_takes_what_the_node_needs_around_it(tmp_path: Path) -> None:
     assert saved(tmp_path, CHECKPOINT, {"recomputation": 0}) == 4 + 18 + 5
     assert saved(tmp_path, CHECKPOINT, {"recomputation": 1}) == 0

@@ -76,17 +76,19 @@ def hold_up(
     *,
     partners: Partners | None = None,
     until: str | None = None,
+    which: int = 1,
 ) -> float:
     """Write the run as it would be if some ranks took longer in a row of each step.
 
     Args:
         recorded: folder of its traces.
         folder: where those of the other run go.
-        row: name of the rows of which the second in each step is lengthened.
+        row: name of the rows of which one in each step is lengthened.
         ranks: those that are held up.
         partners: which collectives are the same; by default those of all ranks, in order.
         until: name of the row of a step before which a rank waits for its collectives; None where
             it waits for each before it does anything else.
+        which: place of that row among those of its name in the step.
 
     Returns:
         Length of a delay, microseconds.
@@ -96,8 +98,8 @@ def hold_up(
         names = None if partners is None else partners(number, len(run))
         for place, step in enumerate(_steps(rank)):
             if number in ranks:
-                second = [each for each in step if each["name"] == row][1]
-                rank.held.append(second["ts"] + second["dur"] / 2)
+                held = [each for each in step if each["name"] == row][which]
+                rank.held.append(held["ts"] + held["dur"] / 2)
             _add_collectives(rank, step, place, names, until)
     levels = _levels(run)
     delay = float(round(LONGER * max(_length(rank) for rank in run)))

@@ -205,13 +205,16 @@ def _loads(timeline: Timeline, calls: list[Piece]) -> list[Piece]:
     found = [Piece("loads", call.start, call.end, call.thread) for call in loads]
     launched = [(w, c) for w in timeline.works if (c := timeline.launch_of(w))]
     every = {id(c): c.end - c.start for _, c in launched if c.name == "cudaLaunchKernel"}
-    seen: set[tuple[str, int]] = set()
+    first: dict[tuple[str, int], tuple[Piece, Piece]] = {}
     for work, call in sorted(launched, key=lambda pair: pair[1].start):
-        if id(call) not in every or (work.name, work.device) in seen:
-            continue
-        seen.add((work.name, work.device))
+        if id(call) in every:
+            first.setdefault((work.name, work.device), (work, call))
+    calls_of_first = {id(call) for _, call in first.values()}
+    later = [length for call, length in every.items() if call not in calls_of_first]
+    for work, call in first.values():
         until = min(call.end, work.start)
-        if call in calls and until - call.start > 20 * statistics.median(every.values()):
+        usual = statistics.median(later or every.values())
+        if call in calls and until - call.start > 20 * usual:
             found.append(Piece("loads", call.start, until, call.thread))
     return found
 

@@ -5,8 +5,8 @@
 Each of METHODS, or of those that are named, is recorded three times into FOLDER/METHOD-CASE:
 `even`, `forward` (a module of rank SLOW sleeps in its forward) and `backward` (its backward
 multiplies larger matrices); or in the case that is named alone. There is a method
-`mesh` too, of collectives between some of the ranks each. The variable SLOWED_S says for how
-many seconds.
+`mesh` too, of collectives between some of the ranks each, and `gpipe`, torch's schedule of
+MICROBATCHES. The variable SLOWED_S says for how many seconds.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.nn.parallel import DistributedDataParallel
 
 import tb_hookview as hookview
 
 SLOW, STEPS, WIDTH = 2, 6, 64
+MICROBATCHES = 4
 SLEEP_S, MATRIX = float(os.environ.get("SLOWED_S", "0.15")), 1200
 
 
@@ -114,6 +116,28 @@ def pipeline(case: str) -> Callable[[], None]:
     return step
 
 
+def gpipe(case: str) -> Callable[[], None]:
+    """The same with torch's schedule, for several microbatches."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    model = hookview.wrap(net(case))
+    stage = PipelineStage(model, rank, size, torch.device("cpu"))
+    schedule = ScheduleGPipe(stage, MICROBATCHES, loss_fn=nn.MSELoss())
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    batch = torch.ones(2 * MICROBATCHES, WIDTH)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        if rank == 0:
+            schedule.step(batch)
+        elif rank == size - 1:
+            schedule.step(target=batch)
+        else:
+            schedule.step()
+        optimizer.step()
+
+    return step
+
+
 def mesh(_case: str) -> Callable[[], None]:
     """Collectives in two groups of two ranks each; nothing is trained."""
     made = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("dp", "tp"))
@@ -146,7 +170,7 @@ def main(folder: Path, *names: str) -> None:
     for each in names or METHODS:
         name, _, only = each.partition("-")
         for case in [only] if only else CASES:
-            record(folder / f"{name}-{case}", {**METHODS, "mesh": mesh}[name](case))
+            record(folder / f"{name}-{case}", {**METHODS, "mesh": mesh, "gpipe": gpipe}[name](case))
     dist.destroy_process_group()
 
 

@@ -511,6 +511,10 @@ export const History = {
   gc_per_step: { unit: "count", text: "Garbage collections per step, mean over ranks." },
   slow_steps: { text: "The most expensive first, 100 at most." },
   slow_steps_total: { unit: "count", text: "Slow steps in all." },
+  slow_excess_us: {
+    unit: "us",
+    text: "Time by which all of them were longer than the medians before them, together.",
+  },
   slow_ranks: { text: "The worst first." },
 } as const;
 
@@ -548,7 +552,7 @@ export const Idle = {
   },
   kernel_loading: {
     unit: "us",
-    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
+    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
   },
   launch: {
     unit: "us",
@@ -1381,6 +1385,20 @@ export const SqlTables = {
   missing: { text: "How to get what answers queries; null where it is installed." },
 } as const;
 
+export const StageWork = {
+  stage: {
+    unit: "count",
+    text: "As the schedule numbers it (`PP:2F0`), else the place of its rank in the pipeline; from 0.",
+  },
+  direction: { text: "forward or backward: the pass in which they take longer." },
+  microbatches: {
+    text: "Numbers within the step, from 0: those of a quarter of the largest excess or more.",
+  },
+  of_microbatches: { unit: "count", text: "All of that pass in a step." },
+  time_us: { unit: "us", text: "Host time of one of them without waits for messages, the median." },
+  usual_us: { unit: "us", text: "The lower median of what one takes the other stages." },
+} as const;
+
 export const Step = {
   start_us: { unit: "us", text: "Start of the step, on the trace's own clock." },
   duration_us: {
@@ -1470,6 +1488,9 @@ export const Straggler = {
     text: "Time it spends on that beyond the lower median of the others, per step; null for unknown.",
   },
   reasons: { text: "All that it spends more time on, the largest first." },
+  stage: {
+    text: "On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on.",
+  },
   gain_us_per_step: {
     unit: "us",
     text: "What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it.",
@@ -1750,6 +1771,10 @@ export const Verdict = {
   margin_us: {
     unit: "us",
     text: "Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed.",
+  },
+  once_us: {
+    unit: "us",
+    text: "Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are.",
   },
   unrecorded_step_us: {
     unit: "us",

@@ -717,6 +717,8 @@ export interface History {
   slow_steps: SlowSteps[];
   /** Slow steps in all. */
   slow_steps_total: number;
+  /** Time by which all of them were longer than the medians before them, together. */
+  slow_excess_us: number;
   /** The worst first. */
   slow_ranks: SlowRank[];
 }
@@ -753,7 +755,7 @@ export interface Idle {
   copy: number;
   /** A thread that launches work was inside a call that allocates or frees memory. */
   allocator: number;
-  /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's name until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead. */
+  /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead. */
   kernel_loading: number;
   /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. */
   launch: number;
@@ -1856,6 +1858,22 @@ export interface SqlTables {
   tables: SqlTable[];
 }
 
+/** Microbatches on which a stage of a pipeline works longer than the other stages do. */
+export interface StageWork {
+  /** As the schedule numbers it (`PP:2F0`), else the place of its rank in the pipeline; from 0. */
+  stage: number;
+  /** forward or backward: the pass in which they take longer. */
+  direction: string;
+  /** Numbers within the step, from 0: those of a quarter of the largest excess or more. */
+  microbatches: number[];
+  /** All of that pass in a step. */
+  of_microbatches: number;
+  /** Host time of one of them without waits for messages, the median. */
+  time_us: number;
+  /** The lower median of what one takes the other stages. */
+  usual_us: number;
+}
+
 /** One step of the training loop; the host phases that are known sum to its duration. */
 export interface Step {
   id: number;
@@ -1931,6 +1949,8 @@ export interface Straggler {
   excess_us: number | null;
   /** All that it spends more time on, the largest first. */
   reasons: StragglerReason[];
+  /** On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on. */
+  stage: StageWork | null;
   /** What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it. */
   gain_us_per_step: number;
   /** Mean step that is left with it and those before it fixed. */
@@ -2270,6 +2290,8 @@ export interface Verdict {
   device_side_us: number | null;
   /** Difference of the two sides up to which they are even: 5% of the longer, at least the error of the replay with nothing changed. */
   margin_us: number | null;
+  /** Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are. */
+  once_us: number | null;
   /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
   unrecorded_step_us: number | null;
   /** `bound` without that cost; null where the step is. */

@@ -73,6 +73,7 @@ export type {
   ActivitySpan as WireActivitySpan,
   Straggler as WireStraggler,
   StragglerReason as WireStragglerReason,
+  StageWork as WireStageWork,
   Pipeline as WirePipeline,
   Balance as WireBalance,
   CollectiveKind as WireCollectiveKind,

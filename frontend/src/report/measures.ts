@@ -76,7 +76,19 @@ export function backwardTime({ coverage }: WireReport, clock: Measure): number |
     : coverage.backward_host_us;
 }
 
-/** The part of it that no module could be found for. */
+/**
+ * The forward that such times are a share of: on the device, and without a backward all that ran
+ * there but collectives; null on the host, whose phases hold more than modules.
+ */
+export function forwardTime(report: WireReport, clock: Measure): number | null {
+  if (clock === "host") return null;
+  const { forward_compute_us: forward, device_us_by_kind: kinds } = report.totals;
+  if (hasBackward(report)) return forward;
+  const ran = Object.entries(kinds).filter(([kind]) => kind !== "communication");
+  return ran.reduce((sum, [, us]) => sum + us, 0);
+}
+
+/** The part of the backward that no module could be found for. */
 export function unattributedTime({ coverage }: WireReport, clock: Measure): number | null {
   return clock === "device"
     ? without(coverage.unattributed_us, coverage.unattributed_communication_us)

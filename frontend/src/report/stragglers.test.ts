@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { WirePipeline, WireRunOverview, WireStraggler } from "../api/types";
-import { pipelineText, stragglersText } from "./stragglers";
+import type { WirePipeline, WireRunOverview, WireStageWork, WireStraggler } from "../api/types";
+import { pipelineText, stageText, stragglersText } from "./stragglers";
 
 const FIRST = {
   id: 0,
@@ -39,5 +39,23 @@ test("a pipeline says its bubble, and the formula's where its microbatches are k
   expect(pipelineText(pipeline)).toContain("2 ranks, 4 microbatches per step: 30.0% bubble; 20.0%");
   expect(pipelineText({ ...pipeline, microbatches: null, ideal_bubble: null })).toBe(
     "Pipeline of 2 ranks: 30.0% bubble.",
+  );
+});
+
+test("a stage names its microbatches, and those of them all without numbers", () => {
+  const work: WireStageWork = {
+    stage: 2,
+    direction: "backward",
+    microbatches: [3],
+    of_microbatches: 8,
+    time_us: 12_000,
+    usual_us: 1000,
+  };
+  expect(stageText(work)).toBe(
+    "Stage 2, backward of microbatch 3 of 0 to 7: 12.00 ms, on the other stages 1.00 ms.",
+  );
+  expect(stageText({ ...work, microbatches: [0, 3] })).toContain("microbatches 0, 3 of 0 to 7");
+  expect(stageText({ ...work, microbatches: [0, 1], of_microbatches: 2 })).toContain(
+    "all 2 microbatches: 12.00 ms each,",
   );
 });

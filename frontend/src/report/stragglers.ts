@@ -1,4 +1,4 @@
-import type { WirePipeline, WireRunOverview } from "../api/types";
+import type { WirePipeline, WireRunOverview, WireStageWork } from "../api/types";
 import { count, duration, percent } from "../text/formats";
 import { pathText } from "../text/names";
 
@@ -18,6 +18,19 @@ export function pipelineText({ ranks, microbatches, bubble, ideal_bubble }: Wire
       ? ""
       : `; ${percent(ideal_bubble)} by (p \u2212 1) / (m + p \u2212 1) with even stages`;
   return `Pipeline of ${ranks.length} ranks${of}: ${percent(bubble)} bubble${ideal}.`;
+}
+
+/** Which microbatches a stage is slow on, and by how much. */
+export function stageText(work: WireStageWork): string {
+  const { microbatches, of_microbatches } = work;
+  const many = microbatches.length > 1;
+  const all = many && microbatches.length === of_microbatches;
+  const listed = `${many ? "microbatches" : "microbatch"} ${microbatches.join(", ")} of 0 to ${of_microbatches - 1}`;
+  const named = all ? `all ${count(of_microbatches)} microbatches` : listed;
+  return (
+    `Stage ${work.stage}, ${work.direction} of ${named}: ${duration(work.time_us)}` +
+    `${many ? " each" : ""}, on the other stages ${duration(work.usual_us)}.`
+  );
 }
 
 /** All stragglers in a sentence. */

@@ -135,6 +135,7 @@ const VERDICT: WireReport["verdict"] = {
   host_side_us: 95,
   device_side_us: 80,
   margin_us: 5,
+  once_us: 0,
   unrecorded_step_us: null,
   unrecorded_bound: null,
   unrecorded_sentence: null,

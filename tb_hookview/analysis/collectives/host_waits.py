@@ -16,10 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.collectives.calls import CALLS, ON_HOST
+from tb_hookview.analysis.collectives.names import POINT_TO_POINT, kind_of_collective
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, ThreadIndex, TimeSet, TreeRow
 from tb_hookview.trace import EventCategory
@@ -46,12 +47,28 @@ def find_host_waits(host: HostRows, threads: ThreadIndex) -> TimeSet:
     calls = host.named(lambda name: name.startswith(CALLS))
     waiting = _may_wait(host, calls)
     runs = runs[np.argsort(tree.start[runs], kind="stable")]
-    start, end = tree.start[runs], tree.end[runs]
+    messages = host.named(lambda name: kind_of_collective(name) in POINT_TO_POINT)
+    is_message = isin(runs, messages)
     found = [
-        _waits(host, thread, waiting, start, end)
+        _waits(host, thread, among, tree.start[of], tree.end[of])
         for thread in (threads if len(threads) else unique(tree.thread[calls])).tolist()
+        for of, among in (
+            (runs[~is_message], waiting),
+            (runs[is_message], waiting & _may_wait_for(host, messages)),
+        )
+        if len(of)
     ]
     return intervals.normal(np.concatenate([intervals.EMPTY, *found]))
+
+
+def _may_wait_for(host: HostRows, messages: TreeRow) -> Bool:
+    """Rows inside which a thread may wait for messages: none of modules and nodes without any."""
+    tree = host.call_tree
+    works = isin(host.role, [int(Role.FORWARD_MARK), int(Role.NODE)])
+    sends = np.zeros(len(host), bool)
+    outermost = tree.nearest(works & (tree.nearest_above(works) < 0))[messages]
+    sends[outermost[outermost >= 0]] = True
+    return ~tree.inside(works) | tree.inside(sends)
 
 
 def _may_wait(host: HostRows, calls: TreeRow) -> Bool:

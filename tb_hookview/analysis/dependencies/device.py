@@ -139,10 +139,12 @@ def launch_edges(
     inside = (times.launch >= 0) & (times.launched >= window.start)
     place, mine = place[inside], np.flatnonzero(inside)
     after = points.returned[place]
-    returned = analysis.call_tree.end[times.launch[mine]]
+    returned = lookup(points.time, after)
     late = (after >= 0) & (times.start[mine] >= returned) & ~inner[mine]
     shorter = np.where(own[mine], returned - times.launched[mine], points.events.usual)
     lag = np.where(late, np.maximum(latency[mine] - shorter, 0), latency[mine])
+    # The device may begin before the call that loaded the kernel returns.
+    lag[late & (times.start[mine] < analysis.call_tree.end[times.launch[mine]])] = 0
     yield EdgeSet(
         EdgeKind.LAUNCH,
         Evidence.CORRELATION,

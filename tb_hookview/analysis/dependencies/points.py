@@ -42,7 +42,9 @@ class HostEvents(Struct, frozen=True):
     launch: TreeRow
     """Launching calls, ascending, shape (l,)."""
     slow: Int
-    """Index into `launch` of those that were slow by themselves."""
+    """Index into `launch` of those that were slow by themselves, or loaded their kernel."""
+    slow_end: Nanoseconds
+    """When each of these returned, or had loaded its kernel."""
     usual: int
     """Median duration of a launching call, nanoseconds."""
     sync: SyncIndex
@@ -69,7 +71,7 @@ class Points(Struct, frozen=True):
     launched: Int
     """Point of each launching call."""
     returned: Int
-    """Point at which a slow one of them returned, -1 for the others."""
+    """Point at `slow_end` of a slow one of them, -1 for the others."""
     sync_end: Int
     """Point at the end of each sync."""
     step_end: Int
@@ -117,9 +119,11 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
     main = main_thread(analysis, launch)
     threads = threads_of(analysis, launch, analysis.syncs.row[sync], analysis.nodes.row)
     others = threads[threads != main]
+    slow, slow_end = _slow(analysis, launch, usual)
     return HostEvents(
         launch=launch,
-        slow=np.flatnonzero(_slow(analysis, launch, usual)),
+        slow=slow,
+        slow_end=slow_end,
         usual=usual,
         sync=sync,
         loader=_loaders(analysis, window, np.append(threads, main)),
@@ -146,7 +150,7 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(bursts.thread, bursts.start, BEGINS),
         _Wanted(bursts.thread, bursts.end, ENDS),
         _Wanted(main, bursts.main_goes_on, BEGINS),
-        _Wanted(tree.thread[slow], tree.end[slow], ENDS),
+        _Wanted(tree.thread[slow], events.slow_end, ENDS),
         _Wanted(tree.thread[loader], tree.start[loader], BEGINS),
         _Wanted(tree.thread[loader], tree.end[loader], ENDS),
         _Wanted(waits.caller, waits.called, BEGINS),
@@ -183,11 +187,15 @@ def _loaders(analysis: Analysis, window: Window, threads: ThreadIndex) -> TreeRo
     return rows[_within(window, tree.start[rows]) & (tree.end[rows] <= window.host_end)]
 
 
-def _slow(analysis: Analysis, launch: TreeRow, usual: int) -> Bool:
-    """Launches that took long by themselves: not for a copy, nor for room in a queue."""
+def _slow(analysis: Analysis, launch: TreeRow, usual: int) -> tuple[Int, Nanoseconds]:
+    """Launches that took long by themselves, not for a copy nor for room in a queue; their ends."""
     slow = analysis.call_tree.duration[launch] > max(SLOW * usual, _SLOW)
     slow &= analysis.calls[launch] == Call.NONE
-    return np.asarray(slow & ~isin(launch, analysis.blocked_launches))
+    slow &= ~isin(launch, analysis.blocked_launches)
+    end, loads = analysis.call_tree.end[launch], analysis.kernel_loads
+    loading = isin(launch, loads.row)
+    end[loading] = loads.end[isin(loads.row, launch)]
+    return np.flatnonzero(slow | loading), end[slow | loading]
 
 
 def _step_ends(analysis: Analysis, window: Window) -> Nanoseconds:

@@ -9,7 +9,14 @@ from msgspec import Struct
 
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import first_of_each, lower_quartile, median, unique, unique_inverse
+from tb_hookview.arrays.joins import (
+    first_of_each,
+    lower_quartile,
+    median,
+    setdiff,
+    unique,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
@@ -101,14 +108,23 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         ready = np.where(start - ready <= usual, start, ready)
         return np.where(begun >= 0, np.minimum(ready, start), -1)
 
-    def slow(self, launches: TreeRow, lasted: Nanoseconds) -> Bool:
-        """Whether each of some launches lasted over `SLOW` times the median of its name."""
+    def slow(self, launches: TreeRow, lasted: Nanoseconds, *, but_these: bool = False) -> Bool:
+        """Whether each of some launches lasted over `SLOW` times the median of its name.
+
+        Args:
+            launches: these launches.
+            lasted: what counts of each.
+            but_these: the median is of others, if there are any of the name.
+        """
         if not len(launches):
             return np.zeros(0, bool)
         every = self._launches
+        others = setdiff(every, launches) if but_these else every
         names, slow = self.host.string, np.zeros(len(launches), bool)
         for name in unique(names[launches]):
-            usual = median(self.call_tree.duration[every[names[every] == name]])
+            of_name = others[names[others] == name]
+            of_name = of_name if len(of_name) else every[names[every] == name]
+            usual = median(self.call_tree.duration[of_name])
             slow |= (names[launches] == name) & (lasted > SLOW * usual)
         return slow
 

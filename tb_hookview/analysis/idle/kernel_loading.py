@@ -38,8 +38,8 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     """Find calls that load modules by their names, and first launches that took far too long.
 
     Such a launch is the first of its kernel, by name and device, that the trace has; until the
-    kernel began, it lasted over `SLOW` times the median of the call's name; and the host neither
-    waited for a device, copied nor allocated in it.
+    kernel began, it lasted over `SLOW` times the median of the call's later ones (of all where
+    there are none); and the host neither waited for a device, copied nor allocated in it.
 
     Args:
         timing: the device events and their launches.
@@ -49,7 +49,7 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     first = _first_launches(timing)
     launch, started = timing.device_events.launch[first], timing.device_events.start[first]
     until = np.minimum(call_tree.end[launch], started)
-    slow = timing.slow(launch, until - call_tree.start[launch])
+    slow = timing.slow(launch, until - call_tree.start[launch], but_these=True)
     slow &= ~isin(launch, calls.onto_full_queue)
     if slow.any():
         slow &= ~_stalls(timing, calls)[launch]

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.host.pipeline_ranges import microbatch_ranges
 from tb_hookview.analysis.host.roles import MODULE_ROLES, ModuleName, Role, module_name
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import grouped, unique_inverse
@@ -94,7 +95,7 @@ def find_modules(host: HostRows, forward_ops: TreeRow) -> tuple[Modules, ModuleC
     Args:
         host: host rows.
         forward_ops: forward operators of the nodes. An annotation counts as a module only where it
-            is around one of these.
+            is around one of these, and names no microbatch of a pipeline.
     """
     rows = _call_rows(host, forward_ops)
     names, of_row = _named(host, rows)
@@ -126,6 +127,7 @@ def _call_rows(host: HostRows, forward_ops: TreeRow) -> TreeRow:
     for source in MODULE_ROLES:
         rows = host.role == source
         if source is Role.LABEL:
+            rows[microbatch_ranges(host).row] = False
             rows &= _around(host.call_tree, rows, forward_ops)
         if not rows.any():
             continue

@@ -25,12 +25,13 @@ from tb_hookview.analysis.collectives.calls import (
     may_be_collective,
 )
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.host.pipeline_ranges import microbatch_ranges
 from tb_hookview.analysis.host.roles import MODULE_PREFIX, Role
-from tb_hookview.analysis.pipeline_ranges import microbatch_starts
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, Index, Int, Intervals, Nanoseconds, StepIndex, TimeSet
+from tb_hookview.ranks.map.microbatches import MicrobatchTimes, find_microbatches
 from tb_hookview.trace import EventCategory, Wanted
 
 
@@ -113,6 +114,8 @@ class RankSummary(Struct, frozen=True):
     """Starts and ends of collectives and steps, each moment once, ascending."""
     held: Nanoseconds
     """Time between consecutive edges in which it did nothing but wait in a collective."""
+    microbatches: MicrobatchTimes
+    """Empty where the rank has no messages from point to point, or a device computes."""
     modules: tuple[str, ...]
     """Paths of the modules that ran, one for its forward and one for its backward."""
     backward: tuple[bool, ...]
@@ -148,7 +151,7 @@ def summarize(analysis: Analysis) -> Mapped:
     ]
     used = unique(np.concatenate([each.code for each in spent]))
     used = used[used >= 0]
-    trace = analysis.trace
+    trace, held = analysis.trace, _held(analysis, calls)
     summary = RankSummary(
         path=trace.path,
         rank=trace.rank,
@@ -159,7 +162,8 @@ def summarize(analysis: Analysis) -> Mapped:
         collectives=calls,
         step=analysis.steps.at(calls.start),
         edges=edges,
-        held=intervals.lengths_within(_held(analysis, calls), _between(edges)),
+        held=intervals.lengths_within(held, _between(edges)),
+        microbatches=find_microbatches(analysis, calls, held),
         modules=tuple(analysis.modules.path[each // 2] for each in used.tolist()),
         backward=tuple(each % 2 == 1 for each in used.tolist()),
         lost=trace.lost,
@@ -212,7 +216,8 @@ def _steps(analysis: Analysis, calls: CollectiveCalls) -> StepTimes:
 
 
 def _microbatches(analysis: Analysis) -> Int:
-    step = analysis.steps.at(microbatch_starts(analysis.host))
+    forward = microbatch_ranges(analysis.host).forward_rows
+    step = analysis.steps.at(analysis.call_tree.start[forward])
     return np.bincount(step[step >= 0], minlength=len(analysis.steps.name))
 
 

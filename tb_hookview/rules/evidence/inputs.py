@@ -51,6 +51,19 @@ def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) 
     return found
 
 
+def with_value(context: Context, wanted: Bool, place: int, value: str) -> Bool:
+    """Whether an input of each of some rows, at a place from 0, was recorded with a value."""
+    events, texts = context.analysis.trace.events, context.analysis.trace.texts
+    rows = np.flatnonzero(wanted)
+    event = context.call_tree.event[rows]
+    columns = zip(events.shapes[event], events.types[event], events.concrete[event], strict=True)
+    calls = [tuple(map(int, each)) for each in columns]
+    values = {each: [one.value for one in inputs_of_call(texts, *each)] for each in set(calls)}
+    found = np.zeros(len(wanted), bool)
+    found[rows] = [values[each][place : place + 1] == [value] for each in calls]
+    return found
+
+
 def types_with(context: Context, word: str) -> Bool:
     """Call tree rows whose recorded input types contain a word."""
     texts, types = context.analysis.trace.texts, context.analysis.trace.events.types

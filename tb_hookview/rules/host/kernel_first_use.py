@@ -39,6 +39,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         gaps=gaps,
         once_us=max(float(loads.duration[counted].sum()), idle) / 1000,
         claims_gain=False,
+        scale="kernel_loading",
         examples=context.call_tree.start[loads.row[counted]],
         confidence=None if len(_launches(context, counted)) < len(counted) else "medium",
         caveats=("Kernels are loaded once: steps after the warm-up do not spend this time again.",),
@@ -89,7 +90,7 @@ RULE = Rule(
     title="Kernels are loaded on their first use",
     description="Calls that load modules (cuModuleLoad*, hipModuleLoad* and the like), rows of "
     "overhead in which the driver does, and first launches of a kernel in the trace that last over "
-    "20 times the median of the call's name until the kernel begins, with no sync, copy or "
+    "20 times the median of the call's later ones until the kernel begins, with no sync, copy or "
     "allocation in them; over 1% of a step.",
     fix=f"{_WARM_UP} Where a first use must not stall a running training, "
     "CUDA_MODULE_LOADING=EAGER loads all kernels as CUDA starts, which takes longer then and costs "

@@ -14,6 +14,7 @@ from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import (
     Bool,
+    Float,
     Int,
     Intervals,
     ModuleIndex,
@@ -82,6 +83,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     least = _SHARE * context.steps.duration_us * 1000
     found: dict[int, float] = {}
     for group in reversed(groups):  # what lies deeper first
+        if _is_pyramid(np.median(time[group], axis=1)):
+            continue
         usual = np.median(time[group], axis=0)
         for module in group.tolist():
             own, end = time[module], int(context.analysis.modules.end[module])
@@ -95,6 +98,12 @@ def _find(context: Context) -> Iterator[Occurrence]:
                 if excess - deeper > least:
                     times = float(np.median(own)), float(np.median(usual))
                     yield _occurrence(context, work, group, module, times)
+
+
+def _is_pyramid(times: Float) -> bool:
+    """Whether times fall, or rise, from each to the next: inputs that are halved, or doubled."""
+    ratio = times[1:] / np.maximum(times[:-1], 1)
+    return bool((ratio >= _RATIO).all() or (ratio <= 1 / _RATIO).all())
 
 
 def _scatter(time: Nanoseconds) -> float:
@@ -213,7 +222,8 @@ RULE = Rule(
     "equal parameters, at places that differ by a number alone, one takes 1.5 times as long as "
     "their median or longer in 3 of 4 steps, by 3% of a step or more by the median of the steps; "
     "and by four times what the others differ by among themselves, or it is called more often. "
-    "Forward and backward together.",
+    "Not where each takes 1.5 times as long as the next, or as the one before: such have inputs of "
+    "other sizes by design. Forward and backward together.",
     fix=_COMPARE,
     reference="docs/how-to/tuning.md",
     confidence="medium",

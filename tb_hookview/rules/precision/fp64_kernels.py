@@ -8,9 +8,11 @@ import numpy as np
 
 from tb_hookview.analysis.host.roles import node_name
 from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.float64 import saved_on_cpu, saved_on_devices
 from tb_hookview.rules.evidence.host_operators import units
 from tb_hookview.rules.evidence.inputs import Inputs, types_with, with_inputs
 from tb_hookview.rules.evidence.precision import in_float64
@@ -18,10 +20,6 @@ from tb_hookview.rules.evidence.precision import in_float64
 _SHARE = 0.005
 _HOST_SHARE = 0.03
 """Part of a step from which on it counts on the CPU."""
-_SAVED = 0.5
-"""Part of the time, where memory is the bound; of arithmetic far more is saved."""
-
-
 _MOVES = ("copy", "communication")
 _OTHER_TYPES = r"sgemm|<float[,>]|c10::Half|BFloat16"
 
@@ -55,11 +53,17 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 def _on_host(context: Context) -> Iterator[Occurrence]:
     """Yield one occurrence for what the CPU computes with tensors of type double."""
-    wanted = types_with(context, "double") & units(context)
-    rows = with_inputs(context, wanted, _has_double) if wanted.any() else wanted
+    wanted = types_with(context, "double") & context.rows.beginning("aten::")
+    wanted &= context.rows.counted
+    computing = with_inputs(context, wanted, _has_double) if wanted.any() else wanted
+    around = context.rows.outermost_of(units(context), np.flatnonzero(computing))
+    rows = np.zeros(len(wanted), bool)
+    rows[around[around >= 0]] = True  # of a node the whole
     held = context.rows.host_us(rows)
     if held <= _HOST_SHARE * context.steps.duration_us:
         return
+    inner = lookup(context.rows.inside(computing).astype(np.int64), context.call_tree.parent)
+    saved = saved_on_cpu(context, computing & (inner != 1))
     names, place = unique_inverse(context.host.string[rows])
     time = np.bincount(place, context.call_tree.duration[rows])
     texts = context.analysis.trace.strings
@@ -71,7 +75,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         f"{listed}{' and others' if len(names) > 4 else ''}",
         count=int(np.count_nonzero(rows)),
         host=context.rows.host_time(rows),
-        saved=_SAVED,
+        saved=min(saved / max(int(context.call_tree.duration[rows].sum()), 1), 1.0),
         examples=context.call_tree.start[rows],
         title="Operators compute in float64",
     )
@@ -89,7 +93,7 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         f"{_operators(context, np.flatnonzero(found))}",
         count=int(np.count_nonzero(found)),
         wasted=np.flatnonzero(found),
-        saved=_SAVED,
+        saved=saved_on_devices(context, np.flatnonzero(found)),
         examples=context.device_events.starts(found),
     )
 
@@ -114,7 +118,7 @@ RULE = Rule(
     "its function for each value; parameters that the host passes do not count), products in "
     "double, or kernels of operators with tensors of type double (where input types were "
     "recorded), in 0.5% of the busy time or more. Where the model runs on the CPU such operators, "
-    "in 3% of a step or more.",
+    "with the nodes around them, in 3% of a step or more.",
     fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
     "numpy values. Use float64 only for the few numbers that need it, and sum them seldom.",
     reference="NVIDIA tables of throughput by precision",

@@ -23,7 +23,9 @@ def waits_of(tmp_path: Path, rows: list[tuple[str, str, int, float, float]]) -> 
     path.write_text(json.dumps({"traceEvents": events}))
     (step,) = analyze(path).steps
     assert step.communication_wait_us is not None
-    assert step.other_us + step.backward_us == pytest.approx(step.duration_us)
+    assert step.other_us + step.backward_us + (step.forward_us or 0) == pytest.approx(
+        step.duration_us
+    )
     return step.communication_wait_us / 1000
 
 
@@ -65,6 +67,29 @@ def test_a_thread_waits_in_a_hole_that_ends_with_a_collective(
     tmp_path: Path, rows: list[tuple[str, str, int, float, float]], waits: float
 ) -> None:
     assert waits_of(tmp_path, [STEP, *rows]) == pytest.approx(waits)
+
+
+SENT = [("c10d::send", "cpu_op", MAIN, 10, 11), ("gloo:send", "user_annotation", GLOO, 11, 60)]
+FORWARD = ("a (Linear) forward ~hv1", "cpu_op", MAIN, 20, 61)
+
+
+@pytest.mark.parametrize(
+    ("rows", "waits"),
+    [
+        #     main  [send][forward of a    ]     sleeps in Python: not for a message that was sent
+        #     gloo  [send              ]
+        ([*SENT, FORWARD], 0),
+        #     main  [call][forward of a    ]     FSDP waits for what it called before
+        ([CALL, RUN, FORWARD], 40),
+        #     main  [forward of a [send] ..]     the module itself sends, and waits for it
+        ([*SENT, ("a (Linear) forward ~hv1", "cpu_op", MAIN, 9, 61)], 49),
+    ],
+    ids=["a message", "a collective", "a message of the module's"],
+)
+def test_in_a_module_a_thread_waits_for_what_it_calls_itself(
+    tmp_path: Path, rows: list[tuple[str, str, int, float, float]], waits: float
+) -> None:
+    assert waits_of(tmp_path, [STEP, *rows, AFTER]) == pytest.approx(waits)
 
 
 def test_the_gradient_buckets_of_a_backward(tmp_path: Path) -> None:

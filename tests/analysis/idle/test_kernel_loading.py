@@ -52,6 +52,12 @@ def loads_of(folder: Path, events: list[dict[str, Any]]) -> list[float]:
     return [time / 1000 for time in analyze(folder, events).kernel_loads.duration.tolist()]
 
 
+def test_of_few_launches_most_may_load(tmp_path: Path) -> None:
+    """Their median would be that of loading."""
+    few = [("add", 900), ("mul", 700), ("conv", 800), ("mul", 5)]
+    assert loads_of(tmp_path, launches(*few)) == [900, 700, 800]
+
+
 @pytest.mark.parametrize(
     "api", ["cudaLaunchKernel", "cuLaunchKernelEx", "hipExtModuleLaunchKernel"]
 )

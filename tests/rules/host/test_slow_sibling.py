@@ -110,3 +110,18 @@ def test_what_another_finding_explains(tmp_path: Path) -> None:
 def test_a_device_that_was_not_recorded(tmp_path: Path) -> None:
     on_device = {**manifest([9] * 4), "device": {"parameters": ["cuda:0"]}}
     assert RULE not in findings(tmp_path, blocks(2, 600), **on_device)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "found"),
+    [([1600, 400, 100], False), ([100, 400, 1600], False), ([1600, 100, 100], True)],
+    ids=["halved inputs", "doubled inputs", "one of them"],
+)
+def test_siblings_of_a_pyramid(tmp_path: Path, lengths: list[float], found: bool) -> None:
+    rows = [step(STEP, 0, 1000), step(STEP, 1, 1000 + STEP)]
+    for start in (1001.0, 1001.0 + STEP):
+        for block, length in enumerate(lengths):
+            begin = start + 2000 * block
+            rows.append(call(f"blocks.{block}", begin, length + 10))
+            rows.append(operator("aten::conv2d", begin + 5, length))
+    assert (RULE in findings(tmp_path, rows, **manifest([9] * 3))) == found

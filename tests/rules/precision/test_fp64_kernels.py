@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from rules.cpu import findings as on_cpu
-from rules.cpu import operator, step
+from rules.cpu import node, operator, step
 from rules.diagnosed import Diagnosed
 from rules.eager import ADD, findings, operators
 from support.loaded import loaded
@@ -115,3 +115,54 @@ def test_operators_of_a_cpu(tmp_path: Path, kind: str, fires: bool) -> None:
     assert [(each.cost_us_per_step, each.gain_us_per_step) for each in found] == [
         (1000, 500)
     ] * fires
+
+
+@pytest.mark.parametrize(
+    ("name", "saved"),
+    [
+        ("aten::mm", 0.5),
+        ("aten::gelu", 0.75),
+        ("aten::conv2d", 0.7),
+        ("aten::log_softmax", 0.6),
+        ("aten::native_layer_norm", 0.15),
+    ],
+)
+def test_on_a_cpu_the_saving_is_that_of_the_operator(
+    tmp_path: Path, name: str, saved: float
+) -> None:
+    (finding,) = on_cpu(tmp_path, [step(4000), in_double(name, 2000, 1000)])[RULE]
+    assert finding.gain_us_per_step == pytest.approx(1000 * saved)
+
+
+def test_on_a_cpu_the_node_around_an_operator_costs_and_the_operator_is_saved(
+    tmp_path: Path,
+) -> None:
+    rows = [step(4000), *node("MmBackward0", 2000, 1001, 7), in_double("aten::mm", 2010, 800)]
+    (finding,) = on_cpu(tmp_path, rows)[RULE]
+    assert (finding.cost_us_per_step, finding.gain_us_per_step) == (1001, 400)
+
+
+def in_double(name: str, start: float, length: float) -> dict[str, Any]:
+    row = operator(name, start, length)
+    row["args"] |= {"Input Dims": [[4, 4], [4, 4]], "Input type": ["double", "double"]}
+    return row
+
+
+@pytest.mark.parametrize(
+    ("device", "kernel", "saved"),
+    [
+        ("Tesla V100-SXM2-16GB", "volta_dgemm_64x64_nn", 1 - 7.8 / 15.7),
+        ("NVIDIA A100-SXM4-80GB", "ampere_dgemm_64x64_nn", 0.0),
+        ("NVIDIA A100-SXM4-80GB", DOUBLE, 0.5),
+        ("NVIDIA GeForce RTX 3090", "ampere_dgemm_64x64_nn", 0.5),
+    ],
+    ids=["by peaks", "tensor cores", "memory", "unknown"],
+)
+def test_products_of_a_device_gain_by_its_peaks(
+    tmp_path: Path, device: str, kernel: str, saved: float
+) -> None:
+    properties = [{"id": 0, "name": device}]
+    (finding,) = findings(tmp_path, operators([("aten::mm", kernel)]), deviceProperties=properties)[
+        RULE
+    ]
+    assert finding.gain_bound_us_per_step == pytest.approx((finding.cost_us_per_step or 0) * saved)

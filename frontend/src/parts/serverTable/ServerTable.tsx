@@ -14,6 +14,8 @@ import { largest, scalesOf } from "./scales";
 
 /** A column of the server's table. */
 export interface ServerColumn {
+  /** Whether a row deserves a look because of what it is. */
+  look?: (row: TableRow) => boolean;
   id: string;
   definition: Definition;
   /** 0 takes what is left. */
@@ -28,8 +30,6 @@ export interface ServerColumn {
   parts?: readonly { id: string; colour: string }[];
   /** Goes where there is no room, the least first. */
   yields?: number;
-  /** Values that stand out, and what they are. */
-  marked?: { values: readonly unknown[]; as: string };
 }
 
 interface ServerTableProps {
@@ -131,8 +131,8 @@ function modelColumn(
     cell: ({ row: { original: row } }) => (
       <>
         {column.parts !== undefined && <Parts row={row} parts={column.parts} most={most} />}
-        {column.marked?.values.includes(row[id]) === true ? (
-          <strong className="cell-marked" title={column.marked.as}>
+        {column.look?.(row) === true ? (
+          <strong className="cell-look">
             <Value row={row} column={column} search={search} scale={scale} />
           </strong>
         ) : (

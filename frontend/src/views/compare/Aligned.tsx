@@ -169,7 +169,6 @@ function Rows(props: RowsProps): ReactElement {
           shown={shown}
           steps={steps}
           marks={marks}
-          measure={comparison.measure}
           view={view}
           onSelect={onSelect}
         />

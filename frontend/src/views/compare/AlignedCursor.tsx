@@ -25,8 +25,6 @@ interface AlignedCursorProps {
   steps: Readonly<Record<SideName, AlignedStep>>;
   /** Modules that differ, by name. */
   marks: Readonly<Record<SideName, ReadonlyMap<string, Differing>>>;
-  /** Which time of modules is compared. */
-  measure: string;
   view: { span: Span; bounds: Span; onSpan: (span: Span | null) => void };
   /** Takes the id of a row of the comparison. */
   onSelect: (row: string) => void;
@@ -43,7 +41,7 @@ const [MOVE, LONG_MOVE] = [0.01, 0.1];
 
 /** A line over both sides where the pointer or the keyboard is, and what both do there. */
 export function AlignedCursor(props: AlignedCursorProps): ReactElement {
-  const { rows, rowPx, view, measure } = props;
+  const { rows, rowPx, view } = props;
   const [at, setAt] = useState<At | null>(null);
   const { span } = view;
   const row = rows[at?.row ?? 0];
@@ -94,15 +92,13 @@ export function AlignedCursor(props: AlignedCursorProps): ReactElement {
       </div>
       <p id="aligned-readout" className="aligned-readout" role="status">
         {at === null || row === undefined || found === null ? (
-          <Hint measure={measure} />
+          <Hint />
         ) : (
           <>
             <strong>{duration(at.us)}</strong> <span className="muted">{ROW_TITLES[row.kind]}</span>
             {SIDES.map((side) => {
               const block = found[side];
-              return (
-                <Said key={side} {...{ side, block, measure, mark: markOf(props, side, block) }} />
-              );
+              return <Said key={side} {...{ side, block, mark: markOf(props, side, block) }} />;
             })}
           </>
         )}
@@ -111,12 +107,12 @@ export function AlignedCursor(props: AlignedCursorProps): ReactElement {
   );
 }
 
-function Hint({ measure }: Pick<SaidProps, "measure">): ReactElement {
+function Hint(): ReactElement {
   return (
     <span className="muted">
       Point at a block, or reach the picture by Tab. Underlined modules take{" "}
       <span className="difference-key more">more</span> or{" "}
-      <span className="difference-key less">less</span> {measure} time than before.
+      <span className="difference-key less">less</span> time than before.
     </span>
   );
 }
@@ -180,10 +176,9 @@ interface SaidProps {
   side: SideName;
   block: BlockAt | null;
   mark: Differing | undefined;
-  measure: string;
 }
 
-function Said({ side, block, mark, measure }: SaidProps): ReactElement {
+function Said({ side, block, mark }: SaidProps): ReactElement {
   return (
     <span className="aligned-said">
       <span className="muted">{side === "base" ? "before" : "after"}</span>{" "}
@@ -197,7 +192,7 @@ function Said({ side, block, mark, measure }: SaidProps): ReactElement {
               : clip(shortKernelName(block.name), 80)}
           </bdi>{" "}
           <strong>{duration(block.length)}</strong>
-          {mark !== undefined && ` (${changeOf(mark.change)} of ${measure} time per step)`}
+          {mark !== undefined && ` (${changeOf(mark.change)} per step)`}
         </>
       )}
     </span>

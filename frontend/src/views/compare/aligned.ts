@@ -1,6 +1,13 @@
 /** Steps of two traces as rows of lanes, one below the other on one axis of time. */
 
-import type { WireBlocks, WireComparison, WireLane, WireReport, WireStep } from "../../api/types";
+import type {
+  WireBlocks,
+  WireComparison,
+  WireLane,
+  WirePair,
+  WireReport,
+  WireStep,
+} from "../../api/types";
 import { averagedSteps } from "../../report/measures";
 import { pathText } from "../../text/names";
 
@@ -162,7 +169,7 @@ const LEAST_SHARE = 0.01;
 export interface Differing {
   /** Of its row in the comparison; null for one that has only modules below it that differ. */
   readonly row: string | null;
-  /** With those below it, microseconds per step. */
+  /** With those below it, microseconds per step: of its time, or of what the host waited in it. */
   readonly change: number;
 }
 
@@ -172,10 +179,9 @@ export function differing(comparison: WireComparison, side: SideName): Map<strin
   for (const module of comparison.modules) {
     const path = module[`${side}_path`];
     if (path === null || module.status === "same") continue;
-    const change = [module.forward_us, module.backward_us].reduce(
-      (sum, { base, other }) => sum + (other ?? 0) - (base ?? 0),
-      0,
-    );
+    const time = changeIn(module.forward_us) + changeIn(module.backward_us);
+    const blocked = changeIn(module.sync_blocked_us);
+    const change = Math.abs(blocked) > Math.abs(time) ? blocked : time;
     const parts = path.split(".");
     parts.forEach((_, at) => {
       const name = pathText(parts.slice(0, at + 1).join("."));
@@ -186,4 +192,8 @@ export function differing(comparison: WireComparison, side: SideName): Map<strin
   }
   const step = Math.max(comparison.step_us.base ?? 0, comparison.step_us.other ?? 0);
   return new Map([...all].filter(([, { change }]) => Math.abs(change) >= LEAST_SHARE * step));
+}
+
+function changeIn({ base, other }: WirePair): number {
+  return (other ?? 0) - (base ?? 0);
 }

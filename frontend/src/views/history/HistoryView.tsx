@@ -58,7 +58,6 @@ export function HistoryView({ target: { run }, listed }: HistoryViewProps): Reac
 }
 
 function Figures({ history }: { history: WireHistory }): ReactElement {
-  const lost = history.slow_steps.reduce((sum, { excess_us }) => sum + excess_us, 0);
   const memory = history.ranks.map(({ memory_bytes }) => memory_bytes ?? 0);
   return (
     <dl className="figures">
@@ -68,7 +67,7 @@ function Figures({ history }: { history: WireHistory }): ReactElement {
         number={stepsText({ first: history.first_step, last: history.last_step })}
       />
       <Figure definition={H.slow} number={count(history.slow_steps_total)} />
-      <DurationFigure definition={H.excess} us={lost} />
+      <DurationFigure definition={H.excess} us={history.slow_excess_us} />
       <Figure definition={H.memory} number={bytes(Math.max(...memory) || null)} />
     </dl>
   );

@@ -146,6 +146,19 @@ test("without a backward the forward is shown", () => {
   expect(chooseQuantity(given, wanted)).toMatchObject({ quantity: "forward", clock: "device" });
 });
 
+test("without a backward the forward's whole is all that ran on the device but collectives", () => {
+  const kinds = { matrix: 15, copy: 5, communication: 100 };
+  const none = { ...report().coverage, backward_device_us: 0, backward_host_us: 0 };
+  const given = report({
+    steps: [step("a", { backward_us: 0 })],
+    coverage: none,
+    totals: { ...report().totals, device_us_by_kind: kinds },
+    modules: [module("a", null, { forward: work(8), backward: work(null) })],
+  });
+  const chosen = { quantity: "forward", clock: "device", averaging: "mean" } as const;
+  expect([wholeOf(given, chosen), restOf(given, chosen)]).toEqual([20, 12]);
+});
+
 test("a group's total counts nothing twice, its self time is that of all in it", () => {
   const given = report({
     modules: [

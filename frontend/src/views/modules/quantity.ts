@@ -2,6 +2,7 @@ import type { CallMeasure, WireModule, WireReport, WireWork } from "../../api/ty
 import {
   backwardTime,
   backwardTotal,
+  forwardTime,
   measureOf,
   totalTime,
   unattributedTime,
@@ -85,8 +86,8 @@ export function wholeOf(report: WireReport, chosen: ChosenQuantity): number | nu
   const total =
     quantity === "communication"
       ? report.totals.communication_device_us
-      : quantity === "forward" && clock === "device"
-        ? report.totals.forward_compute_us
+      : quantity === "forward"
+        ? forwardTime(report, clock)
         : null;
   return total === null ? roots : Math.max(total, roots ?? 0);
 }

@@ -26,22 +26,6 @@ export function StepLabels({
   );
 }
 
-/** Frames around the stragglers' columns. */
-export function StragglerFrames({ run }: { run: WireRunOverview }): ReactElement {
-  const all = run.ranks.length;
-  return (
-    <>
-      {run.stragglers.map(({ id, rank }) => (
-        <span
-          key={id}
-          className="rank-heat-straggler"
-          style={{ left: `${(run.ranks.indexOf(rank) / all) * 100}%`, width: `${100 / all}%` }}
-        />
-      ))}
-    </>
-  );
-}
-
 /** Where the stragglers are. */
 export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
   const all = run.ranks.length;
@@ -56,17 +40,37 @@ export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
   );
 }
 
+/** The columns of the stragglers, framed: a straggler waits least, so its cells are the palest. */
+export function LateColumns({ run }: { run: WireRunOverview }): ReactElement {
+  const all = run.ranks.length;
+  return (
+    <>
+      {run.stragglers.map(({ id, rank }) => (
+        <span
+          key={id}
+          className="rank-heat-outline late"
+          style={{
+            height: "100%",
+            left: `${(run.ranks.indexOf(rank) / all) * 100}%`,
+            top: 0,
+            width: `${100 / all}%`,
+          }}
+        />
+      ))}
+    </>
+  );
+}
+
 /** Numbers of the ranks, at most some of them. */
 export function RankTicks({ run, most }: { run: WireRunOverview; most: number }): ReactElement {
   const all = run.ranks.length;
-  const stragglers = new Set(run.stragglers.map(({ rank }) => rank));
-  const late = (at: number): boolean => stragglers.has(run.ranks[at] ?? -1);
+  const late = new Set(run.stragglers.map(({ rank }) => rank));
   return (
     <div className="rank-heat-ranks" aria-hidden="true">
       {ticks(all, most).map((at) => (
         <span
           key={at}
-          className={late(at) ? "cell-marked" : ""}
+          className={late.has(run.ranks[at] ?? -1) ? "late" : ""}
           style={{ left: `max(${((at + 0.5) / all) * 100}%, 5px)` }}
         >
           {run.ranks[at]}

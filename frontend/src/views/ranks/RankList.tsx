@@ -5,7 +5,7 @@ import { numberOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import type { RunKey } from "../../parts/run";
 import { RunTable } from "./RunTable";
-import { PARTS, RANK_COLUMNS } from "./columns";
+import { PARTS, rankColumns } from "./columns";
 import { useChangeRanks } from "./useRun";
 
 interface RankListProps {
@@ -15,12 +15,10 @@ interface RankListProps {
 
 /** The ranks with the means of their steps. */
 export function RankList({ runKey, run }: RankListProps): ReactElement {
+  const { stragglers } = run;
+  const columns = useMemo(() => rankColumns(stragglers), [stragglers]);
   const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
-  const columns = useMemo(() => {
-    const marked = { values: run.stragglers.map(({ rank }) => rank), as: "straggler" };
-    return RANK_COLUMNS.map((column) => (column.id === "rank" ? { ...column, marked } : column));
-  }, [run]);
   return (
     <>
       <ul className="rank-parts muted" aria-label="Parts of a step">

@@ -7,7 +7,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { duration, percent } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { findingsOf, moduleOf } from "./links";
-import { pipelineText, REASONS } from "../../report/stragglers";
+import { pipelineText, REASONS, stageText } from "../../report/stragglers";
 import { useChangeRanks } from "./useRun";
 
 /** Reasons that are named. */
@@ -100,6 +100,7 @@ function Why({ run, late, place }: WhyProps): ReactElement {
       {late.reasons.length > MOST_REASONS && ` and ${late.reasons.length - MOST_REASONS} more`}.
       Without that a step takes <strong>{duration(late.left_step_us)}</strong>,{" "}
       <strong>{duration(late.gain_us_per_step)}</strong> less.
+      {late.stage !== null && ` ${stageText(late.stage)}`}
       {total < EXPLAINED * late.wait_caused_us &&
         ` The cause of ${duration(late.wait_caused_us - total)} of the wait is unknown.`}
     </>

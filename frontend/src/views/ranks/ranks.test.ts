@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
 import type { WireCollectiveKind } from "../../api/types";
-import { bytesOf } from "../../theme/rgb";
 import { RANKS, type RanksPlace } from "./address";
 import { imbalanceOf } from "./balance";
 import { along, binsOf, decades } from "./collectives";
@@ -48,10 +47,6 @@ describe("the heat map", () => {
     [[], 0],
   ])("the median of %j is %d", (values, median) => {
     expect(medianOf(values)).toBe(median);
-  });
-
-  test("reads colours of the palette", () => {
-    expect(bytesOf("#b08d00")).toEqual([176, 141, 0]);
   });
 
   test.each([

@@ -1,7 +1,13 @@
 import type { WireModule, WireReport } from "../../api/types";
-import { measureOf, selfTime, unattributedTime, type Measure } from "../../report/measures";
+import {
+  forwardTime,
+  measureOf,
+  selfTime,
+  unattributedTime,
+  type Measure,
+} from "../../report/measures";
 import { avoidable } from "../../report/syncs";
-import { over, ratio, sumOf } from "../../text/numbers";
+import { over, ratio, sumOf, without } from "../../text/numbers";
 
 /** What an annotation has for a class: each stands for itself. */
 const ANNOTATION = "annotation";
@@ -35,8 +41,13 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
   const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
   const by = Math.max(1, report.steps.length);
   const selfOf = (module: WireModule): number => selfTime(module[pass], measure) ?? 0;
-  const rest = pass === "forward" ? null : unattributedTime(report, measure);
-  const whole = report.modules.reduce((sum, module) => sum + selfOf(module), 0) + (rest ?? 0);
+  const inside = report.modules.reduce((sum, module) => sum + selfOf(module), 0);
+  const outside =
+    pass === "forward"
+      ? without(forwardTime(report, measure), inside)
+      : unattributedTime(report, measure);
+  const rest = outside === null ? null : Math.max(0, outside);
+  const whole = inside + (rest ?? 0);
   const classes = new Map<string, WireModule[]>();
   for (const module of report.modules.filter((module) => selfOf(module) > 0)) {
     const name = module.class === ANNOTATION ? module.path : module.class;

@@ -158,8 +158,21 @@ test("without a backward the forward counts", () => {
     modules: [module("a", null, { forward: work(7), backward: work(null) }), module("b", null)],
   });
   const top = topModules(forward, 5);
-  expect([top.pass, top.measure, top.rest]).toEqual(["forward", "device", null]);
+  expect([top.pass, top.measure, top.rest]).toEqual(["forward", "device", 0]);
   expect(top.rows.map(({ self }) => self)).toEqual([8]);
+});
+
+test("without a backward shares are of all that ran on the device but collectives", () => {
+  const given = report({
+    steps: [step("a", { backward_us: 0 })],
+    coverage: { ...report().coverage, backward_device_us: 0, backward_host_us: 0 },
+    modules: [module("a", null, { forward: work(8), backward: work(null) })],
+  });
+  const kinds = { matrix: 15, copy: 5, communication: 100 };
+  const totals = { ...given.totals, device_us_by_kind: kinds };
+  const unknown = { ...given, totals };
+  const top = topModules(unknown, 5);
+  expect([top.rest, top.rows[0]?.share]).toEqual([12, 0.4]);
 });
 
 test("a stack's label says its class", () => {
