@@ -390,6 +390,13 @@ def test_a_graph_that_is_gone_is_not_described():
     assert trace.compiled == {}
 
 
+def test_a_break_before_a_reset_is_not_the_next_regions():
+    """The compiler's numbers begin again, so both regions are 0/0."""
+    assert recorded(*compile_first(Pair(breaks=True))).compiled["breaks"]
+    torch._dynamo.reset()
+    assert recorded(*compile_first(Pair())).compiled["breaks"] == []
+
+
 def test_a_fault_of_ours_is_one_warning(monkeypatch, expected_fault):
     def fail(*_: object) -> None:
         raise RuntimeError("ours")

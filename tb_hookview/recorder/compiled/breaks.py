@@ -30,6 +30,7 @@ _breaks: OrderedDict[str, Break] = OrderedDict()
 
 def note(reason: Any) -> None:
     """Note why a graph ends, by torch's `GraphCompileReason`."""
+    _drop_reset()
     if not reason.graph_break or not reason.user_stack:
         return
     compile_id = str(torch._guards.CompileContext.current_compile_id())
@@ -47,10 +48,15 @@ def describe(shorten: Callable[[str], str]) -> list[dict[str, Any]]:
     Args:
         shorten: makes a file's path one that may be shared.
     """
-    codes = getattr(sys.modules.get("torch._dynamo.convert_frame"), "output_codes", None)
-    if not getattr(codes, "seen", None):
-        _breaks.clear()
+    _drop_reset()
     return [
         {"compile_id": compile_id, **each._asdict(), "file": shorten(each.file)}
         for compile_id, each in _breaks.items()
     ]
+
+
+def _drop_reset() -> None:
+    """Drop the breaks of code that a reset of the compiler has dropped: it numbers from 0 again."""
+    codes = getattr(sys.modules.get("torch._dynamo.convert_frame"), "output_codes", None)
+    if not getattr(codes, "seen", None):
+        _breaks.clear()
