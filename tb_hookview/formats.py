@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _LONGEST_NAME = 48
 """Characters of a kernel's name in a sentence."""
+_KINDS = {"matrix": "GEMM", "set": "memset"}
+_MOST_DECIMALS = 12
 MISSING = "-"
 """Text for a number that the trace does not hold."""
 
@@ -44,6 +47,19 @@ def format_number(number: float | None) -> str:
     return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"
 
 
+def format_against(number: float, limit: float) -> str:
+    """Write a number next to its limit: with three digits, or those that show which is larger."""
+    if number == int(number):
+        return f"{number:.0f}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(number))))
+    while decimals < _MOST_DECIMALS:
+        text = f"{number:.{decimals}f}"
+        if (float(text) > limit) == (number > limit):
+            return text
+        decimals += 1
+    return f"{number:.{_MOST_DECIMALS}g}"
+
+
 def format_count(number: float, noun: str, plural: str = "") -> str:
     """Write a count, rounded to a whole number, with its noun."""
     whole = round(number)
@@ -61,8 +77,13 @@ def format_bytes(size: float) -> str:
 def format_kernel(name: str) -> str:
     """Write the name of a kernel in a few characters: without arguments, cut where it is long."""
     plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
-    short = re.split(r"(?<=.)[<(]", plain, maxsplit=1)[0]
+    short = re.split(r"(?<=[^ ])[<(]", plain, maxsplit=1)[0]
     return short if len(short) <= _LONGEST_NAME else f"{short[: _LONGEST_NAME - 3]}..."
+
+
+def format_kind(kind: str) -> str:
+    """Write a kind of device events as profilers call it; tables and SQL have the value."""
+    return _KINDS.get(kind, kind)
 
 
 def printable(text: str) -> str:

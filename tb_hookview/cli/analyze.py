@@ -64,7 +64,7 @@ def analyze(
 
         click.echo(bounded(report.summary, top))
         return
-    show(report.summary(top) if verbose else report.brief("--verbose shows everything"))
+    show(report.summary(top) if verbose else report.brief("--verbose shows all"))
 
 
 def _say_which(path: str, worker: str | None) -> None:

@@ -12,7 +12,7 @@ from tb_hookview.cli import BAD_INPUT
 from tb_hookview.cli.analyze import read, step_option, worker_option
 from tb_hookview.cli.terminal import progress
 from tb_hookview.errors import UsageError
-from tb_hookview.formats import format_us, printable
+from tb_hookview.formats import format_against, format_us, printable
 
 if TYPE_CHECKING:
     from tb_hookview.cli.checks import Outcome
@@ -148,11 +148,10 @@ def check(
 ) -> None:
     """Exit 0 if the trace PATH meets all limits, 1 if it exceeds one (and print where).
 
-    Exit 2 if it cannot be read, or if it is outside of none but lacks what a limit is about (a
-    backward pass, a device). Counts and times are of the whole trace, or of the chosen steps
-    together; shares are of the measured steps; limits of ranks are of all ranks of the newest run
-    in the folder PATH. The profiler's own sync as it stops is not
-    counted.
+    Exit 2 if it cannot be read, or if it exceeds no limit but one cannot be checked, because the
+    trace lacks a backward pass or a device. Counts and times are of the whole trace, or of the
+    chosen steps together; shares are of the measured steps; limits on ranks are of all ranks of
+    the newest run in the folder PATH. The profiler's own sync as it stops is not counted.
     """
     asked = {name: limit for name, limit in limits.items() if limit is not None}
     if not asked and not modules:
@@ -221,7 +220,7 @@ def _tested(test: Callable[[], Outcome]) -> int:
 
 def _say(outcome: Outcome) -> None:
     verdict = click.style("ok  ", "green") if outcome.holds else click.style("FAIL", "red")
-    value, limit = f"{outcome.value:.6g}", f"{outcome.limit:.6g}"
+    value, limit = format_against(outcome.value, outcome.limit), f"{outcome.limit:.12g}"
     note = f" ({outcome.note})" if outcome.note else ""
     click.echo(
         f"{verdict} {outcome.what}: {value}{outcome.unit}, limit {limit}{outcome.unit}{note}"

@@ -63,6 +63,9 @@ def _lines(said: History) -> list[str]:
     lost = sum(rank.lost_lines for rank in said.ranks)
     if lost:
         lines.append(f"{format_count(lost, 'line')} could not be read")
+    steps, timed = (sum(getattr(r, n) for r in said.ranks) for n in ("steps", "block_steps"))
+    if 0 < timed < steps:
+        lines.append(f"blocks were timed in {timed / steps:.0%} of the steps")
     slow = said.slow_ranks
     return [
         *lines,
@@ -127,7 +130,7 @@ def _ranks(said: History) -> Table:
         before = (row.step_us, row.data_us, row.forward_us, row.backward_us)
         after = (row.after_backward_us, row.optimizer_us, row.gc_us)
         rows.append((str(row.rank), *map(format_us, (*before, *after))))
-    columns = ("rank", "step", "data", "forward", "backward", "after it", "optimizer", "gc")
+    columns = ("rank", "step", "data", "forward", "backward", "after backward", "optimizer", "gc")
     return Table("Ranks, median per step", columns, rows)
 
 

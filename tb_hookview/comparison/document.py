@@ -9,6 +9,7 @@ from tb_hookview.formats import (
     MISSING,
     format_bytes,
     format_change,
+    format_count,
     format_number,
     format_share,
     format_us,
@@ -126,7 +127,8 @@ def _findings(found: Comparison, most: int) -> list[str]:
     left = len(gone) + len(new) - len(lines)
     stay = len(found.findings) - len(gone) - len(new)
     lines += [f"... and {left} more"] if left else []
-    return [*lines, f"{stay} findings on both sides" if lines else "No finding came or went."]
+    both = f"{format_count(stay, 'finding')} in both traces"
+    return [*lines, both if lines else "No finding came or went."]
 
 
 def _cost(row: FindingChange) -> str:
@@ -169,14 +171,14 @@ def runs_document(found: RunComparison, rows: int) -> Document:
 def _stragglers(found: RunComparison) -> Iterator[str]:
     for name, side in (("base: ", found.base), ("other:", found.other)):
         yield f"{name} {side.path} ({side.ranks} ranks)"
-    yield from (f"rank {rank} is a straggler in the other alone" for rank in found.late)
+    yield from (f"rank {rank} is a straggler in the other run only" for rank in found.late)
     yield from (f"rank {rank} is no straggler any more" for rank in found.no_longer_late)
 
 
 def _means(mean: RankTimes) -> Table:
     pairs: dict[str, Pair] = {name: getattr(mean, field) for name, field in _TIMES.items()}
     rows = [_times(name, pair)[:4] for name, pair in pairs.items()]
-    return Table("A step, mean of the ranks", ("", "base", "other", "change"), rows)
+    return Table("Step, mean over ranks", ("", "base", "other", "change"), rows)
 
 
 def _changes(found: RunComparison, rows: int) -> Sequence[Table]:

@@ -27,6 +27,7 @@ class Table(Struct, frozen=True):
     """A table of text and numbers."""
 
     title: str
+    """Empty where the name of the first column says what it lists."""
     columns: tuple[str, ...]
     rows: Sequence[Row]
     names: int = 1
@@ -37,6 +38,8 @@ class Table(Struct, frozen=True):
     """Rows worth a look."""
     wrapped: int = 0
     """Number of the column whose text may be broken."""
+    cropped: bool = False
+    """Whether names, and the last of a cell's lines, are cut at the terminal's width."""
 
     def cut(self, rows: int | None) -> Table:
         """The first rows alone, and how many more there are; all of them where it is None."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
-from tb_hookview.document.document import Cell, Document, Lines, Table
+from tb_hookview.document.document import Document, Lines, Row, Table
 from tb_hookview.formats import printable
 
-WIDEST = 60
+WIDEST = 72
 """Characters of a cell."""
 
 
 def plain_text(document: Document) -> str:
-    """Write a document, a blank line between its parts; of a cell's lines the first two."""
+    """Write a document, a blank line between its parts."""
     written = (
         list(map(printable, part.texts)) if isinstance(part, Lines) else _table(part)
         for part in document.filled()
@@ -22,14 +23,16 @@ def plain_text(document: Document) -> str:
 
 def _table(table: Table) -> list[str]:
     rows = [[_cut(name) for name in table.columns]]
-    rows += [[_cut(_first(cell)) for cell in row] for row in table.rows]
+    rows += [[_cut(text) for text in line] for row in table.rows for line in _lines(row)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(table.columns))]
-    lines = [printable(table.title), *(_line(row, widths, table.names) for row in rows)]
-    return [*lines, table.hidden] if table.hidden else lines
+    lines = [_line(row, widths, table.names) for row in rows]
+    return list(filter(None, [printable(table.title), *lines, table.hidden]))
 
 
-def _first(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else ", ".join(cell[:2])
+def _lines(row: Row) -> Iterable[Sequence[str]]:
+    """The lines of a row, as many as its highest cell has."""
+    cells = ((cell,) if isinstance(cell, str) else cell for cell in row)
+    return zip_longest(*cells, fillvalue="")
 
 
 def _cut(text: str) -> str:

@@ -13,6 +13,7 @@ from tb_hookview.history.rows import Floats, Ints, RankRows
 GC = "garbage collection"
 WAITING = "after_backward"
 """The part in which a rank waits for the others."""
+_PHASES = ("data", "forward", "backward", WAITING, "optimizer")
 
 
 class Part(NamedTuple):
@@ -38,18 +39,18 @@ def parts_of(rows: RankRows, *, by_block: bool) -> Parts:
     names: list[Part] = []
     columns: list[Floats] = []
     for phase, blocks in (("data", None), ("forward", rows.forward), ("backward", rows.backward)):
-        whole = rows.of(f"{phase}_us")
-        rest = whole
-        if by_block and blocks is not None:
+        rest = rows.of(f"{phase}_us")
+        if by_block and blocks is not None and rows.blocks:
             names += [Part(phase, block) for block in rows.blocks]
             columns += list(blocks.T)
-            rest = np.maximum(whole - np.nan_to_num(blocks).sum(1), 0.0)
+            rest = np.maximum(rest - np.nan_to_num(blocks).sum(1), 0.0)
+            rest[~rows.has_blocks] = np.nan  # all of it may have been in blocks
         names.append(Part(phase))
         columns.append(rest)
     for phase in (WAITING, "optimizer"):
         names.append(Part(phase))
         columns.append(rows.of(f"{phase}_us"))
-    known = [np.nan_to_num(column) for column in columns]
+    known = [np.nan_to_num(rows.of(f"{phase}_us")) for phase in _PHASES]
     names.append(Part("other"))
     columns.append(np.maximum(rows.of("duration_us") - np.sum(known, axis=0), 0.0))
     names.append(Part(GC))

@@ -85,6 +85,12 @@ class RankRows(NamedTuple):
         chosen: NDArray[np.bool_] = (self.state == 0) & (self.step > WARM_UP)
         return chosen
 
+    @property
+    def has_blocks(self) -> NDArray[np.bool_]:
+        """Steps in which blocks were timed."""
+        timed = np.column_stack([self.forward, self.backward])
+        return np.asarray((~np.isnan(timed)).any(1))
+
     def of(self, name: str) -> Floats:
         """One duration of every step."""
         return self.durations[:, DURATIONS.index(name)]

@@ -50,7 +50,7 @@ def find_slow_steps(ranks: list[RankRows], recordings: list[WatchedRecording]) -
         _Slow(slow.steps[a:b], slow.durations[a:b], slow.medians[a:b]) for a, b in pairwise(ends)
     ]
     groups.sort(key=lambda each: -float((each.durations - each.medians).sum()))
-    parts = [parts_of(rows, by_block=True) for rows in ranks]
+    parts = [(parts_of(rows, by_block=True), parts_of(rows, by_block=False)) for rows in ranks]
     kept = [each for each in recordings if each.kept]
     rows = [
         _row(number, group, slow.steps, ranks, parts, kept)
@@ -93,15 +93,20 @@ def _row(
     group: _Slow,
     all_slow: Ints,
     ranks: list[RankRows],
-    parts: list[Parts],
+    parts: list[tuple[Parts, Parts]],
     recordings: list[WatchedRecording],
 ) -> SlowSteps:
     step_us, median_us = float(np.median(group.durations)), float(np.median(group.medians))
     first, last = int(group.steps[0]), int(group.steps[-1])
     causes = [
         cause
-        for rows, cut in zip(ranks, parts, strict=True)
-        for cause in _causes(rows, cut, group.steps, all_slow)
+        for rows, (by_block, by_phase) in zip(ranks, parts, strict=True)
+        for cause in _causes(
+            rows,
+            by_block if rows.has_blocks[np.isin(rows.step, group.steps)].any() else by_phase,
+            group.steps,
+            all_slow,
+        )
     ]
     excess_us = float((group.durations - group.medians).sum())
     per_step = excess_us / len(group.steps)

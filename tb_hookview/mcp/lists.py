@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tb_hookview.document.markdown import Page, name, paged, quoted, table
-from tb_hookview.formats import format_number, format_share, format_us
+from tb_hookview.formats import format_count, format_number, format_share, format_us
 from tb_hookview.schema import (
     Finding,
     Module,
@@ -161,11 +161,11 @@ def _finding(finding: Finding, origin: float) -> str:
     starts = _starts([start - origin for start in finding.examples])
     parts = [
         f"- {quoted(finding.id)}, {finding.severity}, confidence {finding.confidence}",
-        f"gain {gain} and cost {_cost(finding)}, {format_number(finding.count)} times",
+        f"gain {gain} and cost {_cost(finding)}, found {format_count(finding.count, 'time')}",
         f"what: {quoted(finding.title)} at {quoted(finding.where)}",
         f"evidence: {quoted(finding.evidence, _LONGEST_SENTENCE)}",
         *(f"but: {quoted(text, _LONGEST_SENTENCE)}" for text in finding.caveats),
-        f"remedy: {quoted(finding.fix, _LONGEST_SENTENCE)}",
+        f"fix: {quoted(finding.fix, _LONGEST_SENTENCE)}",
         *([f"begins at {starts}"] if starts else []),
     ]
     return "; ".join(parts)

@@ -89,9 +89,10 @@ def _collective(row: Collective) -> Row:
 
 def summary_lines(run: Run) -> list[str]:
     """Verdict, ranks and collectives, and the stragglers with the cause and the gain of each."""
-    of = f" of {run.world_size}" if run.world_size else ""
+    found, size = len(run.ranks), run.world_size
+    ranks = f"{found} of {format_count(size, 'rank')}" if size else format_count(found, "rank")
     matched = format_count(len(run.collectives), "collective")
-    lines = [f"{run.path}: {len(run.ranks)}{of} ranks, {matched} matched, {run.unmatched} not"]
+    lines = [f"{run.path}: {ranks}, {matched} matched, {run.unmatched} not"]
     lines += straggler_lines(run.stragglers)
     lines += [] if run.stragglers else [verdict_sentence(run)]
     return [*lines, *map(_pipeline, run.pipelines)]

@@ -200,5 +200,5 @@ def _finding(
 
 def _is_of(finding: Finding, module: str) -> bool:
     """Whether a finding is about a module: its device work, or what its code does on the host."""
-    host_work = f"host work: {module_label(module)}"
-    return finding.module == module or f"{finding.where},".startswith(f"{host_work},")
+    inside = f"{finding.where},".startswith(f"{module_label(module)},")
+    return finding.module == module or (finding.rule == "host-work" and inside)

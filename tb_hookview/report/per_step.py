@@ -88,7 +88,7 @@ def steps_text(selection: Selection) -> str:
     if selection.by_name:
         named = steps.name[chosen[0]] if len(chosen) == 1 else format_count(len(chosen), "step")
         return f"{named} of {total:,}, as chosen"
-    each = f", {steps.each}, as none is marked" if steps.each else ""
+    each = f", {steps.each}" if steps.each else ""
     if not steps.counted.any():
         return f"mean of all {total:,} steps{each}; nothing was launched in any of them"
     if len(chosen) == total:

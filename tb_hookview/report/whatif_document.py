@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import asdict
 
 from tb_hookview.document.document import Document, Lines, Row, Table
-from tb_hookview.formats import format_count, format_number, format_share, format_us
+from tb_hookview.formats import format_count, format_kind, format_number, format_share, format_us
 from tb_hookview.schema import PathModule, WhatIf, module_label
 
 _COLUMNS = ("on the path", "slack")
@@ -45,7 +45,7 @@ def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
     step, replayed = answer.step_us or 0.0, answer.replayed_us or 0.0
     error = format_share(replayed / step - 1 if step else None, 1)
     yield (
-        f"step {format_us(step)} until its device events end, replayed as {format_us(replayed)} "
+        f"step {format_us(step)} with its device work, replayed as {format_us(replayed)} "
         f"({error} off), mean of {format_count(answer.steps, 'step')}"
     )
     if changed:
@@ -56,7 +56,7 @@ def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
         )
     if answer.unrecorded_us is not None:
         then = f", {format_us(answer.unrecorded_predicted_us)} with the change" if changed else ""
-        yield f"without the cost of recording, by estimate: {format_us(answer.unrecorded_us)}{then}"
+        yield f"without the profiler (estimate): {format_us(answer.unrecorded_us)}{then}"
 
 
 def _paths(answer: WhatIf) -> Table:
@@ -65,7 +65,9 @@ def _paths(answer: WhatIf) -> Table:
     if before is not None and after is not None:
         later = asdict(after)
         rows = [
-            (name, format_us(us), format_us(later[name])) for name, us in asdict(before).items()
+            (name, format_us(us), format_us(later[name]))
+            for name, us in asdict(before).items()
+            if us or later[name]
         ]
     return Table("Critical path per step", ("", "replayed", "changed"), rows)
 
@@ -92,7 +94,7 @@ def _module(row: PathModule) -> Row:
 
 def _kinds(answer: WhatIf) -> Table:
     rows = [
-        (row.kind, *map(format_us, (row.device_us, row.path_us, row.slack_us)))
+        (format_kind(row.kind), *map(format_us, (row.device_us, row.path_us, row.slack_us)))
         for row in answer.path_kinds or []
     ]
     return Table("Kinds of device events", ("", "per step", *_COLUMNS), rows)

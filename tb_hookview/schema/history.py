@@ -19,6 +19,8 @@ class WatchedRank(Struct, frozen=True, kw_only=True):
     measured_steps: Count
     """Steps that medians are over: without recorded ones, their warm-up, the step after them, and
     the first five."""
+    block_steps: Count
+    """Steps in which the blocks were timed: some of short ones, as it takes time."""
     lost_lines: Count
     """Lines that are no rows: of a write that broke off."""
     missing_steps: Count
@@ -77,6 +79,7 @@ class WatchedBlock(Struct, frozen=True, kw_only=True):
     block: str
     """Path of the module; `first..last` of neighbours."""
     forward_us: Us | None
+    """Null where blocks were not timed in the step, as what follows."""
     backward_us: Us | None
     """From the last gradient of the block before it in the pass to its own last gradient."""
 

@@ -6,6 +6,7 @@ import gc
 import threading
 from collections.abc import Callable
 from time import perf_counter_ns
+from typing import Any
 
 ROOT, BACKWARD, DATA, OPTIMIZER, COLLECTION = range(16, 21)
 """What a mark is of; smaller numbers are the calls of blocks."""
@@ -30,6 +31,7 @@ class StepClock:
     __slots__ = (
         "collecting_since",
         "forget_gradients",
+        "learn",
         "marks",
         "note",
         "stamp",
@@ -49,6 +51,8 @@ class StepClock:
         self.thread = threading.get_ident()
         self.forget_gradients: Callable[[], None] = _nothing
         """Called before a backward pass that compiled autograd runs."""
+        self.learn: Callable[[Any], None] | None = None
+        """Called with what a backward pass begins from, before it; None once all is known."""
         self.collecting_since = self.stepping_since = 0
 
     def on_collection(self, phase: str, _info: object) -> None:

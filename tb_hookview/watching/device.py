@@ -86,7 +86,7 @@ class DeviceStamps:
     def _read(self, ended: Ended, last: int) -> Ended:
         try:
             timed = self._timed(ended[4], last)
-            return _without_device(ended) if timed is None else (*ended[:4], timed)
+            return _without_device(ended) if timed is None else (*ended[:4], timed, ended[5])
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("reading a step from the device", fault, "its blocks have no times")
             return _without_device(ended)
@@ -116,7 +116,7 @@ def _without_device(ended: Ended) -> Ended:
     for at in range(0, len(marks), 3):
         if marks[at] in ON_HOST:
             kept += marks[at : at + 3]
-    return (*ended[:4], kept)
+    return (*ended[:4], kept, ended[5])
 
 
 def stamps_of(model: nn.Module | None) -> DeviceStamps | None:

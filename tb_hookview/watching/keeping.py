@@ -21,6 +21,7 @@ from tb_hookview.step_log import DURATIONS, FOLDER, VERSION
 from tb_hookview.watching.agreement import Alone, Board, RecordingPlan, find_board
 from tb_hookview.watching.background import PERIOD_S, Background, peak_memory, take_request
 from tb_hookview.watching.recordings import Kept, surplus
+from tb_hookview.watching.sampling import every_how_many
 from tb_hookview.watching.scalars import Scalars
 from tb_hookview.watching.step_file import StepFile, row_line, to_line
 from tb_hookview.watching.step_rows import Ended, Row, row_of
@@ -76,8 +77,11 @@ class Keeper:
         self.is_signalled = False
         """Whether a signal asked for a recording."""
         self.last_step = 0
+        self.blocks_every: int | None = None
+        """Blocks are timed in one of this many steps; None for what the length of a step allows."""
         self._decision = Decision(triggers, perf_counter_ns() / 1e9)
-        self._ended: deque[Ended] = deque(maxlen=_WAITING)
+        self.ended: deque[Ended] = deque(maxlen=_WAITING)
+        """Steps that are to be written."""
         self._written = 0
         self._lines: deque[dict[str, Any]] = deque()
         self._asked: deque[_Asked] = deque(maxlen=4)
@@ -127,16 +131,24 @@ class Keeper:
             "began": round(self._began, 3),
             "clock": self._clock,
             "blocks": self._blocks,
+            "blocks_every": self.blocks_every,
         }
+
+    @property
+    def current_blocks_every(self) -> int:
+        """Blocks are timed in one of this many steps, for now."""
+        if self.blocks_every is not None:
+            return self.blocks_every
+        return every_how_many(len(self._blocks), self._clock, self._decision.median.value)
 
     def add(self, ended: Ended) -> None:
         """Take a step."""
         self.last_step = ended[0]
-        self._ended.append(ended)
+        self.ended.append(ended)
 
     def describe(self, steps: Iterable[Ended]) -> list[dict[str, Any]]:
         """Return steps as the manifest of a recording holds them."""
-        rows = [row_of(ended, len(self._blocks)) for ended in steps]
+        rows = [row_of(ended) for ended in steps]
         return [
             {
                 "step": row[0],
@@ -216,8 +228,8 @@ class Keeper:
                 self._agree()
 
     def _write_rows(self) -> None:
-        waiting = [self._ended.popleft() for _ in range(len(self._ended))]
-        rows = [row_of(ended, len(self._blocks)) for ended in waiting]
+        waiting = [self.ended.popleft() for _ in range(len(self.ended))]
+        rows = list(map(row_of, waiting))
         measured = [row for row, ended in zip(rows, waiting, strict=True) if not ended[1]]
         self._decide(measured)
         clocks_apart = time.time() - perf_counter_ns() / 1e9

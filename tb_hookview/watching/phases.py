@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
+from types import CodeType
 from typing import Any
 
 import torch
@@ -18,23 +19,30 @@ from torch.optim.optimizer import (
 )
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from tb_hookview.recorder.compiled.inlined import hide
+from tb_hookview.watching import compiling
 from tb_hookview.watching.clock import BACKWARD, DATA, OPTIMIZER, StepClock
 
-_clocks: list[StepClock] = []
-_undo: list[Callable[[], None]] = []
+_clocks: dict[int, list[StepClock]] = {}
+"""The clocks in use, by thread."""
+_undo: dict[str, Callable[[], object]] = {}
+_COMPILED_AUTOGRAD = "torch._dynamo.compiled_autograd"
 
 
 def follow(clock: StepClock) -> None:
     """Have a clock be given the phases of its thread, until `leave`."""
     if not _clocks:
         _install()
-    _clocks.append(clock)
+    _clocks.setdefault(clock.thread, []).append(clock)
 
 
 def leave(clock: StepClock) -> None:
     """Give a clock nothing more."""
-    if clock in _clocks:
-        _clocks.remove(clock)
+    mine = _clocks.get(clock.thread, [])
+    if clock in mine:
+        mine.remove(clock)
+    if not mine:
+        _clocks.pop(clock.thread, None)
     if not _clocks:
         forget_in_child()
 
@@ -42,20 +50,40 @@ def leave(clock: StepClock) -> None:
 def forget_in_child() -> None:
     """Take everything back, also in a process that was forked."""
     _clocks.clear()
-    while _undo:
-        _undo.pop()()
+    compiling.end()
+    for name in list(_undo):
+        _undo.pop(name)()
 
 
 def _install() -> None:
-    _replace(torch.autograd, "backward", _timed_backward)
-    _replace(_BaseDataLoaderIter, "__next__", _timed_loading)
+    _undo["backward"] = _replace(torch.autograd, "backward", _timed_backward)
+    _undo["data"] = _replace(_BaseDataLoaderIter, "__next__", _timed_loading)
     before = register_optimizer_step_pre_hook(_before_step)
     after = register_optimizer_step_post_hook(_after_step)
-    _undo.extend((before.remove, after.remove))
+    _undo["before step"], _undo["after step"] = before.remove, after.remove
+    compiling.begin(_give_way)
 
 
-def _replace(owner: Any, name: str, around: Callable[[Callable[..., Any]], Any]) -> None:
-    """Wrap a function of torch's; undone only where nobody has wrapped it again since."""
+def _give_way(code: CodeType) -> None:
+    """Take back for good what the compiler is about to look at: it would compile and guard it.
+
+    A training step that is compiled as a whole calls `backward` and `step`, or traces torch's own.
+    """
+    if "backward" in code.co_names:
+        _undo.pop("backward", _nothing)()
+    if "step" in code.co_names or "_global_optimizer_pre_hooks" in code.co_names:
+        _undo.pop("before step", _nothing)()
+        _undo.pop("after step", _nothing)()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _replace(
+    owner: Any, name: str, around: Callable[[Callable[..., Any]], Any]
+) -> Callable[[], None]:
+    """Wrap a function of torch's; it is unwrapped only where nobody has wrapped it again since."""
     original = getattr(owner, name)
     wrapped = around(original)
     setattr(owner, name, wrapped)
@@ -64,31 +92,33 @@ def _replace(owner: Any, name: str, around: Callable[[Callable[..., Any]], Any])
         if getattr(owner, name) is wrapped:
             setattr(owner, name, original)
 
-    _undo.append(restore)
+    return restore
 
 
 def _timed_backward(backward: Callable[..., Any]) -> Callable[..., Any]:
+    modules = sys.modules
+
     @functools.wraps(backward)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling():
+        clocks = _clocks.get(get_ident())
+        if clocks is None or is_dynamo_compiling():
             return backward(*args, **kwargs)
-        if _is_autograd_compiled():
-            for clock in _clocks:
+        compiled = modules.get(_COMPILED_AUTOGRAD)
+        is_compiled = compiled is not None and compiled.compiled_autograd_enabled
+        begun = []
+        for clock in clocks:
+            if is_compiled:
                 clock.forget_gradients()
-        thread = get_ident()
-        begun = [(clock, clock.stamp()) for clock in _clocks if clock.thread == thread]
+            elif clock.learn is not None:
+                clock.learn(args[0] if args else kwargs.get("tensors"))
+            begun.append(clock.stamp())
         try:
             return backward(*args, **kwargs)
         finally:
-            for clock, since in begun:
+            for clock, since in zip(clocks, begun, strict=False):
                 clock.note((BACKWARD, since, clock.stamp()))
 
     return timed
-
-
-def _is_autograd_compiled() -> bool:
-    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
-    return bool(getattr(compiled, "compiled_autograd_enabled", False))
 
 
 def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,23 +128,25 @@ def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return load(loader)
         finally:
-            thread, until = get_ident(), perf_counter_ns()
-            for clock in _clocks:
-                if clock.thread == thread:
-                    clock.note((DATA, since, until))
+            until = perf_counter_ns()
+            for clock in _clocks.get(get_ident(), ()):
+                clock.note((DATA, since, until))
 
     return timed
 
 
 def _before_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
     if not is_dynamo_compiling():
-        for clock in _clocks:
+        for clock in _clocks.get(get_ident(), ()):
             clock.stepping_since = perf_counter_ns()
 
 
 def _after_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
     if not is_dynamo_compiling():
-        for clock in _clocks:
+        for clock in _clocks.get(get_ident(), ()):
             if clock.stepping_since:
                 clock.note((OPTIMIZER, clock.stepping_since, perf_counter_ns()))
                 clock.stepping_since = 0
+
+
+hide(_timed_backward(_nothing), _timed_loading(_nothing), StepClock.on_collection)

@@ -6,11 +6,13 @@ import sys
 
 from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, OPTIMIZER, ROOT
 
-Ended = tuple[int, int, int, int, list[int]]
-"""A step: number, what the recorder did, beginning and end in nanoseconds, its marks."""
+Ended = tuple[int, int, int, int, list[int], int]
+"""A step: number, what the recorder did, beginning and end in nanoseconds, its marks, and the
+number of blocks that were timed in it: all, or 0."""
 
 Row = tuple[int, ...]
-"""The same: number, nanoseconds of `DURATIONS`, collections, blocks forward, then backward."""
+"""The same: number, nanoseconds of `DURATIONS`, collections, blocks forward, then backward; no
+blocks where none were timed."""
 
 UNKNOWN = -1
 _LATER = sys.maxsize
@@ -18,7 +20,7 @@ _AFTER = GRADIENT - 1
 """What a backward pass does after the last gradient of its last block; no mark has this number."""
 
 
-def row_of(ended: Ended, blocks: int) -> Row:
+def row_of(ended: Ended) -> Row:
     """Return a step's row.
 
     Read from the last mark to the first: what lies inside of a mark of the same kind, which ended
@@ -28,8 +30,8 @@ def row_of(ended: Ended, blocks: int) -> Row:
     or from the beginning, to its own: hooks on parameters run before the gradient's bucket is
     reduced, so waiting for other ranks is in no block.
     """
-    step, _, begun, over, marks = ended
-    spent = [UNKNOWN] * (GRADIENT + blocks)
+    step, _, begun, over, marks, blocks = ended
+    spent = [UNKNOWN] * (GRADIENT + ROOT)
     earliest = [_LATER] * (COLLECTION + 1)
     pass_since, at, part = _LATER, 0, _AFTER
     collections = 0
@@ -61,7 +63,7 @@ def row_of(ended: Ended, blocks: int) -> Row:
         max(spent[COLLECTION], 0),
         collections,
         *spent[:blocks],
-        *spent[GRADIENT:],
+        *spent[GRADIENT : GRADIENT + blocks],
     )
 
 

@@ -22,11 +22,13 @@ from tb_hookview.recorder.profiling import _parse_ranks
 from tb_hookview.recorder.wrapping import unwrap, wrap
 from tb_hookview.watching import phases
 from tb_hookview.watching.agreement import RecordingPlan
-from tb_hookview.watching.blocks import MOST, Attached, choose_blocks, within_parallel
+from tb_hookview.watching.attached import Attached
+from tb_hookview.watching.blocks import MOST, choose_blocks, within_parallel
 from tb_hookview.watching.clock import StepClock
 from tb_hookview.watching.device import DeviceStamps, stamps_of
 from tb_hookview.watching.keeping import Keeper, Limits
 from tb_hookview.watching.recordings import Recorder
+from tb_hookview.watching.sampling import RUN
 from tb_hookview.watching.step_rows import Ended
 from tb_hookview.watching.triggers import Triggers
 
@@ -39,6 +41,7 @@ def watch(
     *,
     model: nn.Module | None = None,
     blocks: int = MOST,
+    blocks_every: int | None = None,
     steps: int = 3,
     ranks: Iterable[int] | None = None,
     every_steps: int | None = None,
@@ -64,6 +67,8 @@ def watch(
         logdir: folder for steps and recordings, made if missing.
         model: times its forward pass and that of its blocks, and wraps it while it is watched.
         blocks: the most blocks of the model that are timed, at most 16; 0 for none.
+        blocks_every: time them in 8 of 8 times this many steps. By default in every step of 16 ms
+            or longer, less often in shorter ones.
         steps: the steps of one recording.
         ranks: the ranks that record; all by default. All write their steps.
         every_steps: record every this many steps.
@@ -87,6 +92,7 @@ def watch(
     if is_address(logdir):
         raise UsageError(f"watch needs a folder of this machine, not {logdir}; copy it afterwards")
     _require_positive(steps=steps, keep=keep, slow_steps=slow_steps, max_bytes=max_bytes)
+    _require_positive(blocks_every=1 if blocks_every is None else blocks_every)
     if not 0 <= blocks <= MOST:
         raise UsageError(f"blocks is {blocks}; 0 to {MOST} are expected")
     if slow_factor is not None and slow_factor <= 1:
@@ -96,6 +102,7 @@ def watch(
     triggers = Triggers(every_steps, every_minutes, slow_factor, slow_steps, rest_minutes, first)
     folder = Path(logdir)
     keeper = Keeper(folder, limits, steps, chosen, triggers, scalars=scalars)
+    keeper.blocks_every = blocks_every
     return Watch(model, blocks, keeper, Recorder(folder, profiler_options), on_signal)
 
 
@@ -129,6 +136,10 @@ class Watch:
         self._marks = self._clock.marks
         self._since = 0
         self._is_routine = False
+        self._blocks_timed = 0
+        """Blocks that are timed in the step under way: all, or 0."""
+        self._turn = RUN
+        """Step after which blocks are timed if they were not, or the other way."""
 
     @property
     def lost(self) -> int:
@@ -174,6 +185,7 @@ class Watch:
         self._marks = self._clock.marks
         if model is not None:
             self._attached = Attached(model, blocks, self._clock)
+            self._blocks_timed = self._attached.blocks
         clock = "host" if self._device is None else "device"
         self._keeper.start([block.name for block in blocks], clock)
         phases.follow(self._clock)
@@ -186,11 +198,12 @@ class Watch:
             return
         now = perf_counter_ns()
         self._step = step = self._step + 1
-        ended = (step, 0, self._since, now, self._marks.copy())
+        ended = (step, 0, self._since, now, self._marks.copy(), self._blocks_timed)
         self._marks.clear()
         keeper = self._keeper
-        if self._is_routine and keeper.plan is None:
-            keeper.add(ended)
+        if self._is_routine and step != self._turn and keeper.plan is None:
+            keeper.last_step = step
+            keeper.ended.append(ended)
             self._before.append(ended)
             self._since = now
             return
@@ -255,16 +268,26 @@ class Watch:
             self._keeper.add(each)
             if not each[1]:
                 self._before.append(each)
-        learning = False
-        if self._attached is not None:
-            self._attached.step()
-            learning = self._attached.is_learning
         if state:
             self._follow_recording(step)
         else:
             self._follow_plan(step)
         recording = self._after or self._recorder.plan is not None
-        self._is_routine = not (learning or recording or self._device)
+        if not recording and step >= self._turn:
+            self._turn = step + self._switch_blocks()
+        self._is_routine = not (recording or self._device)
+
+    def _switch_blocks(self) -> int:
+        """Have blocks timed in the next step, or not; return the steps until it is looked again."""
+        attached = self._attached
+        if attached is None or not attached.all_blocks:
+            return RUN
+        every = self._keeper.current_blocks_every
+        on = every == 1 or not self._blocks_timed
+        if on != bool(self._blocks_timed):
+            attached.switch(on=on)
+            self._blocks_timed = attached.blocks
+        return RUN if on else RUN * (every - 1)
 
     def _follow_plan(self, step: int) -> None:
         plan = self._keeper.plan_after(step)

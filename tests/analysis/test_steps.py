@@ -246,8 +246,7 @@ def test_without_marks_an_iteration_ends_with_the_optimizers_step(tmp_path: Path
     ]
     assert data.per_step.marked
     assert data.per_step.text == (
-        "mean of 2 of 3 steps, each to the end of Optimizer.step, as none is marked; the first "
-        "warms up"
+        "mean of 2 of 3 steps, each to the end of Optimizer.step; the first warms up"
     )
     assert made.device_event_step.tolist() == [0, 1, 2, -1]
     assert build_report(made, ["iteration 3"]).data.steps[0].duration_us == 23.0
@@ -280,8 +279,7 @@ def test_without_marks_and_optimizer_an_iteration_is_what_repeats(tmp_path: Path
     data = build_report(made).data
     assert [step.duration_us for step in data.steps] == [31.0, 31.0, 29.0]
     assert data.per_step.text == (
-        "mean of 2 of 3 steps, each a repetition of the same operators, as none is marked; the "
-        "first warms up"
+        "mean of 2 of 3 steps, each a repetition of the same operators; the first warms up"
     )
 
 

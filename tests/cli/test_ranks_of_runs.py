@@ -70,7 +70,7 @@ def test_limits_of_ranks_are_of_whole_runs(even: str) -> None:
 
 def test_two_runs_differ_in_the_late_rank(even: str, late: str) -> None:
     said = call("diff", even, late, "--ranks")
-    assert "rank 1 is a straggler in the other alone" in said.stdout
+    assert "rank 1 is a straggler in the other run only" in said.stdout
     answer = json.loads(call("diff", even, late, "--ranks", "--json").stdout)
     assert answer["late"] == [1]
     assert answer["mean"]["step_us"]["change"] == pytest.approx(6000)

@@ -98,6 +98,43 @@ def test_what_took_longer_is_named(tmp_path, more, part, block):
     assert [(cause.part, cause.block) for cause in slow.causes] == [(part, block)]
 
 
+def without_blocks(folder: Path, *, every: int) -> None:
+    """Take the blocks' times out of all steps but one of so many."""
+    (path,) = folder.iterdir()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line.get("step", 0) % every:
+            del line["forward"], line["backward"]
+    path.write_text("\n".join(map(json.dumps, lines)))
+
+
+@pytest.mark.parametrize(("step", "block"), [(60, "embed"), (61, None)])
+def test_in_a_step_whose_blocks_were_not_timed_the_phase_is_named(tmp_path, step, block):
+    write(tmp_path, 80, lambda each: {"forward embed": 900} if each == step else None)
+    without_blocks(tmp_path, every=4)
+    said = read_history(str(tmp_path))
+    (slow,) = said.slow_steps
+    assert [(cause.part, cause.block) for cause in slow.causes] == [("forward", block)]
+    assert [cause.excess_us for cause in slow.causes] == [900.0]
+    assert said.ranks[0].block_steps == 20
+    assert set(said.points.forward["embed"]) == {100.0, 1000.0 if block else 100.0, None}
+    parts = {name: values[70] for name, values in said.points.parts.items()}
+    assert (parts["forward"], parts["other"]) == (300.0, 40.0)
+    assert "blocks were timed in 25% of the steps" in invoke("history", tmp_path).output
+
+
+def test_slow_ranks_are_named_by_blocks_that_are_timed_in_some_steps(tmp_path):
+    for rank, more in enumerate([{"backward layers.1": 300}, None, None]):
+        folder = tmp_path / str(rank)
+        write(folder, 120, lambda _, m=more: m, rank=rank, world=3)
+        without_blocks(folder, every=3)
+        (path,) = folder.iterdir()
+        path.rename(tmp_path / path.name)
+        folder.rmdir()
+    (row,) = read_history(str(tmp_path)).slow_ranks
+    assert (row.rank, row.part, row.block, row.excess_us) == (0, "backward", "layers.1", 300.0)
+
+
 def test_a_collection_is_the_cause_and_not_where_it_happened(tmp_path):
     def slow(step: int) -> dict[str, Any] | None:
         return {"forward embed": 900} if step == 60 else None

@@ -3,73 +3,29 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 import textwrap
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable
-from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
+import weakref
 
 import pytest
 import torch
-from support.compiled_family import made
 from support.forked_python import run_python
 from support.recording import Trace, hooks_on, traces
+from support.watched import QUIET, lines, net, rows, train, until
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
-from torch.utils.hooks import RemovableHandle
 
 import tb_hookview as hookview
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder.hooks import SLOT
 from tb_hookview.watching import phases
-
-QUIET: dict[str, Any] = {"first": None, "slow_factor": None, "scalars": False}
-"""No recording, unless somebody asks for one."""
-PATIENCE_S = 60
-
-
-def net() -> nn.Sequential:
-    torch.manual_seed(0)
-    inner = nn.ModuleDict({"a": nn.Linear(4, 4)})
-    return nn.Sequential(nn.Linear(4, 4), nn.Sequential(inner["a"], nn.ReLU()), nn.Dropout(0.5))
-
-
-def train(model: nn.Module, steps: int, each: Callable[[], None] = lambda: None) -> list[float]:
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    batches = DataLoader(TensorDataset(torch.ones(steps, 4)))
-    losses = []
-    for (batch,) in batches:
-        loss = model(batch).square().sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss.detach()))
-        each()
-    return losses
-
-
-def lines(folder: Path) -> list[dict[str, Any]]:
-    """The lines of all files of steps, oldest first."""
-    files = sorted(folder.glob("*.steps.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-
-def rows(folder: Path) -> list[dict[str, Any]]:
-    return [line for line in lines(folder) if "step" in line]
-
-
-def until(watch: Any, model: nn.Module, done: Callable[[], bool]) -> None:
-    """Train until something has happened in the watch's thread."""
-    end = time.monotonic() + PATIENCE_S
-    while not done():
-        assert time.monotonic() < end, "nothing happened"
-        train(model, 1, watch.step)
+from tb_hookview.watching.clock import ROOT
+from tb_hookview.watching.scalars import Scalars
+from tb_hookview.watching.step_rows import row_of
 
 
 def test_every_step_has_a_row_with_its_parts(tmp_path):
@@ -90,21 +46,62 @@ def test_every_step_has_a_row_with_its_parts(tmp_path):
     assert rows(tmp_path)[-1]["memory_bytes"] > 0
 
 
+def test_blocks_are_timed_in_some_runs_of_steps_and_all_else_in_every_step(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **{**QUIET, "blocks_every": 3}) as watch:
+        train(model, 40, watch.step)
+    assert lines(tmp_path)[0]["blocks_every"] == 3
+    timed = [row["step"] for row in rows(tmp_path) if "forward" in row]
+    assert timed == [*range(1, 9), *range(25, 33)]
+    assert [row["step"] for row in rows(tmp_path) if "backward" in row] == timed
+    parts = ("forward_us", "backward_us", "after_backward_us", "optimizer_us")
+    assert all(row[part] is not None for row in rows(tmp_path) for part in parts)
+    assert all(None not in row["forward"] + row["backward"] for row in rows(tmp_path)[25:32])
+    assert all(SLOT not in vars(module) for module in model.modules())
+
+
+def test_a_block_may_be_compiled_while_it_is_not_timed(tmp_path):
+    model, plain = net(), net()
+    with hookview.watch(tmp_path, model=model, **{**QUIET, "blocks_every": 2}) as watch:
+        torch.manual_seed(1)
+        losses = train(model, 12, watch.step)
+        model[0].compile(backend="eager")
+        called = vars(model[0])[SLOT]
+        losses += train(model, 24, watch.step)
+    torch.manual_seed(1)
+    assert losses == train(plain, 12) + train(plain, 24)
+    assert vars(model[0])[SLOT] is called
+    assert len([row for row in rows(tmp_path) if "forward" in row]) == 20
+
+
+def test_a_model_lives_no_longer_for_being_watched(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **{**QUIET, "blocks_every": 2}) as watch:
+        train(model, 12, watch.step)
+        block = weakref.ref(model[0])
+        del model
+        gc.collect()
+        assert block() is None
+        watch.step()
+
+
 def test_nothing_is_attached_to_other_modules_nor_left(tmp_path):
     model = net()
     with hookview.watch(tmp_path, model=model, **QUIET) as watch:
         train(model, 5, watch.step)
         attached = {path for path, module in model.named_modules() if SLOT in vars(module)}
         hooked = {path for path, module in model.named_modules() if hooks_on(module)}
-        hooks = [len(p._post_accumulate_grad_hooks or ()) for p in model.parameters()]
+        hooks = [p._post_accumulate_grad_hooks for p in model.parameters()]
+        counts = [None if each is None else len(each) for each in hooks]
     assert attached == {"", "0", "1.0"}
     assert hooked <= attached
-    assert sum(hooks) == 2  # the last gradient of each block
+    # The last gradient of each block; what once had hooks costs each backward pass something.
+    assert counts == [1, None, 1, None]
     assert all(SLOT not in vars(module) for module in model.modules())
     assert all(not p._post_accumulate_grad_hooks for p in model.parameters())
     assert torch.autograd.backward.__module__ == "torch.autograd"
     assert not hasattr(torch.autograd.backward, "__wrapped__")
-    assert phases._clocks == []
+    assert phases._clocks == {}
 
 
 def test_gradients_are_equal_bit_for_bit(tmp_path):
@@ -305,7 +302,7 @@ def test_steps_of_a_forked_process_are_its_parents_alone(tmp_path):
             child = os.fork()
             if child == 0:
                 train(2)
-                os._exit(phases._clocks != [])
+                os._exit(phases._clocks != {})
             print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             train(2)
     """
@@ -365,7 +362,27 @@ def test_scalars_are_torchs_own(tmp_path):
         train(model, 6, watch.step)
     events = EventAccumulator(str(tmp_path)).Reload()
     assert {"hookview/duration_ms", "hookview/backward_ms"} <= set(events.Tags()["scalars"])
-    assert [event.step for event in events.Scalars("hookview/duration_ms")] == [6]
+    assert events.Scalars("hookview/duration_ms")[-1].step == 6
+
+
+def test_a_long_step_is_a_point_of_the_scalars_and_short_ones_share_one(tmp_path):
+    pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    scalars, ms = Scalars(tmp_path), 10**6
+    for step, duration in enumerate((200, 40, 40, 70, 10), 1):
+        ended = (step, 0, 0, duration * ms, [ROOT, 0, duration * ms // 2], 0)
+        scalars.add([row_of(ended)])
+    scalars.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    found = {
+        tag: [(each.step, each.value) for each in events.Scalars(f"hookview/{tag}")]
+        for tag in ("duration_ms", "forward_ms", "slowest_ms")
+    }
+    assert found["duration_ms"] == [(1, 200.0), (4, 40.0), (5, 10.0)]
+    assert found["forward_ms"] == [(1, 100.0), (4, 20.0), (5, 5.0)]
+    assert found["slowest_ms"] == [(1, 200.0), (4, 70.0), (5, 10.0)]
+    assert "hookview/backward_ms" not in events.Tags()["scalars"]  # unknown, not 0
 
 
 def test_checkpointed_calls_count_once(tmp_path):
@@ -385,75 +402,6 @@ def test_checkpointed_calls_count_once(tmp_path):
     row = rows(tmp_path)[-1]
     assert sum(row["forward"]) <= row["forward_us"] + 2
     assert row["backward"][0] is not None
-
-
-def compile_as(how: str, model: nn.Module) -> nn.Module:
-    """The model to call: of three layers, compiled in one of four ways."""
-    if how == "whole":
-        return torch.compile(model, backend="eager")
-    if how == "part":
-        model[1] = torch.compile(model[1], backend="eager")
-    else:
-        for module in (model,) if how == "in place" else model:
-            module.compile(backend="eager")
-    return model
-
-
-@pytest.mark.parametrize("how", ["whole", "part", "in place", "parts in place"])
-@pytest.mark.parametrize("order", ["compile, watch", "compile, call, watch", "watch, compile"])
-def test_a_compiled_model_is_compiled_the_same_and_trained_the_same(tmp_path, how, order):
-    """Graphs, breaks, frames and guards are equal, recordings included."""
-
-    def run(*, ours: bool) -> tuple[list[float], dict[str, Any]]:
-        torch._dynamo.reset()
-        torch._dynamo.utils.counters.clear()
-        RemovableHandle.next_id = 0  # the numbers of hooks are in guards
-        model = net()[:2]
-        called = compile_as(how, model) if order != "watch, compile" else model
-        losses = train(called, 2) if order == "compile, call, watch" else []
-        watching = hookview.watch(tmp_path, model=called, **QUIET) if ours else nullcontext()
-        with watching as watch:
-            if called is model:
-                losses += train(called, 4, watch.step if ours else lambda: None)
-            called = compile_as(how, model) if order == "watch, compile" else called
-            losses += train(called, 8, watch.step if ours else lambda: None)
-            if ours:
-                watch.record(steps=1)
-                until(watch, called, lambda: len(watch.recordings) == 1)
-        train(called, 2)
-        return losses, made()
-
-    gc.collect()
-    gc.disable()  # callbacks of garbage collections are frames to Dynamo
-    try:
-        assert run(ours=True) == run(ours=False)
-    finally:
-        gc.enable()
-        torch._dynamo.reset()
-
-
-def test_compiled_autograd_compiles_the_same_and_changes_no_gradient(tmp_path):
-    if not hasattr(torch._dynamo.compiled_autograd, "_enable"):
-        pytest.skip("this torch has no such switch for compiled autograd")
-
-    def run(*, ours: bool) -> tuple[list[float], list[torch.Tensor], int]:
-        torch._dynamo.reset()
-        torch._dynamo.utils.counters.clear()
-        model = net()[:2]
-        watching = hookview.watch(tmp_path, model=model, **QUIET) if ours else nullcontext()
-        compiler = torch.compile(backend="eager")
-        with watching as watch, torch._dynamo.compiled_autograd._enable(compiler):
-            losses = train(model, 8, watch.step if ours else lambda: None)
-        gradients = [p.grad for p in model.parameters() if p.grad is not None]
-        return losses, gradients, torch._dynamo.utils.counters["stats"]["unique_graphs"]
-
-    losses, gradients, graphs = run(ours=False)
-    watched_losses, watched_gradients, watched_graphs = run(ours=True)
-    torch._dynamo.reset()
-    assert graphs > 0
-    assert (watched_losses, watched_graphs) == (losses, graphs)
-    assert all(map(torch.equal, gradients, watched_gradients))
-    assert all(row["backward_us"] > 0 for row in rows(tmp_path))
 
 
 @pytest.mark.slow

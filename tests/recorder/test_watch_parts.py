@@ -16,6 +16,7 @@ from tb_hookview.watching.blocks import choose_blocks
 from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, ROOT
 from tb_hookview.watching.device import DeviceStamps
 from tb_hookview.watching.recordings import Kept, surplus
+from tb_hookview.watching.sampling import every_how_many
 from tb_hookview.watching.step_file import StepFile, row_line
 from tb_hookview.watching.step_rows import Row, row_of
 from tb_hookview.watching.triggers import Decision, RunningMedian, Triggers
@@ -64,6 +65,13 @@ def test_no_blocks_where_none_are_asked_for_nor_in_a_compiled_model():
     assert names(layers(3), 0) == []
     assert names(torch.compile(layers(3))) == []
     assert names(nn.Linear(2, 2)) == []
+
+
+def test_blocks_are_timed_as_often_as_a_step_affords():
+    assert every_how_many(16, "host", 0) == 1  # no step is known
+    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 16, 50)] == [16, 4, 1, 1]
+    assert every_how_many(0, "host", 10**6) == 1
+    assert every_how_many(16, "device", 50 * 10**6) == 2
 
 
 def test_the_running_median_is_that_of_the_latest():
@@ -197,7 +205,7 @@ def test_a_row_is_whole_microseconds_and_null_for_unknown():
 
 
 def row(marks: list[tuple[int, int, int]], blocks: int, step: int = 1) -> Row:
-    return row_of((step, 0, 0, 1_000_000, [part for mark in marks for part in mark]), blocks)
+    return row_of((step, 0, 0, 1_000_000, [part for mark in marks for part in mark], blocks))
 
 
 def test_a_block_has_the_time_from_the_gradient_before_it_to_its_own():
@@ -259,7 +267,7 @@ def test_marks_of_a_device_are_read_once_it_has_passed_them(monkeypatch):
     def step(number: int) -> list[Row]:
         since, gradient, until = device.stamp(), device.stamp(), device.stamp()
         marks = [DATA, 7, 9, GRADIENT, gradient, 0, BACKWARD, since, until]
-        return [row_of(each, 1) for each in device.passed((number, 0, 0, 5_000, marks))]
+        return [row_of(each) for each in device.passed((number, 0, 0, 5_000, marks, 1))]
 
     assert step(1) == step(2) == []
     Passing.done = 5.0
@@ -273,7 +281,7 @@ def test_marks_of_a_device_are_read_once_it_has_passed_them(monkeypatch):
     assert list(device.rest()) == []
     capturing.append(True)
     step(6)
-    (last,) = (row_of(each, 1) for each in device.rest())
+    (last,) = (row_of(each) for each in device.rest())
     assert (last[0], last[2], last[4]) == (6, 2, -1)
 
 
@@ -283,11 +291,11 @@ def test_a_mark_whose_event_is_used_again_has_no_time(monkeypatch):
     monkeypatch.setattr("tb_hookview.watching.device._MOST", 4)
     device = DeviceStamps(Passing, lambda: False)
     marks = [GRADIENT, device.stamp(), 0]
-    assert list(device.passed((1, 0, 0, 5_000, marks))) == []
+    assert list(device.passed((1, 0, 0, 5_000, marks, 1))) == []
     for _ in range(3):
         device.stamp()  # the last of them takes the event of the mark
     Passing.done = 100.0
-    first, _ = device.passed((2, 0, 0, 5_000, []))
+    first, _ = device.passed((2, 0, 0, 5_000, [], 1))
     assert (first[0], first[4]) == (1, [])
 
 

@@ -1797,6 +1797,10 @@ export const WatchedRank = {
     unit: "count",
     text: "Steps that medians are over: without recorded ones, their warm-up, the step after them, and the first five.",
   },
+  block_steps: {
+    unit: "count",
+    text: "Steps in which the blocks were timed: some of short ones, as it takes time.",
+  },
   lost_lines: { unit: "count", text: "Lines that are no rows: of a write that broke off." },
   missing_steps: {
     unit: "count",

@@ -2322,6 +2322,8 @@ export interface WatchedRank {
   steps: number;
   /** Steps that medians are over: without recorded ones, their warm-up, the step after them, and the first five. */
   measured_steps: number;
+  /** Steps in which the blocks were timed: some of short ones, as it takes time. */
+  block_steps: number;
   /** Lines that are no rows: of a write that broke off. */
   lost_lines: number;
   /** Numbers between its first and its last step without a row. */

@@ -4,7 +4,7 @@ import { finding } from "../testing/findings";
 import { report } from "../testing/report";
 import { alike, priceBasis, priceText } from "./findings";
 
-const BASIS = { stepUs: 100, of: "device" } as const;
+const BASIS = { stepUs: 100, of: "device", per: "per step" } as const;
 
 test("a price says what is known, whose time it is, and no more", () => {
   const price = (cost: number | null, gain: number | null): string =>
@@ -56,8 +56,12 @@ test("without a step there are no shares, and without a device it is the host's 
   const bare = { ...report(), trace: { ...report().trace, devices: [] } };
   expect(priceBasis(bare).of).toBe("host");
   expect(priceBasis(report()).of).toBe("device");
-  const text = priceText(finding({ cost_us_per_step: 5 }), { stepUs: null, of: "host" });
-  expect(text).toContain("Costs 5.0 µs of host time per step.");
+  const text = priceText(finding({ cost_us_per_step: 5 }), {
+    stepUs: null,
+    of: "host",
+    per: "in this trace",
+  });
+  expect(text).toContain("Costs 5.0 µs of host time in this trace.");
 });
 
 test("shares are of the device's work where it runs behind the host", () => {

@@ -46,13 +46,24 @@ export interface PriceBasis {
   readonly stepUs: number | null;
   /** Whose time a cost is. */
   readonly of: "device" | "host";
+  /** "per step", or what the times of a trace without steps are of. */
+  readonly per: "per step" | "in this trace";
 }
 
 export function priceBasis(report: WireReport): PriceBasis {
   const { per_step: mean, trace, verdict } = report;
   const stepUs =
     mean.duration_us === null ? null : Math.max(mean.duration_us, verdict.step_us ?? 0);
-  return { stepUs, of: trace.devices.length > 0 ? "device" : "host" };
+  return {
+    stepUs,
+    of: trace.devices.length > 0 ? "device" : "host",
+    per: perText(report),
+  };
+}
+
+/** What the times of a report are of. */
+export function perText({ per_step: { marked } }: WireReport): "per step" | "in this trace" {
+  return marked ? "per step" : "in this trace";
 }
 
 /** More than this many times the cost is gained only where other work waited. */
@@ -73,7 +84,7 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
       ? "Its cost is unknown in this trace."
       : cost === 0
         ? `It costs no ${basis.of} time in this trace.`
-        : `Costs ${of(cost)} of ${basis.of} time per step.`;
+        : `Costs ${of(cost)} of ${basis.of} time ${basis.per}.`;
   if (gain === null) {
     return cost === null || cost === 0 ? costs : `${costs} Saving not estimated.`;
   }
@@ -83,19 +94,19 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
   }
   const unrecorded = finding.unrecorded_gain_us_per_step ?? 0;
   if (gain <= 0 && unrecorded > 0) {
-    return `${costs} Estimated saving without the cost of recording: ${of(unrecorded)} per step.`;
+    return `${costs} Estimated saving without the cost of recording: ${of(unrecorded)} ${basis.per}.`;
   }
   if (gain <= 0) return cost === 0 ? costs : `${costs} No saving: off the critical path.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
-  return `${costs} Estimated saving: ${of(gain)} per step${why}.`;
+  return `${costs} Estimated saving: ${of(gain)} ${basis.per}${why}.`;
 }
 
 /** What a fix saves, in the least words. */
-export function savingText(finding: WireFinding, { stepUs }: PriceBasis): string {
+export function savingText(finding: WireFinding, { stepUs, per }: PriceBasis): string {
   const { gain_us_per_step: gain, saves_after: after } = finding;
   if (after !== null) return `next to no saving until the ${after} is faster`;
   if (gain === null) return "saving not estimated";
   if (gain <= 0) return "no saving: off the critical path";
   const share = ratio(gain, stepUs);
-  return `saves ${duration(gain)}${share === null ? "" : ` (${percent(share)})`} per step`;
+  return `saves ${duration(gain)}${share === null ? "" : ` (${percent(share)})`} ${per}`;
 }

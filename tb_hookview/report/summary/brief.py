@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from textwrap import shorten
 
-from tb_hookview.document.document import Document, Lines, Table
-from tb_hookview.formats import MISSING, format_count, format_number, format_share, format_us
+from msgspec.structs import replace
+
+from tb_hookview.document.document import Document, Lines, Row, Table
+from tb_hookview.formats import (
+    MISSING,
+    format_count,
+    format_kind,
+    format_number,
+    format_share,
+    format_us,
+)
 from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.report.summary.lines import detail_lines, host_line
 from tb_hookview.report.summary.tables import (
@@ -21,11 +30,13 @@ FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
 VERDICT = 1
 """Number of the line that matters most."""
-_WIDEST = 80
-"""Characters of a fix; all of it is in the findings."""
 _LATER = 1.05
 """Times the step on the host from which on the step with its device work is given, too."""
 _ANNOTATION = "annotation"
+_NAMES = re.compile("[^a-z -]")
+"""In a place that names something, as "the whole step" does not."""
+_WHY = re.compile("[:;] ")
+"""What follows explains a warning."""
 _WORTH_SAYING = 0.01
 """Share of the step that the first finding saves at least, to be worth a line."""
 
@@ -38,13 +49,22 @@ def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Doc
         counted: that on the measured steps.
         more: where the rest is.
     """
+    classes = class_table(counted)
     parts = (
         Lines(brief_lines(data), bold=VERDICT),
         _findings(data),
-        class_table(counted),
-        Lines(_notes(data, more), tone="dim"),
+        _headed(classes),
+        Lines(_notes(data, classes.hidden, more), tone="dim"),
     )
     return Document("Summary of a trace", parts)
+
+
+def _headed(table: Table) -> Table:
+    """The table with its title, in short, in the place of the first column's name."""
+    title, *_ = table.title.split(" (")
+    return replace(
+        table, title="", columns=(title, *table.columns[1:]), hidden="", wrapped=-1, cropped=True
+    )
 
 
 def brief_lines(data: ReportData) -> list[str]:
@@ -96,7 +116,8 @@ def _what(row: PathWork) -> str:
         return "latencies"
     if row.part not in ("host", "device"):
         return "data loading" if row.part == "data" else row.part
-    what = " ".join(filter(None, (row.phase, row.name)))
+    name = format_kind(row.name) if row.name and row.part == "device" else row.name
+    what = " ".join(filter(None, (row.phase, name)))
     return f"{row.part} {what or 'not named in the trace'}"
 
 
@@ -110,22 +131,31 @@ def class_table(counted: ReportData) -> Table:
     return kernels if kernels.rows else operator_table(counted, CLASSES)
 
 
-def _notes(data: ReportData, more: str) -> list[str]:
-    """What makes figures wrong; how many other notes there are, and where `more` is."""
+def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
+    """What makes figures wrong, in short; of how many ranks it is, and where `more` is."""
     severe = severe_warnings(data.trace)
-    others = len(data.trace.warnings) - len(severe)
-    lines = [f"warning: {warning.message}" for warning in severe]
-    if (data.trace.world_size or 1) > 1:
-        lines.append(f"1 of {data.trace.world_size} ranks; `hookview ranks` reads all of a folder")
-    count = f"{format_count(others, 'note')} on data quality" if others else ""
-    last = "; ".join(filter(None, (count, more)))
-    return [*lines, last] if last else lines
+    others, ranks = len(data.trace.warnings) - len(severe), data.trace.world_size or 1
+    lines = [f"warning: {_WHY.split(warning.message, maxsplit=1)[0]}" for warning in severe]
+    last = [
+        f"1 of {ranks} ranks (see hookview ranks)" if ranks > 1 else "",
+        format_count(others, "data-quality note") if others else "",
+        more,
+    ]
+    return [*filter(None, (*lines, of_table, "; ".join(filter(None, last))))]
 
 
 def _findings(data: ReportData) -> Table:
-    shown = alike(data.findings)[:FINDINGS]
-    rows = [(_saving(group[0]), _finding(group)) for group in shown]
-    return Table("Findings", ("saves/step", "what to change"), list(rows), names=2, wrapped=1)
+    shown: dict[str, Finding] = {}
+    for group in alike(data.findings):
+        shown.setdefault(_headline(group), group[0])
+    first = list(shown.items())[:FINDINGS]
+    fixes = [finding.fix for _, finding in first]
+    rows: list[Row] = [
+        (_saving(finding), (headline,) if finding.fix in fixes[:at] else (headline, finding.fix))
+        for at, (headline, finding) in enumerate(first)
+    ]
+    columns = ("saves/step", "finding")
+    return Table("", columns, rows, names=2, wrapped=1, cropped=True)
 
 
 def _saving(finding: Finding) -> str:
@@ -133,9 +163,13 @@ def _saving(finding: Finding) -> str:
     return MISSING if not gain else format_us(gain)
 
 
-def _finding(group: list[Finding]) -> tuple[str, ...]:
-    fix = shorten(group[0].fix, _WIDEST, placeholder=" ...")
-    return group[0].title, where(group), fix
+def _headline(group: list[Finding]) -> str:
+    """What it is and, where that says more, its place."""
+    finding, place = group[0], where(group).removeprefix("not in a module, ")
+    if finding.module and finding.module[0].isdigit():
+        place = f"module {place}"
+    named = finding.module is not None or _NAMES.search(place)
+    return f"{finding.title}: {place}" if named else finding.title
 
 
 def _classes(data: ReportData) -> Table:

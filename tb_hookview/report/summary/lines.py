@@ -152,7 +152,7 @@ def _memory(report: ReportData) -> list[str]:
     peak = max(peaks, key=lambda each: each.allocated_bytes)
     where = [
         peak.operator or "",
-        f"in {module_label(peak.module)}" if peak.module is not None else "",
+        f"module {module_label(peak.module)}" if peak.module is not None else "",
         peak.phase or "",
     ]
     classes = sorted((peak.classes or {}).items(), key=lambda item: -item[1])[:MEMORY_CLASSES]
@@ -161,7 +161,7 @@ def _memory(report: ReportData) -> list[str]:
     if peak.reserved_bytes is not None:
         text += f" of {format_bytes(peak.reserved_bytes)} reserved"
     place = ", ".join(filter(None, where))
-    return [text + (f", {place}" if place else "") + (f": {held}" if held else "")]
+    return [text + (f" in {place}" if place else "") + (f": {held}" if held else "")]
 
 
 def _parts(**times: float | None) -> str:

@@ -9,7 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec.structs import asdict
 
 from tb_hookview.document.document import Row, Table
-from tb_hookview.formats import MISSING, format_number, format_share, format_us
+from tb_hookview.formats import (
+    MISSING,
+    format_kernel,
+    format_kind,
+    format_number,
+    format_share,
+    format_us,
+)
 from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.schema import (
     PROFILER,
@@ -44,8 +51,6 @@ _ON_CPU = (
     'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
     "to the cores"
 )
-_WIDEST = 60
-"""Characters of a kernel's name."""
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
@@ -146,8 +151,8 @@ def kernel_table(counted: ReportData, rows: int) -> Table:
     steps = max(counted.per_step.steps, 1)
     made = [
         (
-            _cut(row.name),
-            row.kind,
+            format_kernel(row.name),
+            format_kind(row.kind),
             format_us(row.total_us / steps),
             format_share(row.total_us, whole),
             format_number(row.count / steps),
@@ -156,11 +161,6 @@ def kernel_table(counted: ReportData, rows: int) -> Table:
     ]
     columns = ("kernel", "kind", "time/step", "share", "calls/step")
     return Table("Kernels by time", columns, list(made), names=2)
-
-
-def _cut(name: str) -> str:
-    name = name.removeprefix("void ")
-    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 3]}..."
 
 
 def operator_table(data: ReportData, rows: int) -> Table:
@@ -313,7 +313,7 @@ def finding_table(data: ReportData, rows: int) -> Table:
     left = [_left([each for group in groups[rows:] for each in group])] if groups[rows:] else []
     left += [f"{latent:,} without a cost in this trace"] if latent else []
     hidden = [f"{' and '.join(left)}; the report has them all"] if left else []
-    columns = ("severity", "finding", "cost", "gain")
+    columns = ("severity", "finding", "cost", "saves")
     caveats = Counter(caveat for finding in firsts for caveat in finding.caveats)
     common = {caveat for caveat, count in caveats.items() if count > 1}
     shown = [_finding(group, common) for group in groups[:rows]]

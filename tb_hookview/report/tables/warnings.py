@@ -94,14 +94,15 @@ WORDS: dict[str, Words] = {
         "them; device time is too low, and idle time there is not real"
     ),
     "no-launch": Words(
-        "device events whose launch is not in the trace (queued before it began, or not recorded), "
-        "{share} of device time: in no phase and no module, and idle time before them has no cause",
+        "device events whose launch is not in the trace, {share} of device time: they were "
+        "queued before it began, or their launches were not recorded; they have no phase and no "
+        "module, and idle time before them has no cause",
         high_from=0.1,
     ),
     "unseen-queue": Words(
-        "streams whose first device event begins long after its launch: {time} in all, {share} of "
-        "the trace, in which nothing in the file runs on their device; it worked on what is not in "
-        "the file (queued before the recording began, or by another process), so that this idle "
+        "streams whose first device event begins long after its launch, {time} in all, {share} of "
+        "the trace: nothing in the file runs on their device meanwhile, which was busy with what "
+        "is not in the file (queued before the recording began, or by another process); this idle "
         "time, of cause `unknown`, is not real",
         high_from=0.1,
     ),

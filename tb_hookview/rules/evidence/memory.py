@@ -74,7 +74,5 @@ def top_modules(context: Context, memory: MemoryUse, blocks: Bool) -> list[tuple
 def modules_text(context: Context, ranked: list[tuple[int, int]]) -> str:
     """Modules with bytes, in words."""
     paths = context.analysis.modules.path
-    return ", ".join(
-        f"{module_label(paths[module]) if module >= 0 else 'not in a module'} {format_bytes(size)}"
-        for module, size in ranked
-    )
+    labels = {m: module_label(paths[m]) if m >= 0 else "not in a module" for m, _ in ranked}
+    return ", ".join(f"{labels[module]} ({format_bytes(size)})" for module, size in ranked)

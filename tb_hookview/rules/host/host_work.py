@@ -76,8 +76,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     mostly = 2 * inside.total() > table.duration[gaps].sum()
     most = inside.most_common(1)[0][0] if mostly else ""
     return Occurrence(
-        place=(f"host work: {name}" if name else "host work that the trace does not name")
-        + (f", mostly {most}" if most else ""),
+        place=(name or "not named in the trace") + (f", mostly {most}" if most else ""),
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of it, "
         f"the thread that launches was in {what} and launched nothing: "
@@ -138,7 +137,7 @@ def _without_steps(
     named = ", ".join(f"{name or 'nothing with a name'} ({format_us(us)})" for name, us in most)
     table = context.analysis.gaps
     yield Occurrence(
-        place="host work, in or before steps",
+        place="in or before steps",
         everywhere=True,
         evidence=f"for {format_us(time)}, {time / context.steps.duration_us:.0%} of the trace, the "
         f"thread that launches launched nothing: {format_count(len(gaps), 'gap')} of 1 ms or more, "

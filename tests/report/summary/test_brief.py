@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import gallery
 import grid
 import pytest
+from rich.console import Console
 
-from tb_hookview.loading import load
+from tb_hookview.document.terminal import rendered
+from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.summary.brief import brief_lines, class_table
 
@@ -60,3 +64,15 @@ def test_the_share_of_a_module_is_one_of_all_device_time(tmp_path: Path) -> None
     report = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture, names))))
     (row,) = class_table(report.counted.data).rows
     assert row[-1] == "21.3%"
+
+
+@pytest.mark.parametrize("path", gallery.kinds_of_traces(200_000), ids=gallery.label)
+@pytest.mark.parametrize("width", [80, 120])
+def test_it_fits_a_screen_and_says_nothing_twice(path: Path, width: int) -> None:
+    console = Console(width=width, file=io.StringIO(), record=True, markup=False)
+    console.print(rendered(analyze(path).brief("--verbose shows all")))
+    lines = [line.strip() for line in console.export_text().splitlines()]
+    assert len(lines) <= 25
+    assert max(map(len, lines[1:])) <= width
+    said = list(filter(None, lines))
+    assert len(said) == len(set(said))

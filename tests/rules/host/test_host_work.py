@@ -55,7 +55,7 @@ def test_a_python_function_is_named(tmp_path: Path) -> None:
         row("python_function", "<built-in method stack of type object>", 320, 2970),
     ]
     (finding,) = findings(tmp_path, trace(*frames))
-    assert finding.where == "host work: preprocess in pipeline.py(123)"
+    assert finding.where == "preprocess in pipeline.py(123)"
     assert finding.cost_us_per_step == finding.gain_bound_us_per_step == 3408 - 258
     assert "1 gap of 1 ms or more in 1 step, the longest 3.15 ms" in finding.evidence
     assert "Compute once" in finding.fix
@@ -72,10 +72,10 @@ def test_where_a_model_trains_inputs_can_be_prepared_by_workers(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("category", "name", "where"),
     [
-        ("cpu_op", "aten::cumsum", "host work: aten::cumsum"),
-        ("user_annotation", "## metrics ##", "host work: ## metrics ##"),
-        ("python_function", "nn.Module: Tokenizer_0", "host work: Tokenizer_0"),
-        ("cuda_runtime", "cudaEventRecord", "host work that the trace does not name"),
+        ("cpu_op", "aten::cumsum", "aten::cumsum"),
+        ("user_annotation", "## metrics ##", "## metrics ##"),
+        ("python_function", "nn.Module: Tokenizer_0", "Tokenizer_0"),
+        ("cuda_runtime", "cudaEventRecord", "not named in the trace"),
     ],
 )
 def test_what_else_names_it(tmp_path: Path, category: str, name: str, where: str) -> None:
@@ -112,7 +112,7 @@ def test_where_the_forward_of_a_model_is_in_it_the_operators_decide(tmp_path: Pa
     views = [row("cpu_op", "aten::split", 300 + 20 * i, 18) for i in range(150)]
     around = row("user_annotation", "DistributedDataParallel.forward", 10, 3380)
     (finding,) = findings(tmp_path, trace(around, *views))
-    assert finding.where == "host work: DistributedDataParallel.forward, mostly aten::split"
+    assert finding.where == "DistributedDataParallel.forward, mostly aten::split"
     assert "most of it in operators aten::split (2.70 ms); mostly before k" in finding.evidence
     assert "broadcast_buffers" not in finding.fix
     assert "fewer of them" in finding.fix
@@ -165,13 +165,13 @@ def test_work_before_the_first_launch_has_a_caveat(tmp_path: Path) -> None:
         *burst(3010, 1),
     ]
     (finding,) = findings(tmp_path, events)
-    assert finding.where == "host work: preprocess in pipeline.py(123)"
+    assert finding.where == "preprocess in pipeline.py(123)"
     assert "before its first event" in finding.caveats[0]
     assert not any("first event" in c for f in findings(tmp_path, trace()) for c in f.caveats)
 
 
 def test_preprocessing_of_a_video() -> None:
     first = Diagnosed(loaded("tracelens_mi300_timesformer"))[RULE][0]
-    assert first.where == "host work: preprocess in video_classification.py(129)"
+    assert first.where == "preprocess in video_classification.py(129)"
     assert first.cost_us_per_step == pytest.approx(268_175.4, abs=0.1)
     assert first.gain_bound_us_per_step == first.cost_us_per_step

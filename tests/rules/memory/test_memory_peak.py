@@ -15,7 +15,7 @@ def test_the_peak_names_modules_classes_and_what_checkpointing_frees(tmp_path: P
     (found,) = findings(tmp_path, changes)["memory-peak"]
     assert (found.module, found.severity) == ("fc", "info")
     assert "57.7 MB of 105 MB are in use at the peak: saved activations 57.7 MB" in found.evidence
-    assert "fc 57.7 MB" in found.evidence
+    assert "fc (57.7 MB)" in found.evidence
     assert "Checkpoint" in found.fix
 
 

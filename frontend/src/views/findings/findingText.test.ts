@@ -4,7 +4,7 @@ import type { WireFinding } from "../../api/types";
 import { finding } from "../../testing/findings";
 import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
 
-const BASIS = { stepUs: 100, of: "device" } as const;
+const BASIS = { stepUs: 100, of: "device", per: "per step" } as const;
 
 test("Markdown holds all of a finding, and names stay text", () => {
   const hostile: WireFinding = finding({

@@ -4,7 +4,7 @@ import type { WireHistory } from "../../api/types";
 import { Segments } from "../../components/controls";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
-import { duration } from "../../text/formats";
+import { count, duration } from "../../text/formats";
 import { colourOf, type Palette } from "../../theme/colours";
 import { PART_DEFINITIONS } from "./definitions";
 import { areaPath, layers, LEFT, middles, WIDTH, type Layer } from "./model";
@@ -50,6 +50,7 @@ export function PartCurve({ history }: { history: WireHistory }): ReactElement {
         <span className="muted">mean over ranks, up to {duration(most)}</span>
       </h2>
       <Segments label="Parts" segments={CHOICES} chosen={choice} onChoose={choose} />
+      {choice !== "parts" && <BlockSteps history={history} />}
       {shown.length === 0 ? (
         <p className="muted">No block was timed: give hookview.watch the model.</p>
       ) : (
@@ -73,6 +74,18 @@ export function PartCurve({ history }: { history: WireHistory }): ReactElement {
       )}
       <Key layers={shown} colours={colour} />
     </section>
+  );
+}
+
+/** In how many steps blocks were timed, where it was not all. */
+function BlockSteps({ history: { ranks } }: { history: WireHistory }): ReactElement | null {
+  const steps = ranks.reduce((sum, rank) => sum + rank.steps, 0);
+  const timed = ranks.reduce((sum, rank) => sum + rank.block_steps, 0);
+  if (timed === 0 || timed === steps) return null;
+  return (
+    <p className="muted">
+      Blocks were timed in {count(timed)} of {count(steps)} steps.
+    </p>
   );
 }
 

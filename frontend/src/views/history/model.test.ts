@@ -34,6 +34,12 @@ test("layers lie one upon another", () => {
   expect(second?.high).toEqual([3, 3]);
 });
 
+test("where no layer is known there is nothing to lie upon", () => {
+  const [first, second] = layers({ a: [1, null], b: [null, null] });
+  expect(first?.low).toEqual([0, null]);
+  expect(second?.high).toEqual([1, null]);
+});
+
 test("a recording is one point, whatever number of ranks made it", () => {
   expect(pointsOf([recording(10, 0, false), recording(10, 1)]).map(({ id }) => id)).toEqual([101]);
 });

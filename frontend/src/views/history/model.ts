@@ -68,16 +68,21 @@ export interface Layer {
   values: Series;
 }
 
-/** Series one upon another; unknown counts as nothing. */
+/** Series one upon another; unknown counts as nothing, and is unknown where all are. */
 export function layers(series: Readonly<Record<string, Series>>): Layer[] {
-  let base: number[] = [];
+  const all = Object.values(series);
+  let base: Series =
+    all[0]?.map((_, at) => (all.every((each) => each[at] === null) ? null : 0)) ?? [];
   return Object.entries(series).map(([name, values]) => {
-    const low = values.map((_, at) => base[at] ?? 0);
-    const high = values.map((value, at) => (low[at] ?? 0) + (value ?? 0));
+    const low = base;
+    const high = values.map((value, at) => plus(low[at] ?? null, value));
     base = high;
     return { name, low, high, values };
   });
 }
+
+const plus = (base: number | null, value: number | null): number | null =>
+  base === null ? null : base + (value ?? 0);
 
 /**
  * The largest value a chart has room for: three times the usual step, so that one long step does not

@@ -6,6 +6,7 @@ import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { LoadsKernels } from "../../parts/LoadsKernels";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { perText } from "../../report/findings";
 import { meanStep } from "../../report/measures";
 import { isHighlighted, lostIn } from "../../report/syncs";
 import {
@@ -36,7 +37,7 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
           Top modules by self time{" "}
           {top.rows.length > 0 && (
             <span className="muted">
-              {top.pass}, {top.measure} time per step
+              {top.pass}, {top.measure} time {perText(report)}
             </span>
           )}
         </h2>
@@ -75,7 +76,8 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
       )}
       {top.communication > 0 && (
         <p className="muted">
-          {duration(top.communication)} per step of communication ran in modules and is not counted.
+          {duration(top.communication)} of communication {perText(report)} ran in modules and is not
+          counted.
         </p>
       )}
       <Rest top={top} />

@@ -10,6 +10,7 @@ import {
   type BandSaving,
   WORTH_SAYING,
 } from "../../parts/Band";
+import { perText } from "../../report/findings";
 import { pathHeads, pathSegments, segmentText, type PathSegment } from "../../report/pathBar";
 import { labelledDevice, labelledPhases, stepBars } from "../../report/stepBars";
 import { DEVICE_COLOURS, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
@@ -44,7 +45,7 @@ function savingOf(report: WireReport): BandSaving | null {
   return {
     from,
     to: (replayed > 0 ? replayed : from) - gain,
-    of: `${report.per_step.marked ? "per step" : "in this trace"}, without the first finding`,
+    of: `${perText(report)}, without the first finding`,
     button: "What if",
     title: `${first.title}: estimate by trace replay`,
     place: withoutFinding(first.id),
