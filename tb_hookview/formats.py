@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _LONGEST_NAME = 48
 """Characters of a kernel's name in a sentence."""
 _KINDS = {"matrix": "GEMM", "set": "memset"}
+_MOST_DECIMALS = 12
 MISSING = "-"
 """Text for a number that the trace does not hold."""
 
@@ -43,6 +45,19 @@ def format_number(number: float | None) -> str:
     if number is None:
         return MISSING
     return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"
+
+
+def format_against(number: float, limit: float) -> str:
+    """Write a number next to its limit: with three digits, or those that show which is larger."""
+    if number == int(number):
+        return f"{number:.0f}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(number))))
+    while decimals < _MOST_DECIMALS:
+        text = f"{number:.{decimals}f}"
+        if (float(text) > limit) == (number > limit):
+            return text
+        decimals += 1
+    return f"{number:.{_MOST_DECIMALS}g}"
 
 
 def format_count(number: float, noun: str, plural: str = "") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_hookview.formats import (
+    format_against,
     format_bytes,
     format_change,
     format_count,
@@ -116,3 +117,20 @@ def test_a_terminal_is_given_nothing_to_act_upon(name: str, text: str) -> None:
 )
 def test_a_kernels_name_fits_into_a_sentence(name: str, text: str) -> None:
     assert format_kernel(name) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "limit", "text"),
+    [
+        (14.8669, 8.17011, "14.9"),
+        (8.17011, 8.17011, "8.17"),
+        (5.0004, 5, "5.0004"),
+        (4.9996, 5, "5.00"),
+        (-13.9903, 5, "-14.0"),
+        (0, 0, "0"),
+        (1234567, 5, "1234567"),
+        (0.012345, 0.0, "0.0123"),
+    ],
+)
+def test_a_number_next_to_its_limit(number: float, limit: float, text: str) -> None:
+    assert format_against(number, limit) == text

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 
 import { seriousFaultsInModes } from "./axe";
 import { chooseRun } from "./browser";
+import { drawn } from "./canvas";
 import { page, serving, test, url, visiting } from "./scene";
 
 const HOSTILE = `<img src=x onerror="document.title='taken'">${"k".repeat(10_000)}`;
@@ -62,6 +63,45 @@ test("modules that appeared and vanished are listed apart from those that are th
   await expect
     .poll(async () => (await listed()).map((row) => row.split(" ")[0]))
     .toEqual(["patch_drop"]);
+});
+
+const timelines = (): ReturnType<Page["getByRole"]> =>
+  page.getByRole("region", { name: "Timelines" });
+
+test("the steps of both sides lie on one axis, and a moment of both is read at once", async () => {
+  await drawn(timelines().locator("canvas"));
+  expect(await timelines().getByRole("listitem").allInnerTexts()).toContain("phases\nbefore");
+  await timelines()
+    .getByRole("application")
+    .hover({ position: { x: 40, y: 30 } });
+  const readout = timelines().getByRole("status");
+  await readout.getByText("before").waitFor();
+  expect(await readout.innerText()).toMatch(/phases.*before.*after/s);
+  const modules = timelines().getByRole("link", { name: "step 1" });
+  await modules.first().click();
+  await expect.poll(() => page.url()).toContain("#/timeline?run=before");
+});
+
+test("the keyboard moves through both steps, and opens a module that differs", async () => {
+  const picture = timelines().getByRole("application");
+  await picture.focus();
+  await page.keyboard.press("Home");
+  const readout = timelines().getByRole("status");
+  for (let row = 0; row < 4; row++) await page.keyboard.press("ArrowDown");
+  await expect.poll(() => readout.innerText()).toContain("modules, backward");
+  const differs = "before patch_drop 5.09 ms (−5.00 ms per step)";
+  for (let at = 0; at < 100; at++) {
+    if ((await readout.innerText()).includes(differs)) break;
+    await page.keyboard.press("ArrowRight");
+  }
+  expect(await readout.innerText()).toContain(differs);
+  const inView = timelines().locator(".lanes-in-view");
+  const whole = await inView.innerText();
+  await page.keyboard.press("+");
+  await expect.poll(() => inView.innerText()).not.toBe(whole);
+  await page.keyboard.press("Enter");
+  await page.getByRole("complementary", { name: "Difference" }).waitFor();
+  expect(page.url()).toContain("table=modules");
 });
 
 test("syncs are listed by cause and place, and lead to either side", async () => {

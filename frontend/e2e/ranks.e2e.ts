@@ -15,6 +15,10 @@ test("the straggler is named with its module and what a step gains", async () =>
   await expect.poll(() => late.textContent()).toContain("Rank 2 is a straggler");
   await expect.poll(() => late.textContent()).toContain("more than the others in module b");
   await drawn(page.locator(".rank-heat canvas"), 2);
+  expect(await page.locator(".rank-heat-ranks .late").allInnerTexts()).toEqual(["2"]);
+  expect(await page.locator(".rank-heat-outline.late").count()).toBe(1);
+  await page.locator(".cell-look").first().waitFor();
+  expect((await page.locator(".cell-look").allInnerTexts())[0]).toBe("2");
   expect(await seriousFaults(page)).toEqual([]);
 });
 

@@ -156,7 +156,7 @@ test("lanes as predicted lie below those as recorded, and follow the question", 
 });
 
 test("the lanes are looked at more closely by the keyboard", async () => {
-  const view = lanes().locator(".whatif-in-view");
+  const view = lanes().locator(".lanes-in-view");
   await expect.poll(() => view.innerText()).toContain("ms in view");
   const whole = await view.innerText();
   await lanes().getByRole("button", { name: "Zoom in" }).focus();

@@ -123,17 +123,21 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         chosen = self.selection.device_events
         known = self._inside(self._of_launches(np.where(chosen, np.nan_to_num(peak), 0.0)))
         unknown = self._inside(self._of_launches((chosen & np.isnan(peak)).astype(np.float64)))
-        return np.where((unknown > 0) | (known <= 0), np.nan, known)
+        known[(unknown > 0) | (known <= 0)] = np.nan
+        return known
 
     @cached_property
     def bytes(self) -> Float:
         """Bytes that the calls of known FLOPs move at least; NaN for unknown."""
         work = self._analysis.call_work
         counted = self._counted
-        unknown = self._inside((counted & np.isnan(work.bytes)).astype(np.float64))
-        moved = self._inside(np.where(counted, np.nan_to_num(work.bytes), 0.0))
-        moved = np.where((unknown > 0) | (self.flops <= 0), np.nan, moved)
-        return np.where(np.isnan(work.flops), moved, work.bytes)
+        unknown = counted & np.isnan(work.bytes)
+        moved = self._inside(np.where(counted & ~unknown, work.bytes, 0.0))
+        moved[self.flops <= 0] = np.nan
+        if unknown.any():
+            moved[self._inside(unknown.astype(np.float64)) > 0] = np.nan
+        np.copyto(moved, work.bytes, where=~np.isnan(work.flops))
+        return moved
 
     def _duration(self, wanted: Bool) -> Float:
         """Time of the wanted device events, by the row that launched them."""
@@ -216,7 +220,9 @@ class OperatorGroups(Struct, frozen=True, dict=True):
     @cached_property
     def _members(self) -> tuple[TreeRow, Int]:
         """The calls that are in a group, and their groups."""
-        mine = np.flatnonzero(self.number >= 0)
+        mine = self.number >= 0
+        if mine.all():
+            return self.calls.rows, self.number
         return self.calls.rows[mine], self.number[mine]
 
     @cached_property

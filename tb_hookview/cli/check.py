@@ -12,7 +12,7 @@ from tb_hookview.cli import BAD_INPUT
 from tb_hookview.cli.analyze import read, step_option, worker_option
 from tb_hookview.cli.terminal import progress
 from tb_hookview.errors import UsageError
-from tb_hookview.formats import format_us, printable
+from tb_hookview.formats import format_against, format_us, printable
 
 if TYPE_CHECKING:
     from tb_hookview.cli.checks import Outcome
@@ -220,8 +220,7 @@ def _tested(test: Callable[[], Outcome]) -> int:
 
 def _say(outcome: Outcome) -> None:
     verdict = click.style("ok  ", "green") if outcome.holds else click.style("FAIL", "red")
-    digits = 4 if outcome.unit == "%" else 6
-    value, limit = f"{outcome.value:.{digits}g}", f"{outcome.limit:.{digits}g}"
+    value, limit = format_against(outcome.value, outcome.limit), f"{outcome.limit:.12g}"
     note = f" ({outcome.note})" if outcome.note else ""
     click.echo(
         f"{verdict} {outcome.what}: {value}{outcome.unit}, limit {limit}{outcome.unit}{note}"

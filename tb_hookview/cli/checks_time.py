@@ -7,7 +7,7 @@ from statistics import median
 from tb_hookview.cli.checks import Outcome
 from tb_hookview.comparison.sides import within_noise
 from tb_hookview.errors import UsageError
-from tb_hookview.formats import format_count
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.report.result import Report
 
 
@@ -31,10 +31,10 @@ def regression_percent(report: Report, baseline: Report, limit: float) -> Outcom
     """
     steps, before = _durations_ms(report), _durations_ms(baseline)
     longer = 100 * (median(steps) / median(before) - 1)
-    note = f"{_spread(steps)}; baseline {median(before):.6g} ms, {_spread(before)}"
+    note = f"{_spread(steps)}; baseline {format_us(1000 * median(before))}, {_spread(before)}"
     if longer > 0 and within_noise(before, steps):
         note += "; each median lies in the range of the other, so it may be noise"
-    return Outcome(longer <= limit, "median step longer by", longer, limit, "%", note=note)
+    return Outcome(longer <= limit, "change of the median step", longer, limit, "%", note=note)
 
 
 def _durations_ms(report: Report) -> list[float]:
@@ -50,4 +50,4 @@ def _durations_ms(report: Report) -> list[float]:
 
 def _spread(steps: list[float]) -> str:
     count = format_count(len(steps), "step")
-    return f"{count} of {min(steps):.6g} to {max(steps):.6g} ms"
+    return f"{count} of {format_us(1000 * min(steps))} to {format_us(1000 * max(steps))}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, float | None], None]
 
 PIPED_COLUMNS = 140
-"""Width of what is written to a pipe or file, in columns."""
+"""Width of tables that are written to a pipe or file, in columns."""
 
 
 def output() -> Console:
@@ -27,10 +27,11 @@ def output() -> Console:
 
 
 def show(document: Document) -> None:
-    """Print a document on standard output."""
+    """Print a document on standard output; lines are left whole where a program reads them."""
     from tb_hookview.document.terminal import rendered
 
-    output().print(rendered(document))
+    wraps = sys.stdout.isatty()
+    output().print(rendered(document, wraps=wraps), crop=wraps)
 
 
 @contextmanager

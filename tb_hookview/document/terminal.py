@@ -16,21 +16,28 @@ _STYLES = {"high": "bold red", "medium": "yellow"}
 _TONES = {"plain": "", "dim": "dim", "warning": "yellow"}
 
 
-def rendered(document: Document) -> RenderableType:
-    """Return a document as rich prints it, a blank line between its parts."""
+def rendered(document: Document, *, wraps: bool = True) -> RenderableType:
+    """Return a document as rich prints it, a blank line between its parts.
+
+    Args:
+        document: what to print.
+        wraps: break lines at the width of the console; the cells of tables are fitted in any case.
+    """
     parts: list[RenderableType] = []
     for part in document.filled():
         parts += [Text()] if parts else []
-        parts += [_lines(part)] if isinstance(part, Lines) else _table(part)
+        parts += [_lines(part, wraps=wraps)] if isinstance(part, Lines) else _table(part)
     return Group(*parts)
 
 
-def _lines(lines: Lines) -> Text:
+def _lines(lines: Lines, *, wraps: bool) -> Text:
     shown = [Text(printable(line)) for line in lines.texts]
     if lines.bold is not None:
         shown[lines.bold].stylize("bold")
     text = Text("\n").join(shown)
     text.style = _TONES[lines.tone]
+    if not wraps:
+        text.no_wrap, text.overflow = True, "ignore"
     return text
 
 

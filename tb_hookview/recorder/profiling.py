@@ -9,6 +9,7 @@ import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -170,26 +171,31 @@ class Profile(torch.profiler.profile):
         """Start as torch does."""
         self._times.started = True
         _started.add(self)
-        termination.watch(_end_for_signal)
-        super().start()
+        watch = partial(termination.watch, _end_for_signal)
+        _quietly("watching for SIGTERM", watch, "SIGTERM loses what is recorded")
+        with termination.held():
+            super().start()
         self._times.begin()
 
     def step(self) -> None:
         """Begin the next step as torch does, and note how long this one was."""
         self._times.end(self.current_action)
-        super().step()
+        with termination.held():
+            super().step()
         self._times.begin()
 
     def stop(self) -> None:
         """Stop as torch does; warn if nothing was recorded."""
         try:
-            try:
-                super().stop()
-            except BaseException:
-                self._ends_as_meant()  # a finalizer would swallow a further exception of the script
-                raise
-            finally:
-                _forget(self)
+            with termination.held():
+                try:
+                    super().stop()
+                except BaseException:
+                    # A finalizer would swallow a further exception of the script.
+                    self._ends_as_meant()
+                    raise
+                finally:
+                    _forget(self)
         finally:  # also where an interrupt came in between
             _forget(self)
         if self._unrecorded is not None:
@@ -315,14 +321,13 @@ class Profile(torch.profiler.profile):
 
     def _save(self, profiler: torch.profiler.profile) -> None:
         self._ends_as_meant()
-        termination.begin_writing()
         try:
             _quietly(f"writing a trace into {shown(self._logdir)}", self._write, faults.LOST)
             if self._then is not None:
                 self._then(profiler)
         finally:
-            file = "nothing could be written" if self._file is None else shown(self._file)
-            termination.end_writing(f"wrote {file}" if self._file is not None else file)
+            file = self._file
+            termination.note("nothing could be written" if file is None else f"wrote {shown(file)}")
 
     def _write(self) -> None:
         since = perf_counter()

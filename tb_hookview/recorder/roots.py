@@ -13,7 +13,7 @@ from torch import nn
 
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder.compiled.inlined import was_inlined
-from tb_hookview.recorder.compiled.regions import optimized_module
+from tb_hookview.recorder.compiled.regions import may_have_compiled, optimized_module
 from tb_hookview.recorder.module_filter import ModuleFilter
 from tb_hookview.recorder.tree import Node, walk
 
@@ -107,14 +107,15 @@ def assign() -> list[Assigned]:
 def find_callers() -> None:
     """Find what `torch.compile` returned for roots that were wrapped themselves.
 
-    Nothing but the garbage collector knows; asking it takes tens of milliseconds.
+    Nothing but the garbage collector knows; asking it takes tens of milliseconds, so it is asked
+    only where something was compiled.
     """
     wrapper = optimized_module()
     by_module = {id(module): root for root, module in alive()}
     if wrapper is None or not by_module:
         return
     callers: dict[int, list[nn.Module]] = {key: [] for key in by_module}
-    for thing in gc.get_objects():
+    for thing in gc.get_objects() if may_have_compiled() else ():
         if type(thing) is wrapper:
             callers.get(id(thing._modules.get("_orig_mod")), []).append(thing)
     for key, found in callers.items():

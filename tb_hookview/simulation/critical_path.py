@@ -33,7 +33,7 @@ class Part(IntEnum):
 class CriticalPath(Struct, frozen=True):
     """Pieces of time of the path in order, shape (k,); their lengths add up to what is measured."""
 
-    part: Int
+    part: Code
     """`Part`."""
     edge: Int
     """Edge of the graph that each piece belongs to."""
@@ -73,8 +73,8 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
     event = column(graph.nodes.event[source], -1, -1, int(graph.nodes.event[last]))
     thread = column(-1, np.where(host, graph.nodes.thread[target], -1), -1, -1)
     there = np.flatnonzero(end > start)
-    columns = (part, column(edge, edge, edge, -1), start, end, event, thread)
-    return CriticalPath(*(each[there] for each in columns))
+    columns = (column(edge, edge, edge, -1), start, end, event, thread)
+    return CriticalPath(part[there].astype(np.int8), *(each[there] for each in columns))
 
 
 def binding_chain(replay: Replay, last: int) -> Int:

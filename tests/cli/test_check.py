@@ -10,6 +10,7 @@ from shared_traces import shared_trace
 from support.command import call
 
 import tb_hookview
+from tb_hookview.formats import format_against
 
 
 @pytest.mark.slow
@@ -55,7 +56,7 @@ def test_the_share_that_is_not_attributed(sampled: Path, limit: str, code: int) 
     assert 10 < share < 50
     done = call("check", sampled, "--max-unattributed-percent", limit)
     assert done.returncode == code
-    assert f"{data.per_step.text}: {share:.4g}%" in done.stdout
+    assert f"{data.per_step.text}: {format_against(share, float(limit))}%" in done.stdout
 
 
 def test_a_share_of_nothing_cannot_be_checked(tmp_path: Path) -> None:
@@ -103,7 +104,8 @@ def test_the_share_of_a_module(annotated: Path) -> None:
     assert share > 1
     for limit, code in ((share + 0.1, 0), (share - 0.1, 1)):
         done = call("check", annotated, "--max-module-percent", f"{path}={limit}")
-        assert (done.returncode, f"{share:.4g}%" in done.stdout) == (code, True)
+        text = f": {format_against(share, limit)}%"
+        assert (done.returncode, text in done.stdout) == (code, True)
 
 
 def test_a_module_that_is_not_there_is_named(annotated: Path) -> None:
@@ -122,7 +124,7 @@ def test_idle_time(annotated: Path) -> None:
         done = call("check", annotated, "--max-idle-percent", str(limit))
         assert (
             done.returncode,
-            f"device idle, {data.per_step.text}: {share:.4g}%" in done.stdout,
+            f"device idle, {means.text}: {format_against(share, limit)}%" in done.stdout,
         ) == (code, True)
 
 

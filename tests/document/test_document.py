@@ -62,6 +62,15 @@ def test_control_characters_are_escapes(write: object) -> None:
     assert set(filter(lambda letter: not letter.isprintable(), write(DOCUMENT))) == {"\n"}
 
 
+def test_a_line_that_is_written_to_a_pipe_is_whole() -> None:
+    path = "/".join(["folder"] * 9)
+    console = Console(width=40, file=io.StringIO(), record=True)
+    console.print(
+        rendered(Document("", [Lines([f"base: {path} (1 step)"])]), wraps=False), crop=False
+    )
+    assert console.export_text() == f"base: {path} (1 step)\n"
+
+
 def test_names_are_no_markup() -> None:
     assert "[red]" in in_terminal(DOCUMENT)
     assert "<b>" not in document_html(DOCUMENT)

@@ -23,7 +23,7 @@ IMPORTED = ("torch", "torch._inductor", "torch._inductor.compile_fx")
     ],
 )
 def test_dynamo_makes_the_same_with_and_without_us(first):
-    """The same graphs, breaks, frames and guards, compiled as often, and the same bits."""
+    """The same graphs (keys of caches are made of them), breaks, frames, guards, and bits."""
     program = f"""
 import sys
 sys.path.insert(0, {str(TESTS)!r})

@@ -20,17 +20,29 @@ where, step, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 model = hookview.wrap(torch.nn.Linear(4, 4))
 if how == "handler":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
-if how in ("twice", "stuck"):
-    from tb_hookview.recorder import termination, writing
+if how in ("twice", "stuck", "blocked"):
+    from tb_hookview.recorder import profiling, termination, writing
 
-    def export(*_):  # the signals come while torch writes its file
+    termination.SECONDS = 600 if how == "twice" else 0.01
+if how in ("twice", "stuck"):
+    write = writing._export
+
+    def export(*given):  # the signals come while torch writes its file
         os.kill(os.getpid(), signal.SIGTERM)
         if how == "stuck":
             threading.Event().wait()
         os.kill(os.getpid(), signal.SIGTERM)
+        write(*given)
 
     writing._export = export
-    termination.SECONDS = 0.01
+if how == "stopping":
+    stop = torch.profiler.profile.stop_trace
+
+    def stop_trace(self):  # the signal comes while torch stops
+        os.kill(os.getpid(), signal.SIGTERM)
+        stop(self)
+
+    torch.profiler.profile.stop_trace = stop_trace
 schedule = torch.profiler.schedule(wait=2, warmup=1, active=50)
 if how == "early":
     os.kill(os.getpid(), signal.SIGTERM)
@@ -43,6 +55,20 @@ with hookview.profile(where, schedule=schedule) as profiler:
                 os.kill(os.getpid(), signal.SIGTERM)
             elif how == "exit":
                 sys.exit(3)
+            elif how == "blocked":  # nothing of Python runs here again, as in a lost collective
+                sys.setswitchinterval(1000)  # the thread runs once this one is blocked
+                go, lost = threading.Lock(), threading.Lock()
+                go.acquire(), lost.acquire()
+
+                def kill():
+                    go.acquire()
+                    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+                threading.Thread(target=kill).start()
+                go.release()
+                lost.acquire()
+            elif how == "fails":
+                raise ValueError("of the script")
             else:
                 break
 """
@@ -54,6 +80,9 @@ CASES = {
     "early": ("6", "early"),
     "twice": ("6", "twice"),
     "stuck": ("6", "stuck"),
+    "stopping": ("6", "stopping"),
+    "fails": ("6", "fails"),
+    "blocked": ("6", "blocked"),
 }
 
 
@@ -104,18 +133,27 @@ def test_a_handler_of_the_scripts_and_sys_exit_decide_alone(ended, name, code):
     assert line.startswith(f"tb_hookview: wrote {files[0]} (")
 
 
-def test_a_second_signal_ends_the_writing(ended):
-    code, errors, files = ended["twice"]
-    assert (code, files) == (-signal.SIGTERM, [])
-    assert lines(errors) == ["tb_hookview: a second SIGTERM came, so the recording is not written"]
+@pytest.mark.parametrize("name", ["twice", "stopping"])
+def test_signals_that_come_while_a_recording_ends_wait_for_its_file(ended, name):
+    """A launcher passes on the signal that the whole group got."""
+    code, errors, files = ended[name]
+    assert (code, len(files)) == (-signal.SIGTERM, 1)
+    assert lines(errors)[-1] == f"tb_hookview: SIGTERM: wrote {files[0]}"
 
 
-def test_writing_that_takes_longer_than_the_limit_is_given_up(ended):
-    code, errors, files = ended["stuck"]
+@pytest.mark.parametrize("name", ["stuck", "blocked"])
+def test_an_end_that_takes_longer_than_the_limit_is_given_up(ended, name):
+    code, errors, files = ended[name]
     assert (code, files) == (128 + signal.SIGTERM, [])
     assert lines(errors) == [
         "tb_hookview: SIGTERM: the recording is not written, as that takes more than 0 s"
     ]
+
+
+def test_an_exception_reaches_the_caller_after_its_recording_is_written(ended):
+    code, errors, files = ended["fails"]
+    assert (code, len(files)) == (1, 1)
+    assert errors.rstrip().endswith("ValueError: of the script")
 
 
 def test_before_profile_the_signal_is_the_scripts(ended):

@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
@@ -132,44 +133,44 @@ def add_hooks(random: Random, model: nn.Module) -> None:
             module.register_full_backward_hook(lambda *_: None)
 
 
-def whole(model: nn.Module, backend: str) -> tuple[nn.Module, Call]:
+def whole(model: nn.Module, backend: Call) -> tuple[nn.Module, Call]:
     made = torch.compile(model, backend=backend)
     return made, made
 
 
-def within(model: nn.Module, backend: str) -> tuple[nn.Module, Call]:
+def within(model: nn.Module, backend: Call) -> tuple[nn.Module, Call]:
     """`torch.compile`, where the user wraps the model and calls what was returned."""
     return model, torch.compile(model, backend=backend)
 
 
-def in_place(model: nn.Module, backend: str) -> tuple[nn.Module, Call]:
+def in_place(model: nn.Module, backend: Call) -> tuple[nn.Module, Call]:
     model.compile(backend=backend)
     return model, model
 
 
-def parts(model: nn.Module, backend: str) -> tuple[nn.Module, Call]:
+def parts(model: nn.Module, backend: Call) -> tuple[nn.Module, Call]:
     for name, child in list(model.named_children()):
         if not isinstance(child, nn.ModuleList):
             setattr(model, name, torch.compile(child, backend=backend))
     return model, model
 
 
-def parts_in_place(model: nn.Module, backend: str) -> tuple[nn.Module, Call]:
+def parts_in_place(model: nn.Module, backend: Call) -> tuple[nn.Module, Call]:
     for module in list(model.modules())[1::2]:
         module.compile(backend=backend)
     return model, model
 
 
-def function(model: nn.Module, backend: str) -> tuple[nn.Module, Call]:
+def function(model: nn.Module, backend: Call) -> tuple[nn.Module, Call]:
     return model, torch.compile(lambda x: model(x) * 2, backend=backend)
 
 
-def method(model: nn.Module, backend: str) -> tuple[nn.Module, Call]:
+def method(model: nn.Module, backend: Call) -> tuple[nn.Module, Call]:
     model.forward = torch.compile(model.forward, backend=backend)
     return model, model
 
 
-def nested(model: nn.Module, backend: str) -> tuple[nn.Module, Call]:
+def nested(model: nn.Module, backend: Call) -> tuple[nn.Module, Call]:
     parts_in_place(model, backend)
     return whole(model, backend)
 
@@ -187,6 +188,22 @@ class Case(NamedTuple):
     backend: str
     hooked: bool
     warm: bool
+
+
+_graphs: list[str] = []
+
+
+@cache
+def noting(name: str) -> Call:
+    """A backend that notes each graph it gets: what the keys of caches are made of."""
+    compile_graph = torch._dynamo.lookup_backend(name)
+
+    def backend(graph: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+        about = [(each.shape, each.dtype, each.requires_grad) for each in inputs]
+        _graphs.append(f"{unnumbered(graph.code)} {about}")
+        return compile_graph(graph, inputs)
+
+    return backend
 
 
 def case(seed: int) -> Case:
@@ -230,6 +247,7 @@ def run(each: Case, *, ours: bool) -> dict[str, Any]:
 def _run(each: Case, *, ours: bool) -> dict[str, Any]:
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
+    _graphs.clear()
     RemovableHandle.next_id = 0  # the numbers of hooks are in guards
     torch.manual_seed(each.seed)
     random = Random(each.seed)
@@ -242,7 +260,7 @@ def _run(each: Case, *, ours: bool) -> dict[str, Any]:
     wrapped = model
     if ours and wraps and each.order == "wrap, compile":
         hookview.wrap(wrapped)
-    target, call = style(model, each.backend)
+    target, call = style(model, noting(each.backend))
     if each.order == "compile, call, wrap":
         results += train(call, model)
     if ours and wraps and each.order != "wrap, compile":
@@ -302,6 +320,7 @@ def made() -> dict[str, Any]:
             for number, entry in enumerate(entries)
         ]
     return {
+        "graphs": list(_graphs),
         "stats": dict(counters["stats"]),
         "breaks": dict(counters["graph_break"]),
         "frames": {name: dict(counters[name]) for name in ("frames", "inline_call")},
@@ -324,4 +343,9 @@ _NUMBERED = (
 
 def plain(text: str) -> str:
     """Guards without addresses and numbers that count up, in an order that is always the same."""
-    return "\n".join(sorted(re.sub("|".join(_NUMBERED), "#", text).splitlines()))
+    return "\n".join(sorted(unnumbered(text).splitlines()))
+
+
+def unnumbered(text: str) -> str:
+    """Text without addresses and numbers that count up."""
+    return re.sub("|".join(_NUMBERED), "#", text)

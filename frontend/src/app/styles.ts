@@ -4,6 +4,7 @@ import controls from "../components/controls.css?inline";
 import table from "../components/table/table.css?inline";
 import tip from "../components/tip.css?inline";
 import band from "../parts/band.css?inline";
+import lanes from "../parts/lanes/lanes.css?inline";
 import panel from "../parts/panel.css?inline";
 import runPicker from "../parts/runPicker.css?inline";
 import serverTable from "../parts/serverTable/serverTable.css?inline";
@@ -23,6 +24,7 @@ const SHEETS = [
   view,
   table,
   controls,
+  lanes,
   panel,
   band,
   runPicker,

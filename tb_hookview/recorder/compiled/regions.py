@@ -223,6 +223,13 @@ def optimized_module() -> type[nn.Module] | None:
     return getattr(sys.modules.get("torch._dynamo.eval_frame"), "OptimizedModule", None)
 
 
+def may_have_compiled() -> bool:
+    """Return whether something that `torch.compile` returned may be alive."""
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
+    codes = getattr(dynamo, "always_optimize_code_objects", None)
+    return dynamo is not None and getattr(codes, "values", None) != {}
+
+
 def _unwrapped(thing: Any) -> Any:
     """Return the module inside of what `torch.compile` returned for it."""
     wrapper = optimized_module()

@@ -57,6 +57,9 @@ def list_runs(logdir: str | Path) -> Listing:
     if logdir.is_file():
         return Listing([single_run(logdir.name, _status(logdir.parent, logdir.name))])
     if not logdir.is_dir():
+        if logdir.exists():
+            remedy = "a trace is read more than once, so write it to a file first"
+            raise TraceError(logdir, "neither a file nor a folder", remedy)
         raise TraceError(logdir, "no such file or folder", "check the path")
     tree = Tree(logdir)
     folders = [

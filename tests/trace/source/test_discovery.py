@@ -104,6 +104,12 @@ def test_only_regular_files_are_traces(tmp_path: Path) -> None:
         assert shape(tmp_path) == [(".", [("w", ["1"])])]
 
 
+def test_a_pipe_is_there_and_is_no_trace(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(TraceError, match=r"neither a file nor a folder; .* to a file first"):
+        list_runs(tmp_path / "pipe.json")
+
+
 def test_a_listed_file_that_becomes_a_link_out_is_not_offered(tmp_path: Path) -> None:
     secret = touch(tmp_path / "secret.json")
     logdir = tmp_path / "logs"

@@ -14,6 +14,8 @@ import { largest, scalesOf } from "./scales";
 
 /** A column of the server's table. */
 export interface ServerColumn {
+  /** Whether a row deserves a look because of what it is. */
+  look?: (row: TableRow) => boolean;
   id: string;
   definition: Definition;
   /** 0 takes what is left. */
@@ -129,7 +131,13 @@ function modelColumn(
     cell: ({ row: { original: row } }) => (
       <>
         {column.parts !== undefined && <Parts row={row} parts={column.parts} most={most} />}
-        <Value row={row} column={column} search={search} scale={scale} />
+        {column.look?.(row) === true ? (
+          <strong className="cell-look">
+            <Value row={row} column={column} search={search} scale={scale} />
+          </strong>
+        ) : (
+          <Value row={row} column={column} search={search} scale={scale} />
+        )}
       </>
     ),
   };

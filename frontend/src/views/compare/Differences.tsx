@@ -5,6 +5,7 @@ import type { WireComparison, WireReport } from "../../api/types";
 import { SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
 import { usePlace } from "../../parts/services";
+import { Aligned } from "./Aligned";
 import { Bars } from "./Bars";
 import { DifferenceIcicle } from "./DifferenceIcicle";
 import { RowPanel } from "./RowPanel";
@@ -55,6 +56,7 @@ export function Differences(props: DifferencesProps): ReactElement {
     [all, search, status, key, descending],
   );
   const chosen = all.find((row) => row.id === selected);
+  const before = useReportOf(base);
   return (
     <div className="view">
       <div className="view-main compare">
@@ -63,9 +65,20 @@ export function Differences(props: DifferencesProps): ReactElement {
           <bdi>{compareHeadline(comparison)}</bdi>
         </h1>
         <CutNote cut={cut} />
-        <SetupNote base={base} after={after} />
+        <SetupNote before={before} after={after} />
         <Totals comparison={comparison} />
         <Bars comparison={comparison} />
+        <Aligned
+          key={JSON.stringify([base, other])}
+          comparison={comparison}
+          base={base}
+          other={other}
+          before={before}
+          after={after}
+          onSelect={(row) => {
+            go({ search: "", compare: { ...place.compare, table: "modules", status: null, row } });
+          }}
+        />
         <Tools comparison={comparison} table={table} all={all} found={rows.length} />
         <Changes comparison={comparison} table={table} all={all} rows={rows} after={after} />
       </div>
@@ -75,6 +88,7 @@ export function Differences(props: DifferencesProps): ReactElement {
           table={table}
           base={base}
           other={other}
+          before={before}
           after={after}
           onClose={() => {
             go({ compare: { ...place.compare, row: null } });
@@ -138,9 +152,13 @@ function CutNote({ cut }: Pick<DifferencesProps, "cut">): ReactElement | null {
   return text === null ? null : <p className="notice">{text}</p>;
 }
 
+interface SetupNoteProps {
+  before: WireReport | null;
+  after: WireReport;
+}
+
 /** Says where not only the training differs; as high before it is known. */
-function SetupNote({ base, after }: { base: CompareSide; after: WireReport }): ReactElement {
-  const before = useReportOf(base, true);
+function SetupNote({ before, after }: SetupNoteProps): ReactElement {
   const found = before === null ? [] : setupDifferences(before, after);
   return (
     <p className={found.length > 0 ? "setup-note warn" : "setup-note muted"}>

@@ -11,14 +11,14 @@ import type { CompareTable } from "./address";
 import { changeOf } from "./changes";
 import { rowPlace, syncPlace, syncsAt } from "./links";
 import type { CompareRow, RowPlace } from "./rows";
-import { useReportOf } from "./useReportOf";
 
 interface RowPanelProps {
   row: CompareRow;
   table: CompareTable;
   base: CompareSide;
   other: CompareSide;
-  /** Report of all steps of the side after. */
+  /** Reports of all steps; of the side before null until it is there. */
+  before: WireReport | null;
   after: WireReport;
   onClose: () => void;
 }
@@ -32,8 +32,7 @@ const LINKS = {
 
 /** One row on both sides, and where each side's own page shows it. */
 export function RowPanel(props: RowPanelProps): ReactElement {
-  const { row, table, base, other, after, onClose } = props;
-  const before = useReportOf(base, table === "syncs" && row.base !== null);
+  const { row, table, base, other, before, after, onClose } = props;
   return (
     <SidePanel label="Difference" className="row-panel" onClose={onClose}>
       <PanelHeader onClose={onClose}>

@@ -1,9 +1,10 @@
-import { syncInTimeline } from "../../address/links";
+import { inTimeline, syncInTimeline } from "../../address/links";
 import { START, type Place } from "../../address/place";
 import type { CompareSide } from "../../api/client";
 import type { WireReport, WireSite, WireSync } from "../../api/types";
 import { averagedSteps } from "../../report/measures";
 import type { CompareTable } from "./address";
+import type { AlignedStep } from "./aligned";
 import type { CompareRow, RowPlace } from "./rows";
 
 /** The row in the view of its own side. */
@@ -50,6 +51,16 @@ export function syncsAt(
   if (first === undefined) return null;
   const longest = rest.reduce((a, b) => (b.duration_us > a.duration_us ? b : a), first);
   return { count: syncs.length, longest };
+}
+
+/** Where the timeline of a side's own trace shows a step. */
+export function stepPlace(
+  report: Pick<WireReport, "trace">,
+  { run, worker, trace }: CompareSide,
+  step: AlignedStep,
+): Partial<Place> {
+  const start = step.from + report.trace.start_us;
+  return { ...START, run, worker, trace, ...inTimeline(report, start, step.length) };
 }
 
 /** Where the timeline of a side's own trace shows a sync. */

@@ -40,13 +40,39 @@ export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
   );
 }
 
+/** The columns of the stragglers, framed: a straggler waits least, so its cells are the palest. */
+export function LateColumns({ run }: { run: WireRunOverview }): ReactElement {
+  const all = run.ranks.length;
+  return (
+    <>
+      {run.stragglers.map(({ id, rank }) => (
+        <span
+          key={id}
+          className="rank-heat-outline late"
+          style={{
+            height: "100%",
+            left: `${(run.ranks.indexOf(rank) / all) * 100}%`,
+            top: 0,
+            width: `${100 / all}%`,
+          }}
+        />
+      ))}
+    </>
+  );
+}
+
 /** Numbers of the ranks, at most some of them. */
 export function RankTicks({ run, most }: { run: WireRunOverview; most: number }): ReactElement {
   const all = run.ranks.length;
+  const late = new Set(run.stragglers.map(({ rank }) => rank));
   return (
     <div className="rank-heat-ranks" aria-hidden="true">
       {ticks(all, most).map((at) => (
-        <span key={at} style={{ left: `max(${((at + 0.5) / all) * 100}%, 5px)` }}>
+        <span
+          key={at}
+          className={late.has(run.ranks[at] ?? -1) ? "late" : ""}
+          style={{ left: `max(${((at + 0.5) / all) * 100}%, 5px)` }}
+        >
           {run.ranks[at]}
         </span>
       ))}

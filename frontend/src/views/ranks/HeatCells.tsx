@@ -4,7 +4,8 @@ import type { WireStepMatrix } from "../../api/types";
 import { usePalette } from "../../components/palette";
 import type { Palette } from "../../theme/colours";
 import type { RankQuantity } from "./address";
-import { folded, pixelsOf, rgbOf, type Cell, type Scale } from "./heat";
+import { bytesOf } from "../../theme/rgb";
+import { folded, pixelsOf, type Cell, type Scale } from "./heat";
 
 /** Cells of this size, in pixels, have a gap between them. */
 const GAP_FROM_PX = 7;
@@ -32,7 +33,7 @@ export function Cells({ steps, heat, scale, colour, width, rowPx }: CellsProps):
     const shown = values.map((row) => folded(row, size.width));
     const columns = shown[0]?.length ?? 0;
     const hue = palette[colour];
-    const pixels = pixelsOf(shown, scale, rgbOf(palette.surface), rgbOf(String(hue)));
+    const pixels = pixelsOf(shown, scale, bytesOf(palette.surface), bytesOf(String(hue)));
     const small = new OffscreenCanvas(columns, shown.length);
     small.getContext("2d")?.putImageData(new ImageData(pixels, columns, shown.length), 0, 0);
     context.imageSmoothingEnabled = false;

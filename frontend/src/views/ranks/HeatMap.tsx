@@ -10,7 +10,7 @@ import type { Palette } from "../../theme/colours";
 import type { RankQuantity } from "./address";
 import { HEAT_DEFINITIONS } from "./definitions";
 import { cellAt, moved, type Cell, type Scale } from "./heat";
-import { LateMarks, RankTicks, StepLabels } from "./HeatAxes";
+import { LateColumns, LateMarks, RankTicks, StepLabels } from "./HeatAxes";
 import { Cells, Outline } from "./HeatCells";
 import { useChangeRanks } from "./useRun";
 
@@ -105,6 +105,7 @@ function Grid(props: GridProps): ReactElement {
       onKeyDown={onKey}
     >
       <Cells {...props} />
+      <LateColumns run={run} />
       {selected !== null && <Outline cell={selected} rows={rows} ranks={ranks} kind="selected" />}
       {at !== null && <Outline cell={at} rows={rows} ranks={ranks} kind="cursor" />}
     </div>

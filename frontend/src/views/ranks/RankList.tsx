@@ -1,14 +1,22 @@
-import type { ReactElement } from "react";
+import { useMemo, type ReactElement } from "react";
 
+import type { WireRunOverview } from "../../api/types";
 import { numberOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import type { RunKey } from "../../parts/run";
 import { RunTable } from "./RunTable";
-import { PARTS, RANK_COLUMNS } from "./columns";
+import { PARTS, rankColumns } from "./columns";
 import { useChangeRanks } from "./useRun";
 
+interface RankListProps {
+  runKey: RunKey;
+  run: WireRunOverview;
+}
+
 /** The ranks with the means of their steps. */
-export function RankList({ runKey }: { runKey: RunKey }): ReactElement {
+export function RankList({ runKey, run }: RankListProps): ReactElement {
+  const { stragglers } = run;
+  const columns = useMemo(() => rankColumns(stragglers), [stragglers]);
   const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
   return (
@@ -24,7 +32,7 @@ export function RankList({ runKey }: { runKey: RunKey }): ReactElement {
         runKey={runKey}
         label="Ranks"
         table="ranks"
-        columns={RANK_COLUMNS}
+        columns={columns}
         first={{ key: "rank", descending: false }}
         filter={[]}
         isSelected={(row) => row.rank === place.rank}

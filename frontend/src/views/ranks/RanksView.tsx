@@ -168,7 +168,7 @@ function Lists({ runKey, run }: PartProps): ReactElement {
           go({ ranks: { ...place, list, page: 0, collective: null }, sort: null });
         }}
       />
-      {place.list === "ranks" && <RankTable runKey={runKey} />}
+      {place.list === "ranks" && <RankTable runKey={runKey} run={run} />}
       {place.list === "collectives" && <CollectiveList runKey={runKey} run={run} />}
       {place.list === "balance" && <BalanceList balance={run.balance} />}
     </>

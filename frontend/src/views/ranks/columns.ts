@@ -1,3 +1,4 @@
+import { numberOf, type TableRow } from "../../parts/serverTable/rows";
 import type { ServerColumn } from "../../parts/serverTable/ServerTable";
 import { colourOf } from "../../theme/colours";
 import { fileName } from "../../text/names";
@@ -21,6 +22,15 @@ export const RANK_COLUMNS: readonly ServerColumn[] = [
   { id: "idle_us", definition: D.idle, width: 88, yields: 4 },
   { id: "wait_us", definition: D.wait, width: 112 },
 ];
+
+/** The same, the rank and its step in the colour of what deserves a look where it is a straggler. */
+export function rankColumns(stragglers: readonly { rank: number }[]): ServerColumn[] {
+  const late = new Set(stragglers.map(({ rank }) => rank));
+  const look = (row: TableRow): boolean => late.has(numberOf(row, "rank") ?? -1);
+  return RANK_COLUMNS.map((column) =>
+    column.id === "rank" || column.id === "step_us" ? { ...column, look } : column,
+  );
+}
 
 export const STEP_COLUMNS: readonly ServerColumn[] = [
   { id: "duration_us", definition: D.duration, width: 88 },

@@ -1,5 +1,7 @@
 /** A heat map of steps by ranks: its scale, colours, and where its cells lie. */
 
+import { mixed, type Rgb } from "../../theme/rgb";
+
 export type Values = readonly (readonly (number | null)[])[];
 
 /** Values that the palest and the deepest colour stand for. */
@@ -61,20 +63,6 @@ export function medianOf(values: readonly (number | null)[]): number {
   const [left = 0, right = left] =
     known.length % 2 === 0 ? known.slice(half - 1) : known.slice(half);
   return known.length % 2 === 0 ? (left + right) / 2 : left;
-}
-
-export type Rgb = readonly [red: number, green: number, blue: number];
-
-/** A colour of the palette, `#rrggbb`. */
-export function rgbOf(hex: string): Rgb {
-  const part = (at: number): number => parseInt(hex.slice(at, at + 2), 16);
-  return [part(1), part(3), part(5)];
-}
-
-export function mixed(ground: Rgb, colour: Rgb, share: number): Rgb {
-  const between = (at: 0 | 1 | 2): number =>
-    Math.round(ground[at] + (colour[at] - ground[at]) * share);
-  return [between(0), between(1), between(2)];
 }
 
 /** Pixels of the map, one for each cell, in rows; a cell without a value is transparent. */

@@ -4,7 +4,7 @@ import type { WireCollectiveKind } from "../../api/types";
 import { RANKS, type RanksPlace } from "./address";
 import { imbalanceOf } from "./balance";
 import { along, binsOf, decades } from "./collectives";
-import { cellAt, folded, medianOf, moved, pixelsOf, rgbOf, scaleOf, shade, ticks } from "./heat";
+import { cellAt, folded, medianOf, moved, pixelsOf, scaleOf, shade, ticks } from "./heat";
 import { moduleOf, timelineOf } from "./links";
 
 describe("the heat map", () => {
@@ -47,10 +47,6 @@ describe("the heat map", () => {
     [[], 0],
   ])("the median of %j is %d", (values, median) => {
     expect(medianOf(values)).toBe(median);
-  });
-
-  test("reads colours of the palette", () => {
-    expect(rgbOf("#b08d00")).toEqual([176, 141, 0]);
   });
 
   test.each([

@@ -1,15 +1,21 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
+import { Term } from "../../components/Tip";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { perText } from "../../report/findings";
 import { divisor } from "../../report/measures";
 import { shortKernelName } from "../../text/kernelName";
 import { ratio } from "../../text/numbers";
+import { SUMMARY_OPERATOR_DEFINITIONS, TOP_KERNEL_DEFINITIONS as KERNELS } from "./definitions";
 import { hostOperators } from "./HostOperators";
 import { type WorkRow, WorkTable } from "./WorkTable";
 
 const MOST = 6;
+const OPERATORS = {
+  time: SUMMARY_OPERATOR_DEFINITIONS.self,
+  share: SUMMARY_OPERATOR_DEFINITIONS.share,
+};
 
 /** What takes the time where no module does: kernels, or operators of a trace without a device. */
 export function TopWork({ report }: { report: WireReport }): ReactElement | null {
@@ -17,6 +23,7 @@ export function TopWork({ report }: { report: WireReport }): ReactElement | null
   const rows = kernels.length > 0 ? kernels : hostOperators(report, MOST);
   const view = kernels.length > 0 ? "kernels" : "operators";
   if (rows.length === 0) return null;
+  const D = kernels.length > 0 ? KERNELS : OPERATORS;
   return (
     <WorkTable
       head={
@@ -25,9 +32,11 @@ export function TopWork({ report }: { report: WireReport }): ReactElement | null
             <th scope="col">
               <PlaceLink to={{ view, search: "", sort: null }}>{view.slice(0, -1)}</PlaceLink>
             </th>
-            <th scope="col">time {perText(report)}</th>
+            <th scope="col">
+              <Term text={D.time.text}>time {perText(report)}</Term>
+            </th>
             <th scope="col" colSpan={2}>
-              share
+              <Term text={D.share.text}>{D.share.title}</Term>
             </th>
           </tr>
         </thead>

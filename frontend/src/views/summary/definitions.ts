@@ -42,6 +42,12 @@ export const SUMMARY_OPERATOR_DEFINITIONS = {
   share: define("share", "Of the self time of all operators.", "fraction"),
 } as const;
 
+/** Columns of the kernels that take the most time, where no module does. */
+export const TOP_KERNEL_DEFINITIONS = {
+  time: define("time per step", "Device time of the kernel's events per measured step.", "us"),
+  share: define("share", "Of the time of all device events.", "fraction"),
+} as const;
+
 /** Steps by torch_tb_profiler's categories; a moment is in the first that holds it. */
 export const BREAKDOWN_DEFINITIONS = {
   kernel: defineField("kernel", Breakdown.kernel_us),

@@ -1,14 +1,17 @@
-import { useEffect, useMemo, useRef, useState, type ReactElement } from "react";
+import { useMemo, useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireReport, WireTimeline, WireWindow } from "../../api/types";
 import { Name } from "../../components/Name";
 import { usePalette } from "../../components/palette";
+import { AXIS_PX } from "../../parts/lanes/draw";
+import { LanesCanvas } from "../../parts/lanes/LanesCanvas";
+import { Movement, within } from "../../parts/lanes/Movement";
 import { useLoad, useServices, type Loaded } from "../../parts/services";
 import { duration } from "../../text/formats";
-import { lengthOf, type Span } from "../../text/span";
+import type { Span } from "../../text/span";
+import { coloursOf } from "../../theme/colours";
 import type { WhatIfPlace } from "./address";
-import { AXIS_PX, drawLanes, heightOf, LANE_PX } from "./lanesPicture";
 import { asked } from "./question";
 
 interface PredictedLanesProps {
@@ -19,11 +22,7 @@ interface PredictedLanesProps {
 
 /** Pixels that are asked for; the picture is scaled to its place. */
 const WIDTH = 1200;
-/** At most as many times above the picture, at round ones. */
-const TICKS = 8;
-const NICE = [1, 2, 5, 10];
-/** The closest look, in microseconds. */
-const LEAST_US = 1;
+const LANE_PX = 22;
 
 /** Host and streams of the replayed steps, as recorded and below that as predicted. */
 export function PredictedLanes({ report, target, place }: PredictedLanesProps): ReactElement {
@@ -53,7 +52,7 @@ export function PredictedLanes({ report, target, place }: PredictedLanesProps): 
         <h2>
           When <span className="muted">as recorded, and below as predicted</span>
         </h2>
-        <Movement span={span} bounds={bounds} onSpan={setChosen} />
+        <Movement span={span} bounds={bounds} all="All steps" onSpan={setChosen} />
       </header>
       {value !== null && <Lanes lanes={value} shown={shown} span={span} />}
       <p className="muted whatif-lanes-note">
@@ -64,57 +63,6 @@ export function PredictedLanes({ report, target, place }: PredictedLanesProps): 
   );
 }
 
-function within({ from, to }: Span, bounds: Span): Span {
-  const length = Math.min(Math.max(to - from, LEAST_US), lengthOf(bounds));
-  const start = Math.min(Math.max(from, bounds.from), bounds.to - length);
-  return { from: start, to: start + length };
-}
-
-interface MovementProps {
-  span: Span;
-  bounds: Span;
-  onSpan: (span: Span | null) => void;
-}
-
-/** What of the steps is in view. */
-function Movement({ span, bounds, onSpan }: MovementProps): ReactElement {
-  const length = lengthOf(span);
-  const zoomed = (factor: number) => () => {
-    const [middle, half] = [(span.from + span.to) / 2, (length * factor) / 2];
-    onSpan(within({ from: middle - half, to: middle + half }, bounds));
-  };
-  const moved = (share: number) => () => {
-    onSpan(within({ from: span.from + share * length, to: span.to + share * length }, bounds));
-  };
-  const whole = length >= lengthOf(bounds);
-  return (
-    <div className="group">
-      <span className="muted whatif-in-view">{duration(length)} in view</span>
-      <button type="button" disabled={span.from <= bounds.from} onClick={moved(-0.5)}>
-        Earlier
-      </button>
-      <button type="button" disabled={span.to >= bounds.to} onClick={moved(0.5)}>
-        Later
-      </button>
-      <button type="button" onClick={zoomed(0.5)}>
-        Zoom in
-      </button>
-      <button type="button" disabled={whole} onClick={zoomed(2)}>
-        Zoom out
-      </button>
-      <button
-        type="button"
-        disabled={whole}
-        onClick={() => {
-          onSpan(null);
-        }}
-      >
-        All steps
-      </button>
-    </div>
-  );
-}
-
 interface LanesProps {
   lanes: WireTimeline;
   shown: Loaded<WireWindow>;
@@ -122,68 +70,37 @@ interface LanesProps {
 }
 
 function Lanes({ lanes: { lanes, colours }, shown, span }: LanesProps): ReactElement {
-  const canvas = useRef<HTMLCanvasElement>(null);
   const palette = usePalette();
   const { value } = shown;
-  useEffect(() => {
-    const { current } = canvas;
-    if (current === null || value === null) return;
-    const draw = (): void => {
-      const [width, height, ratio] = [
-        current.clientWidth,
-        heightOf(lanes.length),
-        window.devicePixelRatio,
-      ];
-      const context = current.getContext("2d", { alpha: false });
-      if (context === null || width === 0) return;
-      current.width = Math.round(width * ratio);
-      current.height = Math.round(height * ratio);
-      context.scale(ratio, ratio);
-      drawLanes(context, width, {
-        lanes,
-        colours,
-        shown: value,
-        span,
-        palette,
-        ticks: ticks(span),
-      });
-    };
-    draw();
-    const observer = new ResizeObserver(draw);
-    observer.observe(current);
-    return () => {
-      observer.disconnect();
-    };
-  }, [lanes, colours, value, span, palette]);
+  const picture = useMemo(
+    () => ({
+      rows: lanes.map(({ id, group }, at) => ({
+        blocks: value?.lanes.find((one) => one.id === id),
+        depth: null,
+        names: value?.names ?? [],
+        meanings: colours,
+        fills: coloursOf(colours, palette),
+        origin: 0,
+        rule: at > 0 && group !== lanes[at - 1]?.group ? (2 as const) : (1 as const),
+      })),
+      rowPx: LANE_PX,
+      span,
+      palette,
+    }),
+    [lanes, colours, value, span, palette],
+  );
   return (
-    <div className="whatif-lanes-body" aria-busy={shown.status === "loading"}>
-      <ul className="whatif-lane-labels" style={{ paddingBlockStart: AXIS_PX }} aria-label="Lanes">
+    <div className="lanes-body" aria-busy={shown.status === "loading"}>
+      <ul className="lanes-labels" style={{ paddingBlockStart: AXIS_PX }} aria-label="Lanes">
         {lanes.map(({ id, group, title }) => (
           <li key={id} style={{ height: LANE_PX }}>
             <Name text={title} /> <span className="muted">{group.replace("as ", "")}</span>
           </li>
         ))}
       </ul>
-      <canvas
-        ref={canvas}
-        role="img"
-        style={{ height: heightOf(lanes.length) }}
-        aria-label={textOf(lanes, value)}
-      />
+      <LanesCanvas picture={picture} label={textOf(lanes, value)} />
     </div>
   );
-}
-
-function ticks(span: Span): { at: number; text: string }[] {
-  const least = lengthOf(span) / TICKS;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = power * (NICE.find((nice) => nice * power >= least) ?? 10);
-  const first = Math.ceil(span.from / step);
-  const count = Math.floor(span.to / step) - first + 1;
-  return Array.from({ length: count }, (_, n) => {
-    const at = (first + n) * step;
-    return { at, text: at === 0 ? "0" : duration(at) };
-  });
 }
 
 /** How long the steps in view take on either side, for those who do not see the picture. */

@@ -1,5 +1,6 @@
-import { duration, scaledDuration, type DurationScale } from "../../../text/formats";
+import { duration } from "../../../text/formats";
 import { lengthOf, type Span } from "../../../text/span";
+import { ticksOf } from "../../../text/ticks";
 import { LABEL_FONT, toX, type Scene } from "./scene";
 
 export const AXIS_HEIGHT = 32;
@@ -49,42 +50,4 @@ function drawLength(
   context.textAlign = "center";
   context.fillText(text, middle, 7);
   context.textAlign = "left";
-}
-
-export interface Tick {
-  at: number;
-  text: string;
-}
-
-const NICE = [1, 2, 5, 10] as const;
-
-/** The times to write below the axis: round ones, at least `least` pixels apart. */
-export function ticksOf(span: Span, width: number, least = 110): Tick[] {
-  if (width <= 0) return [];
-  const step = roundUp((lengthOf(span) / width) * least);
-  const scale = scaleOf(span, step);
-  const ticks: Tick[] = [];
-  for (let n = Math.ceil(span.from / step); n * step <= span.to; n++) {
-    ticks.push({
-      at: n * step,
-      text: n === 0 ? `0 ${scale.unit}` : scaledDuration(n * step, scale),
-    });
-  }
-  return ticks;
-}
-
-/** The next 1, 2 or 5 times a power of ten. */
-export function roundUp(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  const factor = NICE.find((nice) => nice * power >= value * (1 - 1e-9)) ?? 10;
-  return factor * power;
-}
-
-/** One unit for the whole axis, and enough digits to distinguish one tick from the next. */
-function scaleOf(span: Span, step: number): DurationScale {
-  const largest = Math.max(Math.abs(span.from), Math.abs(span.to));
-  const unit = largest >= 9.9e6 ? "s" : largest >= 1e3 ? "ms" : "µs";
-  const inUnit = step / { µs: 1, ms: 1e3, s: 1e6 }[unit];
-  const digits = Math.max(0, Math.ceil(-Math.log10(inUnit) - 1e-9));
-  return { unit, digits };
 }

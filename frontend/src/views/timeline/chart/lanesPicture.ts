@@ -1,8 +1,9 @@
 import { isCurve, type LaneBox } from "../data/lanes";
-import { ticksOf } from "./axis";
+import { ticksOf } from "../../../text/ticks";
+import { bytesOf } from "../../../theme/rgb";
 import { clearLines, drawRow, makeLines, mix, stamp, type Lines } from "./raster";
 import { blocksOf, toX, type Scene } from "./scene";
-import { bytesOf, packed, strengthOf } from "./shades";
+import { packed, strengthOf } from "./shades";
 
 const GRID_SHARE = 0.55;
 const RANGE_SHARE = 0.1;

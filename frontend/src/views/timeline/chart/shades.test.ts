@@ -1,17 +1,10 @@
 import { expect, test } from "vitest";
 
+import { bytesOf, readableOn } from "../../../theme/rgb";
 import { windowOf } from "../testing";
 import { tileFrom } from "../data/blocks";
 import { STRENGTHS } from "./raster";
-import {
-  bytesOf,
-  packed,
-  readableOn,
-  shadesOf,
-  shareOfLength,
-  strengthOf,
-  unpacked,
-} from "./shades";
+import { packed, shadesOf, shareOfLength, strengthOf, unpacked } from "./shades";
 
 const bytes = (value: number | undefined): number[] => [
   ...new Uint8Array(new Uint32Array([value ?? 0]).buffer),

@@ -1,6 +1,7 @@
 import type { LaneKind } from "../../../api/types";
 import { lengthOf, type Span } from "../../../text/span";
 import { coloursOf, NAME_COLOURS, type Palette } from "../../../theme/colours";
+import { bytesOf, mixed, readableOn, type Rgb } from "../../../theme/rgb";
 import type { Blocks } from "../data/blocks";
 import { STRENGTHS, type Ink } from "./raster";
 
@@ -40,32 +41,6 @@ function lengthAt(blocks: Blocks, index: number): number {
   return lengthOf(span) / Math.max(blocks.count[index] ?? 1, 1);
 }
 
-export type Rgb = [red: number, green: number, blue: number];
-
-/** `#rrggbb` as bytes. */
-export function bytesOf(hex: string): Rgb {
-  const value = Number.parseInt(hex.slice(1), 16);
-  return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
-}
-
-/** Of two colours the one that is easier to read on a third. */
-export function readableOn(ground: Rgb, one: string, other: string): string {
-  const contrast = (ink: string): number => {
-    const [a, b] = [luminance(bytesOf(ink)), luminance(ground)];
-    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  };
-  return contrast(one) >= contrast(other) ? one : other;
-}
-
-/** How light a colour is, as WCAG 2 defines it. */
-function luminance(colour: Rgb): number {
-  const [red, green, blue] = colour.map((byte) => {
-    const share = byte / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
 /** The bytes of a packed colour. */
 export function unpacked(value: number): Rgb {
   const [red = 0, green = 0, blue = 0] = new Uint8Array(new Uint32Array([value]).buffer);
@@ -82,8 +57,7 @@ export function shadesOf(colour: string, ground: string, least: number, most: nu
   const [ink, paper] = [bytesOf(colour), bytesOf(ground)];
   return Uint32Array.from({ length: STRENGTHS }, (_, strength) => {
     const share = (least + ((most - least) * strength) / (STRENGTHS - 1)) / 100;
-    const part = (n: 0 | 1 | 2): number => Math.round(paper[n] + (ink[n] - paper[n]) * share);
-    return packed([part(0), part(1), part(2)]);
+    return packed(mixed(paper, ink, share));
   });
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { random } from "../../../testing/random";
-import { roundUp, ticksOf } from "./axis";
+import { random } from "../testing/random";
+import { roundUp, ticksOf } from "./ticks";
 
 test("round times, one unit, digits enough", () => {
   const texts = (from: number, to: number): string[] =>
