@@ -17,6 +17,7 @@ def test_the_first_says_what_it_costs_and_the_next_what_is_left(tmp_path: Path) 
         "rank 3 is a straggler: the others wait 10.0 ms per step for it (55.6%), in 4 of 4 steps",
         "  it spends 12.0 ms more in module b (forward) than the others; without that a step takes "
         "14.0 ms, 4.00 ms less",
+        "  its finding: host-work",
         "rank 4 is next: with rank 3 fixed the others still wait 8.00 ms per step for it (44.4%), "
         "in 4 of 4 steps",
         "  it spends 8.00 ms more (5.00 ms in module a (forward), 3.00 ms on data loading) than "
