@@ -1,10 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
+import { Term } from "../../components/Tip";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { divisor } from "../../report/measures";
 import { shortKernelName } from "../../text/kernelName";
 import { ratio } from "../../text/numbers";
+import { SUMMARY_OPERATOR_DEFINITIONS as O, SUMMARY_TABLE_DEFINITIONS as K } from "./definitions";
 import { hostOperators } from "./HostOperators";
 import { type WorkRow, WorkTable } from "./WorkTable";
 
@@ -16,6 +18,7 @@ export function TopWork({ report }: { report: WireReport }): ReactElement | null
   const rows = kernels.length > 0 ? kernels : hostOperators(report, MOST);
   const view = kernels.length > 0 ? "kernels" : "operators";
   if (rows.length === 0) return null;
+  const [time, share] = kernels.length > 0 ? [K.kernel, K.kindShare] : [O.self, O.share];
   return (
     <WorkTable
       head={
@@ -24,9 +27,11 @@ export function TopWork({ report }: { report: WireReport }): ReactElement | null
             <th scope="col">
               <PlaceLink to={{ view, search: "", sort: null }}>{view.slice(0, -1)}</PlaceLink>
             </th>
-            <th scope="col">time per step</th>
+            <th scope="col">
+              <Term text={time.text}>time per step</Term>
+            </th>
             <th scope="col" colSpan={2}>
-              share
+              <Term text={share.text}>share</Term>
             </th>
           </tr>
         </thead>

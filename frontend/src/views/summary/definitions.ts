@@ -90,6 +90,12 @@ export const SUMMARY_TABLE_DEFINITIONS = {
     "How long the host was in syncs in these modules, without their children and the profiler's own.",
     "us",
   ),
+  each: define("each", "The self time of one module of the class, the mean.", "us"),
+  kernel: define(
+    "time per step",
+    "Sum of the durations of the kernel's runs that a step launched, mean over the measured steps.",
+    "us",
+  ),
   kind: define("kind of work", "What the kernels compute, from their names."),
   kindTime: define(
     "sum over streams",
