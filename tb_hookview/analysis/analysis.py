@@ -10,6 +10,7 @@ from msgspec import Struct
 from tb_hookview.analysis.autograd.made_nodes import made_nodes
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
 from tb_hookview.analysis.calls.division import CallTimes, divide_calls
+from tb_hookview.analysis.calls.retries import Retries, find_retries
 from tb_hookview.analysis.collectives.host_waits import find_host_waits
 from tb_hookview.analysis.compiled.attribution import (
     Compiled,
@@ -127,6 +128,11 @@ class Analysis(Struct, frozen=True, dict=True):
     def calls(self) -> Int:
         """`Call` of each row of the call tree: what it may do to the host."""
         return self.timing.call
+
+    @cached_property
+    def retries(self) -> Retries:
+        """Waits of the caching allocator after an allocation that failed."""
+        return find_retries(self.timing)
 
     @property
     def blocked_launches(self) -> TreeRow:

@@ -103,10 +103,13 @@ def verdict_sentence(run: Run) -> str:
     if run.stragglers:
         return f"R{_cost(run.stragglers[0], [])[1:]}."
     step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
+    unknown = run.unmatched > 0 and not run.collectives
+    first = "No collective is matched, stragglers are unknown"
+    first = first if unknown else "No rank is a straggler in most steps"
     if step is None:
-        return "No rank is a straggler in most steps."
+        return f"{first}."
     return (
-        f"No rank is a straggler in most steps: {format_us(step)} per step, "
+        f"{first}: {format_us(step)} per step, "
         f"{format_us(mean_of(run, 'compute_us'))} of it computing and "
         f"{format_us(exposed)} ({format_share(exposed, step)}) exposed communication."
     )

@@ -30,7 +30,7 @@ class GroupRows(NamedTuple):
     entry: Int
     """Index in the collectives of the rank."""
     step: Int
-    """Number of the step, -1 for none."""
+    """Number of the step that launched it, -1 for none."""
 
 
 def group_rows(ranks: Sequence[RankSummary]) -> dict[str, GroupRows]:
@@ -43,7 +43,7 @@ def group_rows(ranks: Sequence[RankSummary]) -> dict[str, GroupRows]:
     groups: dict[str, list[GroupRows]] = defaultdict(list)
     for number, rank in enumerate(ranks):
         step_numbers = np.array([_step_number(name) for name in rank.steps.name] or [-1])
-        steps = np.where(rank.step >= 0, step_numbers[rank.step], -1)
+        steps = np.where(rank.launched_step >= 0, step_numbers[rank.launched_step], -1)
         for name, indices in _groups_of(rank).items():
             index = np.array(indices)
             groups[name].append(GroupRows(np.full(len(index), number), index, steps[index]))

@@ -70,14 +70,14 @@ def _asked(query: str, sources: Mapping[str, Source]) -> SqlAnswer:
 def _answer(result: Result) -> SqlAnswer:
     """As many of the rows as fit."""
     columns = [SqlColumn(name, kind) for name, kind in result.columns.items()]
-    values = [[_plain(value) for value in row] for row in result]
     rows, left = [], BYTES
-    for row in values:
-        left -= len(msgspec.json.encode(row))
+    for row in result:
+        values = [_plain(value) for value in row]
+        left -= len(msgspec.json.encode(values))
         if left < 0:
             break
-        rows.append(row)
-    return SqlAnswer(columns, rows, None if result.more else len(values))
+        rows.append(values)
+    return SqlAnswer(columns, rows, None if result.more else len(result))
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+
+_BATCH = 1000
+"""Rows that are converted at a time."""
 
 
 class Result(Sequence[tuple[Any, ...]]):
@@ -48,6 +52,11 @@ class Result(Sequence[tuple[Any, ...]]):
             return [self[place] for place in range(len(self))[index]]
         place = range(len(self))[index]
         return tuple(column[place].as_py() for column in self._table.columns)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Rows in their order, many converted at a time."""
+        for batch in self._table.to_batches(max_chunksize=_BATCH):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def __repr__(self) -> str:
         """Summarize in one line."""

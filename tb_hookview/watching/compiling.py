@@ -1,4 +1,4 @@
-"""Shows the code of each frame to ours before the compiler traces it."""
+"""Shows what the compiler traced, and each frame that it is about to trace, inlined ones too."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from tb_hookview.recorder.compiled.compilation import guarded
 from tb_hookview.recorder.compiled.imports import once_imported
 
-_DYNAMO = "torch._dynamo.convert_frame"
-_look: Callable[[CodeType], None] | None = None
+_TRANSLATOR = "torch._dynamo.symbolic_convert"
+Look = Callable[[CodeType, str], None]
+_look: Look | None = None
 
 
-def begin(look: Callable[[CodeType], None]) -> None:
-    """Call a function with the code of what Dynamo has traced, and of what it is about to trace.
-
-    Args:
-        look: must not raise.
-    """
+def begin(look: Look) -> None:
+    """Call a function with the code of each frame, and its guards if it was traced before."""
     global _look
     _look = look
-    once_imported(_DYNAMO, _install)
+    once_imported(_TRANSLATOR, lambda: guarded(_install))
 
 
 def end() -> None:
@@ -32,24 +30,34 @@ def end() -> None:
 
 
 def _install() -> None:
-    dynamo: Any = sys.modules[_DYNAMO]
-    original = getattr(dynamo, "_compile", None)
-    if _look is None or original is None:
-        return
-    for reference in getattr(getattr(dynamo, "input_codes", None), "seen", ()):
-        _show(reference())
+    for reference in _traced():
+        code = reference()
+        if _look is not None and code is not None:
+            _look(code, _guards_of(code))
+    translator: Any = sys.modules[_TRANSLATOR].InstructionTranslatorBase
+    original = translator.__init__
     if hasattr(original, "_shows_code"):
         return
 
     @functools.wraps(original)
-    def compile_frame(code: CodeType, *args: Any, **kwargs: Any) -> Any:
-        _show(code)
-        return original(code, *args, **kwargs)
+    def begin_frame(*args: Any, **kwargs: Any) -> None:
+        guarded(_show, kwargs.get("f_code"))
+        original(*args, **kwargs)
 
-    compile_frame._shows_code = True  # type: ignore[attr-defined]
-    dynamo._compile = compile_frame
+    begin_frame._shows_code = True  # type: ignore[attr-defined]
+    translator.__init__ = begin_frame
+
+
+def _traced() -> list[Any]:
+    convert_frame: Any = sys.modules.get("torch._dynamo.convert_frame")
+    return list(getattr(getattr(convert_frame, "input_codes", None), "seen", ()))
+
+
+def _guards_of(code: CodeType) -> str:
+    entries = sys.modules["torch._C._dynamo.eval_frame"]._debug_get_cache_entry_list(code)
+    return "".join(str(entry.guard_manager) for entry in entries)
 
 
 def _show(code: CodeType | None) -> None:
     if _look is not None and code is not None:
-        _look(code)
+        _look(code, "")

@@ -27,6 +27,8 @@ _clocks: dict[int, list[StepClock]] = {}
 """The clocks in use, by thread."""
 _undo: dict[str, Callable[[], object]] = {}
 _COMPILED_AUTOGRAD = "torch._dynamo.compiled_autograd"
+_STEP_HOOKS = "_global_optimizer_pre_hooks"
+"""Read by the code around each `Optimizer.step` alone, and guarded wherever that is traced."""
 
 
 def follow(clock: StepClock) -> None:
@@ -64,14 +66,14 @@ def _install() -> None:
     compiling.begin(_give_way)
 
 
-def _give_way(code: CodeType) -> None:
-    """Take back for good what the compiler is about to look at: it would compile and guard it.
+def _give_way(code: CodeType, guards: str) -> None:
+    """Take back for good what the compiler is about to look at, or has: it would guard it.
 
-    A training step that is compiled as a whole calls `backward` and `step`, or traces torch's own.
+    A training step that is compiled as a whole calls `backward`, and traces `Optimizer.step`.
     """
     if "backward" in code.co_names:
         _undo.pop("backward", _nothing)()
-    if "step" in code.co_names or "_global_optimizer_pre_hooks" in code.co_names:
+    if _STEP_HOOKS in code.co_names or _STEP_HOOKS in guards:
         _undo.pop("before step", _nothing)()
         _undo.pop("after step", _nothing)()
 

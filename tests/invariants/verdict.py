@@ -17,6 +17,9 @@ from tb_hookview.simulation.whatif import path_time
 
 WORDS = 25
 ROUNDING_US = 0.01
+PAUSED = 1.5
+"""Length of communication alone, pauses before its collectives included, by their device time: at
+most this. What recordings have is up to 1.2; without a launch a pause is all that came before."""
 _TIMES = re.compile(r"\d[\d.,]* (?:us|ms|s)\b")
 
 
@@ -93,6 +96,14 @@ def nothing_takes_longer_alone(case: Case) -> None:
     ):
         assert (side or 0.0) <= most, verdict
         assert all((part or 0.0) <= (side or 0.0) + ROUNDING_US for part in parts), verdict
+
+
+@invariant(Of.RECORDINGS)
+def communication_takes_about_as_long_as_its_collectives(case: Case) -> None:
+    time = case.data.per_step.communication_device_us if case.data.per_step else None
+    if time:  # of none on a device it is what the host waits
+        alone = case.report.verdict.communication_us or 0.0
+        assert alone <= PAUSED * time + ROUNDING_US, (alone, time)
 
 
 @invariant(Of.RECORDINGS)

@@ -8,7 +8,7 @@ from ranks.test_run import EVEN, analyzed
 from ranks.traces import Spell, write_run
 from shared_traces import shared_trace
 
-from tb_hookview.ranks.document import straggler_lines
+from tb_hookview.ranks.document import straggler_lines, verdict_sentence
 
 
 def test_the_first_says_what_it_costs_and_the_next_what_is_left(tmp_path: Path) -> None:
@@ -32,3 +32,10 @@ def test_one_step_of_a_real_run() -> None:
     assert first.startswith("rank 7 is a straggler: the others wait 4.94 ms per step for it")
     assert [line for line in why if line.startswith("  the cause of 4.88 ms is unknown")]
     assert [line for line in why if line.startswith("  one step was compared")]
+
+
+def test_without_a_matched_collective_stragglers_are_unknown(tmp_path: Path) -> None:
+    names = {0: "allreduce", 1: "broadcast"}
+    run = analyzed(write_run(tmp_path, [Spell(), Spell(b=9.0)], names=names))
+    assert (len(run.collectives), run.unmatched > 0) == (0, True)
+    assert verdict_sentence(run).startswith("No collective is matched, stragglers are unknown: ")

@@ -164,3 +164,21 @@ def test_a_collective_that_one_recording_lacks_shifts_no_numbered_one(
     assert [row.sequence for row in run.collectives] == [n for n in range(3) if n != missing]
     assert {row.transfer_us for row in run.collectives} == {5000}
     assert run.unmatched == 1
+
+
+def test_a_collective_is_of_the_step_that_launched_it(tmp_path: Path) -> None:
+    """Rank 0 waits for rank 1 into its next step, and first ends what it was at before."""
+    begins = [[2.5, 4, 12.5, 14, 17, 24, 27], [7, 9, 15, 17, 25, 27]]
+    launches = [[None, 3, 6, 13, 16, 23, 26], [6, 8, 14, 16, 24, 26]]
+    for rank in range(2):
+        rows = [_row("user_annotation", f"ProfilerStep#{n}", 10 * n + 2, 10) for n in range(3)]
+        for number, (start, at) in enumerate(zip(begins[rank], launches[rank], strict=True), 1):
+            if at is not None:
+                rows.append(_row("cuda_runtime", "cudaLaunchKernel", at, 0.1, correlation=number))
+            place = {"pid": 0, "tid": 7, "correlation": number, "device": 0, "stream": 7}
+            rows.append(_row("kernel", KERNEL, start, 1, **place))
+        text = json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": rows})
+        (tmp_path / f"rank{rank}.1.pt.trace.json.gz").write_bytes(gzip.compress(text.encode()))
+    with ThreadPoolExecutor(1) as executor:
+        run = analyze_run(tmp_path, executor).data
+    assert (len(run.collectives), run.unmatched) == (6, 1)

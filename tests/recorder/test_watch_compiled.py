@@ -126,3 +126,65 @@ def test_a_compiled_training_step_is_compiled_the_same_and_what_it_hides_is_unkn
     hidden = ("forward_us", "backward_us", "after_backward_us", "optimizer_us")
     assert [[row[name] for name in hidden] for row in rows(tmp_path)] == [[None] * 4] * 8
     assert torch.autograd.backward.__module__ == "torch.autograd"
+
+
+class Environment:
+    def step(self, action: torch.Tensor) -> torch.Tensor:
+        return action + 1
+
+
+def compiled_helper(what: str, optimizer: torch.optim.Optimizer) -> Callable[[], object]:
+    """A compiled call of something named `step`."""
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 5)
+    environment, action = Environment(), torch.ones(2)
+
+    def update() -> None:
+        optimizer.step()
+
+    helpers = {
+        "scheduler": lambda: scheduler.step(),
+        "environment": lambda: environment.step(action),
+        "optimizer": lambda: optimizer.step(),
+        "optimizer in a call": lambda: update(),
+    }
+    return torch.compile(helpers[what], backend="eager")
+
+
+@pytest.mark.parametrize("before", [0, 3])
+@pytest.mark.parametrize(
+    ("what", "timed"),
+    [
+        ("scheduler", True),
+        ("environment", True),
+        ("optimizer", False),
+        ("optimizer in a call", False),
+    ],
+)
+def test_optimizers_have_no_time_only_where_their_step_is_compiled(tmp_path, what, timed, before):
+    def run(*, ours: bool) -> dict[str, Any]:
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        model = net()[:2]
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        helper = compiled_helper(what, optimizer)
+
+        def train_step() -> None:
+            model(torch.ones(2, 4)).square().sum().backward()
+            helper()
+            if timed:
+                optimizer.step()
+
+        for _ in range(before):
+            train_step()
+        with hookview.watch(tmp_path, model=model, **QUIET) if ours else nullcontext() as watch:
+            for _ in range(4):
+                train_step()
+                if ours:
+                    watch.step()
+        return made()
+
+    run(ours=False)  # the first time, torch compiles some of its own
+    expected = run(ours=False)
+    assert run(ours=True) == expected
+    torch._dynamo.reset()
+    assert [row["optimizer_us"] is not None for row in rows(tmp_path)] == [timed] * 4

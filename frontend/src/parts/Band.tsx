@@ -59,7 +59,11 @@ export function Band({ sentence, saving, barOf, heads, blocks }: BandProps): Rea
           <div className="path-heads" aria-hidden="true">
             {heads.map(({ key, text, share }) => (
               <span key={key} className="path-head" style={{ flexGrow: share }}>
-                {text !== "" && `${text} ${percent(share)}`}
+                {text !== "" && (
+                  <>
+                    <span>{text}</span> <span>{percent(share)}</span>
+                  </>
+                )}
               </span>
             ))}
           </div>

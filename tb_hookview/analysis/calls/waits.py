@@ -66,7 +66,7 @@ def of_syncs(timing: LaunchTiming, row: TreeRow, skew: int) -> Part:
 
 def of_frees(timing: LaunchTiming, row: TreeRow, skew: int) -> Part:
     """Divide calls that free memory, as far as those of their names wait."""
-    row = row[_named(timing.host, row, _FREES)]
+    row = row[is_free(timing.host, row)]
     found = _ahead(timing, row, np.zeros(len(row), bool), skew)
     queued = lookup(timing.device_events.end, found.event) > timing.call_tree.start[row]
     names, name = unique_inverse(timing.host.string[row])
@@ -110,6 +110,11 @@ def _ahead(timing: LaunchTiming, row: TreeRow, partly: Bool, skew: int) -> _Ahea
         later = (event >= 0) & ((best < 0) | (ended > lookup(timing.device_events.end, best)))
         best = np.where(later, event, best)
     return _Ahead(best, unfinished, np.concatenate(waiting), np.concatenate(each))
+
+
+def is_free(host: HostRows, row: TreeRow) -> Bool:
+    """Whether each call frees memory."""
+    return _named(host, row, _FREES)
 
 
 def is_device_wide(host: HostRows, row: TreeRow) -> Bool:

@@ -10,6 +10,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
 from tb_hookview.analysis.dependencies.nodes import Nodes
 from tb_hookview.analysis.dependencies.points import Points
+from tb_hookview.analysis.dependencies.retries import retry_waits
 from tb_hookview.analysis.dependencies.syncs import SyncEdges
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.arrays import intervals
@@ -26,7 +27,7 @@ def host_edges(
     before[first] = window.start
     lag = points.time - before - _asleep(points, before)
     lag[waits.end] = np.minimum(lag[waits.end], waits.cost)
-    lag -= _blocked(analysis, points, before)
+    lag -= _blocked(analysis, points, before) + retry_waits(analysis, points, before)
     lag = np.maximum(lag, 0)
     here = nodes.of_point
     yield EdgeSet(

@@ -30,6 +30,7 @@ from tb_hookview.analysis.host.roles import MODULE_PREFIX, Role
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Index, Int, Intervals, Nanoseconds, StepIndex, TimeSet
 from tb_hookview.ranks.map.microbatches import MicrobatchTimes, find_microbatches
 from tb_hookview.trace import EventCategory, Wanted
@@ -110,6 +111,8 @@ class RankSummary(Struct, frozen=True):
     collectives: CollectiveCalls
     step: StepIndex
     """Step in which each collective began, -1 for none."""
+    launched_step: StepIndex
+    """Step that launched each, -1 for none; the same on all ranks, however late it began."""
     edges: Nanoseconds
     """Starts and ends of collectives and steps, each moment once, ascending."""
     held: Nanoseconds
@@ -160,7 +163,8 @@ def summarize(analysis: Analysis) -> Mapped:
         start=int(analysis.bounds[0]),
         steps=_steps(analysis, calls),
         collectives=calls,
-        step=analysis.steps.at(calls.start),
+        step=(step := analysis.steps.at(calls.start)),
+        launched_step=_launched_step(analysis, calls, step),
         edges=edges,
         held=intervals.lengths_within(held, _between(edges)),
         microbatches=find_microbatches(analysis, calls, held),
@@ -169,6 +173,11 @@ def summarize(analysis: Analysis) -> Mapped:
         lost=trace.lost,
     )
     return Mapped(summary, RankTimes(*(_renumbered(each, used) for each in spent)))
+
+
+def _launched_step(analysis: Analysis, calls: CollectiveCalls, begun: StepIndex) -> StepIndex:
+    launched = lookup(analysis.device_event_step, calls.first)
+    return np.where(calls.on_device, launched, begun)
 
 
 def _between(edges: Nanoseconds) -> Intervals:

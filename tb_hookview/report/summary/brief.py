@@ -154,7 +154,7 @@ def _findings(data: ReportData) -> Table:
         (_saving(finding), (headline,) if finding.fix in fixes[:at] else (headline, finding.fix))
         for at, (headline, finding) in enumerate(first)
     ]
-    columns = ("saves/step", "finding")
+    columns = ("saves/step" if data.per_step.marked else "saves", "finding")
     return Table("", columns, rows, names=2, wrapped=1, cropped=True)
 
 

@@ -159,7 +159,8 @@ def kernel_table(counted: ReportData, rows: int) -> Table:
         )
         for row in ranked[:rows]
     ]
-    columns = ("kernel", "kind", "time/step", "share", "calls/step")
+    per = "/step" if counted.per_step.marked else ""
+    columns = ("kernel", "kind", f"time{per}", "share", f"calls{per}")
     return Table("Kernels by time", columns, list(made), names=2)
 
 

@@ -6,18 +6,16 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview import schema
+from tb_hookview.analysis.device.replayed import of_graph
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import grouped, isin, unique
-from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.joins import grouped
 from tb_hookview.arrays.sums import sum_by, weighted_mean
 from tb_hookview.arrays.types import (
-    Bool,
     DeviceEventIndex,
     EventRow,
     Float,
     Int,
     Nanoseconds,
-    TreeRow,
 )
 from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import KINDS, Phase
@@ -88,7 +86,9 @@ def _group(selection: Selection) -> _Groups | None:
         id=ids[distinct],
         first=chosen[first],
         count=np.bincount(group, minlength=size),
-        from_graph=np.bincount(group, _of_graph(selection, event, launch), minlength=size),
+        from_graph=np.bincount(
+            group, of_graph(analysis.host, device_events, chosen), minlength=size
+        ),
         total=total,
         shortest=shortest,
         longest=longest,
@@ -96,16 +96,6 @@ def _group(selection: Selection) -> _Groups | None:
         blocks_per_sm=weighted_mean(group, size, duration, events.blocks_per_sm[event]),
         occupancy=weighted_mean(group, size, duration, events.occupancy[event]),
     )
-
-
-def _of_graph(selection: Selection, event: EventRow, launch: TreeRow) -> Bool:
-    """Whether each device event is of a graph, by graph number or launch."""
-    host = selection.analysis.host
-    numbered = host.trace.events.graph[event] > 0
-    strings = lookup(host.string, launch)
-    known = unique(strings[strings >= 0]).tolist()
-    graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
-    return np.asarray(numbered | isin(strings, graphs))
 
 
 def _row(selection: Selection, groups: _Groups, group: int) -> schema.Kernel:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device.replayed import of_graph
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds
@@ -48,6 +49,12 @@ class DeviceEventContext(NamedRows, frozen=True):
         kind = self.analysis.trace.events.kind[self.analysis.device_events.event]
         rows = np.flatnonzero(kind == EventCategory.COPY)
         return rows, NamedRows(self.strings, self.name[rows])
+
+    @cached_property
+    def of_graph(self) -> Bool:
+        """Device events of CUDA and HIP graphs: the trace lacks the operators in these."""
+        events = self.analysis.device_events
+        return of_graph(self.analysis.host, events, np.arange(len(events)))
 
     def launched_by(self, rows: Bool) -> Bool:
         """Device events launched by one of some call tree rows (see `RowContext.inside`)."""

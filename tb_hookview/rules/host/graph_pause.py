@@ -14,7 +14,6 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
-_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 _SHARE = 0.02
 _UNLISTED = (
     "Profilers do not list all kernels of every graph: where they are missing, a device looks idle "
@@ -93,10 +92,9 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
 
 
 def _replayed(context: Context) -> Bool:
-    """Device events of a graph, by launch or number of the graph, shape (d,)."""
-    numbered = context.analysis.trace.events.graph[context.analysis.device_events.event] > 0
-    launched = context.device_events.launched_by(context.rows.beginning(*_LAUNCHES))
-    return np.asarray((numbered | launched) & (context.analysis.device_events.launch >= 0))
+    """Device events of a graph whose launch is known, shape (d,)."""
+    known = context.analysis.device_events.launch >= 0
+    return np.asarray(context.device_events.of_graph & known)
 
 
 RULE = Rule(

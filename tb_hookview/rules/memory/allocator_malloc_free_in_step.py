@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.host.runtime_calls import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import union, unique
+from tb_hookview.arrays.joins import isin, union, unique
 from tb_hookview.arrays.types import Bool, GapIndex, SyncIndex, TreeRow
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
@@ -127,11 +127,21 @@ def _evidence(context: Context, rows: TreeRow) -> str:
     if retries := _retries(context, rows):
         return (
             f"{calls}; {format_count(retries, 'time')} memory is freed and allocated again within "
-            "one operator, as when an allocation fails and is retried"
+            f"one operator, as when an allocation fails and is retried{_waited(context, rows)}"
         )
     if freeing:
         return f"{calls}; memory is freed and allocated again, as when it is nearly full"
     return calls
+
+
+def _waited(context: Context, rows: TreeRow) -> str:
+    """What passed between a failed allocation and the first free."""
+    found = context.analysis.retries
+    mine = isin(found.row, rows)
+    if not mine.any():
+        return ""
+    time = context.us_text(context.steps.us_per_step((found.end - found.start)[mine].sum()))
+    return f"; {time} before it frees, in no call of the trace, it waits for other streams"
 
 
 def _calls(context: Context, rows: TreeRow, freeing: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import all_have_tf32, tf32_speedup
@@ -19,10 +20,10 @@ _SHARE = 0.01
 def _find(context: Context) -> Iterator[Occurrence]:
     if not all_have_tf32(context):
         return
-    asked = (
-        context.device_events.launched_by(context.rows.inside(context.rows.matching(_OPERATORS)))
-        & context.device_events.counted
-    )
+    replayed = context.device_events.of_graph & context.device_events.of_kinds("matrix")
+    inside = context.rows.inside(context.rows.matching(_OPERATORS))
+    asked = context.device_events.launched_by(inside) | replayed
+    asked &= context.device_events.counted
     found = asked & float32_products(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     faster, known = tf32_speedup(context)
@@ -32,7 +33,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
             place="matrix products",
             everywhere=True,
             evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in sgemm kernels, "
-            "and no matrix product in TF32",
+            f"and no matrix product in TF32{_replayed(context, found & replayed)}",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             saved=1 - 1 / faster,
@@ -44,13 +45,20 @@ def _find(context: Context) -> Iterator[Occurrence]:
         )
 
 
+def _replayed(context: Context, found: Bool) -> str:
+    if not found.any():
+        return ""
+    time = context.us_text(context.device_events.us_per_step(found))
+    return f"; {time} of it is in CUDA graphs, whose operators the trace lacks"
+
+
 RULE = Rule(
     id="tf32-disabled",
     family="precision",
     title="Float32 matrix products do not use TF32",
-    description="Operators of matrix products run sgemm kernels in 1% of the busy time or more, "
-    "none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or more whose peak in "
-    "TF32 is not that in float32, as GeForce's are. "
+    description="Operators of matrix products, or CUDA graphs, run sgemm kernels in 1% of the "
+    "busy time or more, none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or "
+    "more whose peak in TF32 is not that in float32, as GeForce's are. "
     "(Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
     "run under torch.autocast with bfloat16.",

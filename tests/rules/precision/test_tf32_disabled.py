@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rules.eager import A100, V100, findings, operators
+from rules.eager import A100, V100, findings, operators, row
 from shared_traces import shared_trace
 
 from tb_hookview.loading import analyze
@@ -28,6 +28,18 @@ def test_other_products_use_it(tmp_path: Path) -> None:
     """Then it is enabled, and the library has chosen not to use it for these."""
     some = operators([SINGLE, ("aten::mm", "cutlass_80_tensorop_s1688gemm_128x64_nn_align4")])
     assert RULE not in findings(tmp_path, some, deviceProperties=A100)
+
+
+def test_products_of_a_graph(tmp_path: Path) -> None:
+    """The trace has no operators for these: the kernels' names say what they are."""
+    replayed = [row("cuda_runtime", "cudaGraphLaunch", 2000, 3, correlation=1)]
+    for name, start in ((SINGLE[1], 2010), ("ampere_scudnn_128x64_relu_sgemm", 2020)):
+        args = {"correlation": 1, "device": 0, "stream": 7}
+        replayed.append(row("kernel", name, start, 4, 7, **args))
+    some = operators([SINGLE] * 3)
+    (finding,) = findings(tmp_path, some, replayed, deviceProperties=A100)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(16)
+    assert "4.00 us of it is in CUDA graphs" in finding.evidence
 
 
 def test_a_convolution_that_chose_an_sgemm(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import type { SyncRow } from "../../report/syncs";
 import { counted, duration, instant, NOTHING } from "../../text/formats";
 import { stepLabel } from "../../text/names";
+import { EXAMPLE_DEFINITIONS as D } from "./definitions";
 import type { FindingExample, FindingRow } from "./findings";
 
 const FIRST = 5;
@@ -32,7 +33,7 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
         <p className="muted">It concerns the steps as a whole: no single event shows it.</p>
       ) : (
         <table className="small-table examples">
-          <Heads of={["start", "step", "length", "show"]} />
+          <Heads of={[D.start, "step", D.length, "show"]} />
           <tbody>
             {shown.map((example) => (
               <tr key={example.start_us}>

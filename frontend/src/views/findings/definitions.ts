@@ -27,6 +27,12 @@ export const FINDING_DEFINITIONS = {
   mostExpensive: define("most expensive", "The cost of the most expensive finding per step.", "us"),
 } as const;
 
+/** Columns of a finding's examples. */
+export const EXAMPLE_DEFINITIONS = {
+  start: define("start", "When it began, from the beginning of the trace.", "us"),
+  length: define("length", "How long it took; none where it is a moment.", "us"),
+} as const;
+
 /** How surely the events prove a finding's cause. */
 export const CONFIDENCE_DEFINITIONS = {
   high: define("high", "The events of the trace show this cause itself."),

@@ -4,6 +4,7 @@ import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { duration, figure, percent } from "../../text/formats";
 import type { RooflinePoint } from "./axes";
+import { KERNEL_DEFINITIONS as K, ROOFLINE_DEFINITIONS as R } from "./definitions";
 
 /** What the roofline shows, for those who do not see it. */
 export function PointTable({ points }: { points: readonly RooflinePoint[] }): ReactElement {
@@ -11,7 +12,7 @@ export function PointTable({ points }: { points: readonly RooflinePoint[] }): Re
     <details>
       <summary>The points as a table</summary>
       <table className="small-table">
-        <Heads of={["name", "FLOP/byte", "TFLOP/s", "of peak", "time"]} />
+        <Heads of={["name", R.intensity, R.rate, K.peak, { ...K.total, title: "time" }]} />
         <tbody>
           {points.map((point) => (
             <tr key={point.id}>

@@ -7,7 +7,7 @@ import { MEMORY_DEFINITIONS as OF } from "./definitions";
 import { MemoryTable, type MemoryColumn } from "./MemoryTable";
 
 const COLUMNS: readonly MemoryColumn<WireMemoryModule>[] = [
-  { head: { title: "count" }, cell: (row) => count(row.activations) },
+  { head: OF.count, cell: (row) => count(row.activations) },
   { head: OF.activations, cell: (row) => bytes(row.activation_bytes) },
   { head: OF.lifetime, cell: (row) => duration(row.activation_lifetime_us) },
   { head: OF.longest, cell: (row) => duration(row.activation_longest_us) },

@@ -2,9 +2,10 @@ import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { WireTablePage } from "../../api/types";
-import { Heads } from "../../components/Heads";
+import { Heads, type Heading } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { withoutBackticks } from "../../text/definitions";
 import { bytes, count, duration, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
 import type { MemoryPlace } from "./address";
@@ -103,12 +104,30 @@ function Pages({
   );
 }
 
-const HEADS = ["operator", "class", "size", "lifetime", "module", "step", "freed by"];
+/** Columns with what they are called here. */
+const HEADS = {
+  operator: "operator",
+  memory_class: "class",
+  bytes: "size",
+  lifetime_us: "lifetime",
+  module: "module",
+  step: "step",
+  freed_by: "freed by",
+} as const;
+
+/** The headings, which the server's descriptions explain. */
+function headsOf({ columns }: WireTablePage): Heading[] {
+  const described = new Map(columns.map(({ name, description }) => [name, description]));
+  return Object.entries(HEADS).map(([name, title]) => ({
+    title,
+    text: withoutBackticks(described.get(name) ?? "") || undefined,
+  }));
+}
 
 function Rows({ page }: { page: WireTablePage }): ReactElement {
   return (
     <table className="small-table memory-table memory-blocks">
-      <Heads of={HEADS} />
+      <Heads of={headsOf(page)} />
       <tbody>
         {page.rows.map((row) => (
           <tr key={String(row.id)}>

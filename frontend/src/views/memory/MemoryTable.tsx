@@ -6,7 +6,7 @@ import { Name } from "../../components/Name";
 import type { Definition } from "../../text/definitions";
 
 export interface MemoryColumn<Row> {
-  head: Pick<Definition, "title"> & Partial<Definition>;
+  head: Definition;
   cell: (row: Row) => string;
 }
 

@@ -11,7 +11,7 @@ interface OperatorsProps {
 }
 
 const COLUMNS: readonly MemoryColumn<WireReport["memory_operators"][number]>[] = [
-  { head: { title: "blocks" }, cell: (row) => count(row.self_allocations) },
+  { head: OF.blocks, cell: (row) => count(row.self_allocations) },
   { head: OF.self, cell: (row) => bytes(row.self_allocated_bytes) },
   { head: OF.inside, cell: (row) => bytes(row.allocated_bytes) },
   { head: OF.increase, cell: (row) => signed(row.increase_bytes) },

@@ -17,6 +17,8 @@ export const MEMORY_DEFINITIONS = {
     "bytes",
   ),
   live: defineField("at the peak", MemoryModule.peak_bytes),
+  count: defineField("count", MemoryModule.activations),
+  blocks: defineField("blocks", MemoryOperator.self_allocations),
   activations: defineField("activations", MemoryModule.activation_bytes),
   lifetime: defineField("mean lifetime", MemoryModule.activation_lifetime_us),
   longest: defineField("longest", MemoryModule.activation_longest_us),

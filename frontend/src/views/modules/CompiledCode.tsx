@@ -6,6 +6,7 @@ import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
 import { compiledRemedy, compiledRows, compiledText } from "../../report/compiled";
 import { count, duration } from "../../text/formats";
+import { COMPILED_DEFINITIONS as D } from "./definitions";
 
 interface CompiledCodeProps {
   report: WireReport;
@@ -37,7 +38,7 @@ function Regions({ report, by }: CompiledCodeProps): ReactElement {
   return (
     <section aria-label="Compiled code">
       <table className="small-table nodes">
-        <Heads of={["operators", "region", "direction", "calls", "device", "host"]} />
+        <Heads of={[D.operators, D.region, "direction", D.calls, D.device, D.host]} />
         <tbody>
           {shown.map((row) => (
             <tr key={`${String(row.id)} ${row.operators}`}>

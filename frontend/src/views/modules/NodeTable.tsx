@@ -4,6 +4,7 @@ import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
 import { count, duration } from "../../text/formats";
+import { NODE_DEFINITIONS as D } from "./definitions";
 import type { NodeRow } from "./panel/moduleDetail";
 
 interface NodeTableProps {
@@ -18,7 +19,7 @@ export function NodeTable({ rows, by = 1 }: NodeTableProps): ReactElement {
   return (
     <>
       <table className="small-table nodes">
-        <Heads of={["name", "count", "device", "host"]} />
+        <Heads of={["name", D.count, D.device, D.host]} />
         <tbody>
           {shown.map((row) => (
             <tr key={row.name}>

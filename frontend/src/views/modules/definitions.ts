@@ -3,7 +3,8 @@
  * docs/reference/definitions.md (`npm run definitions`).
  */
 
-import { define, type Definition } from "../../text/definitions";
+import { CompiledRegion, NodeUse } from "../../api/fields";
+import { define, defineField, type Definition } from "../../text/definitions";
 import type { ChosenQuantity } from "./quantity";
 
 /** Figures above the fold. */
@@ -189,6 +190,25 @@ export const MODULE_PANEL_DEFINITIONS = {
     "Numbers held by the module, each counted where it is held first.",
   ),
   shapes: define("shapes", "Input shapes of the first operator of each call, most frequent first."),
+} as const;
+
+/** Columns of the tables of autograd nodes. */
+export const NODE_DEFINITIONS = {
+  count: defineField("count", NodeUse.count),
+  device: define("device", "Device work launched inside these evaluations.", "us"),
+  host: define("host", "Time of the evaluations, each less those nested in it.", "us"),
+} as const;
+
+/** Columns of the table of compiled code. */
+export const COMPILED_DEFINITIONS = {
+  operators: define(
+    "operators",
+    "Those in the name of a kernel that Inductor generated, else the call; between operators it is the code around kernels.",
+  ),
+  region: define("region", "Id of the compiled region; of a backward, that of its forward."),
+  calls: defineField("calls", CompiledRegion.calls),
+  device: defineField("device", CompiledRegion.device_us),
+  host: defineField("host", CompiledRegion.host_us),
 } as const;
 
 /** What the columns of total and self time mean for a chosen quantity. */

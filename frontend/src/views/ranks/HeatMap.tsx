@@ -15,6 +15,8 @@ import { Cells, Outline } from "./HeatCells";
 import { useChangeRanks } from "./useRun";
 
 const [LEAST_ROW_PX, MOST_ROW_PX, HEIGHT_PX] = [5, 22, 280];
+/** The straggler's marks, the ranks' numbers and the readout around the rows; more rows scroll. */
+const [AROUND_PX, MOST_PX] = [48, 400];
 /** Pixels that the number of a rank or step takes, with some space. */
 const TICK_PX = 44;
 
@@ -26,6 +28,15 @@ interface HeatMapProps {
   colour: keyof Palette;
 }
 
+function rowPixels(rows: number): number {
+  return Math.min(Math.max(Math.floor(HEIGHT_PX / rows), LEAST_ROW_PX), MOST_ROW_PX);
+}
+
+/** Height of the map of so many steps, known before their values are. */
+export function heightOf(rows: number): number {
+  return Math.min(rowPixels(rows) * rows, MOST_PX) + AROUND_PX;
+}
+
 /** A cell for each step (downwards) of each rank (to the right), and what the one in focus holds. */
 export function HeatMap(props: HeatMapProps): ReactElement {
   const { run, steps } = props;
@@ -33,7 +44,7 @@ export function HeatMap(props: HeatMapProps): ReactElement {
   const [at, setAt] = useState<Cell | null>(null);
   const selected = useSelectedCell(run, steps);
   const rows = steps.steps.length;
-  const rowPx = Math.min(Math.max(Math.floor(HEIGHT_PX / rows), LEAST_ROW_PX), MOST_ROW_PX);
+  const rowPx = rowPixels(rows);
   const shown = at ?? selected;
   return (
     <div className="rank-heat">

@@ -11,7 +11,7 @@ import type { RunKey } from "../../parts/run";
 import { RANK_QUANTITIES, type RankQuantity } from "./address";
 import { HEAT_DEFINITIONS } from "./definitions";
 import { scaleOf, shade, type Scale } from "./heat";
-import { HeatMap } from "./HeatMap";
+import { HeatMap, heightOf } from "./HeatMap";
 import { useChangeRanks, useSteps } from "./useRun";
 
 const COLOURS: Readonly<Record<RankQuantity, keyof Palette>> = {
@@ -59,6 +59,9 @@ export function HeatSection({ runKey, run }: HeatSectionProps): ReactElement {
         <span className="spring" />
         {scale !== null && <HeatLegend heat={place.heat} scale={scale} colour={colour} />}
       </div>
+      {loaded.value === null && (
+        <div className="rank-heat" style={{ height: heightOf(run.steps.length) }} />
+      )}
       {loaded.value !== null && scale !== null && (
         <HeatMap run={run} steps={loaded.value} heat={place.heat} scale={scale} colour={colour} />
       )}

@@ -61,7 +61,8 @@ export function SummaryView({ report, whole, target, listed }: SummaryViewProps)
 
 /** Of which steps the figures are, and what of the device's work is in none of them. */
 export function meansText(report: WireReport, whole: WireReport): string {
-  const text = `All times per step: ${report.per_step.text}.`;
+  const { marked, text: of } = report.per_step;
+  const text = `All times ${marked ? "per step:" : "are of"} ${of}.`;
   const held = whole.steps.filter((step) => (step.launched_before_us ?? 0) > 0);
   if (held.length === 0) return text;
   const parts = held.map(

@@ -55,7 +55,7 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
           <Heads
             of={[
               "class",
-              "each",
+              D.each,
               D.self,
               { ...D.selfShare, span: 2 },
               ...(syncs ? [D.blocked] : []),

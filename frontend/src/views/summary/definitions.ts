@@ -96,6 +96,7 @@ export const SUMMARY_TABLE_DEFINITIONS = {
     "How long the host was in syncs in these modules, without their children and the profiler's own.",
     "us",
   ),
+  each: define("each", "The self time of one module of the class, the mean.", "us"),
   kind: define("kind of work", "What the kernels compute, from their names."),
   kindTime: define(
     "sum over streams",

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireReport } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { count, counted, duration } from "../../text/formats";
 import { OTHER_STALL_DEFINITIONS as D } from "./definitions";
@@ -41,16 +42,7 @@ function Allocations({ report }: { report: WireReport }): ReactElement {
       <caption className="muted">
         {counted(report.allocations.length, "call")} that allocate or free memory
       </caption>
-      <thead>
-        <tr>
-          <th scope="col">call</th>
-          {[D.allocationCount, D.allocationBlocked, D.allocationIdle].map(({ title, text }) => (
-            <th key={title} scope="col" title={text}>
-              {title}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads of={["call", D.allocationCount, D.allocationBlocked, D.allocationIdle]} />
       <tbody>
         {report.allocations.map((row) => (
           <tr key={row.id}>

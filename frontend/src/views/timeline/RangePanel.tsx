@@ -1,6 +1,7 @@
 import { Fragment, type ReactElement } from "react";
 
 import type { WireStatistics } from "../../api/types";
+import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import type { Loaded } from "../../parts/services";
 import { isHighlighted, lostIn } from "../../report/syncs";
@@ -113,22 +114,14 @@ function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
   return (
     <div className="top-names">
       <table className="small-table">
-        <thead>
-          <tr>
-            <th scope="col">{ranking.title}</th>
-            <th scope="col" title={D.count.text}>
-              {D.count.title}
-            </th>
-            <th scope="col" title={D.total.text}>
-              {ranking.measure}
-            </th>
-            {withSelf && (
-              <th scope="col" title={D.self.text}>
-                {D.self.title}
-              </th>
-            )}
-          </tr>
-        </thead>
+        <Heads
+          of={[
+            ranking.title,
+            D.count,
+            { ...D.total, title: ranking.measure },
+            ...(withSelf ? [D.self] : []),
+          ]}
+        />
         <tbody>
           {ranking.rows.map((row) => (
             <tr key={row.name}>

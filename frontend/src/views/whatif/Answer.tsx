@@ -167,7 +167,7 @@ function PathTable(props: { prediction: Prediction; changed: boolean }): ReactEl
   const cell = (us: number): string => (us === 0 ? NOTHING : scaledDuration(us, scale));
   return (
     <table className="small-table whatif-path">
-      <Heads of={["critical path per step", D.now.title, D.then.title]} />
+      <Heads of={["critical path per step", D.now, D.then]} />
       <tbody>
         {prediction.parts.map(({ part, before, after }) => (
           <tr key={part}>
