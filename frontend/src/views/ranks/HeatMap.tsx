@@ -32,7 +32,7 @@ function rowPixels(rows: number): number {
   return Math.min(Math.max(Math.floor(HEIGHT_PX / rows), LEAST_ROW_PX), MOST_ROW_PX);
 }
 
-/** Height of the map of so many steps, known before their values are. */
+/** Height of the map of N steps, known before their values are. */
 export function heightOf(rows: number): number {
   return Math.min(rowPixels(rows) * rows, MOST_PX) + AROUND_PX;
 }
