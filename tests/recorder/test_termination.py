@@ -85,15 +85,31 @@ CASES = {
     "blocked": ("6", "blocked"),
 }
 
+PLAIN = """
+import os, signal, torch
+
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for number in range(9):
+    model(torch.ones(1, 4)).sum().backward()
+    optimizer.step()
+    if number == 5:
+        os.kill(os.getpid(), signal.SIGTERM)
+"""
+UNDER_RUN = "run"
+"""The case of a plain script under `hookview run`."""
+
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, list[Path]]]:
     folder = tmp_path_factory.mktemp("ended")
     (folder / "train.py").write_text(SCRIPT)
+    (folder / "plain.py").write_text(PLAIN)
     calls = [["train.py", str(folder / name), *case] for name, case in CASES.items()]
+    run = ["-m", "tb_hookview.cli", "run", "--logdir", str(folder / UNDER_RUN), "plain.py"]
     done = subprocess.run(
         [sys.executable, forked_scripts.__file__],
-        input=json.dumps(calls),
+        input=json.dumps([*calls, run]),
         capture_output=True,
         text=True,
         cwd=folder,
@@ -102,7 +118,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str,
     found = json.loads(done.stdout[done.stdout.index("[[") :])
     return {
         name: (code, errors, traces(folder / name))
-        for name, (code, _, errors) in zip(CASES, found, strict=True)
+        for name, (code, _, errors) in zip([*CASES, UNDER_RUN], found, strict=True)
     }
 
 
@@ -115,6 +131,13 @@ def test_what_is_recorded_is_written_and_the_signal_ends_the_process(ended):
     assert code == -signal.SIGTERM
     assert len(files) == 1
     assert lines(errors)[-1] == f"tb_hookview: SIGTERM: wrote {files[0]}"
+
+
+def test_under_hookview_run_it_is_the_same(ended):
+    code, errors, files = ended[UNDER_RUN]
+    assert (code, len(files)) == (-signal.SIGTERM, 1)
+    assert f"\nhookview: wrote {files[0]} (" in errors
+    assert lines(errors) == [f"tb_hookview: SIGTERM: wrote {files[0]}"]
 
 
 def test_before_the_first_recorded_step_one_line_says_why_not(ended):
