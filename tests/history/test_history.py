@@ -99,7 +99,7 @@ def test_what_took_longer_is_named(tmp_path, more, part, block):
 
 
 def without_blocks(folder: Path, *, every: int) -> None:
-    """Take the blocks' times out of all steps but one of so many."""
+    """Leave times of blocks in one of N steps only."""
     (path,) = folder.iterdir()
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:

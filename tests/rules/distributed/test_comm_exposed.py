@@ -55,8 +55,8 @@ def test_transfers_that_overlap_are_not_counted_twice(tmp_path: Path) -> None:
 
 def test_how_much_is_moved(tmp_path: Path) -> None:
     reduces = operators([("record_param_comms", "ncclDevKernel_AllReduce")], start=1100, kernel=60)
-    told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
-    reduces[0]["args"] |= {**told, "In msg nelems": 500_000, "Out msg nelems": 500_000}
+    known = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
+    reduces[0]["args"] |= {**known, "In msg nelems": 500_000, "Out msg nelems": 500_000}
     assert "; 2.00 MB, 1 message in all" in findings(tmp_path, COMPUTES, reduces)[RULE][0].evidence
     others = operators([("mylib::push", "nvshmem_put")], start=1200, kernel=60)
     (finding,) = findings(tmp_path, COMPUTES, reduces, others)[RULE]
@@ -169,8 +169,8 @@ def test_small_messages_that_last_long(
     """200 us for 32 bytes are a wait for another rank, 90 us may be the network's latency."""
     kernels = [("record_param_comms", "ncclDevKernel_AllReduce")]
     reduces = operators(kernels, start=1100, kernel=length)
-    told = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
-    reduces[0]["args"] |= {**told, "In msg nelems": elements, "Out msg nelems": elements}
+    known = {"Collective name": "allreduce", "dtype": "Float", "Group size": 2}
+    reduces[0]["args"] |= {**known, "In msg nelems": elements, "Out msg nelems": elements}
     computes = operators(GEMM, start=1400, kernel=200)
     (finding,) = findings(tmp_path, COMPUTES, reduces, computes)[RULE]
     assert ("compare the ranks first" in finding.fix) == compare

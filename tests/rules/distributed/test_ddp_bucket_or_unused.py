@@ -38,10 +38,10 @@ def test_other_copies(tmp_path: Path) -> None:
 def all_reduces(count: int, elements: int, ranks: int = 8) -> list[dict[str, Any]]:
     """Collectives of so many elements of two bytes each."""
     rows = operators([("record_param_comms", "ncclDevKernel_AllReduce")] * count, start=5000)
-    told = {"Collective name": "allreduce", "dtype": "BFloat16", "Group size": ranks}
+    known = {"Collective name": "allreduce", "dtype": "BFloat16", "Group size": ranks}
     for each in rows:
         if each["cat"] == "cpu_op":
-            each["args"] |= {**told, "In msg nelems": elements, "Out msg nelems": elements}
+            each["args"] |= {**known, "In msg nelems": elements, "Out msg nelems": elements}
     return rows
 
 
