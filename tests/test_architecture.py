@@ -233,8 +233,8 @@ LAZY = {
     # Few of those who read a run ask it in SQL.
     "ranks/result.py": {"tb_hookview.sql"},
     # The tables of a cached report are made without numpy, until one at event level is asked for.
-    "tables/outlets/arrow.py": {"tb_hookview.tables.model.values"},
-    "tables/outlets/frames.py": {"numpy", "tb_hookview.tables.model.values"},
+    "tables/outlets/arrow.py": {"tb_hookview.tables.model.columns"},
+    "tables/outlets/frames.py": {"numpy", "tb_hookview.tables.model.columns"},
     # It imports logging; whoever made the processes that are waited for has imported it.
     "trace/reader.py": {"concurrent.futures"},
     # They import threads, dates and hashes, and most traces are on this machine.

@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.autograd.made_nodes import made_nodes
-from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes
+from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes
 from tb_hookview.analysis.calls.division import CallTimes, divide_calls
 from tb_hookview.analysis.calls.retries import Retries, find_retries
 from tb_hookview.analysis.collectives.host_waits import find_host_waits
@@ -28,12 +27,11 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, d
 from tb_hookview.analysis.device.launch_timing import LaunchTiming
 from tb_hookview.analysis.flops.calls import CallWork, DeviceWork, call_work, device_work
 from tb_hookview.analysis.flops.peaks import flops_per_ns
-from tb_hookview.analysis.host.equal_extent import call_tree_of
-from tb_hookview.analysis.host.operators import OperatorRows, operator_rows
-from tb_hookview.analysis.host.processor import runs_on_cpu
+from tb_hookview.analysis.host.operators import OperatorRows, operator_rows, runs_on_cpu
 from tb_hookview.analysis.host.roles import Role, roles
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.host.runtime_calls import call_rows
+from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
 from tb_hookview.analysis.idle.gaps import Gaps
 from tb_hookview.analysis.idle.kernel_loading import KernelLoads, find_kernel_loads

@@ -189,7 +189,7 @@ def _of_time(
     report: Report, baseline: str | None, asked: dict[str, float]
 ) -> list[Callable[[], Outcome]]:
     """Take the limits on the time of steps out of those asked for; return their tests."""
-    from tb_hookview.cli.checks_time import regression_percent, step_ms
+    from tb_hookview.cli.checks import regression_percent, step_ms
 
     found: list[Callable[[], Outcome]] = []
     if "max_step_ms" in asked:

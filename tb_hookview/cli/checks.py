@@ -9,9 +9,11 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median
 
+from tb_hookview.comparison.sides import within_noise
 from tb_hookview.errors import UsageError
-from tb_hookview.formats import format_share
+from tb_hookview.formats import format_count, format_share, format_us
 from tb_hookview.report.result import Report
 from tb_hookview.schema import Coverage, ReportData, Sync, module_label, own_syncs
 
@@ -180,3 +182,45 @@ def _backward(coverage: Coverage) -> tuple[float, float]:
 def _outcome(what: str, value: float, limit: float, unit: str, counted: list[Sync]) -> Outcome:
     longest = tuple(sorted(counted, key=lambda sync: -sync.duration_us))
     return Outcome(value <= limit, what, value, limit, unit, longest)
+
+
+def step_ms(report: Report, limit: float) -> Outcome:
+    """Compute the median step of the measured ones, in milliseconds.
+
+    Raises:
+        UsageError: the trace marks no steps.
+    """
+    steps = _durations_ms(report)
+    return Outcome(
+        median(steps) <= limit, "median step", median(steps), limit, " ms", note=_spread(steps)
+    )
+
+
+def regression_percent(report: Report, baseline: Report, limit: float) -> Outcome:
+    """Compute how much longer the median step is than the baseline's, in percent.
+
+    Raises:
+        UsageError: one of the traces marks no steps.
+    """
+    steps, before = _durations_ms(report), _durations_ms(baseline)
+    longer = 100 * (median(steps) / median(before) - 1)
+    note = f"{_spread(steps)}; baseline {format_us(1000 * median(before))}, {_spread(before)}"
+    if longer > 0 and within_noise(before, steps):
+        note += "; each median lies in the range of the other, so it may be noise"
+    return Outcome(longer <= limit, "change of the median step", longer, limit, "%", note=note)
+
+
+def _durations_ms(report: Report) -> list[float]:
+    data = report.counted.data
+    found = [step.duration_us / 1000 for step in data.steps]
+    if not data.per_step.marked or not found or not all(found):
+        raise UsageError(
+            f"{data.trace.path}: no steps are marked, so there is no step to time; call the "
+            "profiler's step() at the end of each"
+        )
+    return found
+
+
+def _spread(steps: list[float]) -> str:
+    count = format_count(len(steps), "step")
+    return f"{count} of {format_us(1000 * min(steps))} to {format_us(1000 * max(steps))}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -12,13 +12,39 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.links import row_links, wait_links
 from tb_hookview.arrays.types import EventRow
-from tb_hookview.export.nesting import leaving
 from tb_hookview.export.packets import PacketWriter, Slice
 from tb_hookview.simulation.simulator import Simulator
-from tb_hookview.tables.model.values import Arrays, listed
+from tb_hookview.tables.model.columns import Arrays, listed
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.columns.trace import Thread
 from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
+
+
+def leaving(spans: Iterable[tuple[int, int]]) -> list[bool]:
+    """Whether each span has to leave.
+
+    Spans are (start, end), by start and then longest first.
+
+    Of two spans that cross, the shorter one leaves: a row around most of a thread may be crossed by
+    a short one at its edge, and all that lies in it should stay where it is looked for.
+    """
+    result: list[bool] = []
+    running: list[tuple[int, int, int]] = []
+    for number, (start, end) in enumerate(spans):
+        result.append(False)
+        while running and running[-1][1] <= start:
+            running.pop()
+        while running and running[-1][1] < end:
+            other_start, other_end, other = running[-1]
+            if other_end - other_start >= end - start:
+                result[number] = True
+                break
+            result[other] = True
+            running.pop()
+        if not result[number]:
+            running.append((start, end, number))
+    return result
+
 
 _CHUNK = 10_000
 """Rows that are Python objects at one time."""

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from tb_hookview.cache import Cache, Source, later, opened, source_of
 from tb_hookview.errors import TraceError, UsageError
-from tb_hookview.loading.outlines import Outline, outline_of
-from tb_hookview.loading.reports import CachedReports
+from tb_hookview.loading.reports import CachedReports, Outline, outline_of
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.schema import COUNTED

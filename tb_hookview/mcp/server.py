@@ -12,9 +12,8 @@ from mcp.types import ToolAnnotations
 
 from tb_hookview.document.markdown import MOST_CHARACTERS, quoted
 from tb_hookview.errors import HookviewError
-from tb_hookview.mcp.root import RootFolder
 from tb_hookview.mcp.tools import Tools
-from tb_hookview.mcp.traces import Traces
+from tb_hookview.mcp.traces import RootFolder, Traces
 from tb_hookview.version import __version__
 
 NAMES = (

@@ -11,12 +11,11 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.names import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
-from tb_hookview.ranks.clocks import Clocks
 from tb_hookview.ranks.fixes import Fixes
-from tb_hookview.ranks.groups import find_groups
+from tb_hookview.ranks.group_rows import find_groups
 from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
-from tb_hookview.ranks.matching import Matched
+from tb_hookview.ranks.matching import Clocks, Matched
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.phases import phase_of
 from tb_hookview.ranks.pipelines import find_pipelines, pipeline_row

@@ -20,7 +20,7 @@ from tb_hookview.ranks.answer import answer
 from tb_hookview.ranks.choice import choose
 from tb_hookview.ranks.executors import executor_of
 from tb_hookview.ranks.files import RunFiles, run_files
-from tb_hookview.ranks.map import stored
+from tb_hookview.ranks.map import spool as stored
 from tb_hookview.ranks.map.spool import Spool, packed
 from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, summarize
 from tb_hookview.ranks.matching import match

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tb_hookview.analysis.selection import Selection
     from tb_hookview.report.whatif import WhatIfs
     from tb_hookview.simulation.simulator import Simulator
-    from tb_hookview.tables.model.values import Arrays
+    from tb_hookview.tables.model.columns import Arrays
     from tb_hookview.tables.table import Table
     from tb_hookview.timeline import Timeline
     from tb_hookview.timeline.replayed import ReplayedLanes

@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.arrays.types import Int, Nanoseconds
-from tb_hookview.simulation.chains import Chains
-from tb_hookview.simulation.runs import Runs
+from tb_hookview.simulation.runs import Chains, Runs
 
 NEVER = -(1 << 60)
 """Lag of an edge that is taken out."""

@@ -18,7 +18,7 @@ from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.selection import Selection
-    from tb_hookview.tables.model.values import Arrays
+    from tb_hookview.tables.model.columns import Arrays
 
 KEY = "id"
 _EVENT_TABLES: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {

@@ -11,8 +11,7 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.errors import UsageError
-from tb_hookview.tables.model.columns import Column
-from tb_hookview.tables.model.values import Texts, Values
+from tb_hookview.tables.model.columns import Column, Texts, Values
 from tb_hookview.tables.table import Table
 
 OPERATORS = ("eq", "ne", "ge", "le", "contains")

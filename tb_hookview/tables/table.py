@@ -11,8 +11,7 @@ import msgspec
 
 from tb_hookview.document.html import TABLE_ROWS, columns_html
 from tb_hookview.schema.describe import description
-from tb_hookview.tables.model.columns import Column, columns_of
-from tb_hookview.tables.model.values import listed
+from tb_hookview.tables.model.columns import Column, columns_of, listed
 from tb_hookview.tables.outlets import arrow, files, frames
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from tb_hookview.arrays.types import Int
-    from tb_hookview.tables.model.values import Arrays, Values
+    from tb_hookview.tables.model.columns import Arrays, Values
 
 
 Row = TypeVar("Row", bound=msgspec.Struct)

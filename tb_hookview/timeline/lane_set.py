@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_hookview.arrays.types import Int, ItemIndex
 from tb_hookview.timeline.lanes.catalogue import LaneEntry
-from tb_hookview.timeline.lanes.curves import Curve
+from tb_hookview.timeline.lanes.device_lanes import Curve
 from tb_hookview.timeline.lanes.lane import Lane
 from tb_hookview.timeline.lanes.names import LaneNames
 from tb_hookview.timeline.merging import DrawnBlocks, Window, blocks, resolution_of

@@ -28,8 +28,8 @@ from tb_hookview.timeline.lane_set import LaneSet
 from tb_hookview.timeline.lanes import colours
 from tb_hookview.timeline.lanes.catalogue import LaneEntry, thread_label
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
-from tb_hookview.timeline.lanes.costly_syncs import costly_syncs
 from tb_hookview.timeline.lanes.lane import LaneItems
+from tb_hookview.timeline.lanes.module_lanes import costly_syncs
 from tb_hookview.timeline.lanes.path_lane import LOADING, PathLane
 from tb_hookview.timeline.timeline import Timeline
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import grid
 import pytest
 
-from tb_hookview.cli import checks_time
+from tb_hookview.cli import checks as checks_time
 from tb_hookview.errors import UsageError
 from tb_hookview.loading import analyze
 from tb_hookview.report.result import Report

@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_hookview.export.nesting import leaving
+from tb_hookview.export.threads import leaving
 
 SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=14).map(
     lambda pairs: sorted(((s, s + d) for s, d in pairs), key=lambda span: (span[0], -span[1]))

@@ -87,7 +87,7 @@ TARGETS = (
     Target("times", "trace/columns/times.py", ("trace/columns/test_times.py",)),
     Target("graph", "analysis/dependencies/graph.py", _SIMULATION),
     Target("graph.build", "analysis/dependencies/build.py", _SIMULATION),
-    Target("graph.collectives", "analysis/dependencies/collectives.py", _SIMULATION),
+    Target("graph.collectives", "analysis/dependencies/points.py", _SIMULATION),
     Target("graph.handover", "analysis/dependencies/handover.py", _SIMULATION),
     Target("graph.host", "analysis/dependencies/host.py", _SIMULATION),
     Target("graph.points", "analysis/dependencies/points.py", _SIMULATION),

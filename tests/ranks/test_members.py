@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_hookview.ranks.clocks import find_clocks
+from tb_hookview.ranks.matching import find_clocks
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.waits import WAITED_NS, find_waits
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_hookview.ranks.room import PER_BYTE, PROCESS_BYTES, USED, at_once
+from tb_hookview.ranks.executors import PER_BYTE, PROCESS_BYTES, USED, at_once
 from tb_hookview.trace.source.file import TraceFile, trace_file
 from tb_hookview.workers.limits import available_bytes
 

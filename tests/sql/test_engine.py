@@ -18,7 +18,7 @@ from support.loaded import reported
 from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.report.result import Report
 from tb_hookview.sql import Limits, Source, confined, run, sources_of_several
-from tb_hookview.sql.mistakes import one_line
+from tb_hookview.sql.engine import one_line
 from tb_hookview.tables.catalogue import empty_table
 from tb_hookview.tables.table import Table
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tb_hookview.errors import UsageError
-from tb_hookview.tables.model.values import Arrays, Numbers, Texts, known
+from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, known
 from tb_hookview.tables.query import Question, ask
 from tb_hookview.tables.table import Table
 

@@ -13,19 +13,42 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.autograd.forward_threads import (
-    Arrows,
-    Links,
-    forward_threads,
-    named,
-)
-from tb_hookview.analysis.autograd.made_nodes import WITHOUT_NODE
+from tb_hookview.analysis.autograd.forward_threads import Arrows, Links, forward_threads, named
 from tb_hookview.analysis.host.roles import Role
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import index_of, isin, pair_key, unique
 from tb_hookview.arrays.nesting import CallTree, innermost_at, lookup, self_time
 from tb_hookview.arrays.types import Bool, Nanoseconds, NodeIndex, TreeRow
 from tb_hookview.trace import EventCategory
+
+WITHOUT_NODE = {
+    *("aten::detach", "aten::detach_", "aten::item", "aten::_local_scalar_dense"),
+    *("aten::is_nonzero", "aten::lift_fresh"),
+}
+"""Operators that record the next node's number and never make a node themselves."""
+_ELSEWHERE = (Role.OPTIMIZER, Role.DATA, Role.FUNCTION_MARK)
+
+
+def made_nodes(host: HostRows, row_node: NodeIndex) -> Bool:
+    """Rows of the call tree, outside of nodes, optimizers and loaders, that made one; shape (n,).
+
+    Args:
+        host: host rows.
+        row_node: node inside which each row is, -1 for none.
+    """
+    made, tree = np.zeros(len(host), bool), host.call_tree
+    numbered = (host.sequence >= 0) & (host.forward_thread <= 0) & (row_node < 0)
+    reached = np.full(len(host.trace.threads), -1, np.int64)
+    np.maximum.at(reached, tree.thread[numbered], host.sequence[numbered])
+    elsewhere = tree.inside(isin(host.role, [int(role) for role in _ELSEWHERE]))
+    rows = np.flatnonzero(numbered & ~elsewhere & ~named(host, WITHOUT_NODE))
+    order = np.lexsort((rows, tree.start[rows], host.sequence[rows], tree.thread[rows]))
+    rows = rows[order]
+    thread, number = tree.thread[rows], host.sequence[rows]
+    last = np.append((thread[1:] != thread[:-1]) | (number[1:] != number[:-1]), True)[: len(rows)]
+    made[rows] = last & (number < reached[thread])
+    return made
+
 
 _SCRIPT_GRAPH = "DifferentiableGraphBackward"
 

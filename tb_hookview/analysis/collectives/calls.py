@@ -16,7 +16,7 @@ from msgspec import Struct
 from tb_hookview.analysis.collectives.names import kind_of_collective, message_bytes
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds
-from tb_hookview.analysis.host.dtypes import width
+from tb_hookview.analysis.host.inputs import width
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import index_of, unique_inverse
 from tb_hookview.arrays.nesting import lookup

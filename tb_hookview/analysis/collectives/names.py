@@ -9,7 +9,7 @@ from math import prod
 
 import msgspec
 
-from tb_hookview.analysis.host.dtypes import width
+from tb_hookview.analysis.host.inputs import width
 
 _KINDS = (
     ("all_reduce", r"all_?reduce|AllReduce"),

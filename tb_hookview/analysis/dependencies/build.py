@@ -23,8 +23,7 @@ from tb_hookview.analysis.dependencies.graph import (
 from tb_hookview.analysis.dependencies.host import collective_edges, handover_edges, host_edges
 from tb_hookview.analysis.dependencies.nodes import Nodes, number_nodes
 from tb_hookview.analysis.dependencies.points import Points, find_points
-from tb_hookview.analysis.dependencies.retries import retry_edges
-from tb_hookview.analysis.dependencies.syncs import sync_edges
+from tb_hookview.analysis.dependencies.syncs import retry_edges, sync_edges
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.arrays import intervals

@@ -10,8 +10,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
 from tb_hookview.analysis.dependencies.nodes import Nodes
 from tb_hookview.analysis.dependencies.points import Points
-from tb_hookview.analysis.dependencies.retries import retry_waits
-from tb_hookview.analysis.dependencies.syncs import SyncEdges
+from tb_hookview.analysis.dependencies.syncs import SyncEdges, retry_waits
 from tb_hookview.analysis.dependencies.window import Window
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique

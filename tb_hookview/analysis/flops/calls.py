@@ -19,8 +19,7 @@ from msgspec import Struct
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.device.kinds import DeviceEventKinds
 from tb_hookview.analysis.flops.formulas import FORMULAS, work_of
-from tb_hookview.analysis.host.dtypes import width
-from tb_hookview.analysis.host.inputs import Input, inputs_of_call
+from tb_hookview.analysis.host.inputs import Input, inputs_of_call, width
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import dense_rank, first_of_each, isin
 from tb_hookview.arrays.nesting import lookup

@@ -9,11 +9,13 @@ from __future__ import annotations
 import tempfile
 from functools import lru_cache
 
+import msgspec
 from isal import isal_zlib
 
+from tb_hookview.cache import Source
 from tb_hookview.errors import UsageError
 from tb_hookview.loading.columns import pack, unpack
-from tb_hookview.ranks.map.summary import RankTimes
+from tb_hookview.ranks.map.summary import Mapped, RankTimes
 
 IN_MEMORY = 64
 """Ranks whose times are in memory at most: a late one and those it is compared with are 17."""
@@ -63,3 +65,36 @@ class Spool:
         self._file.seek(start)
         content = isal_zlib.decompress(self._file.read(length))
         return unpack(memoryview(content), RankTimes)
+
+
+KIND = "rank"
+
+
+def store(source: Source, mapped: Mapped) -> bool:
+    """Store the summary of a source.
+
+    Returns:
+        Whether it is stored.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    return source.put(KIND, pack(_at(mapped, "")))
+
+
+def load(source: Source, path: str) -> Mapped | None:
+    """Return a source's cached summary as that of a trace at a path; None without."""
+    content = source.get(KIND)
+    if content is None:
+        return None
+    try:
+        mapped = unpack(content, Mapped)
+    except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
+        source.drop(KIND)
+        return None
+    return _at(mapped, path)
+
+
+def _at(mapped: Mapped, path: str) -> Mapped:
+    replace = msgspec.structs.replace
+    return replace(mapped, summary=replace(mapped.summary, path=path))

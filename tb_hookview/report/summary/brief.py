@@ -16,13 +16,14 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
-from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.report.summary.lines import detail_lines, host_line
 from tb_hookview.report.summary.tables import (
+    alike,
     detail_tables,
     finding_table,
     kernel_table,
     operator_table,
+    where,
 )
 from tb_hookview.schema import Finding, PathWork, ReportData, TraceWarning, severe_warnings
 

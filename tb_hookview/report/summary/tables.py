@@ -17,7 +17,6 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
-from tb_hookview.report.summary.alike import alike, where
 from tb_hookview.schema import (
     PROFILER,
     Finding,
@@ -28,6 +27,23 @@ from tb_hookview.schema import (
     Sync,
     module_label,
 )
+
+_NUMBER = re.compile(r"[0-9]+")
+
+
+def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Findings together that are alike, in the order of the first of each."""
+    groups: defaultdict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        groups[finding.rule, finding.fix, _NUMBER.sub("#", finding.where)].append(finding)
+    return list(groups.values())
+
+
+def where(group: list[Finding]) -> str:
+    """Place of the first, and how many more there are."""
+    first, *more = group
+    return f"{first.where}, and {len(more):,} more like it" if more else first.where
+
 
 FINDINGS = 5
 """Findings shown, the most expensive first."""

@@ -28,7 +28,7 @@ from tb_hookview.arrays.units import to_us
 from tb_hookview.schema import Phase
 from tb_hookview.tables.events.names import first_events
 from tb_hookview.tables.events.operators import by_name, operator_columns
-from tb_hookview.tables.model.values import Arrays, listed
+from tb_hookview.tables.model.columns import Arrays, listed
 
 
 class _Rows(NamedTuple):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -13,16 +15,69 @@ from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTim
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import index_of
+from tb_hookview.arrays.joins import grouped, index_of
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.arrays.units import microseconds, to_us
 from tb_hookview.report.tables.compiled import in_region, with_times
 from tb_hookview.report.tables.compiled_lumps import compiled_lumps
-from tb_hookview.report.tables.input_shapes import input_shapes
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
+
+SHOWN = 3
+"""Shapes of a module, most frequent first, and of these the first to be called."""
+
+
+def input_shapes(selection: Selection) -> dict[int, list[schema.InputShapes]]:
+    """Shapes by module; modules whose calls show none are left out."""
+    analysis = selection.analysis
+    texts, shapes = analysis.trace.texts, analysis.trace.events.shapes[analysis.call_tree.event]
+    call, operator = _first_operators(selection, np.flatnonzero(shapes > 0))
+    module, string = analysis.module_calls.module[call], analysis.host.string[operator]
+    size = len(analysis.trace.strings)
+    key = (module * size + string) * len(texts) + shapes[operator]
+    by_time = np.argsort(analysis.call_tree.start[call], kind="stable")
+    distinct, first, place = grouped(key[by_time])
+    count = np.bincount(place, minlength=len(distinct))
+    found: dict[int, list[schema.InputShapes]] = {}
+    decoded: dict[int, list[Any] | None] = {}
+    order = np.lexsort((first, -count))
+    called, shape = np.divmod(distinct[order], len(texts))
+    columns = (*np.divmod(called, size), shape, count[order])
+    for number, name, text, times in zip(*(each.tolist() for each in columns), strict=True):
+        of_module = found.setdefault(number, [])
+        if len(of_module) == SHOWN:
+            continue
+        if text not in decoded:
+            decoded[text] = _decoded(texts[text])
+        if (dims := decoded[text]) is not None:
+            of_module.append(schema.InputShapes(analysis.trace.strings[name], dims, times))
+    return found
+
+
+def _first_operators(selection: Selection, operators: TreeRow) -> tuple[TreeRow, TreeRow]:
+    """Calls of modules, and the first of the given operators in each."""
+    analysis = selection.analysis
+    call_tree = analysis.call_tree
+    wanted = (
+        (analysis.module_calls.module >= 0) & ~analysis.attribution.row_recompute & selection.rows
+    )
+    calls = np.flatnonzero(wanted)
+    place = np.searchsorted(operators, calls)
+    calls, first = calls[place < len(operators)], operators[place[place < len(operators)]]
+    # A row that stands after another on its thread and starts before its end is inside it.
+    inside = call_tree.thread[first] == call_tree.thread[calls]
+    inside &= call_tree.start[first] < call_tree.end[calls]
+    return calls[inside], first[inside]
+
+
+def _decoded(text: str) -> list[Any] | None:
+    try:
+        dims = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
+    return dims if isinstance(dims, list) else None
 
 
 class _Sums(Struct, frozen=True):

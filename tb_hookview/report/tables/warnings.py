@@ -13,9 +13,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.clocks import LARGEST_SKEW_NS
 from tb_hookview.analysis.consistency.fault import Fault
-from tb_hookview.analysis.outside_phases import outside_phases
-from tb_hookview.analysis.unnamed_kernels import unnamed_kernels
-from tb_hookview.analysis.unseen_queue import unseen_queue
+from tb_hookview.analysis.unseen import outside_phases, unnamed_kernels, unseen_queue
 from tb_hookview.arrays.units import to_us
 from tb_hookview.formats import format_kernel, format_share, format_us
 from tb_hookview.isolation import Failures

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tb_hookview.analysis.host.dtypes import width
+from tb_hookview.analysis.host.inputs import width
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 

@@ -15,7 +15,7 @@ from tb_hookview.simulation.path_rows import path_sums
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.simulation.slack import UNBOUND
 from tb_hookview.tables.events.names import Names, kind_texts
-from tb_hookview.tables.model.values import (
+from tb_hookview.tables.model.columns import (
     Arrays,
     Numbers,
     Texts,

@@ -19,7 +19,7 @@ from tb_hookview.simulation.fusing import fused, longest_kernels
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.tables.events.names import PHASES, Columns, Names, first_events, kind_texts
 from tb_hookview.tables.events.operators import argument, ratio
-from tb_hookview.tables.model.values import Arrays, Numbers, Texts, known, microseconds
+from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, known, microseconds
 
 
 class _Groups(Struct, frozen=True):

@@ -16,7 +16,7 @@ from tb_hookview.arrays.types import Int, TreeRow
 from tb_hookview.schema import MEMORY_CLASSES
 from tb_hookview.schema.memory import MemoryBlock, MemoryPoint
 from tb_hookview.tables.events.names import PHASES, Columns, Names
-from tb_hookview.tables.model.values import Arrays, Numbers, Texts, Values, known, no_rows
+from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, Values, known, no_rows
 from tb_hookview.trace import EventCategory
 
 _ALLOCATES = "aten::empty"

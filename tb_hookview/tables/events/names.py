@@ -21,7 +21,7 @@ from tb_hookview.arrays.types import (
     StringIndex,
 )
 from tb_hookview.schema import KINDS, Phase
-from tb_hookview.tables.model.values import Texts, Values, known
+from tb_hookview.tables.model.columns import Texts, Values, known
 from tb_hookview.trace import EventCategory
 
 CATEGORIES = [category.name.lower() for category in EventCategory]

@@ -13,7 +13,7 @@ from tb_hookview.arrays.joins import first_index, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Float, Index, Int
 from tb_hookview.tables.events.names import PHASES, Columns, Names, owner_columns
-from tb_hookview.tables.model.values import Arrays, Numbers, Texts, Values, microseconds
+from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, Values, microseconds
 
 
 def operator_columns(groups: OperatorGroups) -> Columns:

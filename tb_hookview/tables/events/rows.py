@@ -31,7 +31,7 @@ from tb_hookview.tables.events.names import (
     owner_columns,
     stream_ids,
 )
-from tb_hookview.tables.model.values import Arrays, Numbers, Texts, known, microseconds
+from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, known, microseconds
 from tb_hookview.trace import EventCategory, Thread
 from tb_hookview.trace.columns.trace import Events
 

@@ -11,7 +11,7 @@ from tb_hookview.arrays.joins import pair_key, unique
 from tb_hookview.arrays.types import Float
 from tb_hookview.tables.events.names import Columns, Names
 from tb_hookview.tables.events.operators import ratio
-from tb_hookview.tables.model.values import Arrays, Numbers, Texts, microseconds
+from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, microseconds
 
 
 def utilization_columns(analysis: Analysis, of: Utilization, whole: Float) -> Columns:

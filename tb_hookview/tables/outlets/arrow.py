@@ -17,7 +17,7 @@ from tb_hookview.tables.model.columns import Column, is_struct, without_none
 if TYPE_CHECKING:
     import pyarrow
 
-    from tb_hookview.tables.model.values import Values
+    from tb_hookview.tables.model.columns import Values
 
 
 def require() -> Any:
@@ -76,7 +76,7 @@ def _array(column: Column, values: Values, of: Any) -> Any:
     pyarrow = require()
     if isinstance(values, list):
         return pyarrow.array([_plain(value, column.type) for value in values], of)
-    from tb_hookview.tables.model.values import Texts
+    from tb_hookview.tables.model.columns import Texts
 
     if isinstance(values, Texts):
         texts, codes = values.compact()

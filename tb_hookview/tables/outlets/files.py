@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tb_hookview.tables.model.columns import Column
-from tb_hookview.tables.model.values import listed
+from tb_hookview.tables.model.columns import Column, listed
 from tb_hookview.tables.outlets import arrow
 
 if TYPE_CHECKING:
-    from tb_hookview.tables.model.values import Values
+    from tb_hookview.tables.model.columns import Values
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 Batch = Mapping[str, "Values"]

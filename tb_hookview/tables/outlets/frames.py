@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from tb_hookview.tables.model.values import Values
+    from tb_hookview.tables.model.columns import Values
 
 
 def to_pandas(columns: Sequence[Column], values: Mapping[str, Values]) -> pandas.DataFrame:
@@ -67,7 +67,7 @@ def _series(pandas: Any, column: Column, values: Values) -> Any:
         of = "str"
     import numpy
 
-    from tb_hookview.tables.model.values import Texts
+    from tb_hookview.tables.model.columns import Texts
 
     if isinstance(values, list):
         return pandas.Series(values, dtype=of)

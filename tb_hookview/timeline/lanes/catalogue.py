@@ -13,8 +13,7 @@ from tb_hookview.analysis.thread_roles import thread_role
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.schema.timeline import LaneKind
-from tb_hookview.timeline.lanes.curves import Curve
-from tb_hookview.timeline.lanes.device_lanes import idle_items, memory_curve, queue_curve
+from tb_hookview.timeline.lanes.device_lanes import Curve, idle_items, memory_curve, queue_curve
 from tb_hookview.timeline.lanes.lane import LaneItems
 from tb_hookview.timeline.lanes.module_lanes import (
     backward_items,

@@ -17,8 +17,8 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, EventRow, Nanoseconds
 from tb_hookview.schema import Phase
 from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour, Colours
-from tb_hookview.timeline.lanes.costly_syncs import costly_syncs
 from tb_hookview.timeline.lanes.lane import LaneItems
+from tb_hookview.timeline.lanes.module_lanes import costly_syncs
 from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
 

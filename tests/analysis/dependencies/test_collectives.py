@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from simulation import drawn
 
-from tb_hookview.analysis.dependencies.collectives import find_collective_waits
+from tb_hookview.analysis.dependencies.points import find_collective_waits
 
 ONE = """
     main notes [ProfilerStep#1                                            ]

@@ -12,7 +12,7 @@ from tb_hookview.analysis.memory.blocks import find_blocks
 from tb_hookview.analysis.memory.classes import MemoryClass
 from tb_hookview.analysis.memory.events import AllocatorEvents
 from tb_hookview.analysis.memory.live import LiveBytes
-from tb_hookview.analysis.memory.peaks import peaks_within
+from tb_hookview.analysis.memory_use import peaks_within
 from tb_hookview.loading import load
 
 CHANGES = st.lists(

@@ -22,7 +22,7 @@ from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.diagnosis import find_all
 from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.examples import starts
+from tb_hookview.rules.engine.cost_accounting import starts
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.schema import Finding
 from tb_hookview.timeline import Timeline

@@ -1,4 +1,4 @@
-"""Device events and host rows in no known phase: counted, with the reason."""
+"""What a trace leaves unknown, counted with the reason: phases, kinds of kernels, queued work."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.fault import Fault, counted
+from tb_hookview.analysis.device.kinds import OTHER
 from tb_hookview.analysis.host.roles import EVALUATE
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
 
@@ -57,3 +60,44 @@ def between_nodes(analysis: Analysis) -> Bool:
     last[analysis.steps.thread[analysis.steps.thread >= 0]] = -1
     between = (launch > lookup(first, thread[launch])) & (launch < lookup(last, thread[launch]))
     return np.asarray(between & (launch >= 0) & (lookup(nodes.of_row, launch) < 0))
+
+
+_UNNAMED_SHARE = 0.1
+"""Of device time."""
+_NAMED = 3
+
+
+def unnamed_kernels(analysis: Analysis) -> Iterator[Fault]:
+    """Count the device events of kind `other`, and name those with the most time."""
+    duration = analysis.device_events.duration
+    other = np.flatnonzero(analysis.kinds.kind == OTHER)
+    time, whole = int(duration[other].sum()), int(duration.sum())
+    if not whole or time <= _UNNAMED_SHARE * whole:
+        return
+    names, place = unique_inverse(analysis.trace.events.name[analysis.device_events.event[other]])
+    total = sum_by(place, duration[other], len(names))
+    top = np.argsort(-total, kind="stable")[:_NAMED]
+    texts = tuple(analysis.trace.strings[name] for name in names[top].tolist())
+    yield Fault("unnamed-kernels", len(other), share=time / whole, names=texts)
+
+
+_UNSEEN_SHARE = 0.01
+"""Of the trace's duration."""
+
+
+def unseen_queue(analysis: Analysis) -> Iterator[Fault]:
+    """Count the streams whose first event the trace does not show why it began so late.
+
+    A queue runs in order: what was queued before the recording, or by another process, is not in
+    the file, and the device is taken to have idled meanwhile.
+    """
+    gaps, events = analysis.gaps, analysis.device_events
+    ended = np.flatnonzero((gaps.cause == Cause.UNKNOWN) & (gaps.device_event >= 0))
+    event = gaps.device_event[ended]
+    opens = analysis.timing.first_of_stream[event] & (events.launch[event] >= 0)
+    opens &= gaps.start[ended] >= analysis.timing.launch_start[event]
+    time = int(gaps.duration[ended[opens]].sum())
+    first, last = analysis.bounds
+    if time > _UNSEEN_SHARE * (last - first):
+        streams = len(unique(events.stream[event[opens]]))
+        yield Fault("unseen-queue", streams, time=time, share=time / (last - first))
