@@ -1,12 +1,16 @@
 """Measures the cost of recording: a training step's time under each way to mark it.
 
     python benchmarks/recorder.py [--rounds N] [--steps N] [--width N] [--patch N]
+    python benchmarks/recorder.py --against CHECKOUT [--pairs N]
 
 One process, one thread, on the CPU; timm's vision transformer with 188 modules and almost no work
 in any of them, which is the worst case for marks. Each round runs every variant in turn. What is
 counted is the training thread's own CPU time (on the CPU the backward runs there too), step by
 step, and of all steps of a variant the one below which a tenth of them lie: other processes only
 ever make a step slower.
+
+With `--against`, both checkouts run in turns, each in a process of its own. The ratio is the median
+of the pairs' ratios, with the 95 % bootstrap interval of that median.
 
 Lightning's profiler is measured where Lightning is installed: its class, started with an action as
 its Trainer starts it, around the same step as all others and without the Trainer's loop.
@@ -18,7 +22,11 @@ import argparse
 import gc
 import importlib
 import importlib.util
+import json
+import os
+import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,10 +51,19 @@ def main() -> None:
     arguments.add_argument("--steps", type=int, default=20, help="steps per variant and round")
     arguments.add_argument("--width", type=int, default=32, help="of the model's embedding")
     arguments.add_argument("--patch", type=int, default=16, help="size of an image's patches")
+    arguments.add_argument("--against", type=Path, help="another checkout, to compare with")
+    arguments.add_argument("--pairs", type=int, default=16, help="processes of each checkout")
+    arguments.add_argument("--json", action="store_true", help="ms/step and ms/recording alone")
     options = arguments.parse_args()
+    if options.against:
+        compare(options.against.resolve(), options.pairs)
+        return
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = make_model(options.width, options.patch)
+    if options.json:
+        print(json.dumps(costs(model, options.rounds, options.steps)))
+        return
     size = sum(1 for _ in model.modules())
     print(f"torch {torch.__version__}, one thread, {size} modules, batch 2\n")
     report("not recording", measure(model, IDLE, options.rounds, options.steps))
@@ -104,6 +121,41 @@ def timed(step: Callable[[], None]) -> float:
     start = time.thread_time()
     step()
     return (time.thread_time() - start) * 1000
+
+
+def costs(model: nn.Module, rounds: int, steps: int) -> dict[str, float]:
+    """Return the milliseconds of a step of some variants, and of a whole recording of 12 steps."""
+    chosen = {name: RECORDING[name] for name in list(RECORDING)[:3]}
+    taken = measure(model, IDLE | chosen, rounds, steps)
+    typical = {name: statistics.quantiles(values, n=10)[0] for name, values in taken.items()}
+    whole = []
+    for _ in range(rounds + 1):
+        since = time.process_time()
+        measure(model, {"auto": RECORDING['markers="auto"']}, 0, 12)
+        whole.append((time.process_time() - since) * 1000)
+    return typical | {"whole recording of 12 steps": min(whole)}
+
+
+def compare(other: Path, pairs: int) -> None:
+    """Print the cost of this checkout relative to that of another one."""
+    here = Path(__file__).parents[1]
+    found: list[dict[str, float]] = []
+    for turn in range(pairs):
+        both = {side: costs_in(side) for side in ((here, other) if turn % 2 else (other, here))}
+        found.append({name: value / both[other][name] for name, value in both[here].items()})
+    for name in found[0]:
+        ratios = [pair[name] for pair in found]
+        draws = (statistics.median(random.choices(ratios, k=pairs)) for _ in range(4000))
+        low, *_, high = statistics.quantiles(draws, n=40)
+        print(f"{name:<40}{statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})")
+
+
+def costs_in(checkout: Path) -> dict[str, float]:
+    """Return the costs of a checkout, measured by this script in a process of its own."""
+    command = [sys.executable, __file__, "--json", "--rounds", "4"]
+    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    answer = subprocess.run(command, env=environment, capture_output=True, check=True, cwd=checkout)
+    return dict(json.loads(answer.stdout.splitlines()[-1]))
 
 
 def report(title: str, taken: dict[str, list[float]]) -> None:
