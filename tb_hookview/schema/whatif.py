@@ -44,9 +44,10 @@ class PathWork(Struct, frozen=True):
     phase: str | None
     """Phase of the host, or of the launch of a device event; null in none."""
     name: str | None
-    """Kind of the device events; of the host outside of phases the innermost operator, annotation,
-    module or Python function that holds four fifths of the time. Null where nothing has a name, and
-    for what is too short to be listed."""
+    """Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the
+    host outside of phases the innermost operator, annotation, module or Python function that holds
+    four fifths of the time. Null where nothing has a name, and for what is too short to be listed.
+    """
     us: Us
     """Mean over the measured steps; all rows add up to the step."""
 

@@ -20,6 +20,8 @@ from tb_hookview.simulation.simulator import Simulator
 
 MOST = 30
 """Rows of an answer; the others are summed up by part and phase."""
+LOADING = "kernel loading"
+"""Name of the host time in which kernels are loaded, in whatever phase."""
 _LONG = 0.02
 """Share of the unnamed host time from which on an event divides it."""
 _HOST = PARTS.index("host")
@@ -84,22 +86,34 @@ def _kind(kind: int) -> str | None:
 
 
 def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]) -> None:
-    """Add the host's time by phase; outside of phases by what the thread was in.
+    """Add lazy kernel loading, then the host's time by phase; outside of phases by what the
+    thread was in.
 
     Times are as recorded. They are scaled to the replay, which is off by its error.
     """
     found: defaultdict[Work, float] = defaultdict(float)
-    for thread, worked in _host_times(simulator):
-        phases = simulator.analysis.phases.time
+    analysis = simulator.analysis
+    phases = analysis.phases.time
+    for thread, busy in _host_times(simulator):
+        loads = _kernel_loading(analysis, thread)
+        found["host", None, LOADING] += intervals.length(intervals.intersect(busy, loads))
+        worked = intervals.subtract(busy, loads)
         for phase in _PHASES:
             inside = intervals.length(intervals.intersect(worked, phases[phase]))
             found["host", phase.name.lower(), None] += inside
         outside = reduce(intervals.subtract, phases[: Phase.OTHER], worked)
-        for name, length in _named(simulator.analysis, thread, outside):
+        for name, length in _named(analysis, thread, outside):
             found["host", None, name or None] += length
     total = sum(found.values())
     for work, length in found.items():
         time[work] += length * whole / total
+
+
+def _kernel_loading(analysis: Analysis, thread: int) -> TimeSet:
+    """When a thread loaded kernels."""
+    loads, tree = analysis.kernel_loads, analysis.call_tree
+    mine = tree.thread[loads.row] == thread
+    return intervals.normal(np.stack([tree.start[loads.row], loads.end], axis=1)[mine])
 
 
 def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:

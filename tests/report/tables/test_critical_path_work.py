@@ -12,7 +12,12 @@ from tb_hookview.loading import load
 from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
 from tb_hookview.simulation.simulator import Simulator
 
-NAMES = {"launch": "cudaLaunchKernel", "prepare": "prepare", "k": "gemm"}
+NAMES = {
+    "launch": "cudaLaunchKernel",
+    "load": "cuModuleLoadData",
+    "prepare": "prepare",
+    "k": "gemm",
+}
 
 
 def works(folder: Path, picture: str) -> dict[str, float]:
@@ -38,6 +43,20 @@ def test_host_time_outside_of_phases_has_the_name_of_what_ran(tmp_path: Path) ->
     )
     assert max(found, key=lambda name: found[name]) == "host::prepare"
     assert found["host::prepare"] >= 20
+
+
+def test_loading_of_kernels_is_no_time_of_the_phase_around_it(tmp_path: Path) -> None:
+    found = works(
+        tmp_path,
+        """
+        main notes  [ProfilerStep#1                                                      ]
+        main ops     [prepare                                                           ]
+        main calls    [launch corr=1][load                      ][launch corr=2]
+        gpu  kernel       [k corr=1 ]                                [k corr=2]
+        """,
+    )
+    assert found["host::kernel loading"] == pytest.approx(28, abs=1)
+    assert found["host::prepare"] == pytest.approx(42, abs=1)
 
 
 def test_device_time_has_the_kind_of_its_events(tmp_path: Path) -> None:

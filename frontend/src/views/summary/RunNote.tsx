@@ -34,7 +34,7 @@ export function RunNote({ report, target, listed }: RunNoteProps): ReactElement 
             setAsked(true);
           }}
         >
-          Read {counted(workers, "rank")} to find stragglers
+          Read the {counted(workers, "trace")} of this run to find stragglers
         </button>
       )}
     </section>
