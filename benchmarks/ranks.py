@@ -44,13 +44,12 @@ from common.traces import label
 from tb_hookview.analysis.analysis import Analysis, analyze_trace
 from tb_hookview.loading import load
 from tb_hookview.ranks.answer import answer
-from tb_hookview.ranks.map.spool import Spool, packed
-from tb_hookview.ranks.map.summary import NEEDED, RankSummary, summarize
+from tb_hookview.ranks.map.summary import NEEDED, RankSummary, Spool, packed, summarize
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.run import analyze_run, map_file, summarize_file
 from tb_hookview.report.build import build_report
 from tb_hookview.trace import Wanted, reader
-from tb_hookview.trace.format.wanted import EVERYTHING
+from tb_hookview.trace.format.vocabulary import EVERYTHING
 from tb_hookview.trace.source.file import trace_file
 
 os.environ["HOOKVIEW_CACHE"] = "off"

@@ -34,7 +34,7 @@ def once(processes: int, path: str) -> dict[str, float]:
     from tb_hookview.trace.text.pieces import Share, cut
     from tb_hookview.workers.pool import Workers
 
-    workers = Workers(processes - 1, "tb_hookview.trace.shares") if processes > 1 else None
+    workers = Workers(processes - 1, "tb_hookview.trace.reader") if processes > 1 else None
     if workers:
         workers.prepare(processes - 1)
         while workers.ready_in()[-1] > 0:

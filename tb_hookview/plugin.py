@@ -108,6 +108,6 @@ class HookviewPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorboard
 
     @staticmethod
     def _has_trace(logdir: str | Path) -> bool:
-        from tb_hookview.trace.source.discovery import has_trace
+        from tb_hookview.trace.source.runs import has_trace
 
         return has_trace(logdir)

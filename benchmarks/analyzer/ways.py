@@ -45,8 +45,7 @@ def hookview(path: str) -> Work:
 
 def records(path: str) -> Work:
     """The typed records that our reader makes columns of, all of them at once."""
-    from tb_hookview.trace.format.decode import decode_head
-    from tb_hookview.trace.format.events import decode_events
+    from tb_hookview.trace.format.events import decode_events, decode_head
     from tb_hookview.trace.source.file import trace_file
     from tb_hookview.trace.source.inflate import blocks
 

@@ -22,13 +22,12 @@ from common.traces import label
 from comparison import hta_kernels
 from comparison.asking import NEAR, ask, same, shown, table
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.device.queue_length import QueueLength, queue_length
+from tb_hookview.analysis.device.events import QueueLength, queue_length
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.loading import load
-from tb_hookview.report.tables.devices import find_use
-from tb_hookview.report.tables.streams import SHORT_NS, find_stream_gaps
+from tb_hookview.report.tables.devices import SHORT_NS, find_stream_gaps, find_use
 
 HEAD = ("trace", "figure", "HolisticTraceAnalysis", "hookview", "difference")
 LAUNCHES = (

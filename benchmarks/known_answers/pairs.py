@@ -31,7 +31,7 @@ from known_answers.training import (
     training,
 )
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.simulation.changes import Change, together
 from tb_hookview.simulation.questions import host_rows, scaled
 

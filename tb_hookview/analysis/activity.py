@@ -10,21 +10,18 @@ engine evaluates; Python between operators counts for the module that it runs in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.backward_spans import spans_of_nodes
 from tb_hookview.analysis.device.kinds import COMMUNICATION
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TimeSet
-from tb_hookview.schema.terms import Phase
-
-if TYPE_CHECKING:
-    from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds, TimeSet
+from tb_hookview.schema import Phase
 
 OTHER, DATA, OPTIMIZER, WAIT, PEERS = -1, -2, -3, -4, -5
 """Codes of what is no module: other host work, the loader, the optimizer, waits for the device, and
@@ -153,3 +150,85 @@ def _joined(spans: Activity) -> Activity:
     changes = (code[1:] != code[:-1]) | (backward[1:] != backward[:-1])
     opens, closes = np.concatenate([[True], changes]), np.concatenate([changes, [True]])
     return Activity(spans.start[opens], spans.end[closes], code[opens], backward[opens])
+
+
+# FLOPs and utilization of the parts of a trace: steps, or modules.
+
+
+class Utilization(Struct, frozen=True):
+    """Sums over the parts, shape (p,); times in nanoseconds."""
+
+    device: Float
+    flops: Float
+    recomputed: Float
+    """The part of `flops` that was recomputed."""
+    spent: Float
+    """Time of the calls of known FLOPs: on the device, or without one on the host."""
+    unknown: Float
+    """Device time of products, convolutions and attention of unknown FLOPs."""
+    moved: Float
+    """Bytes of these calls; NaN where those of one are unknown."""
+    at_peak: Float
+    """Time that the FLOPs take at the peak; NaN where that of one is unknown."""
+    model_at_peak: Float
+    """The same of those that were not recomputed."""
+
+
+def utilization(selection: Selection, row_part: Int, event_part: Int, size: int) -> Utilization:
+    """Sum up what belongs to each of `size` parts.
+
+    Args:
+        selection: what counts.
+        row_part: part of each row of the call tree, -1 for none.
+        event_part: part of each device event, -1 for none.
+        size: number of parts.
+    """
+    analysis = selection.analysis
+    work, events = analysis.device_work, analysis.device_events
+    call = analysis.counted_calls & selection.rows & (row_part >= 0)
+    event = selection.device_events & (event_part >= 0)
+    again, rerun = analysis.attribution.row_recompute, analysis.device_attribution.recompute
+
+    def of_calls(values: Float | Int, wanted: Bool = call) -> Float:
+        return _sums(row_part[wanted], values[wanted], size)
+
+    def of_events(values: Float | Int, wanted: Bool) -> Float:
+        return _sums(event_part[wanted & event], values[wanted & event], size)
+
+    known = work.call >= 0
+    spent = of_events(events.duration, known)
+    return Utilization(
+        device=of_events(events.duration, event),
+        flops=of_calls(analysis.call_work.flops),
+        recomputed=of_calls(analysis.call_work.flops, call & again),
+        spent=spent if len(events) else of_calls(analysis.call_tree.duration),
+        unknown=of_events(events.duration, work.works & ~known),
+        moved=of_calls(analysis.call_work.bytes),
+        at_peak=of_events(analysis.time_at_peak, known),
+        model_at_peak=of_events(analysis.time_at_peak, known & ~rerun),
+    )
+
+
+def _sums(part: Int, values: Float | Int, size: int) -> Float:
+    return np.bincount(part, values, minlength=size).astype(np.float64)
+
+
+# Role of each thread of the host: forward, backward, data or other.
+
+
+_DATA_NAMES = ("pt_data_worker", "pt_data_pin")
+"""Part of torch's names for threads of its `DataLoader`."""
+
+
+def thread_role(analysis: Analysis, thread: int) -> str:
+    """`schema.Thread.role` of a thread, by all of the trace."""
+    first, end = np.searchsorted(analysis.call_tree.thread, [thread, thread + 1])
+    phases = set(unique(analysis.phases.row[first:end]).tolist())
+    if thread in analysis.steps.thread or Phase.FORWARD in phases:
+        return "forward"
+    if Phase.BACKWARD in phases:
+        return "backward"
+    name = analysis.trace.threads[thread].name
+    if Phase.DATA in phases or any(known in name for known in _DATA_NAMES):
+        return "data"
+    return "other"

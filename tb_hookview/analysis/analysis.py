@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes
 from tb_hookview.analysis.calls.division import CallTimes, divide_calls
-from tb_hookview.analysis.calls.retries import Retries, find_retries
-from tb_hookview.analysis.collectives.host_waits import find_host_waits
+from tb_hookview.analysis.calls.waits import Retries, find_retries
+from tb_hookview.analysis.collectives.calls import find_host_waits
 from tb_hookview.analysis.compiled.attribution import (
     Compiled,
     node_parts,
@@ -18,42 +18,36 @@ from tb_hookview.analysis.compiled.attribution import (
     place_device_events,
     with_compiled_rows,
 )
-from tb_hookview.analysis.compiled.regions import CompiledUnits, find_compiled_units
-from tb_hookview.analysis.consistency.checks import find_faults
-from tb_hookview.analysis.consistency.clocks import ClockErrors, clock_errors
-from tb_hookview.analysis.consistency.fault import Fault
-from tb_hookview.analysis.device.events import DeviceEvents, find_device_events
+from tb_hookview.analysis.compiled.times import CompiledUnits, find_compiled_units
+from tb_hookview.analysis.consistency.checks import ClockErrors, Fault, clock_errors, find_faults
+from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
-from tb_hookview.analysis.device.launch_timing import LaunchTiming
-from tb_hookview.analysis.flops.calls import CallWork, DeviceWork, call_work, device_work
+from tb_hookview.analysis.flops.formulas import CallWork, DeviceWork, call_work, device_work
 from tb_hookview.analysis.flops.peaks import flops_per_ns
-from tb_hookview.analysis.host.operators import OperatorRows, operator_rows, runs_on_cpu
-from tb_hookview.analysis.host.roles import Role, roles
-from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.host.runtime_calls import call_rows
+from tb_hookview.analysis.host.activity import OperatorRows, operator_rows, runs_on_cpu
+from tb_hookview.analysis.host.rows import HostRows, Role, call_rows, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
-from tb_hookview.analysis.idle.gaps import Gaps
-from tb_hookview.analysis.idle.kernel_loading import KernelLoads, find_kernel_loads
+from tb_hookview.analysis.idle.gaps import Gaps, KernelLoads, find_kernel_loads
 from tb_hookview.analysis.memory_use import MemoryUse, has_memory
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
     DeviceAttribution,
+    Parts,
     attribute,
     attribute_device_events,
+    compiled_modules,
 )
-from tb_hookview.analysis.modules.compiled import compiled_modules
-from tb_hookview.analysis.modules.parts import Parts
-from tb_hookview.analysis.modules.sources import module_sources
-from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules
+from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules, module_sources
 from tb_hookview.analysis.phases import Phases, find_phases
-from tb_hookview.analysis.step_bounds import of_program, step_faults
 from tb_hookview.analysis.steps import (
     StepDeviceEvents,
     Steps,
     StepTimes,
     find_steps,
+    of_program,
     step_device_events,
+    step_faults,
     step_times,
 )
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs

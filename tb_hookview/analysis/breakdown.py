@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.kinds import COMMUNICATION
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup

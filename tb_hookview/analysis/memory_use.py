@@ -10,10 +10,20 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.memory.blocks import MemoryBlocks, find_blocks
-from tb_hookview.analysis.memory.classes import Lives, MemoryClass, classify, find_lives
-from tb_hookview.analysis.memory.events import AllocatorEvents, allocator_events
-from tb_hookview.analysis.memory.live import LiveBytes, parameters_before
+from tb_hookview.analysis.memory.blocks import (
+    AllocatorEvents,
+    MemoryBlocks,
+    allocator_events,
+    find_blocks,
+)
+from tb_hookview.analysis.memory.live import (
+    LiveBytes,
+    Lives,
+    MemoryClass,
+    classify,
+    find_lives,
+    parameters_before,
+)
 from tb_hookview.analysis.modules.attribution import Attribution
 from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.steps import Steps

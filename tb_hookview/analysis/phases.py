@@ -21,10 +21,9 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.autograd.forward_by_name import forward_by_name
-from tb_hookview.analysis.host.pipeline_ranges import pipeline_ranges
-from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.analysis.autograd.nodes import forward_by_name
+from tb_hookview.analysis.host.activity import pipeline_ranges
+from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.analysis.modules.tree import ModuleCalls
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.consistency.fault import Fault, counted
+from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.device.kinds import OTHER
-from tb_hookview.analysis.host.roles import EVALUATE
+from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup

@@ -6,7 +6,7 @@ a number is the row, or in which unit it counts; -1 stands for none in an index.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, SupportsInt, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,3 +63,17 @@ ItemIndex: TypeAlias = NDArray[np.int64]
 """Positions of items in a lane."""
 NameIndex: TypeAlias = NDArray[np.int64]
 """Index into the texts of `LaneNames`."""
+
+
+# Units of time: whole nanoseconds inside, microseconds in answers.
+
+
+def to_us(nanoseconds: SupportsInt) -> float:
+    """One time in nanoseconds as microseconds."""
+    return int(nanoseconds) / 1000
+
+
+def microseconds(nanoseconds: Nanoseconds) -> list[Any]:
+    """Times in nanoseconds as microseconds, in lists as deep as the array."""
+    times: list[Any] = (nanoseconds / 1000).tolist()
+    return times

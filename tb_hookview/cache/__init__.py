@@ -5,11 +5,18 @@ log at debug level.
 """
 
 from tb_hookview.cache.background import later
-from tb_hookview.cache.entries import Cache, Usage
-from tb_hookview.cache.file import File, FileState, file_state
-from tb_hookview.cache.location import VARIABLE, opened
-from tb_hookview.cache.program import program
-from tb_hookview.cache.source import Source, source_of
+from tb_hookview.cache.entries import (
+    VARIABLE,
+    Cache,
+    File,
+    FileState,
+    Source,
+    Usage,
+    file_state,
+    opened,
+    program,
+    source_of,
+)
 
 __all__ = [
     "VARIABLE",

@@ -90,7 +90,7 @@ def _traces(paths: tuple[str, ...]) -> tuple[list[TraceFile], list[str]]:
 
 
 def _below(path: str) -> tuple[dict[TraceFile, int], str | None]:
-    from tb_hookview.trace.source.discovery import find_runs
+    from tb_hookview.trace.source.runs import find_runs
 
     try:
         workers = [worker for run in find_runs(_absolute(path)) for worker in run.workers]
@@ -107,7 +107,7 @@ def _absolute(path: str) -> str | Path:
 
 def _opened() -> Cache:
     from tb_hookview.cache import Cache
-    from tb_hookview.cache.location import VARIABLE, folder, is_off, limit
+    from tb_hookview.cache.entries import VARIABLE, folder, is_off, limit
 
     if is_off():
         raise UsageError(f"{VARIABLE}={os.environ[VARIABLE]!r}: caching is off; unset it to cache")

@@ -158,8 +158,7 @@ def check(
         raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
     if (baseline is None) != ("max_regression" not in asked):
         raise UsageError("--baseline and --max-regression belong together; give both")
-    from tb_hookview.cli.checks_history import HISTORY_LIMITS
-    from tb_hookview.cli.checks_ranks import RUN_LIMITS
+    from tb_hookview.cli.checks import HISTORY_LIMITS, RUN_LIMITS
 
     watched = {name: asked.pop(name) for name in HISTORY_LIMITS if name in asked}
     of_run = {name: asked.pop(name) for name in RUN_LIMITS if name in asked}
@@ -177,7 +176,7 @@ def check(
 
 
 def _of_run(path: str, limits: dict[str, float]) -> Iterator[Callable[[], Outcome]]:
-    from tb_hookview.cli.checks_ranks import tests
+    from tb_hookview.cli.checks import tests_of_run as tests
     from tb_hookview.ranks.run import analyze_run
 
     with progress() as show:
@@ -201,7 +200,7 @@ def _of_time(
 
 
 def _of_history(path: str, limits: dict[str, float]) -> Iterator[Callable[[], Outcome]]:
-    from tb_hookview.cli.checks_history import tests
+    from tb_hookview.cli.checks import tests_of_history as tests
     from tb_hookview.history.answer import read_history
 
     return tests(read_history(path), limits)

@@ -14,8 +14,10 @@ from statistics import median
 from tb_hookview.comparison.sides import within_noise
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_count, format_share, format_us
+from tb_hookview.ranks.document import place_text
 from tb_hookview.report.result import Report
-from tb_hookview.schema import Coverage, ReportData, Sync, module_label, own_syncs
+from tb_hookview.schema import Coverage, ReportData, Run, Sync, module_label, own_syncs
+from tb_hookview.schema.history import Cause, History, SlowRank
 
 
 @dataclass(frozen=True)
@@ -224,3 +226,119 @@ def _durations_ms(report: Report) -> list[float]:
 def _spread(steps: list[float]) -> str:
     count = format_count(len(steps), "step")
     return f"{count} of {format_us(1000 * min(steps))} to {format_us(1000 * max(steps))}"
+
+
+# The limits that `hookview check` checks a run of many ranks against.
+
+
+def rank_wait_percent(run: Run, limit: float) -> Outcome:
+    """Share of the mean step that the ranks wait for each other, mean of the ranks, in percent.
+
+    Raises:
+        UsageError: nothing was matched, or a trace cannot be read.
+    """
+    _need_all(run)
+    rows = [row for row in run.ranks if row.step_us]
+    steps = sum(row.step_us or 0.0 for row in rows)
+    if not steps:
+        raise UsageError(f"{run.path}: no measured step, so no waits to check")
+    value = 100 * sum(row.wait_us or 0.0 for row in rows) / steps
+    return _outcome_of_run(run, "ranks wait for others", value, limit, "%")
+
+
+def stragglers(run: Run, limit: float) -> Outcome:
+    """Number of ranks that are late in most steps, each with those before it fixed.
+
+    Raises:
+        UsageError: nothing was matched, or a trace cannot be read.
+    """
+    _need_all(run)
+    return _outcome_of_run(run, "stragglers", len(run.stragglers), limit, "")
+
+
+RUN_LIMITS: dict[str, Callable[[Run, float], Outcome]] = {
+    "max_rank_wait_percent": rank_wait_percent,
+    "max_stragglers": stragglers,
+}
+"""Limits of a run, by the names of their options."""
+
+
+def tests_of_run(run: Run, limits: Mapping[str, float]) -> Iterator[Callable[[], Outcome]]:
+    """Yield what checks each limit."""
+    for name, limit in limits.items():
+        yield partial(RUN_LIMITS[name], run, limit)
+
+
+def _need_all(run: Run) -> None:
+    if run.unreadable:
+        first = run.unreadable[0]
+        rest = f", and {len(run.unreadable) - 1} more" if len(run.unreadable) > 1 else ""
+        raise UsageError(
+            f"{run.path}: not all ranks can be checked: {first.path}: {first.reason}{rest}"
+        )
+    waited = any(row.wait_us for row in run.ranks)
+    if not run.collectives and not waited:
+        ranks = format_count(len(run.ranks), "rank")
+        raise UsageError(f"{run.path}: {ranks} and no collective matched, so no waits to check")
+
+
+def _outcome_of_run(run: Run, what: str, value: float, limit: float, unit: str) -> Outcome:
+    late = [
+        f"rank {row.rank}, {place_text(row.reasons[0]) if row.reasons else 'unknown'}, costs "
+        f"{format_us(row.gain_us_per_step)} per step"
+        for row in run.stragglers
+    ]
+    missing = format_count(len(run.missing_ranks), "rank")
+    notes = [f"stragglers: {'; '.join(late)}"] if late else []
+    notes += [f"no trace of {missing}"] if run.missing_ranks else []
+    return Outcome(value <= limit, what, value, limit, unit, note="; ".join(notes))
+
+
+# The limits that `hookview check` checks a watched training against.
+
+
+def slow_steps_percent(said: History, limit: float) -> Outcome:
+    """Share of the measured steps that were slow, in percent.
+
+    Raises:
+        UsageError: no step was measured.
+    """
+    measured = max((rank.measured_steps for rank in said.ranks), default=0)
+    if not measured:
+        raise UsageError(f"{said.path}: no step was measured, so no slow steps to check")
+    value = 100 * said.slow_steps_total / measured
+    where = [
+        f"steps {row.first} to {row.last}, {_cause(row.causes[0]) if row.causes else 'unknown'}"
+        for row in said.slow_steps[:3]
+    ]
+    return Outcome(value <= limit, "slow steps", value, limit, "%", note="; ".join(where))
+
+
+def slow_ranks(said: History, limit: float) -> Outcome:
+    """Number of ranks that need longer than the others, all the time.
+
+    Raises:
+        UsageError: the training has steps of one rank only.
+    """
+    if len(said.ranks) < 2:
+        raise UsageError(f"{said.path}: steps of one rank, so no ranks to compare")
+    value = len({row.rank for row in said.slow_ranks})
+    where = [f"rank {row.rank}, {_cause(row)}" for row in said.slow_ranks]
+    return Outcome(value <= limit, "slow ranks", value, limit, "", note="; ".join(where))
+
+
+HISTORY_LIMITS: dict[str, Callable[[History, float], Outcome]] = {
+    "max_slow_steps_percent": slow_steps_percent,
+    "max_slow_ranks": slow_ranks,
+}
+"""Limits of a watched training, by the names of their options."""
+
+
+def tests_of_history(said: History, limits: Mapping[str, float]) -> Iterator[Callable[[], Outcome]]:
+    """Yield what checks each limit."""
+    for name, limit in limits.items():
+        yield partial(HISTORY_LIMITS[name], said, limit)
+
+
+def _cause(row: Cause | SlowRank) -> str:
+    return row.part if row.block is None else f"{row.part} of {module_label(row.block)}"

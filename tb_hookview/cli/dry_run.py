@@ -169,9 +169,8 @@ class _Session:
                 self._failed(script, error)
 
     def _begin(self) -> None:
-        from tb_hookview.dryrun.allowances import read
-        from tb_hookview.dryrun.run import DryRun
-        from tb_hookview.dryrun.steps import counted
+        from tb_hookview.dryrun.refusals import read
+        from tb_hookview.dryrun.run import DryRun, counted
 
         run = DryRun(devices=self._devices, force=self._force)
         if self._allow is not None:

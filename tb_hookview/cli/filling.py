@@ -12,8 +12,8 @@ from tb_hookview.cache import VARIABLE
 from tb_hookview.errors import HookviewError
 from tb_hookview.loading import CachedReader
 from tb_hookview.trace import TraceFile
-from tb_hookview.workers.errors import WorkerDiedError, WorkerError
 from tb_hookview.workers.limits import VARIABLE as PROCESSES
+from tb_hookview.workers.limits import WorkerDiedError, WorkerError
 from tb_hookview.workers.pool import Workers
 
 

@@ -48,12 +48,12 @@ def sql(path: str, query: str, form: str, worker: str | None) -> None:
 
 def _ask(path: str, query: str, worker: str | None) -> Result:
     from tb_hookview.history.tables import TABLES, query_watched
-    from tb_hookview.ranks.files import run_files
+    from tb_hookview.ranks.run import run_files
 
     if worker is None and any(name in query for name in TABLES):
         return query_watched(path, query)
     if path and worker is None and len(run_files(path).traces) > 1:
-        from tb_hookview.ranks.query import query_run
+        from tb_hookview.ranks.run import query_run
 
         return query_run(path, query)
     return read(path, worker=worker).sql(query)

@@ -1,27 +1,289 @@
-"""Changes between two reports. All numbers are per step."""
+"""Changes between two reports, as a whole and table by table. All numbers are per step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
 
-from tb_hookview.comparison.pairing import RowPair, pair_modules, same_place
+import msgspec
+from msgspec import Struct
+
 from tb_hookview.comparison.sides import (
+    Keys,
+    RowPair,
     StepMeans,
+    each,
+    module_numbers,
     on_both,
     pair,
+    pair_modules,
+    pair_up,
     row_id,
     rows_of,
+    same_place,
     spread_pair,
     status_of,
     totals,
 )
-from tb_hookview.comparison.tables import (
-    finding_changes,
-    kernel_changes,
-    memory_changes,
-    sync_changes,
+from tb_hookview.schema import (
+    Comparison,
+    Finding,
+    FindingChange,
+    Kernel,
+    KernelChange,
+    MemoryChange,
+    MemoryPeak,
+    Module,
+    ModuleChange,
+    Pair,
+    ReportData,
+    Side,
+    Site,
+    Sync,
+    SyncChange,
+    own_syncs,
 )
-from tb_hookview.schema import Comparison, Module, ModuleChange, Pair, ReportData, Side, own_syncs
+
+# Changes of syncs, kernels, findings and peak memory between two reports.
+
+
+_FRAMEWORK = re.compile(r"(.*[/\\])?(torch|functorch)[/\\]")
+_LINE = re.compile(r"\(\d+\)")
+_Row = TypeVar("_Row")
+
+
+def _pair_rows(
+    base: Sequence[_Row], other: Sequence[_Row], keys: Sequence[Keys[_Row]]
+) -> list[tuple[_Row | None, _Row | None]]:
+    """Pair the rows of two tables, the surest key first."""
+    return [rows_of(base, other, match) for match in pair_up(base, other, keys)]
+
+
+class _SyncGroup(Struct, frozen=True):
+    """Syncs of one cause and call site."""
+
+    cause: str
+    site: Site
+    place: tuple[Hashable, ...]
+    """Node, operator, file and function."""
+    module: Hashable
+    """The number of its module's match; None where there is no module."""
+    syncs: list[Sync]
+
+    def blocked_us(self) -> float:
+        return sum(sync.duration_us for sync in self.syncs)
+
+    def device_idle_us(self) -> float | None:
+        idle = [sync.device_idle_us for sync in self.syncs if sync.device_idle_us is not None]
+        return sum(idle) if idle else None
+
+
+def sync_changes(left: StepMeans, right: StepMeans, modules: Sequence[RowPair]) -> list[SyncChange]:
+    """Match syncs by cause and call site, then by the unmoved site parts."""
+    numbers = module_numbers(left.report.modules, right.report.modules, modules)
+    base, other = (
+        _group_syncs(side.report.syncs, known)
+        for side, known in zip((left, right), numbers, strict=True)
+    )
+    keys: list[Keys[_SyncGroup]] = [
+        each(lambda group: (group.cause, group.module, group.place)),
+        each(lambda group: (group.cause, group.place)),
+        each(lambda group: (group.cause, group.site.node, group.site.operator)),
+    ]
+    changes = [_sync_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
+    return sorted(
+        changes, key=lambda row: (-abs(row.blocked_us.change or 0.0), -abs(row.count.change or 0.0))
+    )
+
+
+def _group_syncs(syncs: Sequence[Sync], numbers: dict[int | None, Hashable]) -> list[_SyncGroup]:
+    groups: defaultdict[tuple[Hashable, ...], list[Sync]] = defaultdict(list)
+    for sync in own_syncs(syncs):
+        groups[(sync.cause, sync.module_id, *_place(_site(sync)))].append(sync)
+    return [
+        _SyncGroup(
+            cause=group[0].cause,
+            site=(site := _site(group[0])),
+            place=_place(site),
+            module=numbers.get(site.module_id),
+            syncs=group,
+        )
+        for group in groups.values()
+    ]
+
+
+def _site(sync: Sync) -> Site:
+    frames = (frame for frame in sync.stack if not _FRAMEWORK.match(frame))
+    innermost = sync.stack[0] if sync.stack else None
+    return Site(sync.module, sync.module_id, sync.node, sync.operator, next(frames, innermost))
+
+
+def _place(site: Site) -> tuple[Hashable, ...]:
+    # Without its line: whatever is added above a call moves it down.
+    frame = None if site.frame is None else _LINE.sub("", site.frame)
+    return (site.node, site.operator, frame)
+
+
+def _sync_change(
+    left: StepMeans, right: StepMeans, base: _SyncGroup | None, other: _SyncGroup | None
+) -> SyncChange:
+    present = other or base
+    assert present is not None  # a match has a row on one side at least
+
+    def both(number: Callable[[_SyncGroup], float | None]) -> Pair:
+        return on_both(left, right, base, other, lambda r, group: r.per_step(number(group)))
+
+    count = both(lambda group: len(group.syncs))
+    blocked = both(_SyncGroup.blocked_us)
+    idle = both(_SyncGroup.device_idle_us)
+    stayed = bool(base and other and (base.module, base.place) == (other.module, other.place))
+    before, after = base.syncs[0].id if base else None, other.syncs[0].id if other else None
+    return SyncChange(
+        id=row_id(before, after),
+        base_id=before,
+        other_id=after,
+        cause=present.cause,
+        status=status_of(base, other, moved=not stayed, pairs=(count, blocked, idle)),
+        base_site=base.site if base else None,
+        other_site=other.site if other else None,
+        count=count,
+        blocked_us=blocked,
+        device_idle_us=idle,
+    )
+
+
+def kernel_changes(left: StepMeans, right: StepMeans) -> list[KernelChange]:
+    """Match kernels by name."""
+    base, other = left.report.kernels, right.report.kernels
+    keys: list[Keys[Kernel]] = [each(lambda kernel: (kernel.name, kernel.kind, kernel.event))]
+    changes = [_kernel_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
+    return sorted(changes, key=lambda row: -abs(row.total_us.change or 0.0))
+
+
+def _kernel_change(
+    left: StepMeans, right: StepMeans, base: Kernel | None, other: Kernel | None
+) -> KernelChange:
+    present = other or base
+    assert present is not None  # as above
+    count = on_both(left, right, base, other, lambda r, kernel: r.per_step(kernel.count))
+    total = on_both(left, right, base, other, lambda r, kernel: r.per_step(kernel.total_us))
+    status = status_of(base, other, moved=False, pairs=(count, total))
+    absent = left if base is None else right if other is None else None
+    if absent is not None and absent.report.kernels_omitted is not None:
+        # It may be among those that were left out, so what changed is not known.
+        count, total = (msgspec.structs.replace(pair, change=None) for pair in (count, total))
+        status = "unlisted"
+    before, after = base.id if base else None, other.id if other else None
+    return KernelChange(
+        id=row_id(before, after),
+        base_id=before,
+        other_id=after,
+        name=present.name,
+        kind=present.kind,
+        event=present.event,
+        status=status,
+        count=count,
+        total_us=total,
+    )
+
+
+class _Found(Struct, frozen=True):
+    finding: Finding
+    module: Hashable
+    """The number of its module's match; None where there is no module."""
+
+
+def finding_changes(
+    left: StepMeans, right: StepMeans, modules: Sequence[RowPair]
+) -> list[FindingChange]:
+    """Match findings by rule and place, then by rule and module, then by rule.
+
+    Of several of one rule and place the number in their ids tells which is which.
+    """
+    numbers = module_numbers(left.report.modules, right.report.modules, modules)
+    base, other = (
+        [_Found(finding, known.get(finding.module_id)) for finding in side.report.findings]
+        for side, known in zip((left, right), numbers, strict=True)
+    )
+    keys: list[Keys[_Found]] = [
+        each(lambda found: (found.finding.rule, found.finding.where, found.finding.id)),
+        each(lambda found: None if found.module is None else (found.finding.rule, found.module)),
+        each(lambda found: found.finding.rule),
+    ]
+    changes = [_finding_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
+    return sorted(changes, key=lambda row: -abs(row.cost_us.change or 0.0))
+
+
+def _finding_change(
+    left: StepMeans, right: StepMeans, base: _Found | None, other: _Found | None
+) -> FindingChange:
+    present = other or base
+    assert present is not None  # as above
+    before = base.finding if base else None
+    after = other.finding if other else None
+    cost = on_both(left, right, before, after, lambda _, finding: finding.cost_us_per_step)
+    gain = on_both(left, right, before, after, lambda _, finding: finding.gain_us_per_step)
+    stayed = bool(before and after and before.where == after.where)
+    before_id, after_id = before.id if before else None, after.id if after else None
+    return FindingChange(
+        id=row_id(before_id, after_id),
+        base_id=before_id,
+        other_id=after_id,
+        rule=present.finding.rule,
+        title=present.finding.title,
+        fix=present.finding.fix,
+        status=status_of(before, after, moved=not stayed, pairs=(cost, gain)),
+        base_where=before.where if before else None,
+        other_where=after.where if after else None,
+        base_module=before.module if before else None,
+        base_module_id=before.module_id if before else None,
+        other_module=after.module if after else None,
+        other_module_id=after.module_id if after else None,
+        cost_us=cost,
+        gain_us=gain,
+    )
+
+
+def memory_changes(base: ReportData, other: ReportData) -> list[MemoryChange]:
+    """Match devices by name; the largest change comes first."""
+    left, right = _peaks(base), _peaks(other)
+    changes = [_memory_change(device, left, right) for device in dict.fromkeys([*left, *right])]
+    return sorted(changes, key=lambda row: -abs(row.allocated_bytes.change or 0.0))
+
+
+def _peaks(report: ReportData) -> dict[str, list[MemoryPeak]]:
+    """Peaks of the compared steps by device; of the whole trace where it shows no steps."""
+    steps = {step.id for step in report.steps}
+    rows = [row for row in report.memory_peaks if row.step_id in steps] or report.memory_peaks
+    found: defaultdict[str, list[MemoryPeak]] = defaultdict(list)
+    for row in rows:
+        found[row.device].append(row)
+    return dict(found)
+
+
+def _memory_change(
+    device: str, left: dict[str, list[MemoryPeak]], right: dict[str, list[MemoryPeak]]
+) -> MemoryChange:
+    sides = before, after = left.get(device), right.get(device)
+    allocated, reserved = (pair(*map(of, sides)) for of in (_allocated, _reserved))
+    return MemoryChange(
+        id=device,
+        status=status_of(before, after, moved=False, pairs=(allocated, reserved)),
+        allocated_bytes=allocated,
+        reserved_bytes=reserved,
+    )
+
+
+def _allocated(rows: list[MemoryPeak] | None) -> float | None:
+    return float(max(row.allocated_bytes for row in rows)) if rows else None
+
+
+def _reserved(rows: list[MemoryPeak] | None) -> float | None:
+    known = [row.reserved_bytes for row in rows or [] if row.reserved_bytes is not None]
+    return float(max(known)) if known else None
+
 
 PHASES = ("forward", "backward", "optimizer", "data", "other")
 SPREAD = (

@@ -1,13 +1,20 @@
-"""When no dry run is possible, said in one line."""
+"""When no dry run is possible or allowed, said in one line."""
 
 from __future__ import annotations
 
+import signal
 import sys
-from typing import Any
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
 
 import torch
 
 from tb_hookview.dryrun.device.guard import DoesNotFitError
+from tb_hookview.dryrun.recording.recorder import NotedSync
 from tb_hookview.errors import UsageError
 
 OLDEST = (2, 10)
@@ -84,3 +91,103 @@ def _problem() -> str:
             if (x @ x.T).dtype is not torch.bfloat16:
                 return "autocast does not work"
     return ""
+
+
+# Syncs that may be there, each with a reason.
+
+
+_MARK = "  # "
+
+
+class Allowance(NamedTuple):
+    """An entry: text that a sync's description contains, and why it may be there."""
+
+    text: str
+    reason: str
+
+
+def given(texts: Iterable[str]) -> list[Allowance]:
+    """Return the entries of a call, which need no reasons."""
+    if isinstance(texts, str):
+        raise UsageError("allow is a list of texts, such as allow=['loss.item()']")
+    return [Allowance(text, "allowed by the caller") for text in texts]
+
+
+def read(path: Path) -> list[Allowance]:
+    """Read a file: in each line a text, two spaces, a number sign and the reason.
+
+    Raises:
+        UsageError: it cannot be read, or an entry has no reason.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read as a list of allowed syncs ({error})") from None
+    entries = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        text, mark, reason = line.rpartition(_MARK)
+        if not mark or not text.strip() or not reason.strip():
+            raise UsageError(
+                f"{path}:{number}: no reason; write the text, two spaces, # and the reason"
+            )
+        entries.append(Allowance(text.strip(), reason.strip()))
+    return entries
+
+
+def described(sync: NotedSync) -> str:
+    """Return what the text of an entry is looked for in."""
+    line, forward = sync.line, sync.forward_line
+    parts = [sync.operator, sync.within, sync.cause, sync.node or "", sync.via or ""]
+    if sync.module is not None:
+        parts += [sync.module.path, sync.module.class_name]
+    for place in (line, forward):
+        if place is not None:
+            parts += [f"{place} {place.function}", place.code]
+    return "\n".join(parts)
+
+
+class Allowances:
+    """Which entries were of use."""
+
+    def __init__(self, entries: Iterable[Allowance]) -> None:
+        self._entries = list(entries)
+        self._used: set[Allowance] = set()
+
+    def reason_for(self, sync: NotedSync) -> str | None:
+        """Return why a sync may be there; None if it may not."""
+        text = described(sync)
+        for entry in self._entries:
+            if entry.text in text:
+                self._used.add(entry)
+                return entry.reason
+        return None
+
+    @property
+    def unused(self) -> list[str]:
+        """Texts of the entries that no sync matched."""
+        return [entry.text for entry in self._entries if entry not in self._used]
+
+
+# Ctrl+C waits while torch is being changed, so that nothing is left half done.
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Deliver SIGINT after the block instead of in it, on the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        before(*came[0])

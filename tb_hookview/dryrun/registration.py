@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from tb_hookview.dryrun.cuda.engine import TRITON
-from tb_hookview.dryrun.device.plans import PLANS
+from tb_hookview.dryrun.cuda.installation import TRITON
+from tb_hookview.dryrun.device.guard import PLANS
 from tb_hookview.dryrun.operators.row import Arguments, Reason, Row
 from tb_hookview.errors import UsageError
 

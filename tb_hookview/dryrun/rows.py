@@ -9,8 +9,8 @@ from functools import cache
 import msgspec
 import torch
 
-from tb_hookview.dryrun.allowances import Allowances
 from tb_hookview.dryrun.recording.recorder import Line, NotedSync, Recorder
+from tb_hookview.dryrun.refusals import Allowances
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.host import DryRunReport, DrySync
 from tb_hookview.tables.table import Table

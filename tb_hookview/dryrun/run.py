@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
+
 from tb_hookview.dryrun import refusals
-from tb_hookview.dryrun.allowances import Allowance, Allowances, given
 from tb_hookview.dryrun.cuda.installation import device
 from tb_hookview.dryrun.device.guard import DoesNotFitError
-from tb_hookview.dryrun.interrupts import deferred
 from tb_hookview.dryrun.recording.recorder import WATCH, Recorder
+from tb_hookview.dryrun.refusals import Allowance, Allowances, deferred, given
 from tb_hookview.dryrun.registration import register
 from tb_hookview.errors import UsageError
 
 if TYPE_CHECKING:
     from tb_hookview.schema.host import DryRunReport, DrySync
     from tb_hookview.tables.table import Table
+
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
@@ -231,3 +233,39 @@ def _call(test: Callable[..., Any], of_run: str, run: DryRun, args: Any, kwargs:
     if place <= len(args):
         return test(*args[:place], run, *args[place:], **kwargs)
     return test(*args, **{of_run: run}, **kwargs)
+
+
+# Steps of a script that is not edited: calls of its first optimizer's step.
+
+
+class EnoughError(BaseException):
+    """Ends the script after its last step; no handler of errors is meant to catch it."""
+
+
+@contextmanager
+def counted(run: DryRun, most: int) -> Iterator[None]:
+    """Count steps while the block runs, and end it after some of them.
+
+    Args:
+        run: the dry run, which counts each step.
+        most: number of steps after which EnoughError is raised in the optimizer's step.
+    """
+    handle: Any = register_optimizer_step_post_hook(_hook(run, most))
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _hook(run: DryRun, most: int) -> Callable[[Optimizer, Any, Any], None]:
+    first: list[Optimizer] = []
+
+    def after(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        if not first:
+            first.append(optimizer)
+        if optimizer is first[0]:
+            run.step()
+            if run.recorder.step >= most:
+                raise EnoughError
+
+    return after

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tb_hookview.errors import UsageError
-from tb_hookview.export.destination import Counter, check, new_file, new_folder
-from tb_hookview.export.trace_file import write_perfetto
+from tb_hookview.export.destination import Counter, check, new_file, new_folder, write_perfetto
 from tb_hookview.loading import open_trace
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.progress import Progress, silent

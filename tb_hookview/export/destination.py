@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from tb_hookview.errors import UsageError
+from tb_hookview.export.lanes import write_lanes
+from tb_hookview.export.packets import PacketWriter
+from tb_hookview.export.threads import write_threads
 from tb_hookview.progress import Progress
+from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.tables.events.rows import events
 
 
 def check(out: Path, *, folder: bool, force: bool) -> None:
@@ -91,3 +96,25 @@ class Counter:
         """Count rows that were written."""
         self._done += rows
         self._progress(self._stage, min(self._done / self._expected, 1.0))
+
+
+# An analysis as a Perfetto trace: the trace's rows and the analysis' lanes.
+
+
+def write_perfetto(
+    path: Path, trace: OpenTrace, steps: Sequence[str] | None, progress: Progress
+) -> None:
+    """Write a Perfetto trace (protobuf) of some steps, or of all of a trace.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    selection = trace.steps(steps)
+    rows, start = events(selection), selection.analysis.trace.events.start
+    origin = int(start.min()) if len(start) else 0
+    counter = Counter("writing", len(rows), progress)
+    with path.open("xb") as file:
+        writer = PacketWriter(file, origin, counter.add)
+        write_lanes(writer, selection, trace.report(steps))
+        write_threads(writer, trace.simulator(), rows)
+        writer.finish()

@@ -15,8 +15,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.types import TimeSet
-from tb_hookview.export.nested_backward import backward_slices
-from tb_hookview.export.packets import PacketWriter, Slice, Value
+from tb_hookview.export.packets import PacketWriter, Slice, Value, backward_slices
 from tb_hookview.export.threads import leaving, thread_label
 from tb_hookview.report.result import Report
 from tb_hookview.schema import Phase, module_label

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from isal import igzip
 
-from tb_hookview.arrays.units import to_us
+from tb_hookview.arrays.types import to_us
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.export.destination import check, new_file
 from tb_hookview.loading import load

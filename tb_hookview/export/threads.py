@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.dependencies.links import row_links, wait_links
+from tb_hookview.analysis.dependencies.graph import row_links, wait_links
 from tb_hookview.arrays.types import EventRow
 from tb_hookview.export.packets import PacketWriter, Slice
 from tb_hookview.simulation.simulator import Simulator

@@ -13,8 +13,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.loading.cached_reader import CachedReader
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.progress import Count, Progress, uncounted
-from tb_hookview.report.open_trace import OpenTrace
-from tb_hookview.report.opened import EVERYTHING_OPEN
+from tb_hookview.report.open_trace import EVERYTHING_OPEN, OpenTrace
 from tb_hookview.report.result import Report
 from tb_hookview.trace.source.file import TraceFile, trace_file
 

@@ -1,4 +1,4 @@
-"""Reads trace files, or loads what is cached of them.
+"""Reads trace files, or loads what is cached of them: columns and reports.
 
 What a cached report does not need is imported when it is needed: numpy, rules and reader take
 longer to import than such a report takes to load.
@@ -7,26 +7,125 @@ longer to import than such a report takes to load.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from tb_hookview.cache import Cache, Source, later, opened, source_of
+import msgspec
+from msgspec import Struct
+
+from tb_hookview.cache import Cache, File, FileState, Source, later, opened, source_of
+from tb_hookview.decoders import decoder
 from tb_hookview.errors import TraceError, UsageError
-from tb_hookview.loading.reports import CachedReports, Outline, outline_of
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.report.open_trace import OpenTrace
-from tb_hookview.schema import COUNTED
-from tb_hookview.trace.format.wanted import EVERYTHING
-from tb_hookview.trace.plan import SMALLEST_SHARE
+from tb_hookview.report.result import path_as_text
+from tb_hookview.schema import COUNTED, ReportData
+from tb_hookview.schema.terms import Us
+from tb_hookview.schema.whatif import Bound
+from tb_hookview.trace.format.vocabulary import EVERYTHING
+from tb_hookview.trace.reader import SMALLEST_SHARE
 from tb_hookview.trace.source.file import LocalFile, TraceFile
-from tb_hookview.trace.source.limits import Limits, limits_from_environment
-from tb_hookview.trace.source.size import estimated_size
+from tb_hookview.trace.source.inflate import Limits, estimated_size, limits_from_environment
 from tb_hookview.workers.limits import processes
 
 if TYPE_CHECKING:
     from tb_hookview.analysis.analysis import Analysis
     from tb_hookview.trace import Trace, Wanted
     from tb_hookview.workers.pool import Workers
+
+
+# Reports in the cache, as JSON.
+
+
+OUTLINE = "outline"
+
+
+class Outline(Struct, frozen=True):
+    """What a list shows of a trace."""
+
+    step_us: Us | None
+    devices: list[str]
+    bound: Bound
+    sentence: str
+
+
+def store_outline(cache: Cache, file: File, state: FileState, data: ReportData) -> None:
+    """Cache the outline of a report on the measured steps of a file in some state.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    outline = Outline(
+        step_us=data.per_step.duration_us,
+        devices=list(dict.fromkeys(device.name or device.kind for device in data.trace.devices)),
+        bound=data.verdict.bound,
+        sentence=data.verdict.sentence,
+    )
+    cache.put(OUTLINE, [msgspec.json.encode(outline)], repr(file), repr(state))
+
+
+def outline_of(cache: Cache, file: File) -> Outline | None:
+    """Return the cached outline of a file as it is now; None where there is none."""
+    try:
+        content = cache.get(OUTLINE, repr(file), repr(file.state()))
+        return None if content is None else decoder(Outline).decode(content)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+KIND = "report"
+
+
+class CachedReports(NamedTuple):
+    """Reports on one state of a file, each on all of its trace or on some steps."""
+
+    source: Source
+    path: str
+    """Address of the file now: content that was moved is the same."""
+
+    def load(self, steps: Sequence[str] | None) -> ReportData | None:
+        """Return a report; None where none is cached."""
+        content = self.source.get(KIND, *(steps or ()))
+        if content is None:
+            return None
+        try:
+            data = decoder(ReportData).decode(content)
+        except (msgspec.DecodeError, ValueError):
+            self.source.drop(KIND, *(steps or ()))
+            return None
+        if outline_of(self.source.cache, self.source.file) is None:  # it was moved, or touched
+            later(lambda: self._outline(steps, data, self.source.file.state()))
+        return _at(data, path_as_text(self.path))
+
+    def store(self, steps: Sequence[str] | None, report: Callable[[], ReportData]) -> None:
+        """Cache what is returned, on another thread."""
+        later(lambda: self.put(steps, report()))
+
+    def put(self, steps: Sequence[str] | None, data: ReportData) -> bool:
+        """Cache a report.
+
+        Returns:
+            Whether it is cached.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        state = self.source.file.state()
+        stored = self.source.put(KIND, [msgspec.json.encode(_at(data, ""))], *(steps or ()))
+        if stored:
+            self._outline(steps, data, state)
+        return stored
+
+    def _outline(self, steps: Sequence[str] | None, data: ReportData, state: FileState) -> None:
+        if not steps or list(steps) == [COUNTED]:
+            store_outline(self.source.cache, self.source.file, state, data)
+
+
+def _at(data: ReportData, path: str) -> ReportData:
+    trace = msgspec.structs.replace(data.trace, path=path)
+    return msgspec.structs.replace(data, trace=trace)
+
 
 CACHED_FROM = 1 << 15
 """Traces of fewer bytes as stored are read as quickly as their columns are."""
@@ -183,4 +282,4 @@ class CachedReader:
     def _workers(self) -> Workers:
         from tb_hookview.workers.pool import Workers
 
-        return Workers(self._processes - 1, "tb_hookview.trace.shares")
+        return Workers(self._processes - 1, "tb_hookview.trace.reader")

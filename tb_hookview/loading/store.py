@@ -14,8 +14,7 @@ from weakref import WeakSet
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError
 from tb_hookview.loading.cached_reader import CachedReader
 from tb_hookview.progress import Count, Progress
-from tb_hookview.report.open_trace import OpenTrace
-from tb_hookview.report.opened import Budget, Opened
+from tb_hookview.report.open_trace import Budget, Opened, OpenTrace
 from tb_hookview.schema.runs import ReadingProgress
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.workers.limits import cores

@@ -1,4 +1,4 @@
-"""The tools over standard input and output."""
+"""The tools, and their server over standard input and output."""
 
 from __future__ import annotations
 
@@ -10,11 +10,150 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from tb_hookview.document.markdown import MOST_CHARACTERS, quoted
-from tb_hookview.errors import HookviewError
-from tb_hookview.mcp.tools import Tools
+from tb_hookview.comparison.compare import compare as compare_reports
+from tb_hookview.comparison.document import comparison_document
+from tb_hookview.document.markdown import MOST_CHARACTERS, Page, bounded, markdown, quoted
+from tb_hookview.errors import HookviewError, UsageError
+from tb_hookview.mcp import lists
+from tb_hookview.mcp import lists as events
 from tb_hookview.mcp.traces import RootFolder, Traces
+from tb_hookview.ranks.document import run_document
+from tb_hookview.ranks.run import analyze_run, query_run, run_files
+from tb_hookview.report.whatif_document import what_if_document
+from tb_hookview.sql import Limits
+from tb_hookview.timeline.event.detail import detail
+from tb_hookview.timeline.statistics.statistics import Question, search
 from tb_hookview.version import __version__
+
+# The tools, as functions from plain arguments to text. Their docstrings are what clients read.
+
+
+_QUERY_ROWS = 2000
+
+
+class Tools:
+    """What can be asked. All of it reads, below one root, and answers in 12,000 characters.
+
+    Args:
+        traces: what is below the root.
+    """
+
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
+
+    def runs(self, contains: str = "", offset: int = 0, limit: int = 50) -> str:
+        """List the traces below the root: paths for the other tools, run, worker, size.
+
+        `contains` keeps names with that text.
+        """
+        return lists.runs(self._traces.listed(), contains, Page(offset, limit))
+
+    def summary(self, path: str, worker: str = "", limit: int = 8) -> str:
+        """Summarize a trace; start here.
+
+        What was recorded, the mean step by phase, idle time of the device by cause, and the most
+        expensive modules, syncs and findings. `path` is a trace's or a run's folder, of which the
+        newest trace (of `worker`) is read. `limit`: rows of each table.
+        """
+        if limit < 1:
+            raise UsageError("limit counts from 1")
+        return bounded(self._traces.report(path, worker).summary, limit)
+
+    def modules(
+        self, path: str, contains: str = "", worker: str = "", offset: int = 0, limit: int = 30
+    ) -> str:
+        """List modules with forward and backward time per step, own and with children, and syncs.
+
+        Most expensive first; `contains` keeps paths and classes with that text.
+        """
+        report = self._traces.report(path, worker).counted
+        return lists.modules(report.data, contains, Page(offset, limit))
+
+    def syncs(
+        self, path: str, contains: str = "", worker: str = "", offset: int = 0, limit: int = 20
+    ) -> str:
+        """List the times the host waited for the device, longest first.
+
+        Each with its cause, what it is in (step, phase, module, autograd node, operator, call), the
+        device event it waited for, and the Python frames, where recorded. `contains` keeps syncs
+        one of whose names has that text.
+        """
+        return lists.syncs(self._traces.report(path, worker).data, contains, Page(offset, limit))
+
+    def findings(self, path: str, worker: str = "", offset: int = 0, limit: int = 10) -> str:
+        """List what costs time and could be changed: evidence, remedy, and gain by a replay."""
+        return lists.findings(self._traces.report(path, worker).data, Page(offset, limit))
+
+    def event(
+        self,
+        path: str,
+        event_id: int | None = None,
+        contains: str = "",
+        worker: str = "",
+        offset: int = 0,
+        limit: int = 20,
+    ) -> str:
+        """Explain one event by its id, or find ids of events by a part of their names.
+
+        An event is a row of the trace: an operator, a call, a kernel, a wait. With `event_id` the
+        answer is where it is, what is around it, and what launched it, waits for it or is otherwise
+        linked to it; with `contains` it is a list of events.
+        """
+        if (event_id is None) == (not contains):
+            raise UsageError("give event_id, or a text that names of events contain")
+        timeline, page = self._traces.timeline(path, worker), Page(offset, limit)
+        if event_id is not None:
+            return events.event(path, detail(timeline, event_id), page)
+        lanes = range(len(timeline.entries))
+        found = search(timeline, Question(contains, lanes, None, None, width=1))
+        return events.events(path, contains, found.total, found.hits, page)
+
+    def compare(
+        self, base: str, other: str, worker: str = "", offset: int = 0, limit: int = 20
+    ) -> str:
+        """Compare two traces: step, phases, syncs, findings and modules, a step each."""
+        reports = [self._traces.report(path, worker).counted.data for path in (base, other)]
+        return markdown(comparison_document(compare_reports(*reports)), Page(offset, limit))
+
+    def whatif(
+        self,
+        path: str,
+        without: list[str] | None = None,
+        scale: dict[str, float] | None = None,
+        worker: str = "",
+        offset: int = 0,
+        limit: int = 15,
+    ) -> str:
+        """Predict the step by a replay with something taken out or scaled: an estimate.
+
+        `without`: ids of findings, or of rules for all of theirs. `scale`: factors by what they
+        are of: host, launches, kernels, kind:KIND, kernel:NAME, module:PATH, communication, data,
+        kernel_loading, recomputation, syncs. With neither: how well the replay holds, and the
+        critical path.
+        """
+        gone, factors = without or [], scale or {}
+        answer = self._traces.report(path, worker).whatif(without=gone, scale=factors)
+        document = what_if_document(path, answer, gone, factors)
+        return markdown(document, Page(offset, limit))
+
+    def ranks(self, path: str, offset: int = 0, limit: int = 20) -> str:
+        """Read all ranks of a run's folder as one: who was late, because of which module."""
+        run = analyze_run(str(self._traces.root.place(path)))
+        return markdown(run_document(run.data), Page(offset, limit))
+
+    def sql(self, path: str, query: str, worker: str = "", offset: int = 0, limit: int = 50) -> str:
+        """Answer one query in SQL (DuckDB) over the tables of a trace, or of a run's folder.
+
+        `SHOW TABLES` and `DESCRIBE modules` list tables and columns. Only tables can be read.
+        """
+        place = str(self._traces.root.place(path))
+        limits = Limits(rows=_QUERY_ROWS)
+        if not worker and len(run_files(place).traces) > 1:
+            result = query_run(place, query, limits)
+        else:
+            result = self._traces.report(path, worker).sql(query, limits)
+        return lists.rows(path, list(result.columns), result, Page(offset, limit))
+
 
 NAMES = (
     *("runs", "summary", "modules", "syncs", "findings", "event", "compare", "whatif", "ranks"),

@@ -10,8 +10,8 @@ from tb_hookview.formats import printable
 from tb_hookview.loading import CachedReader
 from tb_hookview.loading.choose import choose_trace
 from tb_hookview.loading.store import trace_store
-from tb_hookview.mcp.rows import TracePath
-from tb_hookview.report.opened import BYTES, Budget
+from tb_hookview.mcp.lists import TracePath
+from tb_hookview.report.open_trace import BYTES, Budget
 from tb_hookview.report.result import Report
 from tb_hookview.timeline.timeline import Timeline
 from tb_hookview.trace import find_runs

@@ -9,20 +9,21 @@ from itertools import chain, count
 import numpy as np
 
 from tb_hookview import schema
-from tb_hookview.analysis.collectives.names import BUS_FACTOR
+from tb_hookview.analysis.collectives.calls import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
 from tb_hookview.ranks.fixes import Fixes
-from tb_hookview.ranks.group_rows import find_groups
-from tb_hookview.ranks.late import Episode, find_episodes
+from tb_hookview.ranks.late import Episode, Members, find_episodes
+from tb_hookview.ranks.lateness import Waits, find_waits
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
-from tb_hookview.ranks.matching import Clocks, Matched
-from tb_hookview.ranks.members import Members
-from tb_hookview.ranks.phases import phase_of
-from tb_hookview.ranks.pipelines import find_pipelines, pipeline_row
-from tb_hookview.ranks.remarks import remarks
-from tb_hookview.ranks.slow_microbatches import SlowPass, slow_passes
-from tb_hookview.ranks.stragglers import SlowOf, Straggling, find_stragglers, find_suspect
-from tb_hookview.ranks.waits import Waits, find_waits
+from tb_hookview.ranks.matching import Clocks, Matched, find_groups
+from tb_hookview.ranks.pipelines import (
+    SlowPass,
+    find_pipelines,
+    phase_of,
+    pipeline_row,
+    slow_passes,
+)
+from tb_hookview.ranks.stragglers import SlowOf, Straggling, find_stragglers, find_suspect, remarks
 
 _US = 1000.0
 _EXPLAINED = 1 / 4

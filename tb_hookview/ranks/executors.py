@@ -9,7 +9,7 @@ from typing import Any
 
 from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.trace.source.file import TraceFile
-from tb_hookview.trace.source.size import estimated_size
+from tb_hookview.trace.source.inflate import estimated_size
 from tb_hookview.workers.limits import available_bytes, cores, processes
 from tb_hookview.workers.pool import Workers
 

@@ -1,4 +1,4 @@
-"""Why a rank was late: what it spent more time on than the others since all were together.
+"""Members and stages of a run, and what a late rank spent more time on than the others.
 
     others   [last common one ]--- a ---|-- b --[waits    ]
     late       [              ]--- a ---|------ b --------[]
@@ -18,11 +18,97 @@ from statistics import median_low
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
-from tb_hookview.arrays.types import Int
+from tb_hookview.analysis.collectives.calls import POINT_TO_POINT
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.types import Float, Int, Nanoseconds
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
-from tb_hookview.ranks.members import Members
+
+# Which collectives of which ranks are one, as columns: linear in what the ranks recorded.
+#
+# A matrix of collectives by ranks would grow with both: of a mesh each rank is in few of the
+# groups.
+
+
+class Members(Struct, frozen=True):
+    """Members of m collectives over r ranks: one for each rank that takes part; n of all.
+
+    In order of collective, then rank. Every collective has one at least.
+    """
+
+    first: Int
+    """The i-th collective has the members from `first[i]` to `first[i + 1]`, shape (m + 1,)."""
+    rank: Int
+    """Rank of each by its place among the summaries, shape (n,)."""
+    index: Int
+    """Index of each in the collectives of its rank, shape (n,)."""
+    start: Nanoseconds
+    end: Nanoseconds
+    """Times of each by the clock of its rank, shape (n,)."""
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def collective(self) -> Int:
+        """The collective of each, shape (n,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+    def of(self, collective: int) -> slice:
+        """Members of a collective."""
+        return slice(int(self.first[collective]), int(self.first[collective + 1]))
+
+    def at(self, collective: int, rank: int) -> int:
+        """The member of a collective that a rank is, which takes part."""
+        ranks = self.rank[self.of(collective)]
+        return int(self.first[collective] + np.searchsorted(ranks, rank))
+
+    def of_ranks(self, ranks: int) -> list[Int]:
+        """Members of each of some ranks, in order of the collectives."""
+        order = np.argsort(self.rank, kind="stable")
+        return np.split(order, np.searchsorted(self.rank[order], np.arange(1, ranks)))
+
+    def least(self, values: Int) -> Int:
+        """Least of the values of each collective's members, shape (m,)."""
+        return np.minimum.reduceat(values, self.first[:-1]) if len(self) else values[:0]
+
+    def total(self, values: Int) -> Int:
+        """Sum of the values of each collective's members, shape (m,)."""
+        return np.add.reduceat(values, self.first[:-1]) if len(self) else values[:0]
+
+    def ordered(self, by: Float) -> Members:
+        """The same collectives in an ascending order of theirs, shape (m,)."""
+        order = np.argsort(by, kind="stable")
+        place = np.empty(len(self), np.int64)
+        place[order] = np.arange(len(self))
+        moved = np.argsort(place[self.collective], kind="stable")
+        columns = (column[moved] for column in (self.rank, self.index, self.start, self.end))
+        return Members(_bounds(np.diff(self.first)[order]), *columns)
+
+
+def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: Int) -> Members:
+    """Make members of some rows.
+
+    Args:
+        ranks: summaries.
+        collective: number of the collective of each, from 0 and without a gap; shape (n,).
+        rank: of each.
+        index: of each in the collectives of its rank.
+    """
+    order = np.lexsort((rank, collective))
+    first, rank, index = _bounds(np.bincount(collective)), rank[order], index[order]
+    made = Members(first, rank, index, np.empty_like(index), np.empty_like(index))
+    for place, mine in enumerate(made.of_ranks(len(ranks)) if ranks else []):
+        made.start[mine] = ranks[place].collectives.start[index[mine]]
+        made.end[mine] = ranks[place].collectives.end[index[mine]]
+    return made
+
+
+def _bounds(counts: Int) -> Int:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
 """Reasons that are no module, by their codes; any other is "host"."""
@@ -200,3 +286,114 @@ def _named(rank: RankSummary, times: dict[int, int]) -> dict[Reason, int]:
 def reason_of(rank: RankSummary, code: int) -> Reason:
     """The reason that a code of `Spent` is time of."""
     return ("module", rank.modules[code]) if code >= 0 else (CAUSES.get(code, "host"), "")
+
+
+# Ranks of a pipeline: their steps are compared as a whole, for each stage runs other work.
+#
+#     stage 0   |- work -|...... recv ......|- work -|
+#     stage 1   |.recv.|---- work ----|----- work ---|     waits least: it works longest
+#     stage 2   |.......... recv ....|- work -|. send|
+#
+# Between two messages a stage may run the backward of one microbatch and its neighbour the
+# forward of another. Gloo names neither source nor target of a message, so no two are paired:
+# there a rank waits what it is held in its messages beyond the least of all ranks in that step.
+
+
+def messages(rank: RankSummary) -> list[int]:
+    """Messages of a rank from point to point."""
+    return [index for index, kind in enumerate(rank.collectives.kind) if kind in POINT_TO_POINT]
+
+
+def unpaired(rank: RankSummary) -> list[int]:
+    """Messages of a rank that name neither source nor target."""
+    calls = rank.collectives
+    named = (calls.source >= 0) | (calls.target >= 0)
+    return [index for index in messages(rank) if not named[index]]
+
+
+def message_waits(ranks: Sequence[RankSummary]) -> list[Nanoseconds | None]:
+    """Time that each rank is held in such messages beyond the least of all ranks, by step."""
+    unnamed = [unpaired(rank) for rank in ranks]
+    spent = [held_in(rank, of) if of else None for rank, of in zip(ranks, unnamed, strict=True)]
+    least: dict[str, int] = {}
+    for rank, times in zip(ranks, spent, strict=True):
+        if times is not None:
+            for name, time in zip(rank.steps.name, times.tolist(), strict=True):
+                least[name] = min(time, least.get(name, time))
+    return [
+        None if times is None else times - np.array([least[name] for name in rank.steps.name])
+        for rank, times in zip(ranks, spent, strict=True)
+    ]
+
+
+def held_in(rank: RankSummary, indices: Sequence[int]) -> Nanoseconds:
+    """Time in each step in which a rank does nothing but wait in some of its collectives."""
+    calls, steps, edges = rank.collectives, rank.steps, rank.edges
+    under_way = intervals.of(calls.start[list(indices)], calls.end[list(indices)])
+    windows = np.stack([edges[:-1], edges[1:]], axis=1)
+    held = np.where(intervals.lengths_within(under_way, windows) > 0, rank.held, 0)
+    until = np.concatenate([[0], np.cumsum(held)])
+    first, last = (np.searchsorted(edges, at) for at in (steps.start, steps.start + steps.duration))
+    return np.asarray(until[last] - until[first])
+
+
+def step_episodes(
+    ranks: Sequence[RankSummary], times: TimesOf, late: int, names: Sequence[str]
+) -> list[Episode]:
+    """Explain some steps of a rank, by their names: what it worked longer on than the others."""
+    places = [{name: at for at, name in enumerate(rank.steps.name)} for rank in ranks]
+    found = []
+    for name in names:
+        spans = {
+            number: _span(rank, place[name])
+            for number, (rank, place) in enumerate(zip(ranks, places, strict=True))
+            if name in place
+        }
+        reasons, on_device = reasons_of(ranks, times, spans, late)
+        longer = _longer_stages(ranks, times, spans, late, on_device=on_device)
+        found.append(
+            Episode(
+                collective=-1,
+                rank=late,
+                step=places[late][name],
+                late_by=longer,
+                reasons=reasons,
+                since=spans[late][0],
+                on_device=on_device,
+            )
+        )
+    return found
+
+
+def _longer_stages(
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, on_device: bool
+) -> int:
+    """By how much the straggler works longer in all than the lower median of the others."""
+    work = {
+        number: sum(parts_of(ranks, times, spans, number, device=on_device).values())
+        for number in spans
+    }
+    return max(0, work[late] - median_low(time for rank, time in work.items() if rank != late))
+
+
+def limited(
+    episodes: Sequence[Episode], excess: Mapping[Reason, float], least: float
+) -> tuple[list[Episode], dict[Reason, float]]:
+    """Take no more for reasons than the stage works longer: others may lack its modules.
+
+    Args:
+        episodes: of the stage.
+        excess: of each chosen reason, over all steps.
+        least: what it works longer at least, by its microbatches.
+    """
+    total, most = sum(excess.values()), max(least, sum(each.late_by for each in episodes))
+    share = min(1.0, most / total) if total > 0 else 1.0
+    return [
+        each._replace(reasons={why: int(time * share) for why, time in each.reasons.items()})
+        for each in episodes
+    ], {why: time * share for why, time in excess.items()}
+
+
+def _span(rank: RankSummary, step: int) -> tuple[int, int]:
+    start = int(rank.steps.start[step])
+    return start, start + int(rank.steps.duration[step])

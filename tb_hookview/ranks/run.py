@@ -1,35 +1,170 @@
-"""From the address of a run to its answer, on any executor."""
+"""From the address of a run to its answer, on any executor; queries of its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from tb_hookview.addresses.text import shown
 from tb_hookview.cache import opened, source_of
 from tb_hookview.errors import HookviewError, TraceError, UsageError
+from tb_hookview.formats import format_count
 from tb_hookview.loading import CachedReader, open_trace
 from tb_hookview.progress import Progress, silent
 from tb_hookview.ranks.answer import answer
-from tb_hookview.ranks.choice import choose
 from tb_hookview.ranks.executors import executor_of
-from tb_hookview.ranks.files import RunFiles, run_files
-from tb_hookview.ranks.map import spool as stored
-from tb_hookview.ranks.map.spool import Spool, packed
-from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, summarize
+from tb_hookview.ranks.map import summary as stored
+from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, Spool, packed, summarize
 from tb_hookview.ranks.matching import match
-from tb_hookview.ranks.result import RunReport
+from tb_hookview.ranks.result import TABLES, RunReport
+from tb_hookview.report.result import Report
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.schema.findings import Family, Finding
 from tb_hookview.schema.ranks import StragglerReason
 from tb_hookview.schema.terms import module_label
-from tb_hookview.trace import TraceFile
+from tb_hookview.sql import Each, Limits, Result, Source, run, sources_of_several
+from tb_hookview.tables.catalogue import CATALOGUE, empty_table
+from tb_hookview.tables.outlets import arrow
+from tb_hookview.tables.table import Table
+from tb_hookview.trace import Run, TraceEntry, TraceFile, find_runs
+
+# The traces of a run: one for each rank, the newest.
+
+
+class RunFiles(NamedTuple):
+    """Traces of one run in natural order of their workers' names, and what was left out."""
+
+    workers: tuple[str, ...]
+    traces: tuple[TraceEntry, ...]
+    warnings: tuple[str, ...]
+
+
+def run_files(path: str | Path) -> RunFiles:
+    """Choose the traces of a run: those of the newest run in a folder, the newest of each worker.
+
+    Raises:
+        TraceError: nothing there, or a folder without traces.
+    """
+    runs = find_runs(path)
+    if not runs:
+        raise TraceError(shown(path), "no traces in this folder", "name the folder of a run")
+    run = max(runs, key=_newest)
+    warnings = []
+    if len(runs) > 1:
+        warnings.append(f"{len(runs) - 1} other runs in {shown(path)}, not read; name one of them")
+    older = sum(len(worker.traces) - 1 for worker in run.workers)
+    if older:
+        warnings.append(f"{older} older traces of the same workers, not read")
+    names = tuple(worker.name for worker in run.workers)
+    traces = tuple(worker.traces[0] for worker in run.workers)
+    return RunFiles(names, traces, tuple(warnings))
+
+
+def _newest(run: Run) -> float:
+    return max(worker.traces[0].modified for worker in run.workers)
+
+
+# Which of the traces in a folder are one run, where they are of several.
+
+
+_NAMED = 5
+"""Traces that a warning names."""
+
+
+class Choice(NamedTuple):
+    """One trace for each rank, in their order, and what was left out: a line for each reason."""
+
+    files: list[TraceFile]
+    warnings: list[str]
+
+
+def choose(found: Mapping[TraceFile, RankSummary], modified: Mapping[TraceFile, float]) -> Choice:
+    """Choose the newest trace of each rank, of one world size and one recording.
+
+    Args:
+        found: summaries of the traces.
+        modified: when each was written, seconds.
+    """
+    by_age = sorted(found, key=lambda file: modified[file])
+    size = _world_size([found[file] for file in by_age])
+    fitting = {file for file in by_age if found[file].world_size in (None, size)}
+    newest = _newest_choice(found, [file for file in by_age if file in fitting])
+    before = [file for file in by_age if file in fitting and file not in newest]
+    earlier = _earlier(found, newest, before)
+    chosen = sorted(newest - set(earlier), key=lambda file: _place(found[file]))
+    other = [file for file in by_age if file not in fitting]
+    warnings = []
+    if other:
+        warnings.append(f"of another world size than {size}, {_not_used(other)}")
+    if before:
+        warnings.append(f"of earlier recordings, {_not_used([*before, *earlier])}")
+    return Choice(chosen, warnings)
+
+
+def _world_size(by_age: Sequence[RankSummary]) -> int | None:
+    """The newest trace's among the sizes of which most ranks are there, if there are any."""
+    ranks: dict[int, set[int | None]] = {}
+    for summary in by_age:
+        if summary.world_size is not None:
+            known = ranks.pop(summary.world_size, set())
+            known.add(summary.rank)
+            ranks[summary.world_size] = known  # the newest last
+    sizes = list(ranks)
+    return max(sizes, key=lambda s: (2 * len(ranks[s]) > s, sizes.index(s)), default=None)
+
+
+def _newest_choice(
+    found: Mapping[TraceFile, RankSummary], by_age: Sequence[TraceFile]
+) -> set[TraceFile]:
+    """The newest trace of each rank; all of those that do not name theirs."""
+    ranks: dict[object, TraceFile] = {}
+    for file in by_age:
+        rank = found[file].rank
+        ranks[file if rank is None else rank] = file
+    return set(ranks.values())
+
+
+def _earlier(
+    found: Mapping[TraceFile, RankSummary], newest: Set[TraceFile], before: Sequence[TraceFile]
+) -> list[TraceFile]:
+    """A rank's only trace that ran while older ones of others did, and with none of the newest.
+
+    Clocks of machines may be hours apart: that alone parts nothing.
+    """
+    recorded_again = {found[file].rank for file in before}
+    once = [file for file in newest if found[file].rank not in recorded_again] if before else []
+    return [
+        file
+        for file in once
+        if not any(_overlap(found[file], found[other]) for other in newest if other != file)
+        and any(_overlap(found[file], found[other]) for other in before)
+    ]
+
+
+def _overlap(one: RankSummary, other: RankSummary) -> bool:
+    """Whether two recordings ran at the same time, by their own clocks."""
+    return one.start < _end(other) and other.start < _end(one)
+
+
+def _end(summary: RankSummary) -> int:
+    return int(summary.edges[-1]) if len(summary.edges) else summary.start
+
+
+def _place(summary: RankSummary) -> tuple[bool, int, str]:
+    return summary.rank is None, summary.rank or 0, summary.path
+
+
+def _not_used(files: Sequence[TraceFile]) -> str:
+    names = ", ".join(file.name for file in files[:_NAMED])
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return f"{format_count(len(files), 'trace')} not used: {names}{more}"
+
 
 _FAMILIES: Mapping[str, Family] = {
     "data": "data-loading",
@@ -202,3 +337,55 @@ def _is_of(finding: Finding, module: str) -> bool:
     """Whether a finding is about a module: its device work, or what its code does on the host."""
     inside = f"{finding.where},".startswith(f"{module_label(module)},")
     return finding.module == module or (finding.rule == "host-work" and inside)
+
+
+# SQL over all traces of a run, and over what the run says as a whole.
+
+
+def query_run(path: str, query: str, limits: Limits | None = None) -> Result:
+    """Answer a query on the run in a folder.
+
+    Its tables are those of `run_sources`. Traces are read once the query reads a table of theirs.
+
+    Raises:
+        TraceError: nothing there, or a trace that is needed cannot be read.
+        UsageError: as `sql.run`.
+    """
+    files = run_files(path)
+    traces = dict(zip(files.workers, files.traces, strict=True))
+
+    @cache
+    def report(worker: str) -> Report:
+        return open_trace(traces[worker].file).report()
+
+    def each(name: str) -> Iterator[tuple[str, Table[Any]]]:
+        return ((worker, report(worker).table(name)) for worker in traces)
+
+    return run(query, run_sources(lambda: analyze_run(path), each), limits)
+
+
+def run_sources(
+    report: Callable[[], RunReport], each: Each, megabytes: int | None = None
+) -> dict[str, Source]:
+    """Tables of a run for SQL.
+
+    They are those of `RunReport`, and those of a trace, of all traces one below the other with a
+    column `worker`.
+
+    Args:
+        report: what the run says as a whole.
+        each: a table of every trace.
+        megabytes: the most that the rows of one table of all traces may take; None for any.
+    """
+    tables = {name: empty_table(name) for name in CATALOGUE}
+    return {**_of_run(report), **sources_of_several(tables, each, megabytes)}
+
+
+def _of_run(report: Callable[[], RunReport]) -> dict[str, Source]:
+    made = cache(report)
+
+    def source(name: str) -> Source:
+        columns = Table(TABLES[name], ()).columns
+        return Source(lambda: arrow.schema(columns, {}), lambda: made().tables()[name].to_arrow())
+
+    return {name: source(name) for name in TABLES}

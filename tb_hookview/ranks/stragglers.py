@@ -1,4 +1,4 @@
-"""Every straggler in order, each found with those before it fixed.
+"""Every straggler in order, each found with those before it fixed; remarks on a run.
 
 as recorded      rank 0 waits 120, rank 1 waits 0, rank 2 waits 40     rank 1 is late
 rank 1 fixed     rank 0 waits  80, rank 1 waits 80, rank 2 waits 0     rank 2 is next
@@ -7,15 +7,16 @@ rank 2 fixed     nobody waits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
 from tb_hookview.arrays.types import Float
+from tb_hookview.formats import format_us
 from tb_hookview.ranks.fixes import Fix, Fixes, World
-from tb_hookview.ranks.late import Reason
+from tb_hookview.ranks.late import Members, Reason, unpaired
 from tb_hookview.ranks.lateness import (
     LEAST_SHARE,
     compared_steps,
@@ -26,8 +27,7 @@ from tb_hookview.ranks.lateness import (
     suspected,
 )
 from tb_hookview.ranks.map.summary import RankSummary
-from tb_hookview.ranks.members import Members
-from tb_hookview.ranks.slow_microbatches import SlowPass
+from tb_hookview.ranks.pipelines import SlowPass
 
 MOST_NAMED = 32
 """Stragglers that are named: each is one more replay of the run."""
@@ -154,3 +154,58 @@ def _step(ranks: Sequence[RankSummary]) -> float:
     """Mean duration of the measured steps."""
     durations = np.concatenate([rank.steps.duration[rank.steps.counted] for rank in ranks])
     return float(durations.mean()) if len(durations) else 0.0
+
+
+# What the traces of a run lack, and what puts in doubt the matches: lines for its answer.
+
+
+_DOUBTED_US = 20_000.0
+"""Spread of the clocks beyond which the matches are doubted: a busy host alone reaches some ms."""
+_NAMED = 20
+"""Damaged traces that are named."""
+
+
+def remarks(
+    ranks: Sequence[RankSummary], clock_spread_us: float | None, suspect: Suspect | None
+) -> list[str]:
+    """Return a line for each.
+
+    Args:
+        ranks: summaries.
+        clock_spread_us: by how much the clocks differ.
+        suspect: late in all of too few steps; by its number.
+    """
+    return [*_of_traces(ranks), *_losses(ranks), *_doubts(clock_spread_us), *_of_steps(suspect)]
+
+
+def _of_steps(suspect: Suspect | None) -> Iterator[str]:
+    if suspect is not None:
+        yield (
+            f"the others waited {format_us(suspect.late / 1000)} per step for rank "
+            f"{suspect.rank} in all of {suspect.steps} steps, too few to rule "
+            f"out chance; record {suspect.needed} or more"
+        )
+
+
+def _of_traces(ranks: Sequence[RankSummary]) -> Iterator[str]:
+    if any(unpaired(rank) for rank in ranks):
+        yield "messages name neither source nor target; steps are compared as a whole"
+    known = [rank.rank for rank in ranks]
+    if None in known or len(set(known)) < len(known):
+        yield "not every trace says its rank; ranks are numbered by the order of the files"
+
+
+def _losses(ranks: Sequence[RankSummary]) -> Iterator[str]:
+    lost = [f"{rank.path}: {rank.lost}" for rank in ranks if rank.lost]
+    yield from lost[:_NAMED]
+    if len(lost) > _NAMED:
+        yield f"{len(lost) - _NAMED} more traces are damaged"
+
+
+def _doubts(spread: float | None) -> Iterator[str]:
+    """All ranks leave a collective at about the same moment; where they do not, say so."""
+    if spread is not None and spread > _DOUBTED_US:
+        yield (
+            f"the ranks' ends of the same collectives differ by up to {format_us(spread)}: what is "
+            "matched here may not belong together"
+        )

@@ -14,8 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.breakdown import find_breakdown
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.flops.peaks import name_of
-from tb_hookview.analysis.host.roles import node_name
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.host.rows import Call, node_name
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.modules.tree import ORIGINS
@@ -24,19 +23,15 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
-from tb_hookview.arrays.units import to_us
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow, to_us
 from tb_hookview.isolation import Failures, is_strict
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.report.per_step import mean_idle, per_step
 from tb_hookview.report.result import Report, path_as_text
-from tb_hookview.report.tables.agreement import Contradiction, without_contradictions
-from tb_hookview.report.tables.breakdown import breakdown_rows
-from tb_hookview.report.tables.compiled_regions import compiled_region_rows, compiled_summary
-from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
-from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.report.tables.compiled import compiled_region_rows, compiled_summary
+from tb_hookview.report.tables.devices import breakdown_rows, device_rows, stream_rows
 from tb_hookview.report.tables.host import allocation_rows, operator_rows, thread_rows
-from tb_hookview.report.tables.kernels import kernel_rows
+from tb_hookview.report.tables.kernels import kernel_rows, sync_rows
 from tb_hookview.report.tables.memory import (
     memory_module_rows,
     memory_operator_rows,
@@ -44,10 +39,18 @@ from tb_hookview.report.tables.memory import (
     out_of_memory_rows,
 )
 from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
-from tb_hookview.report.tables.recorder_share import recorder_share, recording
-from tb_hookview.report.tables.streams import stream_rows
-from tb_hookview.report.tables.syncs import sync_rows
-from tb_hookview.report.tables.warnings import contradiction_rows, failure_rows, warning_rows
+from tb_hookview.report.tables.recorder_share import (
+    critical_path_work_rows,
+    recorder_share,
+    recording,
+)
+from tb_hookview.report.tables.warnings import (
+    Contradiction,
+    contradiction_rows,
+    failure_rows,
+    warning_rows,
+    without_contradictions,
+)
 from tb_hookview.report.verdict import FAILED, find_verdict, unknown_verdict
 from tb_hookview.rules.diagnosis import Diagnosis, diagnose
 from tb_hookview.schema import KINDS, Phase, ReportData

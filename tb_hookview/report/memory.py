@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview import schema
-from tb_hookview.analysis.memory.curve import curve
+from tb_hookview.analysis.memory.live import curve
 from tb_hookview.analysis.memory_use import MemoryUse, parameter_bytes
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.units import microseconds, to_us
+from tb_hookview.arrays.types import microseconds, to_us
 from tb_hookview.errors import NotFoundError
 from tb_hookview.report.tables.memory import modules_at, peaks_of
 from tb_hookview.schema import Phase

@@ -6,13 +6,13 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from tb_hookview import schema
-from tb_hookview.analysis.compiled.names import is_compiled
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.compiled.graphs import is_compiled
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
 from tb_hookview.formats import format_us
-from tb_hookview.rules.evidence.host_activity import LONG_NS
-from tb_hookview.rules.evidence.loaders import SINGLE
+from tb_hookview.rules.evidence.copies import SINGLE
+from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.simulation.alone import Alone
 
 _APART = 0.1

@@ -83,7 +83,7 @@ from tb_hookview.schema.run_comparison import (
     RunSide,
 )
 from tb_hookview.schema.steps import Breakdown, Idle, PerStep, Step, Totals
-from tb_hookview.schema.terms import COUNTED, KINDS, Phase, module_label
+from tb_hookview.schema.terms import COUNTED, KINDS, Phase, TimeByKind, TimeByPhase, module_label
 from tb_hookview.schema.trace import (
     Device,
     Marks,
@@ -93,7 +93,6 @@ from tb_hookview.schema.trace import (
     TraceWarning,
     severe_warnings,
 )
-from tb_hookview.schema.units import TimeByKind, TimeByPhase
 from tb_hookview.schema.whatif import (
     Bound,
     PathKind,

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from tb_hookview.schema.compiled import CompiledLump
-from tb_hookview.schema.units import Count, Percent, TimeByKind, Times, Us
+from tb_hookview.schema.terms import Count, Percent, TimeByKind, Times, Us
 
 
 class Work(Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tb_hookview.schema.units import UNIT, Count, Times, Us
+from tb_hookview.schema.terms import UNIT, Count, Times, Us
 
 Status = Literal["appeared", "vanished", "moved", "changed", "same", "unlisted"]
 """`appeared` and `vanished`: on one side alone, where it costs nothing on the other; `moved`: at

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tb_hookview.schema.units import UNIT
+from tb_hookview.schema.terms import UNIT
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, MeanCount, Percent, Share, TimeByPhase, Us
+from tb_hookview.schema.terms import Count, MeanCount, Percent, Share, TimeByPhase, Us
 
 
 class DeviceUse(Struct, frozen=True):

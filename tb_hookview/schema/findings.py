@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, Us
+from tb_hookview.schema.terms import Count, Us
 
 Confidence = Literal["high", "medium", "low"]
 Family = Literal[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Bytes, Count, MeanCount, Seconds, Times, Us
+from tb_hookview.schema.terms import Bytes, Count, MeanCount, Seconds, Times, Us
 
 
 class WatchedRank(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import (
+from tb_hookview.schema.terms import (
     Bytes,
     Count,
     Flop,

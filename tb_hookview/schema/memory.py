@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from tb_hookview.schema.units import Bytes, Count, Us
+from tb_hookview.schema.terms import Bytes, Count, Us
 
 MEMORY_CLASSES = (
     "parameter",

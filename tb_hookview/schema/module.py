@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Bytes, Count, Us
+from tb_hookview.schema.terms import Bytes, Count, Us
 
 
 class Amount(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tb_hookview.schema.ranks import Pipeline, Straggler, UnreadableRank
-from tb_hookview.schema.units import Bytes, Count, GbPerS, Us
+from tb_hookview.schema.terms import Bytes, Count, GbPerS, Us
 
 Quantity = Literal["duration", "compute", "communication", "exposed", "idle", "wait"]
 """`NAME_us` of a step; `exposed` is `exposed_communication_us`."""

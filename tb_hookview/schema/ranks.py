@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Bytes, Count, Share, Us
+from tb_hookview.schema.terms import Bytes, Count, Share, Us
 
 
 class Rank(Struct, frozen=True, kw_only=True):

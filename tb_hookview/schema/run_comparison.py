@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from tb_hookview.schema.comparison import CountPair, Status, UsPair
 from tb_hookview.schema.ranks import Straggler
-from tb_hookview.schema.units import Times
+from tb_hookview.schema.terms import Times
 
 
 class RankTimes(Struct, frozen=True, kw_only=True):

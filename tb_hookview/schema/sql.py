@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from tb_hookview.schema.tables import TableColumn
-from tb_hookview.schema.units import Count
+from tb_hookview.schema.terms import Count
 
 
 class SqlTable(Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, MeanCount, TimeByKind, Us
+from tb_hookview.schema.terms import Count, MeanCount, TimeByKind, Us
 
 
 class Idle(Struct, frozen=True):

@@ -7,15 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from tb_hookview.schema.host import Operator
-from tb_hookview.schema.units import (
-    UNIT,
-    Bytes,
-    Count,
-    Flop,
-    Percent,
-    TflopPerS,
-    Us,
-)
+from tb_hookview.schema.terms import UNIT, Bytes, Count, Flop, Percent, TflopPerS, Us
 
 
 class ReportRows(Struct, frozen=True):

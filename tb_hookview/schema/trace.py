@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, Share, Times, Us
+from tb_hookview.schema.terms import Count, Share, Times, Us
 
 
 class Device(Struct, frozen=True):

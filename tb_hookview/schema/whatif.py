@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tb_hookview.schema.units import Count, Share, Us
+from tb_hookview.schema.terms import Count, Share, Us
 
 Bound = Literal["host", "device", "communication", "data", "even", "unknown"]
 """What decides the length of a step."""

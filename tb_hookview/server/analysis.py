@@ -11,7 +11,7 @@ from tb_hookview.schema import COUNTED, MemoryAnswer, ReportData
 from tb_hookview.schema.comparison import Compared
 from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.tables import ReportRows
-from tb_hookview.server.bounds import fitting
+from tb_hookview.server.answers import fitting
 from tb_hookview.server.parameters import span
 
 

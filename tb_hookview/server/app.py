@@ -11,9 +11,8 @@ from flask import Flask, Response, request
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.server import answers, page
 from tb_hookview.server.answers import tag_of, tagged
-from tb_hookview.server.dry_run import dry_run_file
 from tb_hookview.server.routes import ROUTES, Route
-from tb_hookview.server.served import Served
+from tb_hookview.server.served import Served, dry_run_file
 from tb_hookview.trace import TraceFile
 
 

@@ -9,14 +9,12 @@ from isal import igzip
 
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.export.merged import merge
-from tb_hookview.ranks.around import find_activities, rank_around
 from tb_hookview.ranks.overview import overview, step_matrix
 from tb_hookview.ranks.result import TABLES
-from tb_hookview.ranks.together import ranks_together
+from tb_hookview.ranks.together import find_activities, rank_around, ranks_together
 from tb_hookview.schema import CollectiveRanks, RankActivity, RunOverview, StepMatrix
 from tb_hookview.schema.runs import ReadingProgress
-from tb_hookview.server.answers import as_text
-from tb_hookview.server.bounds import MOST_BYTES
+from tb_hookview.server.answers import MOST_BYTES, as_text
 from tb_hookview.server.served import Served
 from tb_hookview.server.tables import rows_of
 

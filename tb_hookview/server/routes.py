@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from tb_hookview.ranks.overview import QUANTITIES
 from tb_hookview.ranks.result import TABLES as RUN_TABLES
-from tb_hookview.report.module.calls import MEASURES
-from tb_hookview.report.module.detail import MOST_PATHS, MOST_TEXT
+from tb_hookview.report.module.detail import MEASURES, MOST_PATHS, MOST_TEXT
 from tb_hookview.schema import (
     CollectiveRanks,
     MemoryAnswer,
@@ -31,6 +30,7 @@ from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.runs import KnownTrace, ReadingProgress, Runs
 from tb_hookview.schema.sql import SqlAnswer, SqlTables
 from tb_hookview.schema.tables import ReportRows, TablePage
+from tb_hookview.schema.terms import Us
 from tb_hookview.schema.timeline import (
     EventDetail,
     SearchResult,
@@ -38,19 +38,8 @@ from tb_hookview.schema.timeline import (
     TimelineWindow,
     WindowStatistics,
 )
-from tb_hookview.schema.units import Us
 from tb_hookview.schema.whatif import WhatIf
-from tb_hookview.server import (
-    analysis,
-    dry_run,
-    history,
-    listing,
-    ranks,
-    sql,
-    tables,
-    timeline,
-    whatif,
-)
+from tb_hookview.server import analysis, ranks, served, tables, timeline, whatif
 from tb_hookview.server.parameters import (
     NAME,
     TEXT,
@@ -116,7 +105,9 @@ _QUESTION = (
     Parameter("without", "a finding's id, or a rule's for all of its; may be repeated", TEXTS),
     Parameter("scale", "WHAT=FACTOR, as in host=0.5; may be repeated", TEXTS),
 )
-_SQL = Parameter("query", "one query that reads", {**TEXT, "maxLength": sql.LONGEST}, required=True)
+_SQL = Parameter(
+    "query", "one query that reads", {**TEXT, "maxLength": tables.LONGEST}, required=True
+)
 _PATH = "a module's path in the report"
 _EVENT = Parameter(
     "id", "an event's id of api/timeline/window", whole(0, 10**16 - 1), required=True
@@ -180,9 +171,9 @@ ROUTES = (
     _page("/assets/{name}", "*/*", "A file of the page.")._replace(
         parameters=(Parameter("name", "the file's name", NAME, required=True),), errors=(404,)
     ),
-    Route("/api/runs", Runs, (), (422,), listing.runs),
-    Route("/api/runs/known", list[KnownTrace], (), (422,), listing.known),
-    Route("/api/dry_run", DryRunReport, (), (404, 422), dry_run.dry_run),
+    Route("/api/runs", Runs, (), (422,), served.runs),
+    Route("/api/runs/known", list[KnownTrace], (), (422,), served.known),
+    Route("/api/dry_run", DryRunReport, (), (404, 422), served.dry_run),
     _about_trace("/api/report", ReportData, analysis.report, _STEP, cached=True),
     _about_trace(
         "/api/report/rows",
@@ -192,8 +183,8 @@ ROUTES = (
         Parameter("table", "a list of rows of the report, as `modules`", NAME, required=True),
         _OFFSET,
     ),
-    Route("/api/rules", list[RuleInfo], (), (), listing.rules),
-    Route("/api/progress", ReadingProgress, _trace(), (404, 422), listing.progress),
+    Route("/api/rules", list[RuleInfo], (), (), served.rules),
+    Route("/api/progress", ReadingProgress, _trace(), (404, 422), served.progress),
     Route(
         "/api/table/{table}",
         TablePage,
@@ -206,7 +197,7 @@ ROUTES = (
         by_form=True,
     ),
     _about_run("/api/ranks", RunOverview, ranks.ranks),
-    _about_run("/api/history", History, history.history),
+    _about_run("/api/history", History, served.history),
     _about_run(
         "/api/ranks/steps",
         StepMatrix,
@@ -239,10 +230,10 @@ ROUTES = (
     )._replace(errors=(*_OF_TRACE, 406), text=f"Some rows of a table of a run; {_FORMS}"),
     _about_run("/api/ranks/progress", ReadingProgress, ranks.progress)._replace(errors=(404, 422)),
     # A query may ask for random numbers, and so for another answer each time.
-    _about_trace("/api/sql", SqlAnswer, sql.sql, _SQL, _STEP)._replace(tagged=False),
-    Route("/api/sql/tables", SqlTables, (), (), sql.trace_tables),
-    _about_run("/api/ranks/sql", SqlAnswer, sql.sql_of_run, _SQL),
-    Route("/api/ranks/sql/tables", SqlTables, (), (), sql.run_tables),
+    _about_trace("/api/sql", SqlAnswer, tables.sql, _SQL, _STEP)._replace(tagged=False),
+    Route("/api/sql/tables", SqlTables, (), (), tables.trace_tables),
+    _about_run("/api/ranks/sql", SqlAnswer, tables.sql_of_run, _SQL),
+    Route("/api/ranks/sql/tables", SqlTables, (), (), tables.run_tables),
     _about_trace(
         "/api/module",
         ModuleDetail,

@@ -1,24 +1,38 @@
-"""What a server serves: the runs of a log directory, and what is open of them."""
+"""What a server serves: runs of a log directory, open traces, histories, dry runs."""
 
 from __future__ import annotations
 
+import os
+import re
+import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec.structs import asdict
+
+from tb_hookview.addresses.text import is_address, shown
+from tb_hookview.errors import NotFoundError, TraceError
+from tb_hookview.history.answer import read_history
+from tb_hookview.history.files import has_steps
 from tb_hookview.loading import CachedReader
 from tb_hookview.loading.store import Store, trace_store
 from tb_hookview.progress import Count, Progress
-from tb_hookview.ranks.files import RunFiles
 from tb_hookview.ranks.result import RunReport
-from tb_hookview.ranks.run import analyze_traces
-from tb_hookview.report.open_trace import rows_bytes
-from tb_hookview.report.opened import BYTES, Budget, Opened
-from tb_hookview.server.answers import as_text
-from tb_hookview.server.requests import RunList, client_waits
+from tb_hookview.ranks.run import RunFiles, analyze_traces
+from tb_hookview.report.open_trace import BYTES, Budget, Opened, rows_bytes
+from tb_hookview.rules.catalogue import RULES
+from tb_hookview.schema.findings import RuleInfo
+from tb_hookview.schema.history import History
+from tb_hookview.schema.host import DryRunReport
+from tb_hookview.schema.runs import KnownTrace, LeftOut, ReadingProgress, Runs
+from tb_hookview.server.answers import RunList, as_text, client_waits, describe_runs, select
+from tb_hookview.step_log import ENDING
 from tb_hookview.trace import Run, TraceEntry, TraceFile
-from tb_hookview.trace.source.discovery import real_path
+from tb_hookview.trace.source.runs import real_path
+from tb_hookview.version import __version__
 
 
 class _RunState(NamedTuple):
@@ -98,3 +112,145 @@ def _newest(listed: RunList, run: Run) -> Iterator[tuple[str, TraceEntry]]:
     real = cache(real_path)  # ranks share their folders
     for worker in run.workers:
         yield worker.name, listed.offered(worker.traces[0], real)
+
+
+# Answers without a trace: runs, rules, and how far the reading of a trace is.
+
+
+def runs(served: Served) -> Runs:
+    """The runs of the log directory; parses nothing."""
+    found = served.listed.listing()
+    return Runs(
+        logdir="" if served.logdir is None else as_text(shown(served.logdir)),
+        version=__version__,
+        runs=describe_runs(found.runs),
+        left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
+        dry_run=None if served.dry_run is None else as_text(served.dry_run.name),
+    )
+
+
+def known(served: Served) -> list[KnownTrace]:
+    """What is known of the newest trace of each worker without reading it; reads none."""
+    found = (
+        (run, worker, served.reader().outline(worker.traces[0].file))
+        for run in served.listed.last()
+        for worker in run.workers
+        if worker.traces
+    )
+    return [
+        KnownTrace(run=as_text(run.name), worker=as_text(worker.name), **asdict(outline))
+        for run, worker, outline in found
+        if outline is not None
+    ]
+
+
+def rules(_served: Served) -> list[RuleInfo]:
+    """The rules that traces are checked against."""
+    return [rule.described() for rule in RULES]
+
+
+def progress(served: Served, *, run: str, worker: str, trace: str | None) -> ReadingProgress:
+    """How far the reading of a trace is."""
+    named = {"run": run, "worker": worker, "trace": trace}
+    query = {name: value for name, value in named.items() if value is not None}
+    return served.traces.progress(select(served.listed.last(), query).file)
+
+
+# A watched training: the steps in the folder of a run.
+
+
+CACHED = 8
+"""Histories in memory."""
+
+State = tuple[tuple[str, int, int], ...]
+
+
+def history(served: Served, *, run: str) -> History:
+    """A watched training over all its steps.
+
+    Raises:
+        NotFoundError: the run has no steps of one.
+    """
+    folder = _folder(served.listed, run)
+    if not has_steps(folder):
+        raise NotFoundError(
+            "this run has no steps of a watched training; record it with hookview.watch"
+        )
+    return _read(folder, _state(folder))
+
+
+@lru_cache(CACHED)
+def _read(folder: str, _state: State) -> History:
+    return read_history(folder)
+
+
+def _folder(listed: RunList, name: str) -> str:
+    """Return the folder of a run.
+
+    Raises:
+        UsageError, NotFoundError, TraceError: as `RunList.choose_run`.
+    """
+    run = listed.choose_run({"run": name})
+    file = listed.offered(run.workers[0].traces[0]).file
+    address = file.address
+    if is_address(address):
+        base, mark, query = address.partition("?")
+        return f"{base.rpartition('/')[0]}{mark}{query}"
+    return str(Path(address).parent)
+
+
+def _state(folder: str) -> State:
+    """Return what changes when a file of steps does; nothing is known of an address."""
+    if is_address(folder):  # read again, each time
+        return ((folder, -1, time.monotonic_ns()),)
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(ENDING):
+                status = entry.stat(follow_symlinks=False)
+                found.append((entry.name, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(found))
+
+
+# A dry run: its JSON is served in the place of traces.
+
+
+LARGEST = 256 << 20
+"""Bytes of a file that is read."""
+_HEAD = 4096
+_KIND = re.compile(rb'\s*\{[^{}\[\]]*"kind"\s*:\s*"dry-run"')
+
+
+def dry_run_file(path: str | Path | None) -> Path | None:
+    """Return the path of a local file that is a dry run by its first bytes, else None."""
+    if path is None or is_address(path) or not Path(path).is_file():
+        return None
+    try:
+        with Path(path).open("rb") as file:
+            return Path(path) if _KIND.match(file.read(_HEAD)) else None
+    except OSError:
+        return None  # the list of runs says why it cannot be read
+
+
+def dry_run(served: Served) -> DryRunReport:
+    """The dry run that is served.
+
+    Raises:
+        NotFoundError: traces are.
+        TraceError: it cannot be read.
+    """
+    if served.dry_run is None:
+        raise NotFoundError("this server shows traces; serve the JSON file of the dry run itself")
+    return _read_dry_run(served.dry_run)
+
+
+def _read_dry_run(path: Path) -> DryRunReport:
+    remedy = "write it again with hookview dry-run --json"
+    try:
+        if path.stat().st_size > LARGEST:
+            raise TraceError(path, f"has more than {LARGEST >> 20} MiB", "run fewer --steps")
+        return msgspec.json.decode(path.read_bytes(), type=DryRunReport)
+    except OSError as error:
+        raise TraceError(path, f"cannot be read ({error.strerror})", remedy) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise TraceError(path, f"is not a whole dry run ({error})", remedy) from error

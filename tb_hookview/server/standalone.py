@@ -16,7 +16,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from tb_hookview.errors import UsageError
 from tb_hookview.server.answers import FRAMED_POLICY
 from tb_hookview.server.app import create_app
-from tb_hookview.trace.source.discovery import find_runs
+from tb_hookview.trace.source.runs import find_runs
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication

@@ -15,12 +15,13 @@ from tb_hookview.schema.timeline import (
     TimelineWindow,
     WindowStatistics,
 )
-from tb_hookview.server.bounds import MOST_BYTES
+from tb_hookview.server.answers import MOST_BYTES
 from tb_hookview.server.parameters import span
-from tb_hookview.timeline import Timeline, wire
+from tb_hookview.timeline import Timeline
+from tb_hookview.timeline import timeline as wire
 from tb_hookview.timeline.event.detail import detail
-from tb_hookview.timeline.lane_set import LaneSet
-from tb_hookview.timeline.statistics.search import Question, search
+from tb_hookview.timeline.merging import LaneSet
+from tb_hookview.timeline.statistics.statistics import Question, search
 from tb_hookview.timeline.statistics.statistics import statistics as statistics_of
 
 WIDEST = 16_384

@@ -1,29 +1,37 @@
-"""What is changed in a replay: device events, host time, syncs, pauses."""
+"""What is changed in a replay: device events, host time, syncs, pauses, recording's cost."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
 
+from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
+from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
+    EventRow,
     Float,
+    Index,
     Int,
     Intervals,
+    ModuleIndex,
     Nanoseconds,
     SyncIndex,
     ThreadIndex,
     TimeSet,
+    TreeRow,
 )
 from tb_hookview.simulation.replay import NEVER, Lengths, recorded
+from tb_hookview.trace import EventCategory, Trace
 
 
 class DeviceChange(Struct, frozen=True):
@@ -214,3 +222,157 @@ def _kept(changes: list[HostChange], spans: Intervals) -> Float:
     taken = np.append(0, np.cumsum((1 - factor[:-1]) * np.diff(bounds)))
     begin, end = (np.interp(moment - bounds[-1], bounds - bounds[-1], taken) for moment in spans.T)
     return np.asarray(everywhere * (1 - (end - begin) / np.maximum(spans[:, 1] - spans[:, 0], 1)))
+
+
+# Time of the host's edges by module: a thread is in the innermost module that is open on it.
+
+
+class HostSpans(NamedTuple):
+    """Parts of the time of host edges that are of one module each, by edge and time; shape (k,)."""
+
+    edge: Int
+    """Edge of the graph, ascending."""
+    module: ModuleIndex
+    """-1 outside modules."""
+    time: Intervals
+    """On the trace's clock, shape (k, 2)."""
+
+
+def split_by_module(analysis: Analysis, edges: HostEdges) -> HostSpans:
+    """Split edges where the module changes."""
+    none = np.zeros(0, np.int64)
+    parts = [HostSpans(none, none, np.zeros((0, 2), np.int64))]
+    rows = _changes(analysis)
+    for each in unique(edges.thread).tolist():
+        mine = np.flatnonzero(edges.thread == each)
+        moment, module = _timeline(analysis, rows[analysis.call_tree.thread[rows] == each])
+        parts.append(_cut(edges.edge[mine], edges.time[mine], moment, module))
+    edge, module, spans = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(edge, kind="stable")
+    return HostSpans(edge[order], module[order], spans[order])
+
+
+def _changes(analysis: Analysis) -> TreeRow:
+    """Rows that are of another module than the row around them."""
+    tree, module = analysis.call_tree, analysis.attribution.row_module
+    return np.flatnonzero((module != lookup(module, tree.parent)) & (tree.end > tree.start))
+
+
+def _timeline(analysis: Analysis, rows: TreeRow) -> tuple[Nanoseconds, ModuleIndex]:
+    """Moments from which on a thread is in a module, ascending, and which one that is."""
+    tree, module = analysis.call_tree, analysis.attribution.row_module
+    above = lookup(module, tree.parent[rows])
+    moment = np.concatenate([tree.end[rows][::-1], tree.start[rows]])
+    order = np.argsort(moment, kind="stable")  # of one moment: inner ends first, outer starts first
+    entered = np.concatenate([above[::-1], module[rows]])[order]
+    return (
+        np.concatenate([[np.iinfo(np.int64).min], moment[order]]),
+        np.concatenate([[-1], entered]),
+    )
+
+
+def _cut(edge: Int, time: Intervals, moment: Nanoseconds, module: ModuleIndex) -> HostSpans:
+    """Cut each edge at the moments inside of it."""
+    first = np.searchsorted(moment, time[:, 0], side="right") - 1
+    last = np.maximum(np.searchsorted(moment, time[:, 1], side="left") - 1, first)
+    count = last - first + 1
+    which = np.repeat(np.arange(len(edge)), count)
+    place = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + first[which]
+    until = np.append(moment, np.iinfo(np.int64).max)[place + 1]
+    spans = np.stack(
+        [np.maximum(moment[place], time[which, 0]), np.minimum(until, time[which, 1])], axis=1
+    )
+    keep = (spans[:, 1] > spans[:, 0]) | (count[which] == 1)
+    return HostSpans(edge[which][keep], module[place][keep], spans[keep])
+
+
+# What recording a trace cost its host: an estimate, by its rows.
+#
+# The constants are fitted to programs that were timed unrecorded, and recorded with each option, by
+# torch 2.13 on a CPU; `benchmarks/recording_cost.py` compares estimates with steps. Rows of stacks
+# show how quick another machine is at it: a trace whose shortest Python calls take half as long was
+# recorded at half the cost. What CUPTI and its like add to calls of the runtime is unknown, and is
+# left in.
+
+
+OPERATOR = 260.0
+"""Nanoseconds for each row of an operator, or annotation."""
+NODE = 4000.0
+"""On top of that for the evaluation of an autograd node."""
+INPUT = 80.0
+"""For each input of an operator whose shape is recorded (`record_shapes`)."""
+ALLOCATION = 80.0
+"""For each block allocated or freed (`profile_memory`)."""
+PYTHON = 520.0
+"""For each call of a Python function (`with_stack`)."""
+_SHORTEST, _QUANTILE, _ENOUGH = 60.0, 0.01, 100
+"""Nanoseconds of the shortest Python calls where the constants were measured; which are the
+shortest; and how many calls there have to be."""
+_SPEEDS = 0.5, 2.0
+"""Least and largest cost relative to the constants."""
+_MARKS = (EventCategory.OPERATOR, EventCategory.ANNOTATION)
+
+
+def without_recording(analysis: Analysis, since: int) -> Change | None:
+    """Change that takes the cost of recording off the host's time from a moment on.
+
+    None where it is unknown: no operator of torch was recorded, or times are whole microseconds, as
+    profilers wrote them whose cost was never measured.
+    """
+    trace, events = analysis.trace, analysis.trace.events
+    operators = events.duration[events.kind == EventCategory.OPERATOR]
+    if not (operators % 1000).any():
+        return None
+    speed, memory = _speed(trace), trace.memory
+    marks, calls = (_rows(analysis, since, *kinds) for kinds in (_MARKS, (EventCategory.PYTHON,)))
+    later = np.flatnonzero(memory.time >= since)
+    return Change(
+        less=(
+            *_by_thread(events.thread[marks], events.start[marks], speed * _costs(trace, marks)),
+            *_by_thread(events.thread[calls], events.start[calls], speed * PYTHON),
+            *_by_thread(memory.thread[later], memory.time[later], speed * ALLOCATION),
+        )
+    )
+
+
+def _rows(analysis: Analysis, since: int, *kinds: EventCategory) -> EventRow:
+    """Rows of host threads of some categories from a moment on."""
+    events = analysis.trace.events
+    of_kind = reduce(np.logical_or, (events.kind == kind for kind in kinds))
+    rows = np.flatnonzero(of_kind & (events.start >= since))
+    return rows[~analysis.host.device_threads[events.thread[rows]]]
+
+
+def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) -> Iterator[HostCost]:
+    """Yield the cost of some rows by thread: of each row, or the same of all, nanoseconds."""
+    for each in unique(thread).tolist():
+        mine = thread == each
+        if isinstance(cost, float):
+            moments = np.sort(moment[mine])
+            total: Float = np.arange(len(moments) + 1) * np.float64(cost)
+        else:
+            order = np.argsort(moment[mine], kind="stable")
+            moments, total = moment[mine][order], np.append(0.0, np.cumsum(cost[mine][order]))
+        yield HostCost(each, moments, total)
+
+
+def _costs(trace: Trace, marks: EventRow) -> Float:
+    """Cost of some operators and annotations, nanoseconds."""
+    events, ns = trace.events, np.full(len(marks), OPERATOR)
+    names, place = unique_inverse(events.name[marks])
+    evaluates = [trace.strings[name].startswith(EVALUATE) for name in names.tolist()]
+    ns += NODE * np.array(evaluates, bool)[place]
+    if len(events.types):
+        texts, place = unique_inverse(events.types[marks])
+        inputs = [trace.texts[text].count('"') // 2 for text in texts.tolist()]
+        ns += INPUT * np.array(inputs, np.int64)[place]
+    return ns
+
+
+def _speed(trace: Trace) -> float:
+    """Cost of recording where this was recorded, relative to the constants."""
+    calls = trace.events.duration[trace.events.kind == EventCategory.PYTHON]
+    if len(calls) < _ENOUGH:
+        return 1.0
+    short = int(_QUANTILE * len(calls))
+    return float(np.clip(np.partition(calls, short)[short] / _SHORTEST, *_SPEEDS))

@@ -1,4 +1,4 @@
-"""Questions as changes: what `--scale WHAT=FACTOR` means for a trace."""
+"""Questions as changes: `--scale WHAT=FACTOR`, and kernels that are fused."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.kinds import COMMUNICATION
-from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.host.rows import Call, Role
+from tb_hookview.analysis.operators import OperatorCalls, Sequences
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import setdiff, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Nanoseconds, ThreadIndex, TreeRow
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, ThreadIndex, TreeRow
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange, together
@@ -212,3 +212,36 @@ _NAMED: dict[str, Callable[[Analysis, str, float], Change]] = {
     "kernel": _of_kernel,
     "module": _of_module,
 }
+
+
+# What is gone where one kernel does the work of a sequence of them.
+
+
+def longest_kernels(sequences: Sequences, calls: OperatorCalls) -> Bool:
+    """Whether each kernel is the longest of its occurrence, one of each; shape (k,)."""
+    duration = calls.selection.analysis.device_events.duration[sequences.kernel]
+    order = np.lexsort((-duration, sequences.occurrence))
+    longest = np.zeros(len(order), bool)
+    longest[order[np.flatnonzero(np.diff(sequences.occurrence, prepend=-1))]] = True
+    return longest
+
+
+def fused(calls: OperatorCalls, gone: DeviceEventIndex) -> Change:
+    """Change in which some kernels are part of another one: the most that fusing can save.
+
+    Neither they take time, nor the calls that launched nothing else, nor the innermost operators
+    around these, nor the pauses before them.
+    """
+    analysis = calls.selection.analysis
+    launch = analysis.device_events.launch
+    rows = np.concatenate([_alone(launch, gone), _alone(calls.launcher, gone)])
+    device = Change(device=(DeviceChange(gone),), pauses=gone)
+    return together([device, host_rows(analysis, unique(rows), 0.0)])
+
+
+def _alone(row: TreeRow, gone: DeviceEventIndex) -> TreeRow:
+    """Rows of the call tree around the launches of these device events, and of no others."""
+    kept = np.ones(len(row), bool)
+    kept[gone] = False
+    alone = setdiff(unique(row[gone]), unique(row[kept]))
+    return alone[alone >= 0]

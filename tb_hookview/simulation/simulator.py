@@ -10,17 +10,26 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.build import build
 from tb_hookview.analysis.dependencies.graph import Graph
-from tb_hookview.analysis.dependencies.window import Window, find_window
+from tb_hookview.analysis.dependencies.points import Window, find_window
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.types import Int, Nanoseconds
-from tb_hookview.simulation.changes import Change, Changer, HostEdges
-from tb_hookview.simulation.critical_path import CriticalPath, binding_chain, critical_path
-from tb_hookview.simulation.host_spans import HostSpans, split_by_module
-from tb_hookview.simulation.measure import Measure, Pace
+from tb_hookview.simulation.changes import (
+    Change,
+    Changer,
+    HostEdges,
+    HostSpans,
+    split_by_module,
+    without_recording,
+)
+from tb_hookview.simulation.critical_path import (
+    CriticalPath,
+    Slack,
+    binding_chain,
+    critical_path,
+    find_slack,
+)
 from tb_hookview.simulation.questions import scaled
-from tb_hookview.simulation.recording_cost import without_recording
-from tb_hookview.simulation.replay import Lengths, Replay, Replayer, recorded
-from tb_hookview.simulation.slack import Slack, find_slack
+from tb_hookview.simulation.replay import Lengths, Measure, Pace, Replay, Replayer, recorded
 
 
 class Outcome(Struct, frozen=True, dict=True):

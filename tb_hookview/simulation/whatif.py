@@ -6,8 +6,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.simulation.changes import Change
-from tb_hookview.simulation.path_pieces import PARTS, path_parts
-from tb_hookview.simulation.path_rows import in_us, path_kinds, path_modules
+from tb_hookview.simulation.path_rows import PARTS, in_us, path_kinds, path_modules, path_parts
 from tb_hookview.simulation.simulator import Prediction, Simulator
 
 

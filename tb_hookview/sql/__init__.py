@@ -8,8 +8,7 @@ Must not be here: what a table holds, SQL of our own on the user's behalf.
 
 from tb_hookview.sql.confined import run
 from tb_hookview.sql.engine import Limits
-from tb_hookview.sql.result import Result
-from tb_hookview.sql.sources import WORKER, Each, Source, sources_of, sources_of_several
+from tb_hookview.sql.sources import WORKER, Each, Result, Source, sources_of, sources_of_several
 
 __all__ = [
     "WORKER",

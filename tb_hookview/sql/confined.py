@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.sql import engine
 from tb_hookview.sql.engine import Limits
-from tb_hookview.sql.result import Result
-from tb_hookview.sql.sources import Source
+from tb_hookview.sql.sources import Result, Source
 from tb_hookview.tables.outlets import arrow
-from tb_hookview.workers.errors import WorkerDiedError
+from tb_hookview.workers.limits import WorkerDiedError
 from tb_hookview.workers.pool import Workers
 
 if TYPE_CHECKING:

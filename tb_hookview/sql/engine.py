@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_hookview.errors import HookviewError, UsageError
-from tb_hookview.sql.result import Result
+from tb_hookview.sql.sources import Result
 
 if TYPE_CHECKING:
     from tb_hookview.sql.sources import Source

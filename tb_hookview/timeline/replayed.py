@@ -16,21 +16,18 @@ import numpy as np
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Int, Nanoseconds, TreeRow
-from tb_hookview.arrays.units import to_us
+from tb_hookview.arrays.types import Int, Nanoseconds, TreeRow, to_us
 from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import LaneKind, Minimap, TimelineOverview
 from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.critical_path import CriticalPath
 from tb_hookview.simulation.simulator import Prediction, Simulator
-from tb_hookview.timeline import wire
-from tb_hookview.timeline.lane_set import LaneSet
-from tb_hookview.timeline.lanes import colours
-from tb_hookview.timeline.lanes.catalogue import LaneEntry, thread_label
-from tb_hookview.timeline.lanes.colours import OF_PHASE, Colour
-from tb_hookview.timeline.lanes.lane import LaneItems
-from tb_hookview.timeline.lanes.module_lanes import costly_syncs
-from tb_hookview.timeline.lanes.path_lane import LOADING, PathLane
+from tb_hookview.timeline import timeline
+from tb_hookview.timeline.lanes import lane
+from tb_hookview.timeline.lanes.catalogue import LOADING, LaneEntry, PathLane, thread_label
+from tb_hookview.timeline.lanes.lane import OF_PHASE, Colour, LaneItems
+from tb_hookview.timeline.lanes.trace_lanes import costly_syncs
+from tb_hookview.timeline.merging import LaneSet
 from tb_hookview.timeline.timeline import Timeline
 
 MOST_LANES = 12
@@ -187,9 +184,9 @@ def overview(lanes: ReplayedLanes) -> TimelineOverview:
         start_us=to_us(lanes.origin),
         duration_us=to_us(lanes.length),
         events=sum(len(lanes.lane(number)) for number in range(len(lanes.entries))),
-        lanes=[wire.lane_row(lanes, number) for number in range(len(lanes.entries))],
+        lanes=[timeline.lane_row(lanes, number) for number in range(len(lanes.entries))],
         minimap=Minimap([], [], []),
-        colours=list(colours.NAMES),
+        colours=list(lane.NAMES),
     )
 
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread, Trace
-    from tb_hookview.trace.format.vocabulary import EventCategory
-    from tb_hookview.trace.format.wanted import Wanted
+    from tb_hookview.trace.format.vocabulary import EventCategory, Wanted
     from tb_hookview.trace.reader import read_trace
-    from tb_hookview.trace.source.discovery import find_runs
     from tb_hookview.trace.source.file import LocalFile, TraceFile, trace_file
-    from tb_hookview.trace.source.runs import Run, TraceEntry, Worker
+    from tb_hookview.trace.source.runs import Run, TraceEntry, Worker, find_runs
 
 __all__ = [
     "EventCategory",
@@ -40,8 +38,8 @@ _HOMES = {
     **dict.fromkeys(("Run", "TraceEntry", "Worker"), "source.runs"),
     **dict.fromkeys(("LocalFile", "TraceFile", "trace_file"), "source.file"),
     "EventCategory": "format.vocabulary",
-    "Wanted": "format.wanted",
-    "find_runs": "source.discovery",
+    "Wanted": "format.vocabulary",
+    "find_runs": "source.runs",
     "read_trace": "reader",
 }
 

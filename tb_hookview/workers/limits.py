@@ -74,3 +74,14 @@ def _of_the_group() -> int | None:
         limit = int((_GROUP / "memory.max").read_text())
         return max(0, limit - int((_GROUP / "memory.current").read_text()))
     return None
+
+
+# The failures of workers.
+
+
+class WorkerError(Exception):
+    """The function that a worker called raised; the message says what."""
+
+
+class WorkerDiedError(WorkerError):
+    """A worker died; the message says how."""

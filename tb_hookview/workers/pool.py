@@ -15,8 +15,7 @@ from time import monotonic
 from typing import Any, BinaryIO, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from tb_hookview.workers.errors import WorkerDiedError, WorkerError
-from tb_hookview.workers.limits import VARIABLE
+from tb_hookview.workers.limits import VARIABLE, WorkerDiedError, WorkerError
 from tb_hookview.workers.work import read, write
 
 START_S = 0.2

@@ -23,7 +23,7 @@ from tb_hookview.plugin import HookviewPlugin
 from tb_hookview.report.result import Report
 from tb_hookview.server import create_app
 from tb_hookview.trace import find_runs, trace_file
-from tb_hookview.trace.source.discovery import has_trace, list_runs
+from tb_hookview.trace.source.runs import has_trace, list_runs
 
 RUN = "memory://logs/run"
 GZIP, PLAIN = f"{RUN}/one.1.pt.trace.json.gz", f"{RUN}/two.2.pt.trace.json"

@@ -28,7 +28,7 @@ from tb_hookview.errors import TraceError
 from tb_hookview.server import create_app
 from tb_hookview.trace import read_trace, trace_file
 from tb_hookview.trace.source import remote
-from tb_hookview.trace.source.discovery import find_runs
+from tb_hookview.trace.source.runs import find_runs
 
 pytest.importorskip("s3fs", reason="needs s3fs: make addresses")
 moto = pytest.importorskip("moto.server", reason="needs moto: make addresses")

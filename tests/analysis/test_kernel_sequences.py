@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shared_traces import shared_trace
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.kernel_sequences import SHORT, cut, find_sequences, fusable
+from tb_hookview.analysis.operators import SHORT, cut, find_sequences, fusable
 from tb_hookview.loading import load
 
 Run = tuple[Any, ...]

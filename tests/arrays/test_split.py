@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_hookview.arrays.split import MOST_WEIGHT, ranges, split
+from tb_hookview.arrays.sums import MOST_WEIGHT, ranges, split
 
 
 def slowly(total: int, weights: list[int]) -> list[int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_hookview.cache import location, opened
+from tb_hookview.cache import entries, opened
 from tb_hookview.errors import UsageError
 
 
@@ -27,7 +27,7 @@ from tb_hookview.errors import UsageError
 )
 def test_the_limit(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
     monkeypatch.setenv("HOOKVIEW_CACHE_LIMIT", text)
-    assert location.limit() == size
+    assert entries.limit() == size
     cache = opened()
     assert cache is not None
     assert (cache.folder, cache.limit) == (folder, size)
@@ -39,7 +39,7 @@ def test_a_limit_that_is_no_size_turns_the_cache_off(
 ) -> None:
     monkeypatch.setenv("HOOKVIEW_CACHE_LIMIT", text)
     with pytest.raises(UsageError, match="HOOKVIEW_CACHE_LIMIT="):
-        location.limit()
+        entries.limit()
     assert opened() is None
 
 
@@ -53,8 +53,8 @@ def test_off(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 def test_a_folder_called_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOOKVIEW_CACHE", f"./{name}")
-    assert not location.is_off()
-    assert location.folder() == tmp_path / name
+    assert not entries.is_off()
+    assert entries.folder() == tmp_path / name
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other rules")
@@ -63,7 +63,7 @@ def test_the_users_own_cache_folder_where_nothing_is_said(
 ) -> None:
     monkeypatch.setenv("HOOKVIEW_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert location.folder() == tmp_path / "tb_hookview"
+    assert entries.folder() == tmp_path / "tb_hookview"
 
 
 def test_importing_and_opening_write_nothing(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import tb_hookview
-from tb_hookview.cache import Cache, Source, file, later, opened, program
+from tb_hookview.cache import Cache, Source, entries, later, opened
 from tb_hookview.cache import source_of as cached_source
-from tb_hookview.cache.program import state_of
+from tb_hookview.cache.entries import state_of
 from tb_hookview.trace import LocalFile
 
 
@@ -53,20 +53,20 @@ def test_other_content_of_equal_size_and_time_is_another_file(cache: Cache, path
 def test_of_a_large_file_samples_size_and_time_count(
     cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    monkeypatch.setattr(file, "WHOLE", 1 << 10)
+    monkeypatch.setattr(entries, "WHOLE", 1 << 10)
     path = tmp_path / "large.json"
-    content = bytearray(file.STRIPE * 8)
+    content = bytearray(entries.STRIPE * 8)
     path.write_bytes(content)
-    before, first = path.stat(), file.fingerprint(LocalFile(path))
+    before, first = path.stat(), entries.fingerprint(LocalFile(path))
     content[place] ^= 1
     path.write_bytes(content)
     set_times_of(path, before)
-    second = file.fingerprint(LocalFile(path))
+    second = entries.fingerprint(LocalFile(path))
     os.utime(path, (1, 1))
-    third = file.fingerprint(LocalFile(path))
+    third = entries.fingerprint(LocalFile(path))
     path.write_bytes(content + b"x")
     os.utime(path, (1, 1))
-    fourth = file.fingerprint(LocalFile(path))
+    fourth = entries.fingerprint(LocalFile(path))
     assert len({first, second, third, fourth}) == 4
 
 
@@ -75,8 +75,8 @@ def test_a_large_file_is_not_read_whole(
 ) -> None:
     """Without holes the file would take a terabyte of this disk, and hours to read."""
     path = tmp_path / "sparse.json"
-    with path.open("wb") as file:
-        file.truncate(1 << 40)
+    with path.open("wb") as entries:
+        entries.truncate(1 << 40)
     assert source_of(path).get("kind") is None
 
 
@@ -118,8 +118,8 @@ def test_a_job_that_fails_is_a_line_of_the_log(
 
 
 def test_the_program_is_its_version_and_its_sources(tmp_path: Path) -> None:
-    program.cache_clear()  # somebody may be at work on the sources
-    assert program() == f"{tb_hookview.__version__} {state_of(Path(tb_hookview.__file__).parent)}"
+    entries.cache_clear()  # somebody may be at work on the sources
+    assert entries() == f"{tb_hookview.__version__} {state_of(Path(tb_hookview.__file__).parent)}"
     (tmp_path / "sub").mkdir()
     source = tmp_path / "sub" / "a.py"
     states = set()

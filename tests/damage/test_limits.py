@@ -11,7 +11,7 @@ import pytest
 
 from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.trace import read_trace, trace_file
-from tb_hookview.trace.source import limits
+from tb_hookview.trace.source import inflate
 from tb_hookview.trace.source.inflate import BLOCK
 from tb_hookview.trace.text.pieces import Piece, cut
 
@@ -52,7 +52,7 @@ def test_a_bomb_is_found_by_how_much_it_inflates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "t.json.gz", '{"traceEvents": [' + " " * (8 * BLOCK))
-    monkeypatch.setattr(limits, "PACKED_FREELY", 2 * BLOCK)
+    monkeypatch.setattr(inflate, "PACKED_FREELY", 2 * BLOCK)
     monkeypatch.setenv("HOOKVIEW_MAX_RATIO", "50")
     message = refusal(path)
     assert "more than 50 times as many bytes" in message

@@ -15,7 +15,7 @@ from shared_traces import shared_trace
 
 import tb_hookview as hookview
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.dependencies.links import wait_links
+from tb_hookview.analysis.dependencies.graph import wait_links
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report

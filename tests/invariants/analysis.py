@@ -16,9 +16,9 @@ from invariants.registry import Of, invariant
 from support.plain_waits import contradictions
 
 from tb_hookview.analysis.device import kinds
-from tb_hookview.analysis.device.generation import capability_by_kernels
+from tb_hookview.analysis.device.kinds import capability_by_kernels
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.analysis.memory.classes import MemoryClass
+from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.nesting import ROUNDING_NS
 

@@ -16,8 +16,8 @@ from support.same_trace import assert_same
 
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.format.events import events_decoder
-from tb_hookview.trace.format.wanted import EVERYTHING
-from tb_hookview.trace.source.damage import Notice
+from tb_hookview.trace.format.vocabulary import EVERYTHING
+from tb_hookview.trace.source.inflate import Notice
 
 
 @invariant(Of.FILES, slow=True)

@@ -11,9 +11,8 @@ from invariants.registry import Of, invariant
 
 from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.critical_path import Part
-from tb_hookview.simulation.measure import Measure
 from tb_hookview.simulation.questions import scaled
-from tb_hookview.simulation.replay import Lengths, Replay, Replayer, recorded
+from tb_hookview.simulation.replay import Lengths, Measure, Replay, Replayer, recorded
 from tb_hookview.simulation.simulator import Simulator
 
 ALLOWED = 0.025

@@ -9,7 +9,7 @@ from invariants.case import Case
 from invariants.registry import invariant
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.threads import device_threads
+from tb_hookview.analysis.host.rows import device_threads
 from tb_hookview.analysis.phases import REASONS
 from tb_hookview.schema import Phase
 

@@ -10,14 +10,13 @@ import pytest
 from invariants.case import Case
 from invariants.registry import Of, invariant
 
-from tb_hookview.analysis.device.queue_length import queue_length
+from tb_hookview.analysis.device.events import queue_length
 from tb_hookview.schema import Step
 from tb_hookview.schema.timeline import EventLink, WindowStatistics
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail
-from tb_hookview.timeline.event.links import links
-from tb_hookview.timeline.event.reference import event_ref_at, summary
-from tb_hookview.timeline.lanes.names import label
+from tb_hookview.timeline.event.links import event_ref_at, links, summary
+from tb_hookview.timeline.lanes.lane import label
 from tb_hookview.timeline.statistics.statistics import MOST, statistics
 
 exactly = pytest.approx

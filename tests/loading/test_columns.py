@@ -13,7 +13,7 @@ from support.same_trace import assert_same
 
 from tb_hookview.cache import Cache, Source
 from tb_hookview.cache import source_of as cached_source
-from tb_hookview.cache.location import opened
+from tb_hookview.cache.entries import opened
 from tb_hookview.loading import columns
 from tb_hookview.trace import LocalFile, Trace, read_trace
 

@@ -17,7 +17,7 @@ from shared_traces import shared_trace
 import tb_hookview as hookview
 from tb_hookview.cache import Cache, source_of
 from tb_hookview.errors import NotFoundError, TraceError
-from tb_hookview.loading import load, reports
+from tb_hookview.loading import cached_reader, load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import COUNTED
 from tb_hookview.trace import LocalFile, reader
@@ -126,8 +126,8 @@ def test_path_and_neighbours_are_those_of_now(
     ].endswith("c?.json.gz")
     (warning,) = hookview.analyze(run).data.trace.warnings
     assert (warning.code, warning.count) == ("other-traces", 2)
-    reports = [path for path in cache.folder.iterdir() if path.suffix == ".report"]
-    assert len(reports) == 2  # of the whole, and of the measured steps
+    cached_reader = [path for path in cache.folder.iterdir() if path.suffix == ".report"]
+    assert len(cached_reader) == 2  # of the whole, and of the measured steps
 
 
 def test_a_trace_written_anew_is_read_anew(
@@ -212,7 +212,7 @@ def test_a_report_that_is_none_is_made_anew(
 ) -> None:
     source = source_of(LocalFile(stepped), cache)
     assert source is not None
-    source.put(reports.KIND, [content])
+    source.put(cached_reader.KIND, [content])
     assert hookview.analyze(stepped).to_json() == uncached(monkeypatch, stepped)
 
 

@@ -20,8 +20,7 @@ from tb_hookview.loading.store import ReadingProgress, Store, UnwantedError
 from tb_hookview.progress import Count, silent, uncounted
 from tb_hookview.progress import Progress as Show
 from tb_hookview.report import build
-from tb_hookview.report.open_trace import OpenTrace, analysis_bytes
-from tb_hookview.report.opened import BYTES, Budget
+from tb_hookview.report.open_trace import BYTES, Budget, OpenTrace, analysis_bytes
 from tb_hookview.trace import LocalFile, TraceFile
 
 Traces = Store[TraceFile, OpenTrace]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_hookview.ranks.group_rows import dimension_of
+from tb_hookview.ranks.matching import dimension_of
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,15 @@ import tb_hookview as hookview
 from tb_hookview.analysis.activity import Activity
 from tb_hookview.errors import NotFoundError
 from tb_hookview.loading import load
-from tb_hookview.ranks.around import NOTHING, codes_of_columns, find_activities, rank_around
 from tb_hookview.ranks.result import RunReport
-from tb_hookview.ranks.together import MOST_RANKS, ranks_together
+from tb_hookview.ranks.together import (
+    MOST_RANKS,
+    NOTHING,
+    codes_of_columns,
+    find_activities,
+    rank_around,
+    ranks_together,
+)
 from tb_hookview.trace.source.file import trace_file
 
 CLOCKS = [0.0, 700.0, -300.0]

@@ -11,13 +11,12 @@ import pytest
 from support.loaded import loaded
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.device.queue_length import queue_length
+from tb_hookview.analysis.device.events import queue_length
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
-from tb_hookview.report.tables.devices import find_use
+from tb_hookview.report.tables.devices import find_stream_gaps, find_use
 from tb_hookview.report.tables.kernels import kernel_rows
-from tb_hookview.report.tables.streams import find_stream_gaps
 from tb_hookview.tables.catalogue import event_table
 
 TEMPORAL = {

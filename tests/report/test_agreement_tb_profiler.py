@@ -19,8 +19,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.breakdown import CATEGORIES, find_breakdown
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.tables.breakdown import breakdown_rows
-from tb_hookview.report.tables.devices import device_rows
+from tb_hookview.report.tables.devices import breakdown_rows, device_rows
 from tb_hookview.report.tables.memory import memory_operator_rows
 from tb_hookview.schema import Breakdown, ReportData
 

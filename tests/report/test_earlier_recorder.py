@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Marks, ReportData

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.tables.streams import stream_rows
+from tb_hookview.report.tables.devices import stream_rows
 from tb_hookview.tables.events.names import stream_ids
 
 

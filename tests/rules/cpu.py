@@ -11,7 +11,7 @@ from rules.diagnosed import Diagnosed, diagnosed
 from rules.eager import row
 
 from tb_hookview import markers
-from tb_hookview.analysis.host.roles import EVALUATE
+from tb_hookview.analysis.host.rows import EVALUATE
 
 ON_HOST = {"version": 1, "device": {"parameters": ["cpu"]}, "modules": []}
 

@@ -18,7 +18,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.ranks.overview import QUANTITIES
 from tb_hookview.ranks.result import TABLES
 from tb_hookview.server import create_app
-from tb_hookview.server.bounds import MOST_BYTES, bounded, fitting, level
+from tb_hookview.server.answers import MOST_BYTES, bounded, fitting, level
 from tb_hookview.server.routes import ROUTES
 from tb_hookview.server.tables import ARROW
 from tb_hookview.tables.catalogue import CATALOGUE

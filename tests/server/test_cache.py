@@ -13,7 +13,7 @@ from support.opened import opened
 
 from tb_hookview.report import build
 from tb_hookview.server import create_app
-from tb_hookview.server.requests import RunList
+from tb_hookview.server.answers import RunList
 from tb_hookview.trace import TraceEntry
 
 REPORT = "/api/report?run=rank2&worker=host_1&trace=1700000000456"

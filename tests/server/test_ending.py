@@ -16,7 +16,7 @@ import psutil
 import pytest
 from support.web_api import RECORDED
 
-from tb_hookview.trace.source.size import BLOCK
+from tb_hookview.trace.source.inflate import BLOCK
 from tb_hookview.workers.limits import VARIABLE, cores
 
 PROGRAM = """

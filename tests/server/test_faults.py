@@ -21,7 +21,7 @@ from support.web_api import RECORDED, make_logdir
 
 from tb_hookview.plugin import HookviewPlugin
 from tb_hookview.server import create_app
-from tb_hookview.trace.source.discovery import has_trace
+from tb_hookview.trace.source.runs import has_trace
 
 VIT = {"run": "vit", "worker": "rank0"}
 

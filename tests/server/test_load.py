@@ -24,8 +24,7 @@ from tb_hookview.loading import CachedReader
 from tb_hookview.loading.store import Store
 from tb_hookview.progress import Count
 from tb_hookview.progress import Progress as Show
-from tb_hookview.report.open_trace import PER_COLUMNS, OpenTrace
-from tb_hookview.report.opened import Budget
+from tb_hookview.report.open_trace import PER_COLUMNS, Budget, OpenTrace
 from tb_hookview.server import Server
 from tb_hookview.server import served as served_by
 from tb_hookview.trace import TraceFile, read_trace

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from ranks.traces import Spell, write_run
 
 from tb_hookview.server import create_app, served
-from tb_hookview.server import sql as routes
+from tb_hookview.server import tables as routes
 from tb_hookview.tables.catalogue import CATALOGUE
 from tb_hookview.tables.table import Table
 

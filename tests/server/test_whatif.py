@@ -15,7 +15,7 @@ import tb_hookview
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.build import build
 from tb_hookview.analysis.dependencies.graph import Graph
-from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.analysis.dependencies.points import Window
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
 from tb_hookview.report.whatif import WhatIfs

@@ -7,7 +7,7 @@ from typing import Any
 
 import grid
 
-from tb_hookview.analysis.host.roles import EVALUATE
+from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.simulator import Simulator

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.kernel_sequences import find_sequences
-from tb_hookview.analysis.operators import OperatorCalls
+from tb_hookview.analysis.operators import OperatorCalls, find_sequences
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
-from tb_hookview.simulation.fusing import fused, longest_kernels
+from tb_hookview.simulation.questions import fused, longest_kernels
 from tb_hookview.tables.catalogue import event_table
 
 STEPS, TURNS = 4, 25

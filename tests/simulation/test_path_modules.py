@@ -15,7 +15,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import analyze, load
 from tb_hookview.simulation import path_rows
 from tb_hookview.simulation.changes import Change, DeviceChange, HostChange
-from tb_hookview.simulation.path_pieces import PARTS, path_pieces
+from tb_hookview.simulation.path_rows import PARTS, path_pieces
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.replay import Lengths
 from tb_hookview.simulation.simulator import Simulator

@@ -13,7 +13,7 @@ from simulation import drawn
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.simulation import recording_cost
+from tb_hookview.simulation import changes
 from tb_hookview.simulation.changes import Change, HostChange, HostCost
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
@@ -87,8 +87,8 @@ def test_a_factor_applies_to_what_is_left(tmp_path: Path) -> None:
 def test_each_operator_and_each_input_has_its_cost(tmp_path: Path) -> None:
     plain = recorded(tmp_path, HOST)
     shaped = recorded(tmp_path, HOST, **{"Input Dims": [[1], []], "Input type": ["float", "int"]})
-    mark = recording_cost.OPERATOR  # the annotation of the step is one as well
-    for simulator, ns in ((plain, 0.0), (shaped, 2 * recording_cost.INPUT)):
+    mark = changes.OPERATOR  # the annotation of the step is one as well
+    for simulator, ns in ((plain, 0.0), (shaped, 2 * changes.INPUT)):
         assert simulator.unrecorded is not None
         off = simulator.unchanged.step - simulator.unrecorded.pace.step
         assert off == pytest.approx(2 * mark + ns, abs=2)
@@ -106,7 +106,7 @@ def test_python_calls_cost_by_how_short_the_shortest_are(tmp_path: Path) -> None
         simulator = Simulator(Selection(load(path), None))
         assert simulator.unrecorded is not None
         taken.append(simulator.unchanged.step - simulator.unrecorded.pace.step)
-    whole = 200 * recording_cost.PYTHON + 2 * recording_cost.OPERATOR
+    whole = 200 * changes.PYTHON + 2 * changes.OPERATOR
     assert taken == pytest.approx([whole, whole / 2], abs=5)
 
 

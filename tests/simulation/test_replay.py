@@ -13,13 +13,12 @@ from tb_hookview.analysis.dependencies.graph import (
     EdgeSet,
     Evidence,
     Graph,
+    Nodes,
     joined,
 )
-from tb_hookview.analysis.dependencies.nodes import Nodes
-from tb_hookview.analysis.dependencies.window import Window
+from tb_hookview.analysis.dependencies.points import Window
 from tb_hookview.simulation.critical_path import binding_chain, critical_path
-from tb_hookview.simulation.measure import Measure
-from tb_hookview.simulation.replay import NEVER, Lengths, Replay, Replayer
+from tb_hookview.simulation.replay import NEVER, Lengths, Measure, Replay, Replayer
 
 NONE = np.zeros(0, np.int64)
 

@@ -7,9 +7,14 @@ from hypothesis import given
 from simulation.test_replay import graphs, lengths_of, measure
 
 from tb_hookview.analysis.dependencies.graph import Graph
-from tb_hookview.simulation.critical_path import Part, binding_chain, critical_path
+from tb_hookview.simulation.critical_path import (
+    UNBOUND,
+    Part,
+    binding_chain,
+    critical_path,
+    find_slack,
+)
 from tb_hookview.simulation.replay import Lengths, Replayer
-from tb_hookview.simulation.slack import UNBOUND, find_slack
 
 
 def longer(values: np.ndarray, place: int, by: int) -> np.ndarray:

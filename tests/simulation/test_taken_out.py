@@ -12,7 +12,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.simulation.changes import Change, DeviceChange, together
 from tb_hookview.simulation.critical_path import Part
-from tb_hookview.simulation.path_pieces import path_pieces
+from tb_hookview.simulation.path_rows import path_pieces
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.whatif import what_if
 

@@ -23,7 +23,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 import tb_hookview as hookview
-from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.loading import load
 from tb_hookview.schema import Module
 

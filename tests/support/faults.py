@@ -7,7 +7,7 @@ from typing import Any
 
 import grid
 
-from tb_hookview.analysis.consistency.fault import Fault
+from tb_hookview.analysis.consistency.checks import Fault
 from tb_hookview.loading import load
 
 NAMES = {

@@ -13,7 +13,7 @@ from tb_hookview.loading import load
 from tb_hookview.schema.timeline import EventDetail
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail
-from tb_hookview.timeline.lanes.colours import Colour
+from tb_hookview.timeline.lanes.lane import Colour
 
 STEP_OF_TRAINING = """
     main notes [step                                                                 ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tb_hookview.timeline.lanes.colours import Colour
-from tb_hookview.timeline.lanes.lane import Lane
+from tb_hookview.timeline.lanes.lane import Colour, Lane
 from tb_hookview.timeline.merging import Window
 
 

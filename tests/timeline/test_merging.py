@@ -12,9 +12,7 @@ from slow_merging import Block, slow_blocks, touches
 from support.loaded import loaded
 
 from tb_hookview.timeline import Timeline
-from tb_hookview.timeline.lanes.colours import Colour
-from tb_hookview.timeline.lanes.lane import Lane, LaneItems
-from tb_hookview.timeline.lanes.layout import MOST_ROWS
+from tb_hookview.timeline.lanes.lane import MOST_ROWS, Colour, Lane, LaneItems
 from tb_hookview.timeline.merging import DrawnBlocks, Window, blocks, resolution_of
 
 times = st.integers(0, 400)

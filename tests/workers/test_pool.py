@@ -16,7 +16,7 @@ import psutil
 import pytest
 from support.children import children
 
-from tb_hookview.workers.errors import WorkerDiedError, WorkerError
+from tb_hookview.workers.limits import WorkerDiedError, WorkerError
 from tb_hookview.workers.pool import Workers
 
 
@@ -120,7 +120,7 @@ def test_nothing_is_imported_from_the_current_directory(
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", *sys.path, Path("odd")])
-    assert Workers(1, preload="tb_hookview.trace.shares").submit(abs, -1).result(60) == 1
+    assert Workers(1, preload="tb_hookview.trace.reader").submit(abs, -1).result(60) == 1
     assert not (tmp_path / "run").exists()
 
 

@@ -1,4 +1,4 @@
-"""Autograd nodes, and the forward operator of each.
+"""Autograd nodes, and the forward operator of each: by sequence number, thread or name.
 
 torch numbers nodes per forward thread. An operator records the number the *next* node will get. So
 of all operators with a node's number, its forward operator is the last to start before it runs; one
@@ -8,18 +8,298 @@ Which thread that is: `forward_threads.py`.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Set
 from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.autograd.forward_threads import Arrows, Links, forward_threads, named
-from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import index_of, isin, pair_key, unique
+from tb_hookview.analysis.host.rows import HostRows, Role, node_name
+from tb_hookview.arrays.joins import (
+    asof,
+    index_of,
+    isin,
+    pair_key,
+    unique,
+    unique_counts,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import CallTree, innermost_at, lookup, self_time
-from tb_hookview.arrays.types import Bool, Nanoseconds, NodeIndex, TreeRow
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, NodeIndex, TreeRow
 from tb_hookview.trace import EventCategory
+
+# The host thread of each `Fwd thread id`.
+#
+# It is a number of the profiler's own, and no field maps it. A forward-backward arrow from a thread
+# to a node with the number decides. Without arrows, each thread is scored:
+#
+# 1. by how many of the nodes' sequence numbers its operators cover
+# 2. by how many nodes have the name of the operator found for them
+# 3. by whether the nodes ran on that thread itself
+#
+# Every number is another thread of the same process. Two threads of equal score leave a number
+# undecided.
+
+
+Score = tuple[int, int, bool]
+_GRAPH_RUN = "<forward op>"
+"""Row in which TorchScript runs the forward of a differentiable graph."""
+
+
+class Arrows(Struct, frozen=True):
+    """Ends of the forward-backward arrows that were found in the call tree, shape (a,)."""
+
+    forward: TreeRow
+    backward: TreeRow
+
+
+class Links(Struct, frozen=True):
+    """Operators and arrows by which threads are scored."""
+
+    host: HostRows
+    forward: TreeRow
+    """Operators that record a sequence number."""
+    process: Int
+    """A number for the process of each row of the call tree."""
+    arrows: Arrows
+
+    def forward_ops(self, nodes: TreeRow, thread: int) -> TreeRow:
+        """A thread's last operator with each node's number before the node ran."""
+        sequence, start = self.host.sequence, self.host.call_tree.start
+        made = self.forward[self.host.call_tree.thread[self.forward] == thread]
+        row = asof(sequence[made], start[made], sequence[nodes], start[nodes])
+        return lookup(made, row)
+
+    def ops_before(self, nodes: TreeRow, thread: int) -> TreeRow:
+        """The last operator of a thread to start before torch gave out each node's number."""
+        sequence, start = self.host.sequence, self.host.call_tree.start
+        made = self.forward[self.host.call_tree.thread[self.forward] == thread]
+        same = np.zeros(len(made), np.int64)
+        row = lookup(made, asof(same, sequence[made], np.zeros_like(nodes), sequence[nodes]))
+        return np.where((row >= 0) & (start[row] <= start[nodes]), row, -1)
+
+    def graph_runs(self, nodes: TreeRow, thread: int) -> TreeRow:
+        """A thread's first run of a TorchScript graph after torch gave out each node's number.
+
+        torch numbers a `DifferentiableGraphBackward` before the graph runs, and the run's row has
+        no number. Operators that do have it come before, and made no node.
+        """
+        host, tree = self.host, self.host.call_tree
+        runs = np.flatnonzero(named(host, {_GRAPH_RUN}) & (tree.thread == thread))
+        before = self.ops_before(nodes, thread)
+        after = np.searchsorted(tree.start[runs], lookup(tree.start, before), side="right")
+        found = lookup(np.append(runs, -1), np.where(before >= 0, after, -1))
+        return np.where(lookup(tree.start, found) < tree.start[nodes], found, -1)
+
+    def pointed(self, nodes: TreeRow) -> int | None:
+        """The thread from which most arrows to the nodes start."""
+        inner = self.host.call_tree.parent[self.arrows.backward]
+        to_nodes = isin(self.arrows.backward, nodes) | isin(inner, nodes)
+        if not to_nodes.any():
+            return None
+        source = self.host.call_tree.thread[self.arrows.forward[to_nodes]]
+        threads, votes = unique_counts(source)
+        return int(threads[np.argmax(votes)])
+
+    def scores(self, nodes: TreeRow) -> dict[int, Score]:
+        """Score of each thread of the nodes' process that covers any of them."""
+        same_process = self.process[self.forward] == self.process[nodes[0]]
+        threads = unique(self.host.call_tree.thread[self.forward[same_process]]).tolist()
+        scores = {}
+        for thread in threads:
+            forward_ops = self.forward_ops(nodes, thread)
+            covered = int(np.count_nonzero(forward_ops >= 0))
+            if covered:
+                own = bool(np.any(self.host.call_tree.thread[nodes] == thread))
+                scores[thread] = (covered, self._alike(nodes, forward_ops), own)
+        return scores
+
+    def _alike(self, nodes: TreeRow, forward_ops: TreeRow) -> int:
+        """Number of nodes with the name of the operator found for them."""
+        linked = forward_ops >= 0
+        names = self.host.string
+        pairs = pair_key(names[nodes[linked]], names[forward_ops[linked]])
+        distinct, times = unique_counts(pairs)
+        texts = self.host.trace.strings
+        return sum(
+            count
+            for pair, count in zip(distinct.tolist(), times.tolist(), strict=True)
+            if stem(node_name(texts[pair >> 32])) == stem(texts[pair & 0xFFFFFFFF])
+        )
+
+
+def forward_threads(links: Links, nodes: Mapping[int, TreeRow]) -> dict[int, int]:
+    """Decide the thread of each group of nodes (those of one process and number).
+
+    Args:
+        links: operators and arrows by which threads are scored.
+        nodes: evaluations of each group's nodes.
+
+    Returns:
+        Thread by group; undecided groups are left out.
+    """
+    decided = {
+        group: thread
+        for group, rows in nodes.items()
+        if (thread := links.pointed(rows)) is not None
+    }
+    open_groups = {group: links.scores(nodes[group]) for group in nodes if group not in decided}
+    while open_groups:
+        taken = set(decided.values())
+        for scores in open_groups.values():
+            for thread in taken & scores.keys():
+                del scores[thread]
+        group = max(open_groups, key=lambda g: max(open_groups[g].values(), default=(0, 0, False)))
+        scores = open_groups.pop(group)
+        best = max(scores.values(), default=None)
+        fitting = [thread for thread, score in scores.items() if score == best]
+        if len(fitting) == 1:
+            decided[group] = fitting[0]
+    return decided
+
+
+def named(host: HostRows, names: Set[str]) -> Bool:
+    """Rows of the call tree that have one of these names."""
+    wanted = [string for string, text in enumerate(host.trace.strings.texts) if text in names]
+    return isin(host.string, wanted)
+
+
+def stem(name: str) -> str:
+    """Name of a node or an operator without what tells them apart."""
+    last = name.rsplit("::", 1)[-1]
+    return re.sub(r"Backward\d*$|_", "", last).lower()
+
+
+# The forward of nodes that have no sequence numbers (torch 1.7), found by names.
+#
+# A backward pass is what nodes run until an operator with the name of one of them starts:
+#
+#     main      [conv2d][relu][view]               [conv2d][relu][view]
+#     autograd                      [View'][Relu']                     [View'][Relu']
+#               |---- forward -----||--- pass ---||---- forward ------||--- pass ---|
+#
+# A name counts where as many operators as nodes have it: an `aten::add` that makes no node leaves
+# `AddBackward0` out. The forward lies between the first operator of a name that counts and the
+# pass, on the operator's thread. It is unknown where less than half of the pass's nodes have such
+# a name.
+
+
+_NO_FORWARD = (Role.OPTIMIZER, Role.DATA, Role.FUNCTION_MARK)
+_SINKS = ("accumulategrad", "graphroot")
+"""Stems of nodes that no operator makes."""
+_KNOWN = 0.5
+
+
+class _Passes(Struct, frozen=True):
+    """Backward passes in order of time: nodes by start, and operators of the same names."""
+
+    node: TreeRow
+    of_node: Int
+    """Number of the pass of each node, ascending."""
+    operator: TreeRow
+    of_operator: Int
+    """Number of the pass ahead of each operator."""
+
+    def ahead(self, host: HostRows) -> Int:
+        """Pass ahead of each row that ends before it starts; -1 for none, and within a pass."""
+        start = host.call_tree.start[self.node]
+        following = np.searchsorted(start, host.call_tree.start)
+        number = np.append(self.of_node, -1)[following]
+        opens = number > np.append(-1, self.of_node)[following]
+        ends = np.append(start, 0)[following]
+        return np.where(opens & (host.call_tree.end <= ends), number, -1)
+
+
+def forward_by_name(host: HostRows, row_node: NodeIndex) -> tuple[Bool, int]:
+    """Rows of the forward, and the number of passes whose forward is unknown.
+
+    Args:
+        host: host rows, none with a sequence number.
+        row_node: node inside which each row is, -1 for none.
+    """
+    stems = _stems(host)
+    passes = _passes(host, row_node, stems)
+    if not len(passes.node):
+        return np.zeros(len(host), bool), 0
+    counts, known = _counted(passes, stems)
+    first = _outermost(host, passes.operator[counts])
+    thread, start = host.call_tree.thread, host.call_tree.start
+    ahead = passes.ahead(host)
+    row = np.flatnonzero((ahead >= 0) & (row_node < 0) & ~_elsewhere(host))
+    opened = asof(
+        pair_key(passes.of_operator[counts], thread[first]),
+        start[first],
+        pair_key(ahead[row], thread[row]),
+        start[row],
+    )
+    forward = np.zeros(len(host), bool)
+    forward[row] = opened >= 0
+    return forward, int(np.count_nonzero(~known))
+
+
+def _stems(host: HostRows) -> Int:
+    """A number for the stem of each row's name: that of nodes and operators; -1 for other rows."""
+    numbers = {name: number for number, name in enumerate(_SINKS)}
+    rows = np.flatnonzero((host.kind == EventCategory.OPERATOR) | (host.role == Role.NODE))
+    strings, place = unique_inverse(host.string[rows])
+    names = [stem(node_name(host.trace.strings[string])) for string in strings.tolist()]
+    found = np.full(len(host), -1, np.int64)
+    listed = [numbers.setdefault(name, len(numbers)) for name in names]
+    found[rows] = np.array(listed, np.int64)[place]
+    return found
+
+
+def _passes(host: HostRows, row_node: NodeIndex, stems: Int) -> _Passes:
+    start = host.call_tree.start
+    node = np.flatnonzero(host.role == Role.NODE)
+    node = node[np.argsort(start[node], kind="stable")]
+    named = (host.role == Role.NONE) & (row_node < 0) & (stems >= 0) & ~_elsewhere(host)
+    named &= isin(stems, unique(stems[node]))
+    operator = np.flatnonzero(named)
+    around = host.call_tree.nearest_above(named)[operator]
+    operator = operator[lookup(stems, around) != stems[operator]]
+    following = np.searchsorted(start[node], start[operator])
+    opens = np.zeros(len(node) + 1, bool)
+    opens[following] = True
+    number = np.cumsum(opens)
+    before = following < len(node)
+    return _Passes(node, number[:-1], operator[before], number[following[before]])
+
+
+def _elsewhere(host: HostRows) -> Bool:
+    return host.call_tree.inside(isin(host.role, [int(role) for role in _NO_FORWARD]))
+
+
+def _counted(passes: _Passes, stems: Int) -> tuple[Bool, Bool]:
+    """Operators whose name counts in a pass of known forward, and passes of known forward."""
+    made = stems[passes.node] >= len(_SINKS)
+    key = pair_key(
+        np.concatenate([passes.of_node[made], passes.of_operator]),
+        np.concatenate([stems[passes.node[made]], stems[passes.operator]]),
+    )
+    _, group = unique_inverse(key)
+    of_node, of_operator = np.split(group, [np.count_nonzero(made)])
+    groups = int(group.max(initial=-1)) + 1
+    equal = np.bincount(of_node, minlength=groups) == np.bincount(of_operator, minlength=groups)
+    numbers, place = unique_inverse(passes.of_node)
+    nodes = np.bincount(place[made], minlength=len(numbers))
+    counted = np.bincount(place[made], weights=equal[of_node], minlength=len(numbers))
+    known = (nodes > 0) & (counted >= _KNOWN * nodes)
+    return equal[of_operator] & isin(passes.of_operator, numbers[known]), known
+
+
+def _outermost(host: HostRows, rows: TreeRow) -> TreeRow:
+    """Outermost operator with a namespace around each row: `aten::conv2d`, and no annotation."""
+    spaced = np.array(["::" in text for text in host.trace.strings.texts] or [False])
+    above = host.call_tree.nearest_above(
+        (host.kind == EventCategory.OPERATOR) & spaced[host.string]
+    )
+    found = rows
+    while (above[found] >= 0).any():
+        found = np.where(above[found] >= 0, above[found], found)
+    return found
+
 
 WITHOUT_NODE = {
     *("aten::detach", "aten::detach_", "aten::item", "aten::_local_scalar_dense"),

@@ -1,4 +1,4 @@
-"""How the time of each call of the runtime divides: waiting, transfer, its own work.
+"""How the time of each call of the runtime divides: waiting, transfer, its own work of a kind.
 
     host     [cudaMemcpyAsync                               ]
              | waited            |   | transfer         | own
@@ -16,18 +16,94 @@ dependency graph, and so gains and bounds, follow from it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.calls.copies import find_copies, of_copies, of_unseen_copies
-from tb_hookview.analysis.calls.full_queue import of_launches
-from tb_hookview.analysis.calls.part import Part
-from tb_hookview.analysis.calls.waits import of_frees, of_syncs
-from tb_hookview.analysis.device.launch_timing import LaunchTiming
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.calls.waits import (
+    Part,
+    find_copies,
+    none,
+    of_copies,
+    of_frees,
+    of_syncs,
+    of_unseen_copies,
+)
+from tb_hookview.analysis.device.events import LaunchTiming
+from tb_hookview.analysis.host.rows import Call, HostRows
+from tb_hookview.arrays.joins import isin, median, setdiff, unique, unique_inverse
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
+
+# Launches that waited because the queue of their device was full.
+#
+# A device takes about a thousand launches ahead. A further one has to wait until an earlier device
+# event begins. Then the device is late, not the host: this is no sync.
+
+
+OUTSTANDING = 900
+"""Launched device events, not begun, from which on a queue counts as full.
+
+Queues of CUDA devices hold 1024 entries, some of them for calls that leave nothing in a trace."""
+_FULL = 0.97
+"""Part of the most launches ever ahead from which on there is no room left."""
+_SLOW = 5
+"""Multiple of its name's median from which on a launch that finds no room waited for it.
+
+On V100 one of 200 launches with room takes as long, and one of three without."""
+
+
+def of_launches(timing: LaunchTiming, held: TreeRow) -> Part:
+    """Divide launches that were slow while their device's queue was full.
+
+    Each waited for as long as it took more than the median of the others.
+
+    Args:
+        timing: the launches.
+        held: calls that waited for something else, such as blocking copies.
+    """
+    row = _onto_full_queue(timing, held)
+    waited = np.maximum(timing.call_tree.duration[row] - _usual(timing, row), 0)
+    nothing = np.zeros(0, np.int64)
+    return Part(row, waited, waited * 0, none(row), none(row), nothing, nothing)
+
+
+def _usual(timing: LaunchTiming, blocked: TreeRow) -> int:
+    launch = timing.device_events.launch
+    others = setdiff(launch[launch >= 0], blocked)
+    return int(median(timing.call_tree.duration[others])) if len(others) else 0
+
+
+def _onto_full_queue(timing: LaunchTiming, held: TreeRow) -> TreeRow:
+    """Launches that were slow while the queue was full, ascending."""
+    found, device_events = [np.zeros(0, np.int64)], timing.device_events
+    for device in unique(device_events.device):
+        one_each = timing.first_of_launch | timing.queued_before
+        rows = np.flatnonzero((device_events.device == device) & one_each)
+        if len(rows) < OUTSTANDING:
+            continue
+        begun = np.sort(timing.launch_start[rows])
+        launch = unique(device_events.launch[rows[device_events.launch[rows] >= 0]])
+        moment = timing.call_tree.start[launch]
+        # What was launched before the trace has -1 for a start, which is before every moment.
+        ahead = np.searchsorted(begun, moment) - np.searchsorted(device_events.start[rows], moment)
+        found.append(_slow(timing, launch, ahead))
+    rows = unique(np.concatenate(found))
+    return rows[~isin(rows, held)]
+
+
+def _slow(timing: LaunchTiming, launch: TreeRow, ahead: Int) -> TreeRow:
+    """Launches of one device that were slow, by the events that were ahead of each in its queue."""
+    deep = launch[ahead >= OUTSTANDING]
+    found = [deep[timing.slow(deep, timing.call_tree.duration[deep])]]
+    full = ahead >= max(OUTSTANDING, _FULL * ahead.max(initial=0))
+    name, lasted = timing.host.string[launch], timing.call_tree.duration[launch]
+    for one in unique(name[full]):
+        mine = name == one
+        room = mine & ~full if (mine & ~full).any() else mine
+        found.append(launch[mine & full & (lasted > _SLOW * median(lasted[room]))])
+    return np.concatenate(found)
 
 
 class CallTimes(Struct, frozen=True):
@@ -119,3 +195,65 @@ def _joined(
         onto_full_queue=parts[-1].row,
         unpinned=unpinned,
     )
+
+
+# What the own work of a call of the runtime is, by its name and by what it did.
+
+
+WORK = (
+    *("launch", "load", "allocate", "synchronize", "copy", "set", "order", "create", "query"),
+    "other",
+)
+"""Launching; loading the code of kernels; allocating or freeing; returning from a wait; preparing
+and staging a copy; setting memory; recording events and ordering streams; creating contexts,
+streams, events and graphs; asking for properties or progress; what no name tells."""
+
+_BY_CALL = {
+    Call.WAIT: "synchronize",
+    Call.COPY: "copy",
+    Call.ASYNC_COPY: "copy",
+    Call.ALLOCATE: "allocate",
+    Call.DEVICE_WAIT: "order",
+    Call.LOAD: "load",
+}
+_BY_NAME = tuple(
+    (work, re.compile(pattern))
+    for work, pattern in (
+        ("set", r"[Mm]emset|[Mm]emFill|MemoryFill"),
+        ("query", r"Query|Get[A-Z]|Is[A-Z]|Occupancy|Attribute|Peek|Elapsed"),
+        ("create", r"Create|Destroy|Instantiate|Init|Capture|GraphAdd|ExecUpdate|PeerAccess"),
+        (
+            "launch",
+            r"[Ll]aunch|enqueueCommand|Graph\w*Upload|submit|executor|^gif_",
+        ),  # last: MTIA's
+        ("order", r"EventRecord|recordEvent|Signal|Barrier|WaitValue|WriteValue"),
+    )
+)
+
+
+def work_of(name: str, call: Call) -> str:
+    """Own work of a call of this name."""
+    if call in _BY_CALL:
+        return _BY_CALL[call]
+    return next((work for work, pattern in _BY_NAME if pattern.search(name)), "other")
+
+
+def call_work(host: HostRows, call: Int, loads: TreeRow, row: TreeRow) -> Int:
+    """Own work of calls, as indices into `WORK`.
+
+    Args:
+        host: the host's rows.
+        call: `Call` of each row of the call tree.
+        loads: calls that loaded the code of kernels, whatever their names.
+        row: the calls asked for.
+    """
+    names, place = unique_inverse(host.string[row] * len(Call) + call[row])
+    works = [
+        WORK.index(work_of(host.trace.strings[name // len(Call)], Call(name % len(Call))))
+        for name in names.tolist()
+    ]
+    found = np.array(works, np.int64)[place]
+    loading = np.zeros(len(host), bool)
+    loading[loads] = True
+    found[loading[row]] = WORK.index("load")
+    return np.asarray(found)

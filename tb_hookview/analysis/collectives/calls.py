@@ -1,4 +1,4 @@
-"""Collectives of one rank, one row for each call.
+"""Collectives of one rank, one row for each call, and the host's waits for them.
 
 On a device a collective is the kernels that one call launched; the call is the innermost of
 `record_param_comms`, a process group's annotation (`nccl:all_reduce`) and the launch itself. On the
@@ -9,19 +9,93 @@ rank takes part (the call, where that is on the same thread) and ends when all h
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
+from math import prod
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.collectives.names import kind_of_collective, message_bytes
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds
-from tb_hookview.analysis.host.inputs import width
-from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import index_of, unique_inverse
-from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
+from tb_hookview.analysis.host.activity import width
+from tb_hookview.analysis.host.rows import HostRows, Role
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import index_of, isin, unique, unique_inverse
+from tb_hookview.arrays.nesting import innermost_at, lookup
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    Int,
+    Nanoseconds,
+    ThreadIndex,
+    TimeSet,
+    TreeRow,
+)
 from tb_hookview.trace import EventCategory
+
+# Kinds of collectives and sizes of their messages, by the names in a trace.
+
+
+_KINDS = (
+    ("all_reduce", r"all_?reduce|AllReduce"),
+    ("reduce_scatter", r"reduce_?scatter|ReduceScatter"),
+    ("all_gather", r"all_?gather|AllGather"),
+    ("all_to_all", r"all_?to_?all|AllToAll|SendRecv"),
+    ("broadcast", r"broadcast|Broadcast"),
+    ("reduce", r"reduce|Reduce"),
+    ("gather", r"gather"),
+    ("scatter", r"scatter"),
+    ("send", r"\bi?send|Send"),
+    ("recv", r"recv|Recv"),
+    ("barrier", r"barrier"),
+)
+_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
+
+POINT_TO_POINT = ("send", "recv")
+
+BUS_FACTOR: dict[str, Callable[[int], float]] = {
+    "all_reduce": lambda ranks: 2 * (ranks - 1) / ranks,
+    "all_gather": lambda ranks: (ranks - 1) / ranks,
+    "reduce_scatter": lambda ranks: (ranks - 1) / ranks,
+    "all_to_all": lambda ranks: (ranks - 1) / ranks,
+    "gather": lambda ranks: (ranks - 1) / ranks,
+    "scatter": lambda ranks: (ranks - 1) / ranks,
+    "broadcast": lambda _ranks: 1.0,
+    "reduce": lambda _ranks: 1.0,
+    "send": lambda _ranks: 1.0,
+    "recv": lambda _ranks: 1.0,
+}
+"""Bus bandwidth over bytes by time, as nccl-tests define it (doc/PERFORMANCE.md)."""
+
+
+@lru_cache(4096)
+def kind_of_collective(name: str) -> str:
+    """Kind by the name of a collective, its annotation or its kernel; "" for unknown."""
+    return next((kind for kind, pattern in _COMPILED if pattern.search(name)), "")
+
+
+@lru_cache(4096)
+def message_bytes(shapes: str, types: str) -> int:
+    """Bytes of the tensors in an operator's `Input Dims` and `Input type`; -1 for unknown."""
+    try:
+        dims, names = msgspec.json.decode(shapes or "[]"), msgspec.json.decode(types or "[]")
+    except msgspec.DecodeError:
+        return -1
+    if not isinstance(dims, list) or not isinstance(names, list):
+        return -1
+    sizes = [_bytes(dim, name) for dim, name in zip(dims, names, strict=False)]
+    known = [size for size in sizes if size > 0]
+    return sum(known) if known else -1
+
+
+def _bytes(dim: object, name: object) -> int:
+    if not isinstance(dim, list) or not isinstance(name, str):
+        return 0
+    sizes = [size for size in dim if isinstance(size, int) and size >= 0]
+    return prod(sizes) * width(name) if len(sizes) == len(dim) else 0
+
 
 ANNOTATED = re.compile(r"(?:nccl|rccl|gloo|mpi|ucc|hccl|xccl):(?P<name>\w+)")
 """Names that a process group puts around a collective."""
@@ -207,3 +281,115 @@ def _group(host: HostRows, entry: int) -> str:
     if entry < 0:
         return ""
     return " ".join(filter(None, (table.group[entry], table.group_ranks[entry])))
+
+
+# Time in which a training thread waits for a collective that the host runs (gloo, MPI, UCC).
+#
+#     main    [node][c10d::allreduce_][node].....................[optimizer]
+#     gloo           [gloo:all_reduce                          ]
+#     waits                                 |------------------|
+#
+# A thread waits from its last row, or from the start of the collective where that is later, to
+# the collective's end if it goes on soon after: later by no more than it waited. It may also go
+# on before the collective's row ends, which wakes it and then is put aside: earlier by at most a
+# tenth of what it waited. Inside an operator that computes it does not wait. Python that runs
+# without a row meanwhile looks like waiting.
+
+
+_LATE = 10
+"""Least ratio of a wait to the time by which the row of its collective outlasts it."""
+_LONG_NS = 100_000
+"""Shorter holes are no waits of that sort."""
+_LOOKED_BACK = 32
+"""Longer holes before the end of a collective, all but the first of which may be Python's."""
+
+
+def find_host_waits(host: HostRows, threads: ThreadIndex) -> TimeSet:
+    """Time in which any of some threads waits for a collective.
+
+    Args:
+        host: host rows.
+        threads: those that train; where there are none, those that call collectives.
+    """
+    tree = host.call_tree
+    runs = host.named(lambda name: name.startswith(ON_HOST))
+    if not len(runs):
+        return intervals.EMPTY
+    calls = host.named(lambda name: name.startswith(CALLS))
+    waiting = _may_wait(host, calls)
+    runs = runs[np.argsort(tree.start[runs], kind="stable")]
+    messages = host.named(lambda name: kind_of_collective(name) in POINT_TO_POINT)
+    is_message = isin(runs, messages)
+    found = [
+        _waits(host, thread, among, tree.start[of], tree.end[of])
+        for thread in (threads if len(threads) else unique(tree.thread[calls])).tolist()
+        for of, among in (
+            (runs[~is_message], waiting),
+            (runs[is_message], waiting & _may_wait_for(host, messages)),
+        )
+        if len(of)
+    ]
+    return intervals.normal(np.concatenate([intervals.EMPTY, *found]))
+
+
+def _may_wait_for(host: HostRows, messages: TreeRow) -> Bool:
+    """Rows inside which a thread may wait for messages: none of modules and nodes without any."""
+    tree = host.call_tree
+    works = isin(host.role, [int(Role.FORWARD_MARK), int(Role.NODE)])
+    sends = np.zeros(len(host), bool)
+    outermost = tree.nearest(works & (tree.nearest_above(works) < 0))[messages]
+    sends[outermost[outermost >= 0]] = True
+    return ~tree.inside(works) | tree.inside(sends)
+
+
+def _may_wait(host: HostRows, calls: TreeRow) -> Bool:
+    """Rows directly inside which a thread may wait: all but operators that compute."""
+    operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
+    operator |= (host.kind == EventCategory.RUNTIME) | (host.role == Role.GRADIENT_SINK)
+    operator[calls] = False
+    return np.asarray(~operator)
+
+
+def _waits(
+    host: HostRows, thread: int, waiting: Bool, start: Nanoseconds, end: Nanoseconds
+) -> TimeSet:
+    """Waits of a thread for some collectives."""
+    tree = host.call_tree
+    rows = np.flatnonzero(tree.thread == thread)
+    moment = unique(np.concatenate([tree.start[rows], tree.end[rows]]))
+    if len(moment) < 2:
+        return intervals.EMPTY
+    row = innermost_at(tree, np.full(len(moment) - 1, thread), (moment[:-1] + moment[1:]) // 2)
+    holes = np.flatnonzero((row < 0) | waiting[row])
+    stops, goes_on = moment[holes], moment[holes + 1]
+    if not len(holes):
+        return intervals.EMPTY
+    found = [_until_the_end(stops, goes_on, start, end, np.searchsorted(goes_on, end))]
+    long = goes_on - stops >= _LONG_NS
+    stops, goes_on = stops[long], goes_on[long]
+    before = np.searchsorted(goes_on, end) - 1
+    found += [
+        _woken_before_the_end(stops, goes_on, start, end, before - back)
+        for back in range(_LOOKED_BACK if len(stops) else 0)
+    ]
+    return intervals.normal(np.concatenate(found))
+
+
+def _until_the_end(
+    stops: Nanoseconds, goes_on: Nanoseconds, start: Nanoseconds, end: Nanoseconds, hole: Int
+) -> TimeSet:
+    """Waits in holes that hold the ends of the collectives."""
+    hole, inside = np.minimum(hole, len(stops) - 1), hole < len(stops)
+    since = np.maximum(stops[hole], start)
+    waits = inside & (since < end) & (goes_on[hole] - end <= end - since)
+    return intervals.of(since[waits], end[waits])
+
+
+def _woken_before_the_end(
+    stops: Nanoseconds, goes_on: Nanoseconds, start: Nanoseconds, end: Nanoseconds, hole: Int
+) -> TimeSet:
+    """Waits in holes that end shortly before the collectives do."""
+    hole, inside = np.maximum(hole, 0), hole >= 0
+    since = np.maximum(stops[hole], start)
+    waits = inside & (_LATE * (end - goes_on[hole]) <= goes_on[hole] - since)
+    return intervals.of(since[waits], goes_on[hole[waits]])

@@ -1,4 +1,4 @@
-"""Host time of the calls of compiled graphs, row by row and gap by gap.
+"""Calls of compiled graphs, their regions, and their host time, row by row and gap by gap.
 
     graph    [                                    ]      a row's time belongs to its call; between
     rows        [mm  ]      [mm  ]  [copy_]              rows run the kernels that leave none
@@ -11,15 +11,191 @@ calls. What no silent call is in is the region's own: code around two calls serv
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.compiled.alignment import Alignment
-from tb_hookview.analysis.compiled.graphs import Variants
-from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.nesting import CallTree
-from tb_hookview.arrays.split import ranges, split
-from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
+from tb_hookview.analysis.autograd.nodes import Nodes
+from tb_hookview.analysis.compiled.graphs import (
+    GRAPH_CALL,
+    REGION_ROW,
+    Alignment,
+    Paths,
+    Variants,
+    variants_of,
+)
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.analysis.modules.tree import Modules
+from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin
+from tb_hookview.arrays.nesting import CallTree, lookup
+from tb_hookview.arrays.sums import ranges, split
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
+from tb_hookview.trace import EventCategory
+from tb_hookview.trace.format.compiled_graphs import CompiledGraph, CompiledGraphs
+
+# Calls of compiled graphs in the trace, each with its variant in the recorder's map.
+
+
+PLACED = -1
+WHOLE = (
+    "no map of the graph",
+    "the map is of other modules",
+    "rows and map differ",
+    "holds calls of modules or nodes",
+)
+"""Why what a call ran stays with its region."""
+NO_MAP, OTHER_MODULES, DIFFERENT, HOLDS_OTHERS = range(len(WHOLE))
+
+
+class GraphCalls(Struct, frozen=True):
+    """Calls of compiled graphs that are in no other one; arrays of shape (r,)."""
+
+    row: TreeRow
+    key: StringIndex
+    """Name of the row, which holds the graph's key."""
+    region: StringIndex
+    """Name of the compiled region, -1 for unknown."""
+    backward: Bool
+    variant: Int
+    """Index into `variants`, -1 for none."""
+    whole: Int
+    """Index into WHOLE; PLACED for the others."""
+    variants: Variants
+
+
+def find_graph_calls(
+    host: HostRows, nodes: Nodes, modules: Modules, row_module: ModuleIndex
+) -> GraphCalls:
+    """Find the calls of compiled graphs.
+
+    Args:
+        host, nodes, modules: of the trace.
+        row_module: module of each row of the call tree.
+    """
+    row = graph_call_rows(host)
+    region, backward = regions_of(host, nodes, row)
+    around, key = row_module[row], host.string[row]
+    kind = dense_rank(key, region, backward.astype(np.int64), around)
+    first = first_of_each(kind) if len(kind) else kind
+    maps, paths = _Maps(host, host.trace.compiled), Paths(modules)
+    chosen: list[tuple[CompiledGraph, list[int]]] = []
+    variant, whole = np.full(len(first), -1, np.int64), np.full(len(first), PLACED, np.int64)
+    arounds = []
+    for number, at in enumerate(first.tolist()):
+        graph = maps.graph(int(key[at]), int(region[at]), backward=bool(backward[at]))
+        found = None if graph is None else paths.of_graph(graph, int(around[at]))
+        if graph is None or found is None:
+            whole[number] = NO_MAP if graph is None else OTHER_MODULES
+            continue
+        variant[number] = len(chosen)
+        chosen.append((graph, found))
+        arounds.append(int(around[at]))
+    return GraphCalls(
+        row, key, region, backward, variant[kind], whole[kind], variants_of(chosen, arounds)
+    )
+
+
+def graph_call_rows(host: HostRows) -> TreeRow:
+    """Rows that are calls of compiled graphs, outside of other ones."""
+    rows = host.named(GRAPH_CALL.fullmatch)
+    wanted = np.zeros(len(host), bool)
+    wanted[rows[~host.device_threads[host.call_tree.thread[rows]]]] = True
+    return np.flatnonzero(wanted & (host.call_tree.nearest_above(wanted) < 0))
+
+
+def regions_of(host: HostRows, nodes: Nodes, rows: TreeRow) -> tuple[StringIndex, Bool]:
+    """Name of the compiled region of each row, -1 for none, and whether it is its backward.
+
+    That of a node is the region in which the node's forward operator ran.
+    """
+    is_region = np.zeros(len(host), bool)
+    is_region[host.named(lambda text: text.startswith(REGION_ROW))] = True
+    region = host.call_tree.nearest(is_region)
+    node = nodes.of_row[rows]
+    backward = (node >= 0) & (lookup(nodes.row, node) > region[rows])
+    forward_op = lookup(nodes.forward_op, node)
+    found = np.where(backward, lookup(region, forward_op), region[rows])
+    return lookup(host.string, found), backward
+
+
+class _Maps:
+    """Graphs of the recorder's map, by what their calls show."""
+
+    def __init__(self, host: HostRows, listed: CompiledGraphs | None) -> None:
+        self._texts = host.trace.strings
+        self._graphs: dict[tuple[str, bool], list[CompiledGraph]] = {}
+        for graph in listed.graphs if listed else ():
+            self._graphs.setdefault((graph.key, graph.backward), []).append(graph)
+
+    def graph(self, name: int, region: int, *, backward: bool) -> CompiledGraph | None:
+        """The one graph of a call's key and region; None where there is none, or several."""
+        match = GRAPH_CALL.fullmatch(self._texts[name])
+        found = self._graphs.get((match[1], backward), []) if match else []
+        if region >= 0:
+            compile_id = self._texts[region].removeprefix(REGION_ROW)
+            found = [graph for graph in found if graph.compile_id == compile_id]
+        return found[0] if found and all(graph == found[0] for graph in found) else None
+
+
+# Compiled code in a trace, with or without the recorder's map: which row runs what.
+#
+#     Torch-Compiled Region: 0/0   >   CompiledFunction   >   ## Call CompiledFxGraph key ##
+#
+# Of these the innermost is the unit, as far as a version of torch writes them. A unit's operators
+# are the rows directly inside of it: extern calls, and generated kernels of a device.
+
+
+_UNITS = (
+    GRAPH_CALL,
+    re.compile(r"CompiledFunction(Backward)?"),
+    re.compile(re.escape(REGION_ROW) + r".*"),
+)
+
+
+class CompiledUnits(Struct, frozen=True):
+    """Rows that run compiled code; arrays of shape (u,) and (n,)."""
+
+    row: TreeRow
+    region: StringIndex
+    """Name of the compiled region, -1 for unknown."""
+    graph: StringIndex
+    """Name of the call of the graph, which holds its key; -1 for unknown."""
+    backward: Bool
+    around: Int
+    """Unit around each row of the call tree, -1 for none."""
+    operator: TreeRow
+    """Row directly inside a unit that is, or is around, each row; -1 for none."""
+
+
+def find_compiled_units(host: HostRows, nodes: Nodes) -> CompiledUnits:
+    """Find the rows that run compiled code."""
+    tree = host.call_tree
+    chosen = np.zeros(len(host), bool)
+    for pattern in _UNITS:
+        wanted = np.zeros(len(host), bool)
+        if not len(named := host.named(pattern.fullmatch)):
+            continue
+        wanted[named] = True
+        wanted &= ~host.device_threads[tree.thread] & ~tree.inside(chosen)
+        rows = np.flatnonzero(wanted & (tree.nearest_above(wanted) < 0))
+        held = np.append(0, np.cumsum(chosen))
+        chosen[rows[held[tree.subtree_end[rows]] == held[rows]]] = True
+    row = np.flatnonzero(chosen)
+    region, backward = regions_of(host, nodes, row)
+    is_graph = np.zeros(len(host), bool)
+    is_graph[host.named(GRAPH_CALL.fullmatch)] = True
+    index = index_of(row, len(host))
+    inside = lookup(index, tree.parent) >= 0
+    kinds = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
+    return CompiledUnits(
+        row=row,
+        region=region,
+        graph=np.where(is_graph[row], host.string[row], -1),
+        backward=backward,
+        around=lookup(index, tree.nearest(chosen)),
+        operator=tree.nearest(inside & isin(host.kind, kinds)),
+    )
 
 
 class Portions(Struct, frozen=True):

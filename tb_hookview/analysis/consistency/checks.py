@@ -2,25 +2,407 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview import markers
 from tb_hookview.analysis.autograd.nodes import Nodes
-from tb_hookview.analysis.consistency.clocks import ClockErrors, clock_jumps
-from tb_hookview.analysis.consistency.device_rows import (
-    impossible_lengths,
-    lost_device_events,
-    overlaps,
-    without_launch,
+from tb_hookview.analysis.device.events import DeviceEvents, calls_of, repeated_launches
+from tb_hookview.analysis.host.rows import MARK_ROLES, Call, HostRows, Role
+from tb_hookview.analysis.modules.tree import Modules, marked_modules
+from tb_hookview.arrays.joins import (
+    asof,
+    dense_rank,
+    isin,
+    pair_key,
+    running_max,
+    unique,
+    unique_counts,
 )
-from tb_hookview.analysis.consistency.fault import Fault, counted
-from tb_hookview.analysis.consistency.marks import unusable_marks
-from tb_hookview.analysis.consistency.numbers import (
-    external_id_conflicts,
-    shared_numbers,
-    silent_collectives,
-    unlinked_waits,
+from tb_hookview.arrays.nesting import ROUNDING_NS, CallTree, lookup
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
+from tb_hookview.trace import EventCategory, Trace
+
+# One fault of a trace.
+
+
+class Fault(Struct, frozen=True):
+    """Something that a trace of a correct recording does not have."""
+
+    code: str
+    """Name of the check; `report/tables/warnings.py` has the words for it."""
+    count: int
+    """Number of times it was seen, above 0."""
+    time: int | None = None
+    """The largest of them, nanoseconds; None where it is no time."""
+    share: float | None = None
+    """Share of all that it concerns; None where it does not grow with it."""
+    names: tuple[str, ...] = ()
+    """Kernels that it is about most."""
+
+
+def counted(code: str, count: int) -> tuple[Fault, ...]:
+    """The fault where there is any."""
+    return (Fault(code, count),) if count else ()
+
+
+def measured(code: str, excess: list[int]) -> tuple[Fault, ...]:
+    """The fault with its largest time, where there is any; times in nanoseconds."""
+    return (Fault(code, len(excess), time=max(excess)),) if excess else ()
+
+
+# Whether the clocks of host and device agree, and go on.
+#
+#     host     [launch]          [synchronize]
+#     device  [event 1]  [event 2                  ]
+#              began before its launch, ended after the call that waited for it
+#
+# Between both bounds a device clock may be wrong without a trace.
+
+
+LONGEST_BREAK_NS = 3600 * 10**9
+"""No step is idle for longer; what a profiler records is over within minutes."""
+
+LARGEST_SKEW_NS = 100_000
+"""Difference of clocks up to which it is tolerated; what contradicts them by more is wrong."""
+
+_WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
+_TO_HOST = re.compile(r"DtoH|DeviceToHost")
+_STREAM_SYNC = "Stream Sync"
+
+
+class ClockErrors(Struct, frozen=True):
+    """Times by which the clocks of host and device contradict one another, above rounding."""
+
+    before_launch: Nanoseconds
+    """From the start of device events to the calls that launched them."""
+    after_sync: Nanoseconds
+    """From the return of syncs to the end of device events that they waited for."""
+
+    @property
+    def skew(self) -> int:
+        """Largest difference of the clocks that the trace shows, nanoseconds.
+
+        At least `ROUNDING_NS`; errors above `LARGEST_SKEW_NS` do not count.
+        """
+        errors = np.concatenate([self.before_launch, self.after_sync])
+        return int(errors[errors <= LARGEST_SKEW_NS].max(initial=ROUNDING_NS))
+
+    def faults(self) -> tuple[Fault, ...]:
+        """The errors as faults of the trace."""
+        return (
+            *measured("before-launch", self.before_launch.tolist()),
+            *measured("after-sync", self.after_sync.tolist()),
+        )
+
+
+def clock_errors(host: HostRows, device_events: DeviceEvents, calls: Int) -> ClockErrors:
+    """Compare device events with the calls that launched them and with syncs.
+
+    Of syncs are checked: those of a whole device, where the trace has one device; those of a
+    stream, where `cuda_sync` rows name it; and synchronous copies to the host.
+    """
+    launched = device_events.launch >= 0
+    began = host.call_tree.start[device_events.launch[launched]]
+    lead = began - device_events.start[launched]
+    late = np.concatenate(
+        [
+            _late_for_device(host, device_events),
+            _late_for_stream(host, device_events),
+            _late_for_copy(host, device_events, calls),
+        ]
+    )
+    return ClockErrors(lead[lead > ROUNDING_NS], late[late > ROUNDING_NS])
+
+
+def clock_jumps(trace: Trace, begin: int, end: int) -> tuple[Fault, ...]:
+    """Spans of `LONGEST_BREAK_NS` and more without an event, between two bounds."""
+    if end - begin < LONGEST_BREAK_NS:
+        return ()
+    events = trace.events
+    inside = (events.start >= begin) & (events.end <= end)
+    order = np.argsort(events.start[inside], kind="stable")
+    start, stop = events.start[inside][order], events.end[inside][order]
+    breaks = start[1:] - np.maximum.accumulate(stop)[:-1]
+    return counted("clock-jump", int(np.count_nonzero(breaks >= LONGEST_BREAK_NS)))
+
+
+def _late_for_device(host: HostRows, device_events: DeviceEvents) -> Nanoseconds:
+    if len(unique(device_events.device)) != 1:
+        return np.zeros(0, np.int64)
+    rows = host.named(_WHOLE_DEVICE.fullmatch)
+    return _lateness(host, device_events, rows, np.zeros(len(rows), np.int64), None)
+
+
+def _late_for_stream(host: HostRows, device_events: DeviceEvents) -> Nanoseconds:
+    syncs, trace = host.trace.cuda_syncs, host.trace
+    if not len(syncs.kind):
+        return np.zeros(0, np.int64)
+    named = np.array([kind == _STREAM_SYNC for kind in syncs.kind], bool) & (syncs.stream >= 0)
+    call = calls_of(trace, host.call_tree, syncs.correlation, trace.events.start[syncs.event])
+    wanted = np.flatnonzero(named & (call >= 0))
+    # The row lies on the stream that it is about, on a lane of its own since 2026.
+    streams = [thread.stream for thread in trace.threads]
+    stream = np.array([int(s) if s.isdecimal() and len(s) < 10 else -1 for s in streams], np.int64)
+    key = pair_key(device_events.device + 1, lookup(stream, device_events.stream) + 1)
+    asked = pair_key(syncs.device[wanted] + 1, syncs.stream[wanted] + 1)
+    return _lateness(host, device_events, call[wanted], asked, key)
+
+
+def _lateness(
+    host: HostRows, device_events: DeviceEvents, rows: TreeRow, asked: Int, key: Int | None
+) -> Nanoseconds:
+    """Time from the return of each sync to the last end of what was launched before it.
+
+    Args:
+        rows: the syncs.
+        asked: what each waits for, among the keys.
+        key: of each device event; None: all are waited for.
+    """
+    if not len(rows):
+        return rows
+    launched = np.flatnonzero(device_events.launch >= 0)
+    keys = np.zeros(len(device_events), np.int64) if key is None else key
+    given = host.call_tree.end[device_events.launch[launched]]
+    order = launched[np.lexsort((given, keys[launched]))]
+    last = running_max(keys[order], device_events.end[order])
+    given = host.call_tree.end[device_events.launch[order]]
+    found = asof(keys[order], given, asked, host.call_tree.start[rows])
+    return np.where(found >= 0, lookup(last, found) - host.call_tree.end[rows], 0)
+
+
+def _late_for_copy(host: HostRows, device_events: DeviceEvents, calls: Int) -> Nanoseconds:
+    events, texts = host.trace.events, host.trace.strings
+    copies = np.flatnonzero(
+        (events.kind[device_events.event] == EventCategory.COPY)
+        & (lookup(calls, device_events.launch) == Call.COPY)
+    )
+    name = events.name[device_events.event[copies]].astype(np.int64)
+    to_host = [number for number in unique(name).tolist() if _TO_HOST.search(texts[number])]
+    copies = copies[isin(name, to_host)]
+    return device_events.end[copies] - host.call_tree.end[device_events.launch[copies]]
+
+
+# Device rows that no device can have made, and those that the recording lost.
+
+
+LONGEST_NS = 60 * 10**9
+"""No kernel runs for a minute while nothing else is recorded."""
+LOST_AT_LEAST = 0.01
+"""Share of launches in the middle, or of device time in overlaps, from which on it is a fault."""
+
+_LAUNCH = re.compile(
+    r"(cuda|hip|mu|musa)(Ext)?(Module)?Launch(Cooperative)?Kernel\w*"
+    r"|(cuda|hip|mu|musa)LaunchCooperativeKernel\w*|cuLaunch(Cooperative)?Kernel\w*"
+    r"|(cuda|hip|cu)GraphLaunch\w*"
 )
-from tb_hookview.analysis.device.events import DeviceEvents, repeated_launches
-from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.modules.tree import Modules
+_GRAPH = re.compile(r"\w+GraphLaunch\w*")
+_CAPTURE = re.compile(r"(cuda|hip|cu)Stream(Begin|End)Capture\w*")
+
+
+def impossible_lengths(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
+    """Device events of `LONGEST_NS` and more that outlast all other rows of the trace together."""
+    long = device_events.duration >= LONGEST_NS
+    if not long.any():
+        return ()
+    starts = [
+        column.min() for column in (host.call_tree.start, device_events.start[~long]) if len(column)
+    ]
+    ends = [
+        column.max() for column in (host.call_tree.end, device_events.end[~long]) if len(column)
+    ]
+    rest = int(max(ends) - min(starts)) if starts else 0
+    lengths = device_events.duration[long & (device_events.duration > rest)]
+    return measured("impossible-length", lengths.tolist())
+
+
+def overlaps(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
+    """Device events of one stream that run at the same time.
+
+    Not those of graphs, which may. Few that overlap by microseconds do so by programmatic launch.
+    """
+    alone = np.flatnonzero(~_of_graphs(host, device_events))
+    order = alone[np.argsort(device_events.stream[alone], kind="stable")]  # each by start, as all
+    stream = device_events.stream[order]
+    last = running_max(stream, device_events.end[order])
+    ends = np.minimum(last[:-1], device_events.end[order][1:])
+    common = np.where(stream[1:] == stream[:-1], ends - device_events.start[order][1:], 0)
+    over = common[common > ROUNDING_NS]
+    share = int(over.sum()) / max(int(device_events.duration.sum()), 1)
+    if share < LOST_AT_LEAST:
+        return ()
+    return (Fault("overlap", len(over), time=int(over.max()), share=share),)
+
+
+def without_launch(device_events: DeviceEvents) -> tuple[Fault, ...]:
+    """Device events whose launch is not in the trace, by their share of device time."""
+    missing = device_events.launch < 0
+    if not missing.any():
+        return ()
+    time = int(device_events.duration.sum())
+    share = int(device_events.duration[missing].sum()) / time if time else 1.0
+    return (Fault("no-launch", int(np.count_nonzero(missing)), share=share),)
+
+
+def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
+    """Launches whose device events are not in the trace.
+
+    At the end of a recording some have not begun, and those into a graph that is captured never
+    do. At the start and in the middle, or with none at all, the profiler lost them.
+    """
+    launches = host.named(_LAUNCH.fullmatch)
+    launches = launches[np.argsort(host.call_tree.start[launches], kind="stable")]
+    launches = launches[~_in_capture(host, launches)]
+    if not len(launches):
+        return ()
+    if not len(device_events):
+        return counted("no-device-events", len(launches))
+    has = np.zeros(len(host), bool)
+    has[device_events.launch[device_events.launch >= 0]] = True
+    known = np.flatnonzero(has[launches])
+    if not len(known):
+        return ()
+    between = int(known[-1] - known[0] + 1 - len(known))
+    share = between / len(launches)
+    lost = (Fault("lost-in-between", between, share=share),) if share >= LOST_AT_LEAST else ()
+    return (*counted("lost-at-start", int(known[0])), *lost)
+
+
+def _in_capture(host: HostRows, rows: TreeRow) -> Bool:
+    """Rows between the calls that begin and end the capture of a graph, on any thread."""
+    bounds = host.named(_CAPTURE.fullmatch)
+    times = np.sort(host.call_tree.start[bounds])
+    return np.asarray(np.searchsorted(times, host.call_tree.start[rows]) % 2 == 1)
+
+
+def _of_graphs(host: HostRows, device_events: DeviceEvents) -> Bool:
+    """Device events that a graph's launch made."""
+    graph = np.zeros(len(host), bool)
+    graph[host.named(_GRAPH.fullmatch)] = True
+    numbered = host.trace.events.graph[device_events.event] > 0
+    return np.asarray(numbered | (lookup(graph, device_events.launch) > 0))
+
+
+# Marks of the recorder that cannot be used.
+
+
+_BACKWARD_MARKS = (Role.GRADIENT_MARK, Role.BEFORE_MARK, Role.AFTER_MARK)
+
+
+def unusable_marks(host: HostRows, modules: Modules) -> tuple[Fault, ...]:
+    """Marks that cannot be used fully, by reason."""
+    marks = np.flatnonzero(isin(host.role, [int(r) for r in _BACKWARD_MARKS]))
+    unknown = int(np.count_nonzero(marked_modules(host, modules, marks) < 0))
+    before = np.count_nonzero(host.role == Role.BEFORE_MARK)
+    after = np.count_nonzero(host.role == Role.AFTER_MARK)
+    other = int(np.count_nonzero(host.role == Role.UNKNOWN_MARK))
+    return (
+        *counted("mark-without-module", unknown),
+        *counted("mark-without-pair", int(abs(before - after))),
+        *counted("later-mark", _later_marks(host)),
+        *counted("unknown-mark", other),
+        *counted("later-manifest", _later_manifest(host)),
+    )
+
+
+def _later_marks(host: HostRows) -> int:
+    """Count marks of a known kind and a later version.
+
+    These are read as of our version.
+    """
+    strings = host.string[isin(host.role, [int(role) for role in MARK_ROLES])]
+    distinct, count = unique_counts(strings)
+    decoded = [markers.decode(host.trace.strings[string]) for string in distinct.tolist()]
+    later = [mark is not None and mark.version > markers.VERSION for mark in decoded]
+    return int(count[np.array(later, bool)].sum())
+
+
+def _later_manifest(host: HostRows) -> int:
+    manifest = host.trace.manifest
+    version = manifest.version if manifest else None
+    return int(version is not None and version > markers.VERSION)
+
+
+# Numbers that link rows to one another, and do not.
+
+
+_WAITS_FOR_EVENT = ("Event Sync", "Stream Wait Event")
+_COLLECTIVE = "record_param_comms"
+
+
+def external_id_conflicts(host: HostRows) -> tuple[Fault, ...]:
+    """Calls whose `External id` is not that of an operator around them.
+
+    Between late 2021 and early 2024 the field held the call's own correlation id, and collides
+    with operators' ids by chance: a file in which most calls do so is not checked, nor any single
+    call that does.
+    """
+    events, kind = host.trace.events, host.kind
+    external = events.external[host.call_tree.event]
+    own = external == events.correlation[host.call_tree.event]
+    calls = (kind == EventCategory.RUNTIME) & (external > 0)
+    if 2 * np.count_nonzero(calls & own) > np.count_nonzero(calls):
+        return ()
+    identified = np.where(kind == EventCategory.RUNTIME, -1, external)
+    asked = np.flatnonzero(calls & ~own & isin(external, identified[identified > 0]))
+    around = _named_around(host.call_tree, identified, asked, external[asked])
+    return counted("external-id", int(np.count_nonzero(~around)))
+
+
+def shared_numbers(host: HostRows, nodes: Nodes) -> tuple[Fault, ...]:
+    """Autograd nodes of different names with the same number of the same forward thread.
+
+    The number names the forward operator of a node, so of these all but one have a wrong one.
+    """
+    sequence, thread = host.sequence[nodes.row], host.forward_thread[nodes.row]
+    numbered = np.flatnonzero((sequence >= 0) & (thread > 0))
+    number = dense_rank(thread[numbered], sequence[numbered])
+    named = dense_rank(number, host.string[nodes.row[numbered]])
+    shared = int(named.max(initial=-1) - number.max(initial=-1))
+    if not shared:
+        return ()
+    return (Fault("shared-number", shared, share=shared / len(numbered)),)
+
+
+def silent_collectives(host: HostRows) -> tuple[Fault, ...]:
+    """Collective calls without sizes, types or ranks."""
+    table, events = host.trace.collectives, host.trace.events
+    whole = (table.sent >= 0) & (table.received >= 0) & (table.group_size >= 0)
+    whole &= np.array([bool(text) for text in table.collective], bool)
+    whole &= np.array([bool(text) for text in table.dtype], bool)
+    texts = host.trace.strings.texts
+    if _COLLECTIVE not in texts:
+        return ()
+    calls = int(np.count_nonzero(events.name == texts.index(_COLLECTIVE)))
+    return counted("silent-collective", calls - int(np.count_nonzero(whole)))
+
+
+def unlinked_waits(host: HostRows) -> tuple[Fault, ...]:
+    """Waits for an event whose recording is not known, or came later than the wait."""
+    syncs, trace, tree = host.trace.cuda_syncs, host.trace, host.call_tree
+    waits = np.array([kind in _WAITS_FOR_EVENT for kind in syncs.kind], bool)
+    start = trace.events.start[syncs.event]
+    record = calls_of(trace, tree, syncs.record_correlation, start)
+    unknown = int(np.count_nonzero(waits & (record < 0)))
+    later = waits & (record >= 0) & (lookup(tree.start, record) > start)
+    return (
+        *counted("unknown-record", unknown),
+        *counted("later-record", int(np.count_nonzero(later))),
+    )
+
+
+def _named_around(call_tree: CallTree, identified: Int, rows: TreeRow, wanted: Int) -> Bool:
+    """Whether any row around each of the given rows has the wanted id."""
+    found, left, around = np.zeros(len(rows), bool), np.arange(len(rows)), call_tree.parent[rows]
+    while len(left):
+        going = around >= 0
+        left, around = left[going], around[going]
+        hit = identified[around] == wanted[left]
+        found[left[hit]] = True
+        left, around = left[~hit], call_tree.parent[around[~hit]]
+    return found
 
 
 def find_faults(

@@ -1,23 +1,31 @@
-"""Edges to device events: from their launches, and from the event before on the stream."""
+"""Edges to device events, and from them: launches, streams, waits between streams, syncs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.calls.full_queue import OUTSTANDING
-from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence
-from tb_hookview.analysis.dependencies.nodes import Nodes
-from tb_hookview.analysis.dependencies.points import Points
-from tb_hookview.analysis.dependencies.window import Window
-from tb_hookview.analysis.device.launch_timing import LaunchTiming
-from tb_hookview.arrays.joins import dense_rank, isin, median, unique
+from tb_hookview.analysis.calls.division import OUTSTANDING
+from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence, Nodes
+from tb_hookview.analysis.dependencies.points import Points, Window
+from tb_hookview.analysis.device.events import LaunchTiming
+from tb_hookview.analysis.host.rows import Call
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import asof, dense_rank, index_of, isin, median, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, ThreadIndex
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    Int,
+    Nanoseconds,
+    StringIndex,
+    ThreadIndex,
+)
 
 _OVERLAP = 1_000
 """Nanoseconds of overlap on one stream from which on it is no rounding."""
@@ -254,3 +262,195 @@ def _has_queue(analysis: Analysis, points: Points) -> bool:
         return True
     names = unique(analysis.host.string[points.events.launch])
     return any(analysis.trace.strings[name].startswith("cu") for name in names.tolist())
+
+
+# Edges of waits of the host: for a device, for collectives behind it, for memory.
+
+
+_AFTER = 50_000
+"""Nanoseconds from the end of a device event in which the host goes on, if it waited for it."""
+
+
+def retry_waits(analysis: Analysis, points: Points, before: Nanoseconds) -> Nanoseconds:
+    """Time before each point in which its thread waited so."""
+    retries, waited = analysis.retries, np.zeros(len(points.time), np.int64)
+    thread = analysis.call_tree.thread[retries.row]
+    for each in unique(thread).tolist():
+        rows, mine = np.flatnonzero(points.thread == each), thread == each
+        windows = np.stack([before[rows], points.time[rows]], axis=1)
+        spans = intervals.of(retries.start[mine], retries.end[mine])
+        waited[rows] = intervals.lengths_within(spans, windows)
+    return waited
+
+
+def retry_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTimes) -> EdgeSet:
+    """Edges from the event that ended right before a wait did to the thread's next point."""
+    retries, order = analysis.retries, np.argsort(times.end, kind="stable")
+    last = np.searchsorted(times.end[order], retries.end, side="right") - 1
+    event = lookup(order, last)
+    thread = analysis.call_tree.thread[retries.row]
+    target = asof(points.thread, points.time, thread, retries.end - 1) + 1
+    known = (event >= 0) & (target > 0) & (target < len(points.time))
+    known[known] = points.thread[target[known]] == thread[known]
+    event, target = event[known], target[known]
+    start, end = retries.start[known], retries.end[known]
+    ended = times.end[event]
+    waits = (ended >= np.maximum(start, end - _AFTER)) & (times.start[event] < start)
+    event, target = event[waits], target[waits]
+    return EdgeSet(
+        EdgeKind.SYNC,
+        Evidence.TIMES,
+        nodes.of_event[event],
+        nodes.of_point[target],
+        points.time[target] - times.end[event],
+        from_end=True,
+    )
+
+
+_RETURN = 50_000
+"""Nanoseconds after which the return of a sync is not explained by the device event any more."""
+
+
+class SyncEdges(NamedTuple):
+    """Edges of the syncs, and what these take without them."""
+
+    edges: list[EdgeSet]
+    end: Int
+    """Points at the ends of the syncs that cannot return before a known event."""
+    cost: Nanoseconds
+    """Time that each takes if there is nothing to wait for: its own work."""
+
+
+def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTimes) -> SyncEdges:
+    """Edges from what each sync cannot return before."""
+    call, syncs = analysis.call_times, analysis.syncs
+    place = index_of(points.events.sync, len(syncs))
+    sync = lookup(place, syncs.of_call[call.waiting])
+    event = np.searchsorted(times.rows, call.event)
+    inside = (sync >= 0) & (event < len(times.rows))
+    inside[inside] = times.rows[event[inside]] == call.event[inside]
+    sync, event, of = sync[inside], event[inside], call.waiting[inside]
+    ends = syncs.end[points.events.sync][sync]
+    back = ends - times.end[event]
+    own_copy = call.copy[of] == times.rows[event]
+    waited = times.end[event] > syncs.start[points.events.sync][sync]
+    name = analysis.host.string[call.row[of]]
+    edges = EdgeSet(
+        EdgeKind.SYNC,
+        Evidence.CALLS,
+        nodes.of_event[event],
+        nodes.of_point[points.sync_end[sync]],
+        np.where(own_copy, back, _usual(back, name, waited & ~own_copy)),
+        from_end=True,
+    )
+    bound = unique(sync)
+    own = (syncs.duration - syncs.waited - syncs.transfer)[points.events.sync[bound]]
+    return SyncEdges([edges], points.sync_end[bound], np.maximum(own, 0))
+
+
+def _usual(back: Nanoseconds, name: StringIndex, waited: Bool) -> Nanoseconds:
+    """Time from the end of an event to the return of a sync: the median by name of the call."""
+    near = waited & (back < _RETURN)
+    lag = np.full(len(back), int(median(np.maximum(back[near], 0))) if near.any() else 0)
+    for each in unique(name[near]):
+        lag[name == each] = int(median(np.maximum(back[near & (name == each)], 0)))
+    return lag
+
+
+# Edges between streams of one device.
+
+
+_EARLY = 3_000
+"""Nanoseconds by which an event may seem to begin before the one it waits for has ended."""
+_LATE = 5_000
+"""Nanoseconds by which an event has to be later than its edges explain for one to be guessed."""
+_NEAR, _FAR = 8_000, 50_000
+"""Bounds of the time after the end of another stream's event in which it is the likely reason."""
+_SIGNAL = 2_000
+"""Nanoseconds from stream to stream, where none can be measured."""
+
+
+def by_calls(analysis: Analysis, times: DeviceTimes, nodes: Nodes) -> Iterator[EdgeSet]:
+    """Yield edges that calls like `cudaStreamWaitEvent` show.
+
+    The next launch of the thread is on the stream that waits. It waits for the stream of the launch
+    before the call; if that is the same one, for all others.
+    """
+    tree = analysis.call_tree
+    calls = np.flatnonzero(analysis.calls == Call.DEVICE_WAIT)
+    rows = np.flatnonzero(times.timing.first_of_launch[times.rows])
+    rows = rows[np.argsort(times.correlation[rows], kind="stable")]
+    if not len(calls) or not len(rows):
+        return
+    thread, launched = tree.thread[times.launch[rows]], times.launched[rows]
+    before = lookup(rows, asof(thread, launched, tree.thread[calls], tree.start[calls]))
+    after = lookup(rows, _next(thread, launched, tree.thread[calls], tree.start[calls]))
+    known = (before >= 0) & (after >= 0)
+    calls, before, after = calls[known], before[known], after[known]
+    other = times.stream[before] != times.stream[after]
+    source, target = [before[other]], [after[other]]
+    own = np.flatnonzero(~other)
+    for stream in unique(times.stream).tolist():
+        mine = rows[times.stream[rows] == stream]
+        nothing = np.zeros(len(own), np.int64)
+        began = times.launched[mine]
+        found = asof(np.zeros(len(mine), np.int64), began, nothing, tree.start[calls[own]])
+        found = lookup(mine, found)
+        ask = (found >= 0) & (times.stream[after[own]] != stream)
+        source.append(found[ask])
+        target.append(after[own][ask])
+    yield _edges(Evidence.CALLS, times, nodes, np.concatenate(source), np.concatenate(target))
+
+
+def _next(key: Int, time: Nanoseconds, query_key: Int, query_time: Nanoseconds) -> Int:
+    """First row of equal key that starts after each moment, -1 for none."""
+    return asof(key, -time, query_key, -query_time - 1)
+
+
+def _edges(
+    evidence: Evidence, times: DeviceTimes, nodes: Nodes, source: Int, target: Int
+) -> EdgeSet:
+    same = times.device[source] == times.device[target]
+    later = times.start[target] - times.end[source]
+    allowed = same & (later >= -_EARLY)
+    source, target, later = source[allowed], target[allowed], later[allowed]
+    near = later[later <= _FAR]
+    lag = int(median(np.clip(near, 0, _FAR))) if len(near) else _SIGNAL
+    return EdgeSet(
+        EdgeKind.CROSS_STREAM,
+        evidence,
+        nodes.of_event[source],
+        nodes.of_event[target],
+        np.minimum(later, lag),
+        from_end=True,
+    )
+
+
+def by_times(times: DeviceTimes, nodes: Nodes, late: Nanoseconds) -> EdgeSet:
+    """Guess edges for events later than their edges explain: another stream's event just ended.
+
+    Args:
+        times: device events.
+        nodes: their nodes.
+        late: time by which each node is later than explained, nanoseconds.
+    """
+    late = late[nodes.of_event]
+    source, target = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for device in unique(times.device):
+        rows = np.flatnonzero(times.device == device)
+        asked = rows[late[rows] > _LATE]
+        reach = np.clip(late[asked] // 10, _NEAR, _FAR)
+        order = rows[np.lexsort((times.correlation[rows], times.end[rows]))]
+        ends = times.end[order]
+        found = np.full(len(asked), -1, np.int64)
+        place = np.searchsorted(ends, times.start[asked] + _EARLY, side="right") - 1
+        for _ in range(8):  # the last to end may be of the same stream
+            candidate = order[np.maximum(place, 0)]
+            other = (place >= 0) & (times.stream[candidate] != times.stream[asked])
+            found = np.where((found < 0) & other, candidate, found)
+            place -= 1
+        near = (found >= 0) & (times.start[asked] - lookup(times.end, found) <= reach)
+        near &= lookup(times.start, found) < times.start[asked]
+        source.append(found[near])
+        target.append(asked[near])
+    return _edges(Evidence.TIMES, times, nodes, np.concatenate(source), np.concatenate(target))

@@ -8,16 +8,92 @@ target is not before its source and a lag:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.dependencies.nodes import Nodes
-from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.types import Bool, Code, Int, Nanoseconds, SyncIndex
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
+from tb_hookview.analysis.dependencies.points import LAUNCHES, Points, Window
+from tb_hookview.arrays.joins import isin, pair_key, running_max
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import (
+    Bool,
+    Code,
+    DeviceEventIndex,
+    EventRow,
+    Int,
+    Nanoseconds,
+    SyncIndex,
+    ThreadIndex,
+)
+from tb_hookview.schema.timeline import LinkEvidence, LinkKind
+
+# Nodes of the graph: points of host threads, and device events, in order of time.
+
+
+class Nodes(NamedTuple):
+    """Nodes in the order of `number_nodes`, shape (n,); node 0 is the origin."""
+
+    time: Nanoseconds
+    """Since the start of the window."""
+    duration: Nanoseconds
+    """Of device events; 0 for points of the host."""
+    thread: ThreadIndex
+    """Thread of a point of the host, -1 for a device event and the origin."""
+    event: DeviceEventIndex
+    """Device event of each node, -1 for a point of the host."""
+    history: Bool
+    """Device events launched before the window: they stay as recorded."""
+    of_point: Int
+    """Node of each point."""
+    of_event: Int
+    """Node of each of the window's device events."""
+
+
+def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
+    """Put points and device events in one order of time, after the origin.
+
+    A device event comes after its launch and after the one before it on its stream, where its
+    clock says otherwise by no more than clocks differ: edges lead on in that order.
+    """
+    events = analysis.device_events
+    start = np.maximum(events.start[window.events], window.start)
+    end = np.maximum(events.end[window.events], start)
+    host = len(points.time)
+    time = np.concatenate([[window.start], points.time, start])
+    rank = np.concatenate([[-1], points.rank, np.full(len(start), LAUNCHES + 1)])
+    mine = analysis.trace.events.correlation[events.event[window.events]]
+    tie = np.concatenate([np.zeros(host + 1, np.int64), mine])
+    moment = np.concatenate([time[: host + 1], _begun(analysis, window, start, mine)])
+    order = np.lexsort((tie, rank, moment))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    none = np.zeros(host + 1, np.int64)
+    return Nodes(
+        time=time[order] - window.start,
+        duration=np.concatenate([none, end - start])[order],
+        thread=np.concatenate([[-1], points.thread, np.full(len(start), -1)])[order],
+        event=np.concatenate([none - 1, window.events])[order],
+        history=np.concatenate([none > 0, window.history])[order],
+        of_point=number[1 : host + 1],
+        of_event=number[host + 1 :],
+    )
+
+
+def _begun(analysis: Analysis, window: Window, start: Nanoseconds, correlation: Int) -> Nanoseconds:
+    """Moment by which each device event of the window is put in order."""
+    events = analysis.device_events
+    launched = lookup(analysis.call_tree.start, events.launch[window.events])
+    lead = launched - start
+    moment = np.where((lead > 0) & (lead <= LARGEST_SKEW_NS), launched, start)
+    stream = events.stream[window.events]
+    order = np.lexsort((correlation, start, stream))
+    moment[order] = running_max(stream[order], moment[order])
+    return moment
 
 
 class EdgeKind(IntEnum):
@@ -142,3 +218,95 @@ def lateness(nodes: Nodes, edges: Edges) -> Nanoseconds:
         opens = np.flatnonzero(np.diff(edges.target, prepend=-1))
         latest[edges.target[opens]] = np.maximum.reduceat(arrival, opens)
     return np.asarray(nodes.time - latest)
+
+
+# Links between rows of a trace: the edges of the graph that have an event at both ends, and more.
+#
+# What launched a device event and which forward operator made a node is known of every row. What
+# waited for what is known of the steps that are replayed; elsewhere only `Syncs.blocking_event`.
+
+
+EVIDENCE: dict[Evidence, LinkEvidence] = {
+    Evidence.ORDER: "order",
+    Evidence.CORRELATION: "correlation id",
+    Evidence.SYNC_ROW: "cuda_sync row",
+    Evidence.CALLS: "calls of the runtime",
+    Evidence.TIMES: "times",
+}
+"""What in the trace shows an edge, in words."""
+
+
+class Links(NamedTuple):
+    """Links of one kind and evidence: rows of `Events`, shape (l,)."""
+
+    kind: LinkKind
+    evidence: LinkEvidence
+    source: EventRow
+    """What came first: launch, forward operator, what was waited for."""
+    target: EventRow
+
+
+def row_links(analysis: Analysis) -> Iterator[Links]:
+    """Yield the links that every row may have: launches, forward operators."""
+    rows, nodes = analysis.call_tree.event, analysis.nodes
+    device_events = analysis.device_events
+    launched = np.flatnonzero(device_events.launch >= 0)
+    yield Links(
+        "launch",
+        EVIDENCE[Evidence.CORRELATION],
+        rows[device_events.launch[launched]],
+        device_events.event[launched],
+    )
+    made = nodes.forward_op >= 0
+    by_sequence = nodes.by_sequence >= 0
+    shown_by: tuple[tuple[LinkEvidence, Bool], ...] = (
+        ("sequence number", made & by_sequence),
+        ("flow", made & ~by_sequence),
+    )
+    for evidence, chosen in shown_by:
+        yield Links("autograd", evidence, rows[nodes.forward_op[chosen]], rows[nodes.row[chosen]])
+
+
+def wait_links(analysis: Analysis, graph: Graph | None) -> Iterator[Links]:
+    """Yield what waited for which device event.
+
+    Args:
+        analysis: the trace.
+        graph: of its steps; None where these are not replayed.
+    """
+    syncs, blocking = analysis.syncs, analysis.syncs.blocking_event
+    rows, events = analysis.call_tree.event, analysis.device_events.event
+    shown = np.zeros(0, np.int64)
+    if graph is not None:
+        yield from _by_evidence(graph, "cross_stream", *_cross_stream(analysis, graph))
+        edge, source, sync = _waited_for(analysis, graph)
+        yield from _by_evidence(graph, "sync", edge, events[source], rows[syncs.row[sync]])
+        shown = pair_key(sync, source)
+    others = (blocking >= 0) & ~isin(pair_key(np.arange(len(blocking)), blocking), shown)
+    yield Links("sync", EVIDENCE[Evidence.TIMES], events[blocking[others]], rows[syncs.row[others]])
+
+
+def _cross_stream(analysis: Analysis, graph: Graph) -> tuple[Int, EventRow, EventRow]:
+    edge = np.flatnonzero(graph.edges.of(EdgeKind.CROSS_STREAM))
+    events, event = analysis.device_events.event, graph.nodes.event
+    return edge, events[event[graph.edges.source[edge]]], events[event[graph.edges.target[edge]]]
+
+
+def _waited_for(analysis: Analysis, graph: Graph) -> tuple[Int, Int, Int]:
+    """Edges of syncs whose device event ended within the sync; that event, and the sync."""
+    sync = np.full(len(graph.nodes.time), -1, np.int64)
+    sync[graph.sync_end] = graph.sync
+    edge = np.flatnonzero(graph.edges.of(EdgeKind.SYNC))
+    source, of = graph.nodes.event[graph.edges.source[edge]], sync[graph.edges.target[edge]]
+    waited: Bool = analysis.device_events.end[source] > analysis.syncs.start[of]
+    return edge[waited], source[waited], of[waited]
+
+
+def _by_evidence(
+    graph: Graph, kind: LinkKind, edge: Int, source: EventRow, target: EventRow
+) -> Iterator[Links]:
+    evidence = graph.edges.evidence[edge]
+    for shown, words in EVIDENCE.items():
+        mine = evidence == shown
+        if mine.any():
+            yield Links(kind, words, source[mine], target[mine])

@@ -10,6 +10,7 @@ softmax between two batched products is attention.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -19,12 +20,108 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.device.events import DeviceEvents
-from tb_hookview.analysis.device.unfused_attention import softmax_of_attention
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import isin, unique_inverse
-from tb_hookview.arrays.types import Bool, Code, Int, TreeRow
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Code, Float, Int, Nanoseconds, TreeRow
 from tb_hookview.schema.terms import KINDS
-from tb_hookview.trace import EventCategory
+from tb_hookview.trace import EventCategory, Trace
+
+# Least compute capability of NVIDIA devices, by the names of the kernels they ran.
+#
+# A kernel runs on the generation it is named for and on later ones, so the latest name counts.
+
+
+_NAMES = (
+    ((10, 0), re.compile(r"(?<![a-z])sm1[0-2]\d[af]?(?!\d)|tcgen05|utcmma")),
+    ((9, 0), re.compile(r"(?<![a-z])sm90|^nvjet|wgmma|\bcutlass3x_sm90")),
+    ((8, 0), re.compile(r"(?:^|[ _:])ampere_|(?<![a-z])sm8[0-9](?!\d)|cutlass_8\d_|16816")),
+    ((7, 5), re.compile(r"(?:^|[ _:])turing_|(?<![a-z])sm75(?!\d)|cutlass_75_|1688(?!\d)")),
+    ((7, 0), re.compile(r"(?:^|[ _:])volta_|(?<![a-z])sm7[02](?!\d)|cutlass_70_|[hs]884")),
+)
+
+
+def capability_by_kernels(
+    trace: Trace, device_events: DeviceEvents, device: int
+) -> tuple[int, int]:
+    """Least capability of a device that runs what it ran; (0, 0) where no name says."""
+    if trace.runtime != "cuda":
+        return 0, 0
+    chosen = device_events.event[device_events.device == device]
+    names = [trace.strings[name].lower() for name in unique(trace.events.name[chosen]).tolist()]
+    for capability, pattern in _NAMES:
+        if any(pattern.search(name) for name in names):
+            return capability
+    return 0, 0
+
+
+# Softmax kernels of attention that runs as separate operators, forward or backward.
+#
+#     kernels of a thread, as launched    [bmm] [scale] [mask] [softmax] [dropout] [bmm]
+#
+# Both products are batched, and what lies between them is elementwise, a copy or a reduction.
+#
+# This classifies single kernels, for `kernels[].kind`: it needs no names of operators but those of
+# the products, so it holds for the backward as well, whose operators have other names.
+# `rules/evidence/devices.py` finds whole chains by operators, forward only, because the fix
+# replaces an operator's call and all that it launches, products included.
+
+
+_MATRIX = KINDS.index("matrix")
+_BETWEEN = tuple(KINDS.index(kind) for kind in ("elementwise", "copy", "set", "reduction"))
+_PRODUCTS = ("aten::bmm", "aten::baddbmm")
+_REACH = 8
+"""Kernels between the softmax and a product: scale, mask, casts, dropout."""
+
+
+def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int) -> Bool:
+    """Softmax kernels between two batched products on the thread that launched them, shape (d,).
+
+    Args:
+        host: host rows.
+        device_events: kernels, copies and sets.
+        kind: index into KINDS of each.
+    """
+    found = np.zeros(len(kind), bool)
+    names = host.trace.events.name[device_events.event].astype(np.int64)
+    softmax = _holding(host, names, "softmax")
+    if not softmax.any():
+        return found
+    order = np.flatnonzero(device_events.launch >= 0)
+    order = order[np.argsort(device_events.launch[order], kind="stable")]
+    launch = device_events.launch[order]
+    called = lookup(host.string, host.operator_around[launch])
+    softmax = softmax[order] & ~_holding(host, called, "log_softmax")
+    products = [name for name in host.names if host.trace.strings[name] in _PRODUCTS]
+    product = (kind[order] == _MATRIX) & isin(called, products)
+    between = isin(kind[order], _BETWEEN)
+    place = np.flatnonzero(softmax)
+    thread = host.call_tree.thread[launch]
+    for step in (-1, 1):
+        place = place[_reached(place, step, product, between, thread)]
+    found[order[place]] = True
+    return found
+
+
+def _holding(host: HostRows, names: Int, word: str) -> Bool:
+    """Whether each name, an index into the strings of the trace or -1, holds a word."""
+    texts, distinct = host.trace.strings, unique(names).tolist()
+    return isin(names, [name for name in distinct if name >= 0 and word in texts[name].lower()])
+
+
+def _reached(place: Int, step: int, product: Bool, between: Bool, thread: Int) -> Bool:
+    """Whether a product follows (`step` 1) or precedes (-1) each kernel, with little between."""
+    found, open_ = np.zeros(len(place), bool), np.ones(len(place), bool)
+    for distance in range(1, _REACH + 1):
+        at = place + step * distance
+        open_ &= (at >= 0) & (at < len(product))
+        at = np.where(open_, at, place)
+        open_ &= thread[at] == thread[place]
+        found |= open_ & product[at]
+        open_ &= ~product[at] & between[at]
+    return found
+
 
 ATTENTION = KINDS.index("attention")
 COMMUNICATION = KINDS.index("communication")
@@ -211,3 +308,131 @@ def _kind_around(host: HostRows, launch: TreeRow, kind_of: Callable[[str], str |
         going = (kind[open_rows] == OTHER) & (row >= 0)
         open_rows, row = open_rows[going], row[going]
     return kind[place]
+
+
+# Device events launched by operators that tensor cores could serve.
+
+
+_OF_TORCH_TB_PROFILER = (
+    "aten::_convolution aten::conv1d aten::conv2d aten::conv3d aten::conv_tbc"
+    " aten::conv_transpose1d aten::conv_transpose2d aten::conv_transpose3d aten::convolution"
+    " aten::cudnn_convolution aten::cudnn_convolution_transpose aten::prelu aten::addmm aten::addmv"
+    " aten::addr aten::matmul aten::mm aten::mv aten::linear aten::addbmm aten::baddbmm aten::bmm"
+    " aten::chain_matmul aten::linalg_multi_dot aten::_thnn_fused_lstm_cell"
+    " aten::_thnn_fused_gru_cell aten::lstm_cell aten::gru_cell aten::rnn_tanh_cell"
+    " aten::rnn_relu_cell CudnnConvolutionBackward BmmBackward0"
+    " aten::cudnn_convolution_transpose_backward CudnnConvolutionTransposeBackward MmBackward"
+    " aten::cudnn_convolution_backward_weight aten::addmm_ AddmvBackward MvBackward"
+    " aten::cudnn_convolution_transpose_backward_weight"
+    " aten::cudnn_convolution_transpose_backward_input AddmmBackward"
+    " aten::cudnn_convolution_backward_input AddbmmBackward aten::cudnn_convolution_backward"
+)
+_SINCE = (
+    "aten::convolution_backward aten::convolution_overrideable aten::miopen_convolution"
+    " aten::miopen_convolution_add_relu aten::cudnn_convolution_relu"
+    " aten::cudnn_convolution_add_relu aten::_addmm_activation aten::_scaled_mm aten::_grouped_mm"
+    " aten::_scaled_dot_product_flash_attention aten::_scaled_dot_product_efficient_attention"
+    " aten::_scaled_dot_product_cudnn_attention aten::_flash_attention_forward"
+    " aten::_efficient_attention_forward aten::_flash_attention_backward"
+    " aten::_efficient_attention_backward aten::_cudnn_attention_forward"
+    " aten::_cudnn_attention_backward aten::_cudnn_rnn aten::_cudnn_rnn_backward"
+    " aten::_thnn_fused_lstm_cell_backward_impl"
+)
+OPERATORS = frozenset(f"{_OF_TORCH_TB_PROFILER} {_SINCE}".split())
+"""Operators that tensor cores can serve: torch_tb_profiler's, and those that torch has since."""
+
+
+def eligible_operators(
+    host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
+) -> Bool:
+    """Operators that tensor cores can serve, shape (n,).
+
+    An operator is also eligible if it launched a kernel on tensor cores, whatever its name.
+    """
+    operator = host.kind == EventCategory.OPERATOR
+    listed = np.array([text in OPERATORS for text in host.trace.strings.texts] or [False])
+    eligible = operator & listed[host.string]
+    launcher = _launchers(host, device_events)
+    eligible[launcher[(kinds.tensor_core == 1) & (launcher >= 0)]] = True
+    return np.asarray(eligible)
+
+
+def _launchers(host: HostRows, device_events: DeviceEvents) -> TreeRow:
+    return lookup(host.any_operator_around, device_events.launch)
+
+
+def tensor_core_eligible(
+    host: HostRows, device_events: DeviceEvents, kinds: DeviceEventKinds
+) -> Bool:
+    """Device events that an innermost eligible operator launched itself, shape (d,)."""
+    eligible = eligible_operators(host, device_events, kinds)
+    outer = np.zeros(len(host), bool)
+    row = np.flatnonzero(eligible)
+    while len(row):
+        row = unique(host.call_tree.parent[row])
+        row = row[(row >= 0) & ~lookup(outer, row).astype(bool)]
+        outer[row] = True
+    innermost = (eligible & ~outer).astype(np.int64)
+    return np.asarray(lookup(innermost, _launchers(host, device_events)) > 0)
+
+
+# Use of a device by its kernels: torch_tb_profiler's utilization, efficiency, occupancy.
+#
+# All are over one window: from the first step to the last, with the device events they launched.
+# Kernels count as far as they lie in it, whichever step launched them.
+
+
+def utilization(start: Nanoseconds, end: Nanoseconds, window: tuple[int, int]) -> float | None:
+    """Share of the window in which any kernel ran; None for an empty window."""
+    if window[1] <= window[0]:
+        return None
+    time = intervals.lengths_within(intervals.of(start, end), np.array([window], np.int64))
+    return int(time[0]) / (window[1] - window[0])
+
+
+def sm_efficiency(
+    start: Nanoseconds, end: Nanoseconds, blocks: Float, window: tuple[int, int]
+) -> float | None:
+    """Mean over the window of blocks per multiprocessor, at most one; 0 to 1.
+
+    Args:
+        start, end: kernels, shape (k,), nanoseconds.
+        blocks: `blocks per SM` of each, NaN for unknown.
+        window: nanoseconds.
+
+    Returns:
+        None where it is unknown of every kernel.
+    """
+    start, end, used = _inside(start, end, np.where(blocks > 0, blocks, np.nan), window)
+    if not len(used):
+        return None
+    time = np.concatenate([start, end])
+    order = np.argsort(time, kind="stable")
+    running = np.cumsum(np.concatenate([used, -used])[order])[:-1]
+    passed = np.diff(time[order])
+    return float((np.clip(running, 0, 1) * passed).sum() / (window[1] - window[0]))
+
+
+def occupancy(
+    start: Nanoseconds, end: Nanoseconds, percent: Float, window: tuple[int, int]
+) -> float | None:
+    """Mean of the kernels' estimated occupancy by their time in the window, percent.
+
+    Args:
+        percent: `est. achieved occupancy %` of each, NaN for unknown.
+
+    Returns:
+        None where it is unknown of every kernel.
+    """
+    start, end, known = _inside(start, end, np.where(percent >= 0, percent, np.nan), window)
+    time = end - start
+    return float((known * time).sum() / time.sum()) if len(known) else None
+
+
+def _inside(
+    start: Nanoseconds, end: Nanoseconds, value: Float, window: tuple[int, int]
+) -> tuple[Nanoseconds, Nanoseconds, Float]:
+    """Kernels of known value that run in the window, cut to it."""
+    start, end = np.maximum(start, window[0]), np.minimum(end, window[1])
+    chosen = (start < end) & ~np.isnan(value)
+    return start[chosen], end[chosen], value[chosen]

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.flops.calls import DTYPES
+from tb_hookview.analysis.flops.formulas import DTYPES
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import Code, DeviceNumber, Float, Int
 from tb_hookview.decoders import decoder

@@ -1,20 +1,39 @@
-"""What a host thread was doing at a time, by the names that the trace has."""
+"""What a host thread was doing at a time, with what inputs, by the names that the trace has."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
-from tb_hookview.analysis.host.roles import MODULE_ROLES, module_name, node_name
-from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.analysis.host.rows import (
+    MARK_ROLES,
+    MODULE_ROLES,
+    HostRows,
+    Role,
+    module_name,
+    node_name,
+)
 from tb_hookview.analysis.host.stacks import around_any, is_frame, rows_holding
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
-from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import EventRow, Intervals, Nanoseconds, ThreadIndex, TimeSet
+from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.types import (
+    Bool,
+    EventRow,
+    Int,
+    Intervals,
+    Nanoseconds,
+    ThreadIndex,
+    TimeSet,
+    TreeRow,
+)
 from tb_hookview.schema.terms import module_label
-from tb_hookview.trace import EventCategory
+from tb_hookview.trace import EventCategory, StringTable
 
 _HELD = 0.8
 """Share of a time that an event has to hold to name it."""
@@ -109,3 +128,196 @@ def _name(text: str) -> str:
         if (module := module_name(text, role)).path != text:
             return module_label(module.path)
     return node_name(text)
+
+
+# Recorded inputs of operators: shapes and data types.
+
+
+_BYTES = {
+    "complexdouble": 16,
+    **dict.fromkeys(("double", "long", "longint", "complexfloat"), 8),
+    **dict.fromkeys(("float", "int"), 4),
+    **dict.fromkeys(("half", "bfloat16", "short"), 2),
+    **dict.fromkeys(("bool", "byte", "char", "unsignedchar", "signedchar"), 1),
+}
+"""By the name in lower case without signs. Those of 8 bits begin with float8."""
+
+
+@cache
+def width(dtype: str) -> int:
+    """Bytes of an element; 0 for unknown.
+
+    Operators write C++ types (`c10::BFloat16`, `long int`), collectives torch's (`BFloat16`).
+    """
+    name = re.sub(r"[^a-z0-9]", "", dtype.lower().removeprefix("c10::"))
+    return 1 if name.startswith("float8") else _BYTES.get(name, 0)
+
+
+class Input(NamedTuple):
+    """One input of a call."""
+
+    shape: list[Any]
+    """`[]` for what is no tensor."""
+    type: str
+    """As torch writes it: "float", "c10::Half", ...; "Scalar" or "" for what is no tensor."""
+    value: str
+    """What is no tensor, as torch writes it: "[1, 1]", "False"; "" for unknown."""
+
+
+def inputs_of_call(texts: StringTable, shapes: int, types: int, values: int = 0) -> list[Input]:
+    """Inputs of a call, by the indices of its arguments in the texts; empty where damaged."""
+    columns = _list(texts[shapes]), _list(texts[types])
+    if any(column is None for column in columns):
+        return []
+    found = [
+        (shape if isinstance(shape, list) else [], kind if isinstance(kind, str) else "")
+        for shape, kind in zip(*columns, strict=False)  # type: ignore[arg-type]
+    ]
+    given = [value if isinstance(value, str) else "" for value in _list(texts[values]) or []]
+    given += [""] * (len(found) - len(given))
+    return [Input(*each, value) for each, value in zip(found, given, strict=False)]
+
+
+def _list(text: str) -> list[Any] | None:
+    try:
+        decoded = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
+    return decoded if isinstance(decoded, list) else None
+
+
+# Operators: which rows are some, and the threads' processor time in them.
+
+
+_NO_OPERATORS = (*MARK_ROLES, Role.UNKNOWN_MARK, Role.MODULE_LABEL)
+
+
+class OperatorRows(Struct, frozen=True):
+    """Operators, annotations and runtime calls; columns over rows of the call tree."""
+
+    named: Bool
+    """Rows that count: operators and annotations, no marks of the recorder."""
+    above: TreeRow
+    """Innermost row around each that counts, -1 for none."""
+    repeats: Bool
+    """Rows that are one call with the row above them."""
+    self_host: Nanoseconds
+    """Duration less that of the rows inside, runtime calls included; 0 for runtime calls."""
+
+
+def operator_rows(host: HostRows) -> OperatorRows:
+    """Find the rows that are calls of operators and annotations."""
+    call_tree = host.call_tree
+    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
+    named &= ~isin(host.role, [int(role) for role in _NO_OPERATORS])
+    timed = named | (host.kind == EventCategory.RUNTIME)
+    above = call_tree.nearest_above(timed)
+    above[~timed] = -1
+    children = np.bincount(above[above >= 0], minlength=len(host))
+    repeats = named & (host.kind == EventCategory.OPERATOR) & (lookup(children, above) == 1)
+    repeats &= lookup(host.string, above) == host.string
+    repeats &= lookup(host.kind.astype(np.int64), above) == EventCategory.OPERATOR
+    return OperatorRows(named, above, repeats, self_time(call_tree.start, call_tree.end, above))
+
+
+_ON_CPU = re.compile(r"aten::(mkldnn_|_nnpack_spatial|_slow_conv2d_|slow_conv3d|\w+_for_cpu$)")
+"""oneDNN, NNPACK, and torch's own loops; a device has convolutions and attention of its own.
+
+CUDA without cuDNN has `_slow_conv2d`, too, and returns from it as soon as it is launched.
+"""
+_MOST = 0.5
+"""Share of the operators' time from which on such operators are the model, and not its inputs."""
+
+
+def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> bool:
+    """Whether most of the time of operators is in those that only a CPU runs.
+
+    The backward runs where the forward did, by operators that do not say where. A trace with calls
+    of a device's runtime has a device.
+
+    Args:
+        host: rows of a trace without device events.
+        operators: which of them are operators.
+        in_backward: rows inside autograd nodes, shape (n,).
+    """
+    if (host.trace.events.kind == EventCategory.RUNTIME).any():
+        return False
+    texts = host.trace.strings.texts
+    proves = np.array([_ON_CPU.match(text) is not None for text in texts] or [False])
+    known = operators.named & (host.kind == EventCategory.OPERATOR) & ~in_backward
+    proven = known & host.call_tree.inside(known & proves[host.string])
+    time = operators.self_host
+    return bool(proven.any() and time[proven].sum() >= _MOST * time[known].sum())
+
+
+# Ranges by which schedules of pipelines mark the forward and the backward of a microbatch.
+#
+# The nodes of a forward in the window of a recording may be evaluated after it, and chunks of the
+# backward may run outside of autograd's engine: there these ranges are all that shows the phase. A
+# convention counts where the trace has ranges of both directions.
+
+
+_CONVENTIONS = (
+    # DualPipe: `attn(F)`; (W) is the gradient of weights
+    (r".+\(F\)", r".+\([BW]\)"),
+    # Megatron's timers
+    (r"forward-compute", r"backward-compute"),
+    # torch.distributed.pipelining: single stages, then schedules of several (I: of inputs)
+    (r"Forward \d+", r"Backward \d+"),
+    (r"PP:\d+F\d*", r"PP:\d+[BIW]\d*"),
+)
+
+
+_MICROBATCH = re.compile(
+    r"PP:(?P<stage>\d+)(?P<letter>[FBIW])(?P<n>\d*)|(Forward|Backward) (?P<number>\d+)"
+    r"|(forward|backward)-compute"
+)
+"""Names of ranges of which each is the work on one microbatch in one stage."""
+_FORWARD = re.compile(r"PP:\d+F\d*|[Ff]orward.*")
+
+
+class MicrobatchRanges(NamedTuple):
+    """Ranges that are the work of a stage on one microbatch each, in order; shape (k,)."""
+
+    row: TreeRow
+    stage: Int
+    """As the range names it, -1 where it does not."""
+    number: Int
+    """Microbatch as the range names it, -1 where it does not."""
+    backward: Bool
+
+    @property
+    def forward_rows(self) -> TreeRow:
+        """Those of the forward."""
+        return self.row[~self.backward]
+
+
+def microbatch_ranges(host: HostRows) -> MicrobatchRanges:
+    """Find the ranges that are the work of a stage on one microbatch each."""
+    rows = host.named(lambda name: _MICROBATCH.fullmatch(name) is not None)
+    rows = rows[host.role[rows] == Role.LABEL]
+    names, of_row = unique_inverse(host.string[rows])
+    texts = [host.trace.strings[each] for each in names.tolist()]
+    found = [_MICROBATCH.fullmatch(text) for text in texts]
+    stages = [_number(each and each["stage"]) for each in found]
+    numbers = [_number(each and (each["n"] or each["number"])) for each in found]
+    backward = [_FORWARD.fullmatch(text) is None for text in texts]
+    stage, number = (np.array(each, np.int64)[of_row] for each in (stages, numbers))
+    return MicrobatchRanges(rows, stage, number, np.array(backward, bool)[of_row])
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text else -1
+
+
+def pipeline_ranges(host: HostRows) -> tuple[Bool, Bool]:
+    """Ranges of the forward and of the backward among the rows of the call tree, shape (n,)."""
+    labels = host.role == Role.LABEL
+    names = {string: host.trace.strings[string] for string in unique(host.string[labels]).tolist()}
+    forward, backward = np.zeros((2, len(host)), bool)
+    for ahead, back in _CONVENTIONS:
+        both = [[s for s, text in names.items() if re.fullmatch(p, text)] for p in (ahead, back)]
+        if all(both):
+            forward |= labels & isin(host.string, both[0])
+            backward |= labels & isin(host.string, both[1])
+    return forward, backward

@@ -2,18 +2,198 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.host.roles import EVALUATE, MODULE_ROLES, Role, node_name
-from tb_hookview.analysis.host.threads import device_threads
+from tb_hookview import markers
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Code, EventRow, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
+from tb_hookview.trace.format.vocabulary import DEVICE_CATEGORIES
+
+# Role of each event, by its name. Each distinct name is parsed once.
+
+
+EVALUATE = "autograd::engine::evaluate_function: "
+"""torch >= 1.9 wraps each autograd node in an operator row of this name."""
+
+_GRADIENT_SINK = re.compile(r"(struct )?torch::autograd::AccumulateGrad")
+_NODE = re.compile(r"(struct )?(torch::autograd::.+|(?!aten::)[\w:]*Backward\d*)")
+"""Names of autograd nodes, for traces in which nothing else tells them from operators."""
+MODULE_PREFIX = "nn.Module: "
+"""What the names of modules' rows begin with, among those of Python functions."""
+_MODULE_LABEL = re.compile(r"nn\.Module: (?P<label>(?P<module_class>.+)_\d+)")
+_LIGHTNING = re.compile(r"\[pl\]\[module\](?P<module_class>[^:]+): (?P<path>.+)")
+_STEP = re.compile(r"ProfilerStep#\d+")
+_NO_LABEL = re.compile(
+    r"ProfilerStep#|Optimizer\.|enumerate\(Data|Torch-Compiled Region|## Call CompiledFxGraph"
+    r"|\[pl\]|(nccl|gloo|hccl|mpi|ucc|xccl|c10d):|PyTorch Profiler|cudaGraph|Iteration Start"
+)
+
+
+class Role(IntEnum):
+    """Meaning of a host row to the analysis."""
+
+    NONE = 0
+    NODE = 1
+    """Evaluation of an autograd node."""
+    GRADIENT_SINK = 2
+    """`AccumulateGrad` itself, the node that has no sequence number."""
+    FORWARD_MARK = 3
+    BEFORE_MARK = 4
+    AFTER_MARK = 5
+    GRADIENT_MARK = 6
+    MODULE_LABEL = 7
+    """`nn.Module: Class_k` row of a trace recorded with Python stacks."""
+    LIGHTNING = 8
+    """Lightning's `[pl][module]Class: path` annotation."""
+    LABEL = 9
+    """Any other annotation somebody put there."""
+    STEP = 10
+    OPTIMIZER = 11
+    DATA = 12
+    FUNCTION_MARK = 13
+    """A call that scales or clips gradients."""
+    UNKNOWN_MARK = 14
+    """A mark of the recorder's whose kind this version does not know."""
+    COLLECTION = 15
+    """A garbage collection of Python's."""
+
+
+_MARK_ROLES = {
+    "forward": Role.FORWARD_MARK,
+    "before backward": Role.BEFORE_MARK,
+    "after backward": Role.AFTER_MARK,
+    "gradient": Role.GRADIENT_MARK,
+    "call": Role.FUNCTION_MARK,
+}
+
+MARK_ROLES = tuple(_MARK_ROLES.values())
+"""Roles of the recorder's marks of known kinds."""
+
+MODULE_ROLES = (Role.FORWARD_MARK, Role.LIGHTNING, Role.MODULE_LABEL, Role.LABEL)
+"""Roles of rows in whose range a module's forward runs, strongest evidence first."""
+
+
+class ModuleName(Struct, frozen=True):
+    """Module in the name of a row."""
+
+    path: str
+    module_class: str
+
+
+def module_name(name: str, role: Role) -> ModuleName:
+    """Parse the name of a row of a module role, or of a mark."""
+    if role is Role.MODULE_LABEL and (match := _MODULE_LABEL.fullmatch(name)):
+        return ModuleName(match["label"], match["module_class"])
+    if role is Role.LIGHTNING and (match := _LIGHTNING.fullmatch(name)):
+        return ModuleName(match["path"], match["module_class"])
+    mark = markers.decode(name)
+    if mark is not None:
+        return ModuleName(mark.path, mark.module_class)
+    return ModuleName(name, "annotation")
+
+
+def node_name(name: str) -> str:
+    """Name of the autograd node a row evaluates."""
+    return name.removeprefix(EVALUATE)
+
+
+def roles(trace: Trace) -> Code:
+    """Role of every event, shape (n,)."""
+    events = trace.events
+    annotation = events.kind == EventCategory.ANNOTATION
+    host = (events.kind == EventCategory.OPERATOR) | annotation
+    role = _by_name(trace, host, _host_role)
+    role += _by_name(trace, events.kind == EventCategory.PYTHON, _python_role)
+    role += _by_name(trace, annotation & (role == Role.NONE), _label_role)
+    if not (role == Role.NODE).any():
+        role[host & (events.forward_thread > 0) & (events.sequence >= 0)] = Role.NODE
+        role[role == Role.GRADIENT_SINK] = Role.NODE
+        if not (events.sequence >= 0).any():
+            operator = (events.kind == EventCategory.OPERATOR) & (role == Role.NONE)
+            role += _by_name(trace, operator, _old_node_role)
+    return role
+
+
+def _by_name(trace: Trace, rows: Bool, role_of: Callable[[str], Role]) -> Code:
+    """Role of the chosen rows by their names; NONE of all others."""
+    name = trace.events.name[rows]
+    table = np.zeros(len(trace.strings), np.int8)
+    occurs = np.zeros(len(trace.strings), bool)
+    occurs[name] = True
+    texts = trace.strings.texts
+    for string in np.flatnonzero(occurs).tolist():
+        table[string] = role_of(texts[string])
+    role = np.zeros(len(rows), np.int8)
+    role[rows] = table[name]
+    return role
+
+
+def _old_node_role(name: str) -> Role:
+    return Role.NODE if _NODE.fullmatch(name) else Role.NONE
+
+
+def _python_role(name: str) -> Role:
+    label = name.startswith(MODULE_PREFIX) and _MODULE_LABEL.fullmatch(name)
+    return Role.MODULE_LABEL if label else Role.NONE
+
+
+def _label_role(name: str) -> Role:
+    return Role.NONE if _NO_LABEL.match(name) else Role.LABEL
+
+
+def _host_role(name: str) -> Role:
+    if name.startswith(EVALUATE):
+        return Role.NODE
+    if name.endswith("AccumulateGrad") and _GRADIENT_SINK.fullmatch(name):
+        return Role.GRADIENT_SINK
+    if (mark := markers.decode(name)) is not None:
+        return _MARK_ROLES[mark.kind]
+    if markers.has_our_tail(name):
+        return Role.UNKNOWN_MARK
+    if name.startswith("ProfilerStep#") and _STEP.fullmatch(name):
+        return Role.STEP
+    if name.startswith("Optimizer."):
+        return Role.OPTIMIZER
+    if name.startswith("enumerate(Data"):
+        return Role.DATA
+    if name.startswith(markers.COLLECTION):
+        return Role.COLLECTION
+    lightning = name.startswith("[pl]") and _LIGHTNING.fullmatch(name)
+    return Role.LIGHTNING if lightning else Role.NONE
+
+
+# Threads of a trace: those of the host, and those of devices.
+
+
+def device_threads(trace: Trace) -> Bool:
+    """Whether each thread is a device's: a stream, or another of its process.
+
+    Some vendors mirror calls of the host next to the streams; these are not further calls. A
+    process with operators or annotations is the host's.
+    """
+    streams = _holding(trace, DEVICE_CATEGORIES)
+    named = _holding(trace, (EventCategory.OPERATOR, EventCategory.ANNOTATION))
+    rows = list(zip(trace.threads, streams.tolist(), named.tolist(), strict=True))
+    devices = {thread.pid for thread, is_stream, _ in rows if is_stream}
+    devices -= {thread.pid for thread, _, is_named in rows if is_named}
+    return np.asarray(streams | np.array([t.pid in devices for t in trace.threads], bool))
+
+
+def _holding(trace: Trace, kinds: Iterable[EventCategory]) -> Bool:
+    """Whether each thread has events of these categories."""
+    wanted = np.zeros(len(EventCategory), bool)
+    wanted[[int(kind) for kind in kinds]] = True
+    thread = trace.events.thread[wanted[trace.events.kind]]
+    return np.bincount(thread, minlength=len(trace.threads)) > 0
+
 
 _NAMING = (
     *(Role.NONE, Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER, Role.COLLECTION),
@@ -154,3 +334,93 @@ _ROLES = tuple(Role)
 
 def _evaluates(text: str, node: str) -> bool:
     return text.startswith(EVALUATE) and text.rpartition(":")[2] == node
+
+
+# Effects on the host of runtime calls, by their names, of every vendor.
+#
+# Each distinct name is matched once. The names are those of the vendors' interfaces: CUDA and HIP
+# runtime and driver, MUSA, Level Zero and Unified Runtime (XPU), SynapseAI (HPU), CANN (NPU), and
+# the stream calls of MTIA. A suffix (`_ptsz`, `_spt`, `_v2`) is another entry to the same call.
+
+
+class Call(IntEnum):
+    """Effects that a call may have on the host."""
+
+    NONE = 0
+    """A launch, a poll, an asynchronous copy between pinned memory and device, anything else."""
+    WAIT = 1
+    """Returns when the device has done what it was given."""
+    COPY = 2
+    """A copy that returns when it is done."""
+    ASYNC_COPY = 3
+    """A copy that may wait, by the memory at its ends and by its size."""
+    ALLOCATE = 4
+    """Allocates or frees memory: slow, and some stop the device."""
+    DEVICE_WAIT = 5
+    """Orders streams on the device; the host goes on."""
+    LOAD = 6
+    """Loads the code of kernels, or compiles or links it: slow, and done once."""
+
+
+_RUNTIME = "(?:cuda|hip|mu|musa)"
+_PATTERNS = (
+    (
+        Call.WAIT,
+        rf"(?:{_RUNTIME}|cu)(?:Device|Stream|Event|Ctx|Thread)Synchronize(?:_\w+)?"
+        r"|zeCommandQueueSynchronize|ze(?:CommandList|Event|Fence)HostSynchronize"
+        r"|(?:ur|pi)QueueFinish|urEventWait|piEventsWait"
+        r"|synchronize(?:Stream|Device|Event)?"
+        r"|syn(?:Stream|Event|Device)Synchronize"
+        r"|aclrtSynchronize(?:Device|Stream|Event)(?:WithTimeout)?",
+    ),
+    (Call.COPY, rf"(?:(?:{_RUNTIME}|cu)Memcpy|aclrtMemcpy)(?!.*Async)\w*"),
+    (
+        Call.ASYNC_COPY,
+        rf"(?:(?:{_RUNTIME}|cu)Memcpy|aclrtMemcpy)\w*Async\w*"
+        r"|zeCommandListAppendMemoryCopy\w*|urEnqueue(?:USMMemcpy|USM2DMemcpy|MemBuffer)\w*",
+    ),
+    (
+        Call.ALLOCATE,
+        rf"{_RUNTIME}(?:Ext)?(?:Host)?(?:Malloc|Free|Alloc)(?!.*Async)\w*"
+        rf"|{_RUNTIME}Host(?:Register|Unregister)\w*"
+        rf"|{_RUNTIME}Ipc(?:Open|Close)MemHandle\w*|{_RUNTIME}(?:Device)?MemPoolTrimTo\w*"
+        rf"|(?:{_RUNTIME}|cu)Mem(?:Create|Map|Unmap|Release|SetAccess"
+        r"|AddressReserve|AddressFree)(?:_\w+)?"
+        r"|cuMem(?:Alloc|Free|Host(?:Alloc|Register|Unregister))(?!.*Async)\w*"
+        r"|zeMem(?:Alloc|Free)\w*|urUSM(?:\w+Alloc|Free)\w*|aclrt(?:Malloc|Free)\w*",
+    ),
+    (
+        Call.DEVICE_WAIT,
+        rf"(?:{_RUNTIME}|cu)StreamWaitEvent\w*|zeCommandListAppend(?:Barrier|WaitOnEvents)\w*"
+        r"|urEnqueueEventsWait\w*|synStreamWaitEvent|aclrtStreamWaitEvent\w*"
+        r"|enqueueCommand waitOnEvent|event_wait",
+    ),
+    (
+        Call.LOAD,
+        rf"(?:{_RUNTIME}|cu)(?:Module|Library)(?:Load|GetFunction|GetKernel|GetModule)\w*"
+        rf"|(?:{_RUNTIME}|cu)(?:KernelGetFunction|FuncLoad|LinkComplete)(?:_\w+)?"
+        r"|zeModuleCreate|(?:ur|pi)Program(?:Build|Link|Compile)\w*|aclrtBinaryLoad\w*",
+    ),
+)
+_COMPILED = tuple((call, re.compile(pattern)) for call, pattern in _PATTERNS)
+_MAY_MATCH = re.compile(r"cuda|cu[A-Z]|hip|mu|ze[A-Z]|ur[A-Z]|pi[A-Z]|syn|aclrt|enqueue|event_wait")
+
+
+def call_of(name: str) -> Call:
+    """Effect that a call of this name may have on the host."""
+    if _MAY_MATCH.match(name):
+        for call, pattern in _COMPILED:
+            if pattern.fullmatch(name):
+                return call
+    return Call.NONE
+
+
+def call_rows(host: HostRows) -> Int:
+    """`Call` of each row of the call tree."""
+    # Rows on a device's threads only mirror calls.
+    texts, calls = host.trace.strings, np.flatnonzero(host.kind == EventCategory.RUNTIME)
+    call = np.full(len(host), Call.NONE, np.int64)
+    name, place = unique_inverse(host.string[calls])
+    call[calls] = np.array([call_of(texts[string]) for string in name.tolist()], np.int64)[place]
+    call[host.device_threads[host.call_tree.thread]] = Call.NONE
+    return np.asarray(call)

@@ -30,11 +30,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.calls.division import CallTimes
-from tb_hookview.analysis.device.launch_timing import LaunchTiming
-from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.runtime_calls import Call
-from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, cut
-from tb_hookview.analysis.idle.kernel_loading import KernelLoads
+from tb_hookview.analysis.device.events import LaunchTiming
+from tb_hookview.analysis.host.rows import Call, Role
+from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, KernelLoads, cut
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, isin, unique

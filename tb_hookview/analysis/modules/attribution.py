@@ -30,16 +30,21 @@ from collections.abc import Iterable
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_hookview.analysis.autograd.nodes import Nodes, recomputed_operators
 from tb_hookview.analysis.device.events import DeviceEvents
-from tb_hookview.analysis.host.roles import Role, node_name
-from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.modules.marks import marked_modules, module_between_marks
-from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
+from tb_hookview.analysis.host.rows import HostRows, Role, node_name
+from tb_hookview.analysis.modules.tree import (
+    ModuleCalls,
+    Modules,
+    marked_modules,
+    module_between_marks,
+)
 from tb_hookview.arrays.joins import asof, isin, pair_key, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int, ModuleIndex, NodeIndex, TreeRow
+from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, NodeIndex, TreeRow
 from tb_hookview.schema.terms import Phase
 
 EVIDENCE = (
@@ -251,3 +256,104 @@ def attribute_device_events(
         reason=np.where(outside, _OUTSIDE_NODES, reason),
         recompute=lookup(attribution.row_recompute.astype(np.int64), launch) == 1,
     )
+
+
+# Modules whose calls cannot be seen, as they ran inside of compiled regions.
+#
+#     main ops   [. forward                                             ]
+#     main ops     [Torch-Compiled Region: 0/0] [head forward]
+#     listed       body, body.fc                head, head.fc
+#
+# `body` and `body.fc` were not called, and a region ran in the nearest module above them that was:
+# if they ran, then in there. `head.fc` was not called, and did not run.
+
+
+_REGION = "Torch-Compiled Region"
+
+
+def compiled_modules(host: HostRows, modules: Modules, module_calls: ModuleCalls) -> Bool:
+    """Return whether each module ran inside of compiled regions, where they ran; shape (m,)."""
+    found = np.zeros(len(modules), bool)
+    if host.trace.manifest is None:  # then every module has calls
+        return found
+    called = np.zeros(len(modules), bool)
+    called[module_calls.module[module_calls.module >= 0]] = True
+    holding = np.zeros(len(modules) + 1, bool)  # the last is not in a module, index -1
+    holding[_modules_around_regions(host, module_calls)] = True
+    listed = frozenset(m.path for m in host.trace.manifest.modules if m.compiled)
+    nearest = np.full(len(modules), -1, np.int64)
+    """The nearest module above that was called; parents come before their children."""
+    for module, parent in enumerate(modules.parent.tolist()):
+        if parent >= 0:
+            nearest[module] = parent if called[parent] else nearest[parent]
+        found[module] = holding[nearest[module]] or modules.path[module] in listed
+    return found & ~called
+
+
+def _modules_around_regions(host: HostRows, module_calls: ModuleCalls) -> Int:
+    """Return the innermost module around each compiled region, -1 for none."""
+    strings = [n for n, text in enumerate(host.trace.strings.texts) if text.startswith(_REGION)]
+    rows = np.flatnonzero(isin(host.string, strings))
+    return lookup(module_calls.module, module_calls.innermost(host.call_tree)[rows])
+
+
+# Times shared out among modules: a compiled kernel may serve several.
+
+
+class Parts(Struct, frozen=True):
+    """Parts of device events, or of nodes; arrays of shape (p,).
+
+    The times of the parts of one index sum to its time exactly. Most have one part.
+    """
+
+    index: Int
+    """Device event, or node."""
+    module: ModuleIndex
+    """-1 for none."""
+    evidence: Int
+    """Index into EVIDENCE; -1 for none, and outside the backward pass but in compiled graphs."""
+    time: Nanoseconds
+    main: Bool
+    """The one part of each index that counts as its module's."""
+
+    def of(self, chosen: Bool) -> Parts:
+        """Parts of the chosen device events or nodes, a mask over these."""
+        return self.where(chosen[self.index])
+
+    def where(self, wanted: Bool) -> Parts:
+        """Some of the parts, by a mask over these."""
+        mine = np.flatnonzero(wanted)
+        return Parts(
+            self.index[mine],
+            self.module[mine],
+            self.evidence[mine],
+            self.time[mine],
+            self.main[mine],
+        )
+
+    def by_module(self, size: int) -> Nanoseconds:
+        """Sum of the parts of each of `size` modules."""
+        return sum_by(self.module, self.time, size)
+
+
+def whole(module: ModuleIndex, evidence: Int, time: Nanoseconds) -> Parts:
+    """One part for each index."""
+    return Parts(np.arange(len(module)), module, evidence, time, np.ones(len(module), bool))
+
+
+def joined(first: Parts, second: Parts) -> Parts:
+    """Parts of both."""
+    return Parts(
+        np.concatenate([first.index, second.index]),
+        np.concatenate([first.module, second.module]),
+        np.concatenate([first.evidence, second.evidence]),
+        np.concatenate([first.time, second.time]),
+        np.concatenate([first.main, second.main]),
+    )
+
+
+def replaced(parts: Parts, by: Parts) -> Parts:
+    """Parts with time moved from the only part of an index to others of the same index."""
+    time = parts.time.copy()
+    np.subtract.at(time, by.index, by.time)
+    return joined(replace(parts, time=time), by)

@@ -1,4 +1,4 @@
-"""The module tree of a trace, and the calls of each module.
+"""The module tree of a trace, where its names come from, and the calls of each module.
 
 Names come from the strongest source a trace has: our recorder's forward marks (exact instances),
 Lightning's annotations, the `nn.Module: Class_k` rows of Python stacks, and last of all any
@@ -7,18 +7,19 @@ annotation somebody put around the forward. A weaker source counts only where no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.host.pipeline_ranges import microbatch_ranges
-from tb_hookview.analysis.host.roles import MODULE_ROLES, ModuleName, Role, module_name
-from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import grouped, unique_inverse
-from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, Int, ModuleIndex, TreeRow
+from tb_hookview.analysis.host.activity import microbatch_ranges
+from tb_hookview.analysis.host.rows import MODULE_ROLES, HostRows, ModuleName, Role, module_name
+from tb_hookview.arrays.joins import asof, dense_rank, first_of_each, grouped, unique_inverse
+from tb_hookview.arrays.nesting import CallTree, enclosing, innermost_at, lookup
+from tb_hookview.arrays.types import Bool, EventRow, Int, ModuleIndex, Nanoseconds, TreeRow
+from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.manifest import Manifest
 
 _WITH_PATHS = (Role.FORWARD_MARK, Role.LIGHTNING)
@@ -261,3 +262,151 @@ def _tree_order(names: Sequence[ModuleName], parents: list[int], listed: list[st
 
 def _ranked(numbers: list[int], names: Sequence[ModuleName], rank: dict[str, int]) -> list[int]:
     return sorted(numbers, key=lambda number: rank.get(names[number].path, len(rank)))
+
+
+# The recorder's marks on the backward pass: whose gradient, and between which marks.
+#
+# A pair of marks spans what ran between them on one thread, from the node at which the first was
+# left to the one at which the second was:
+#
+#     before blocks.0 | before blocks.0.fc | MmBackward0 | after blocks.0.fc | after blocks.0
+#                     |---------------- blocks.0.fc -----|
+#     |--------------------------- blocks.0 ------------------------------|
+
+
+def marked_modules(host: HostRows, modules: Modules, rows: TreeRow) -> ModuleIndex:
+    """Module that each mark names, -1 for one that is not in the tree."""
+    by_path = {path: number for number, path in enumerate(modules.path)}
+    strings, place = unique_inverse(host.string[rows])
+    names = [module_name(host.trace.strings[string], Role.NONE) for string in strings.tolist()]
+    return np.array([by_path.get(name.path, -1) for name in names], np.int64)[place]
+
+
+def module_between_marks(host: HostRows, modules: Modules, rows: TreeRow) -> ModuleIndex:
+    """Innermost module between whose marks each of the rows began; -1 for none."""
+    before = np.flatnonzero(host.role == Role.BEFORE_MARK)
+    after = np.flatnonzero(host.role == Role.AFTER_MARK)
+    if not len(before) or not len(after):
+        return np.full(len(rows), -1, np.int64)
+    opened = marked_modules(host, modules, before)
+    closed = marked_modules(host, modules, after)
+    pair = _pairs(host, before, opened, after, closed)
+    whole = np.flatnonzero((pair >= 0) & (opened >= 0))
+    marks = before[whole]
+    start, end = np.split(_began(host, np.concatenate([marks, after[pair[whole]]])), 2)
+    thread = host.call_tree.thread[marks]
+    order = np.lexsort((marks, start - end, start, thread))
+    start, end, thread = start[order], end[order], thread[order]
+    spans = CallTree(marks[order], enclosing(thread, start, end), start, end, thread)
+    found = innermost_at(spans, host.call_tree.thread[rows], host.call_tree.start[rows])
+    return lookup(opened[whole][order], found)
+
+
+def _pairs(
+    host: HostRows, before: TreeRow, opened: ModuleIndex, after: TreeRow, closed: ModuleIndex
+) -> Int:
+    """Index of the mark after that belongs to each mark before, -1 for none.
+
+    They pair as brackets do, for each module and thread by itself. A mark before without a mark
+    after, because the backward failed, takes no other's.
+    """
+    marks, module = np.concatenate([before, after]), np.concatenate([opened, closed])
+    thread, start = host.call_tree.thread[marks], host.call_tree.start[marks]
+    step = np.repeat([1, -1], [len(before), len(after)])
+    order = np.lexsort((start, module, thread))
+    depth = np.empty(len(marks), np.int64)
+    depth[order] = np.cumsum(step[order])  # the offset of what is sorted before is the same for all
+    depth[step < 0] += 1
+    key = dense_rank(thread, module, depth)
+    first, second = key[: len(before)], key[len(before) :]
+    opening = asof(first, start[: len(before)], second, start[len(before) :])
+    pair = np.full(len(before), -1, np.int64)
+    pair[opening[opening >= 0]] = np.flatnonzero(opening >= 0)
+    return pair
+
+
+def _began(host: HostRows, marks: TreeRow) -> Nanoseconds:
+    """Start of the node at which each mark was left."""
+    # The mark may lie inside its evaluation.
+    node = host.call_tree.nearest_above(host.role == Role.NODE)[marks]
+    return np.where(node >= 0, lookup(host.call_tree.start, node), host.call_tree.start[marks])
+
+
+# Source of each module: from our recorder's manifest, else from Python stacks.
+#
+# The manifest holds where a module's class is defined. Without it, the source is the first frame
+# named `forward` in the module's first call, before a module inside is called.
+
+
+_FORWARD = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): forward")
+
+
+def module_sources(
+    host: HostRows, modules: Modules, module_calls: ModuleCalls
+) -> tuple[str | None, ...]:
+    """`file.py:line` of each module, `file.py` where the line is unknown; None where neither is."""
+    shown = _in_stacks(host, module_calls, len(modules))
+    listed = _listed_sources(host.trace.manifest)
+    return tuple(
+        listed.get(path) or in_stack for path, in_stack in zip(modules.path, shown, strict=True)
+    )
+
+
+def _listed_sources(manifest: Manifest | None) -> dict[str, str]:
+    """Source by the module's path, from the manifest."""
+    found: dict[str, str] = {}
+    for module in manifest.modules if manifest else ():
+        if module.file:
+            known = module.line is not None
+            found.setdefault(module.path, f"{module.file}:{module.line}" if known else module.file)
+    return found
+
+
+def _in_stacks(host: HostRows, module_calls: ModuleCalls, count: int) -> list[str | None]:
+    """Source lines of each module's `forward`, None where no stack shows it."""
+    found: list[str | None] = [None] * count
+    frames = _forward_frames(host)
+    if not len(frames):
+        return found
+    is_call = (module_calls.module >= 0) & (module_calls.role != Role.LABEL)
+    calls = np.flatnonzero(is_call)
+    first = calls[_first_of_each(module_calls.module[calls], host.call_tree.start[calls])]
+    events, texts = host.trace.events, host.trace.strings
+    frame = _first_inside(host, first, calls, frames)
+    for module, row in zip(module_calls.module[first].tolist(), frame.tolist(), strict=True):
+        if row >= 0 and (match := _FORWARD.fullmatch(texts[int(events.name[row])])):
+            found[module] = f"{match['file']}:{match['line']}"
+    return found
+
+
+def _forward_frames(host: HostRows) -> EventRow:
+    """Rows of the trace that are Python frames of a function called `forward`."""
+    events, texts = host.trace.events, host.trace.strings.texts
+    named = np.array([text.endswith("): forward") for text in texts] or [False], bool)
+    return np.flatnonzero((events.kind == EventCategory.PYTHON) & named[events.name])
+
+
+def _first_of_each(module: ModuleIndex, start: Nanoseconds) -> Int:
+    """Index of the earliest call of each module."""
+    by_time = np.argsort(start, kind="stable")
+    return np.asarray(by_time[first_of_each(module[by_time])])
+
+
+def _first_inside(host: HostRows, asked: TreeRow, calls: TreeRow, frames: EventRow) -> EventRow:
+    """First frame inside each given call and in no inner call; -1 for none.
+
+    Args:
+        host: host rows.
+        asked, calls: rows of the call tree; `calls` are those of all modules.
+        frames: rows of the trace.
+    """
+    events, call_tree = host.trace.events, host.call_tree
+    thread, start = call_tree.thread[asked], call_tree.start[asked]
+    # In time that runs backwards, the last one up to a moment is the first one from it on.
+    nearest = asof(events.thread[frames].astype(np.int64), -events.start[frames], thread, -start)
+    row = np.where(nearest >= 0, frames[nearest], -1)
+    following = np.append(calls, len(call_tree))[np.searchsorted(calls, asked) + 1]
+    within = np.append(call_tree.thread, -1)[following] == thread
+    until = np.where(within, np.append(call_tree.start, 0)[following], call_tree.end[asked])
+    inside = (row >= 0) & (events.start[row] <= np.minimum(until, call_tree.end[asked]))
+    return np.where(inside, row, -1)

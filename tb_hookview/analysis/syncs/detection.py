@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.calls.waits import is_device_wide
-from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.host.rows import Call, HostRows
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (

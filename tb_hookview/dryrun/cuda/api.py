@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import wraps
 from typing import Any
 
 import torch
+import torch.distributed as dist
 
-from tb_hookview.dryrun.cuda.patches import Patches
 from tb_hookview.dryrun.cuda.streams import (
     DefaultStream,
     DeviceContext,
     Event,
     Graph,
     Nothing,
+    Patches,
     Stream,
     explicit,
     set_device,
     values,
 )
 from tb_hookview.dryrun.device.kernels import CURRENT
+from tb_hookview.dryrun.recording.recorder import WATCH
 
 DTYPES = {
     "FloatTensor": torch.float32,
@@ -177,3 +180,87 @@ def install(patches: Patches) -> None:
             **{name: values_of_cuda[name] for name in (*_ZERO, *_NOTHING) if "memory" in name},
         },
     )
+
+
+# torch's profiler, which would look for events of a device that is not there.
+
+
+_NOTE = "a profiler that the program starts records the CPU alone, without its own wait at the end"
+
+
+def install_profiling(patches: Patches) -> None:
+    """Let profilers record the CPU only, and NVTX nothing."""
+    profile = torch.autograd.profiler.profile
+    original = profile.__init__
+
+    @wraps(original)
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        if options.get("use_device") == "cuda" or options.get("use_cuda"):
+            WATCH.note(_NOTE)
+            options.pop("use_cuda", None)
+            options.update(use_device=None, use_cpu=True)
+        original(self, *args, **options)
+
+    def enter(self: Any) -> Any:
+        leave(self)
+        return self
+
+    def leave(self: Any, *_error: object) -> None:
+        if self.enabled:
+            explicit("cudaDeviceSynchronize", "emit_nvtx waits at both of its ends")
+
+    patches.set(profile, "__init__", init)
+    patches.set_all(torch.autograd.profiler.emit_nvtx, {"__enter__": enter, "__exit__": leave})
+
+
+# `torch.distributed` over gloo in place of NCCL.
+
+
+GLOO = (
+    "torch.distributed: gloo runs in place of NCCL, whose own waits (its watchdog, the clock of "
+    "DistributedDataParallel) are not listed"
+)
+
+
+def install_distributed(patches: Patches) -> None:
+    """Let process groups of NCCL be of gloo, with tensors of the device."""
+    if not dist.is_available():
+        return
+    start: Any = dist.init_process_group
+    make: Any = dist.new_group
+    asked: dict[str, bool] = {}
+
+    def init_process_group(backend: str | None = None, *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("device_id", None)
+        return start(_gloo(backend, asked), *args, **kwargs)
+
+    def new_group(*args: Any, backend: str | None = None, **kwargs: Any) -> Any:
+        kwargs.pop("device_id", None)
+        chosen = None if backend is None else _gloo(backend, asked)
+        return make(*args, backend=chosen, **kwargs)
+
+    find: Any = dist.distributed_c10d._get_object_coll_device
+    name = dist.get_backend
+    changed: dict[str, Any] = {
+        "init_process_group": init_process_group,
+        "new_group": new_group,
+        "is_nccl_available": lambda: True,
+        "_get_object_coll_device": lambda g=None: "cuda" if asked else find(g),
+        "get_backend": lambda g=None: "nccl" if asked else name(g),
+    }
+    # Meshes of devices have names of their own for some.
+    for module in (dist, dist.distributed_c10d, dist.device_mesh):
+        for attribute in changed.keys() & vars(module).keys():
+            patches.set(module, attribute, changed[attribute])
+    bindings: Any = torch._C._distributed_c10d
+    # It asserts a timer of the device, which a build without CUDA lacks.
+    patches.set(bindings.Logger, "set_runtime_stats_and_log", lambda _self: None)
+
+
+def _gloo(backend: str | None, asked: dict[str, bool]) -> str:
+    if backend is None or "nccl" in str(backend):
+        WATCH.note(GLOO)
+        if backend is not None:
+            asked["nccl"] = True
+        return "gloo"
+    return str(backend)

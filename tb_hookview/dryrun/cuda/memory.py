@@ -10,12 +10,10 @@ from typing import Any
 import torch
 from torch.storage import UntypedStorage
 
-from tb_hookview.dryrun.cuda.patches import Patches
-from tb_hookview.dryrun.cuda.streams import device_index
+from tb_hookview.dryrun.cuda.streams import Patches, device_index
 from tb_hookview.dryrun.device.labels import aten, host, label
-from tb_hookview.dryrun.operators.copies import TO_HOST, transfer
-from tb_hookview.dryrun.operators.pinned import is_pinned, pin
 from tb_hookview.dryrun.operators.row import Reason
+from tb_hookview.dryrun.operators.uploads import TO_HOST, is_pinned, pin, transfer
 from tb_hookview.dryrun.recording.recorder import WATCH
 
 _storage: Any = torch.storage

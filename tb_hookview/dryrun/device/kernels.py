@@ -6,6 +6,16 @@ from typing import Any
 
 import torch
 
+from tb_hookview.dryrun.device.attention import QUANTIZED_CPU_KEYS
+from tb_hookview.dryrun.device.guard import (
+    COMPRESSED_SHARED,
+    NESTED_METADATA,
+    PLANS,
+    SPARSE_METADATA,
+    SPARSE_SHARED,
+    Op,
+    Plan,
+)
 from tb_hookview.dryrun.device.labels import (
     CPU,
     CPU_KEYS,
@@ -17,16 +27,6 @@ from tb_hookview.dryrun.device.labels import (
     host,
     label,
 )
-from tb_hookview.dryrun.device.plans import (
-    COMPRESSED_SHARED,
-    NESTED_METADATA,
-    PLANS,
-    SPARSE_METADATA,
-    SPARSE_SHARED,
-    Op,
-    Plan,
-)
-from tb_hookview.dryrun.device.quantized import QUANTIZED_CPU_KEYS
 from tb_hookview.dryrun.operators.row import Arguments
 from tb_hookview.dryrun.recording.recorder import WATCH
 

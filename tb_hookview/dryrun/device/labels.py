@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tb_hookview.dryrun.device import quantized
+from tb_hookview.dryrun.device import attention
 
 _C: Any = torch._C
 aten = torch.ops.aten
@@ -103,11 +103,11 @@ def _relabel_as_integers(tensor: torch.Tensor, kind: int, index: int) -> Any:
 def _quantized(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """A quantized tensor of the device is a copy; its alias on the host has the same memory."""
     if device.type == "cuda":
-        made = quantized.empty(tensor, device, label)
-        host(quantized.integers(made)).copy_(quantized.integers(tensor.contiguous()))
+        made = attention.empty(tensor, device, label)
+        host(attention.integers(made)).copy_(attention.integers(tensor.contiguous()))
     else:
-        made = quantized.empty(tensor, device, host)
-        memory = host(quantized.integers(tensor)).untyped_storage()
+        made = attention.empty(tensor, device, host)
+        memory = host(attention.integers(tensor)).untyped_storage()
         made.set_(memory, tensor.storage_offset(), tensor.size(), tensor.stride())
     return made
 

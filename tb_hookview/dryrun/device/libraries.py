@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from tb_hookview.dryrun.device import overrides
+from tb_hookview.dryrun.device.guard import PLANS, Op
 from tb_hookview.dryrun.device.kernels import kernel, note
-from tb_hookview.dryrun.device.plans import PLANS, Op
 
 _C: Any = torch._C
 _Library: Any = torch.library.Library

@@ -7,12 +7,18 @@ from typing import Any
 
 import torch
 
+from tb_hookview.dryrun.device.guard import PLANS, Op
 from tb_hookview.dryrun.device.kernels import CURRENT, _Call
 from tb_hookview.dryrun.device.labels import CPU, CPU_KEYS, aten, host, label
-from tb_hookview.dryrun.device.plans import PLANS, Op
-from tb_hookview.dryrun.operators.copies import copy, is_straight, transfer
-from tb_hookview.dryrun.operators.pinned import ALIASES, is_pinned, pin
 from tb_hookview.dryrun.operators.row import Reason, nbytes
+from tb_hookview.dryrun.operators.uploads import (
+    ALIASES,
+    copy,
+    is_pinned,
+    is_straight,
+    pin,
+    transfer,
+)
 from tb_hookview.dryrun.recording.recorder import WATCH
 
 _C: Any = torch._C

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tb_hookview.dryrun.operators import layouts, linalg, sizes, uploads, values
+from tb_hookview.dryrun.operators import sizes, uploads, values
 
-ROWS = (*values.ROWS, *linalg.ROWS, *sizes.ROWS, *layouts.ROWS, *uploads.ROWS)
+ROWS = (*values.ROWS, *sizes.LINALG, *sizes.ROWS, *sizes.LAYOUTS, *uploads.ROWS)
 KNOWN = ((2, 10), (2, 15))
 """First and last version of torch that the rows were checked against."""

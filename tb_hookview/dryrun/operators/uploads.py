@@ -1,13 +1,155 @@
-"""Rows of kernels that copy indices, scalars and constants from the host to the device."""
+"""Rows of kernels that copy between host and device, and which memory is pinned."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
-from tb_hookview.dryrun.operators.copies import copy
 from tb_hookview.dryrun.operators.row import Arguments, Reason, Row, nbytes, on_device, on_host
+
+# What tensors of the host stand for: pinned memory, or memory of the device seen from the host.
+
+
+_MANY = 4096
+_weak: Any = StorageWeakRef
+
+
+class Storages:
+    """A set of storages that keeps none of them alive."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Any] = {}
+
+    def add(self, tensor: torch.Tensor) -> None:
+        """Add the storage of a dense tensor."""
+        storage = tensor.untyped_storage()
+        self._known[storage._cdata] = _weak(storage)
+        if len(self._known) > _MANY:
+            for key in [key for key, known in self._known.items() if known.expired()]:
+                del self._known[key]
+
+    def holds(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor's storage is one of them."""
+        if not self._known or tensor.layout is not torch.strided or tensor.is_nested:
+            return False
+        reference = self._known.get(tensor.untyped_storage()._cdata)
+        return reference is not None and not reference.expired()
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._known.clear()
+
+
+PINNED = Storages()
+"""Memory of the host that counts as pinned."""
+ALIASES = Storages()
+"""Memory of the device that collectives have as tensors of the host."""
+
+
+def pin(tensor: torch.Tensor) -> None:
+    """Take the tensor's memory for pinned from now on."""
+    PINNED.add(tensor)
+
+
+def is_pinned(tensor: torch.Tensor) -> bool:
+    """Whether the tensor's memory is taken for pinned."""
+    return PINNED.holds(tensor)
+
+
+def forget() -> None:
+    """Forget everything."""
+    PINNED.clear()
+    ALIASES.clear()
+
+
+# Copies between host and device: which of them block.
+#
+# CUDA Runtime API, "API synchronization behavior"; ATen/native/cuda/Copy.cu.
+
+
+FROM_PINNED = "the source is pinned, but the copy is not non_blocking"
+PAGEABLE = "the source is pageable memory"
+STAGED = "non_blocking from pageable memory: the driver copies it to a buffer of its own first"
+TO_HOST = "the values are copied to the host"
+TO_PAGEABLE = "non_blocking, but into pageable memory"
+
+
+def transfer(nbytes: int, *, to_device: bool, non_blocking: bool, pinned: bool) -> Iterator[Reason]:
+    """Yield why the host waits for a copy between host and device.
+
+    Args:
+        nbytes: bytes that are copied; nothing happens without any.
+        to_device: the direction.
+        non_blocking: as it was asked for.
+        pinned: whether the copy itself starts from, or ends in, pinned memory.
+    """
+    if not nbytes:
+        return
+    if to_device:
+        if not non_blocking:
+            yield Reason("to_device", FROM_PINNED if pinned else PAGEABLE, nbytes)
+        elif not pinned:
+            yield Reason("staging", STAGED, nbytes, certain=False)
+    elif not non_blocking:
+        yield Reason("to_host", TO_HOST, nbytes)
+    elif not pinned:
+        yield Reason("to_host", TO_PAGEABLE, nbytes)
+
+
+def copy(dst: torch.Tensor, src: torch.Tensor, *, non_blocking: bool) -> Iterator[Reason]:
+    """Yield why the host waits for `dst.copy_(src)`."""
+    if dst.is_cuda == src.is_cuda or dst.numel() == 0:
+        return
+    on_host = src if dst.is_cuda else dst
+    if ALIASES.holds(on_host):
+        return
+    nbytes = dst.numel() * (dst if dst.is_cuda or non_blocking else src).element_size()
+    yield from transfer(
+        nbytes,
+        to_device=dst.is_cuda,
+        non_blocking=non_blocking,
+        pinned=is_pinned(on_host) and is_straight(dst, src, to_device=dst.is_cuda),
+    )
+
+
+def is_straight(dst: torch.Tensor, src: torch.Tensor, *, to_device: bool) -> bool:
+    """Whether a copy that does not block reads, or writes, the memory of the host itself.
+
+    What is not one memcpy goes by way of contiguous tensors: the source is converted and made
+    contiguous where it is, the result where it is to be.
+    """
+    same = dst.dtype == src.dtype
+    if same and _is_one_memcpy(dst, src):
+        return True
+    if to_device:
+        return same and dst.size() == src.size() and src.is_contiguous()
+    return dst.is_contiguous()
+
+
+def _is_one_memcpy(dst: torch.Tensor, src: torch.Tensor) -> bool:
+    """Whether elements lie in the same order without gaps."""
+    if dst.size() != src.size():
+        return False
+    if dst.is_contiguous() and src.is_contiguous():
+        return True
+    return dst.stride() == src.stride() and _is_dense(dst)
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill their memory, in whatever order."""
+    dims = sorted(zip(tensor.stride(), tensor.size(), strict=True))
+    expected = 1
+    for stride, size in dims:
+        if size == 1:
+            continue
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
 
 _MASKS = (torch.bool, torch.uint8)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tb_hookview.dryrun.operators.copies import PINNED
 from tb_hookview.dryrun.operators.row import Reason
+from tb_hookview.dryrun.operators.uploads import FROM_PINNED as PINNED
 from tb_hookview.dryrun.recording.frames import Use
 
 _DATA_DEPENDENT = (

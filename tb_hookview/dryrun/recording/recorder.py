@@ -16,9 +16,8 @@ import torch
 from tb_hookview.dryrun.operators.row import Reason
 from tb_hookview.dryrun.recording import frames
 from tb_hookview.dryrun.recording.causes import Situation, cause
-from tb_hookview.dryrun.recording.frames import Owner, Spot, Use
+from tb_hookview.dryrun.recording.frames import Owner, Spot, Use, statement_text
 from tb_hookview.dryrun.recording.modules import ModuleCalls, ModuleName, current_node
-from tb_hookview.dryrun.recording.statements import statement_text
 
 STACK = 40
 """Frames of the program that are noted of a sync."""

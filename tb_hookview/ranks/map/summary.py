@@ -5,35 +5,132 @@ Its result crosses processes and machines: numpy columns and texts, nothing of t
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from functools import lru_cache
 
+import msgspec
 import numpy as np
+from isal import isal_zlib
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_hookview.analysis.activity import (
-    Activity,
-    device_activity,
-    host_activity,
-    in_windows,
-)
+from tb_hookview.analysis.activity import Activity, device_activity, host_activity, in_windows
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import (
     CALLS,
+    POINT_TO_POINT,
     CollectiveCalls,
     find_collectives,
     may_be_collective,
 )
 from tb_hookview.analysis.device.kinds import COMMUNICATION
-from tb_hookview.analysis.host.pipeline_ranges import microbatch_ranges
-from tb_hookview.analysis.host.roles import MODULE_PREFIX, Role
+from tb_hookview.analysis.host.activity import microbatch_ranges
+from tb_hookview.analysis.host.rows import MODULE_PREFIX, Role
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Index, Int, Intervals, Nanoseconds, StepIndex, TimeSet
-from tb_hookview.ranks.map.microbatches import MicrobatchTimes, find_microbatches
+from tb_hookview.arrays.types import (
+    Bool,
+    Index,
+    Int,
+    Intervals,
+    Nanoseconds,
+    StepIndex,
+    TimeSet,
+    TreeRow,
+)
+from tb_hookview.cache import Source
+from tb_hookview.errors import UsageError
+from tb_hookview.loading.columns import pack, unpack
 from tb_hookview.trace import EventCategory, Wanted
+
+# Time that a rank works on each microbatch of a step, forward and backward.
+#
+# Where ranges of a schedule name microbatches, it is theirs. Else calls of the outermost modules
+# are counted in each step: the third is microbatch 2, and so are the nodes that were made in it.
+# Time held in messages is left out: it is that of other stages. All of it is the host's.
+
+
+class MicrobatchTimes(Struct, frozen=True):
+    """Work of a rank, one row per step, stage, microbatch and direction; shape (k,)."""
+
+    step: StepIndex
+    stage: Int
+    """As the schedule numbers it, -1 where it does not."""
+    number: Int
+    """Microbatch within the step, from 0."""
+    backward: Bool
+    time: Nanoseconds
+
+
+def find_microbatches(analysis: Analysis, calls: CollectiveCalls, held: TimeSet) -> MicrobatchTimes:
+    """Find what a rank works on microbatches.
+
+    Args:
+        analysis: of its trace.
+        calls: its collectives.
+        held: time in which it does nothing but wait for other ranks.
+    """
+    if len(analysis.device_events) or set(POINT_TO_POINT).isdisjoint(calls.kind):
+        none = np.zeros(0, np.int64)
+        return MicrobatchTimes(none, none, none, none > 0, none)
+    ranges = microbatch_ranges(analysis.host)
+    if not len(ranges.row):
+        return _by_calls(analysis, held)
+    return _summed(analysis, held, ranges.row, ranges.stage, ranges.number, ranges.backward)
+
+
+def _by_calls(analysis: Analysis, held: TimeSet) -> MicrobatchTimes:
+    """Of calls of the outermost modules, and of the nodes that were made in them."""
+    is_call = analysis.module_calls.module >= 0
+    outer = is_call & (analysis.call_tree.nearest_above(is_call) < 0) & (analysis.row_node < 0)
+    calls, nodes = np.flatnonzero(outer), analysis.nodes
+    number = _in_order(analysis, calls, analysis.module_calls.module[calls])
+    of_row = np.full(len(outer), -1)
+    of_row[calls] = number
+    made_in = lookup(of_row, lookup(analysis.call_tree.nearest(outer), nodes.forward_op))
+    mine = (made_in >= 0) & (nodes.around < 0)
+    rows = np.concatenate([calls, nodes.row[mine]])
+    numbers = np.concatenate([number, made_in[mine]])
+    return _summed(
+        analysis, held, rows, np.full(len(rows), -1), numbers, np.arange(len(rows)) >= len(calls)
+    )
+
+
+def _in_order(analysis: Analysis, rows: TreeRow, group: Int) -> Int:
+    """Place of each row among those of its group in its step, by time."""
+    start = analysis.call_tree.start[rows]
+    step = analysis.steps.at(start)
+    order = np.lexsort((start, step, group))
+    begins = np.r_[True, (np.diff(group[order]) != 0) | (np.diff(step[order]) != 0)][: len(rows)]
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), 0))
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.arange(len(rows)) - first
+    return place
+
+
+def _summed(
+    analysis: Analysis, held: TimeSet, rows: TreeRow, stage: Int, number: Int, backward: Bool
+) -> MicrobatchTimes:
+    unnumbered = np.flatnonzero(number < 0)
+    number = number.copy()
+    group = 2 * stage[unnumbered] + backward[unnumbered]
+    number[unnumbered] = _in_order(analysis, rows[unnumbered], group)
+    tree = analysis.call_tree
+    span = np.stack([tree.start[rows], tree.end[rows]], axis=1)
+    time = tree.duration[rows] - intervals.lengths_within(held, span)
+    step = analysis.steps.at(span[:, 0])
+    place = dense_rank(step, stage, number, backward.astype(np.int64))
+    first = first_of_each(place)
+    total = np.zeros(len(first), np.int64)
+    np.add.at(total, place, time)
+    known = step[first] >= 0
+    chosen = first[known]
+    return MicrobatchTimes(
+        step[chosen], stage[chosen], number[chosen], backward[chosen], total[known]
+    )
 
 
 def _is_needed(function: str) -> bool:
@@ -241,3 +338,92 @@ def _compute(analysis: Analysis) -> TimeSet:
     return intervals.subtract(
         intervals.of(tree.start[rows], tree.end[rows]), analysis.communication_waits
     )
+
+
+# Times of the ranks in a temporary file: in memory are those that were asked for last.
+#
+# They are nine tenths of what is known of a rank, and a straggler is compared with few others. They
+# are compressed where a trace is read, and written here as they come.
+
+
+IN_MEMORY = 64
+"""Ranks whose times are in memory at most: a late one and those it is compared with are 17."""
+
+
+def packed(times: RankTimes) -> bytes:
+    """Pack the times of a rank into what a spool takes."""
+    return isal_zlib.compress(b"".join(pack(times)), 1)
+
+
+class Spool:
+    """A temporary file with the packed times of some ranks, by number; deleted at the end."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(prefix="hookview-ranks-")  # noqa: SIM115
+        self._spans: list[tuple[int, int]] = []
+        self._end = 0
+        self.times = lru_cache(IN_MEMORY)(self._read)
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def put(self, content: bytes) -> int:
+        """Write packed times; return their number.
+
+        Raises:
+            UsageError: there is no room for them.
+        """
+        try:
+            self._file.seek(self._end)
+            self._file.write(content)
+            self._file.flush()
+        except OSError as error:
+            raise UsageError(
+                f"the times of {len(self._spans) + 1} ranks do not fit into "
+                f"{tempfile.gettempdir()} ({error.strerror}); name a larger folder by TMPDIR"
+            ) from error
+        self._spans.append((self._end, len(content)))
+        self._end += len(content)
+        return len(self._spans) - 1
+
+    def _read(self, number: int) -> RankTimes:
+        start, length = self._spans[number]
+        self._file.seek(start)
+        content = isal_zlib.decompress(self._file.read(length))
+        return unpack(memoryview(content), RankTimes)
+
+
+KIND = "rank"
+
+
+def store(source: Source, mapped: Mapped) -> bool:
+    """Store the summary of a source.
+
+    Returns:
+        Whether it is stored.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    return source.put(KIND, pack(_at(mapped, "")))
+
+
+def load(source: Source, path: str) -> Mapped | None:
+    """Return a source's cached summary as that of a trace at a path; None without."""
+    content = source.get(KIND)
+    if content is None:
+        return None
+    try:
+        mapped = unpack(content, Mapped)
+    except (msgspec.DecodeError, ValueError, IndexError):  # the first is a ValueError of another
+        source.drop(KIND)
+        return None
+    return _at(mapped, path)
+
+
+def _at(mapped: Mapped, path: str) -> Mapped:
+    replace = msgspec.structs.replace
+    return replace(mapped, summary=replace(mapped.summary, path=path))

@@ -12,19 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview import schema
+from tb_hookview.analysis.activity import thread_role
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.host.rows import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.operators import OperatorCalls
 from tb_hookview.analysis.phases import REASONS
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.analysis.thread_roles import thread_role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import Intervals, TimeSet
-from tb_hookview.arrays.units import to_us
+from tb_hookview.arrays.types import Intervals, TimeSet, to_us
 from tb_hookview.schema import Phase
 from tb_hookview.tables.events.names import first_events
 from tb_hookview.tables.events.operators import by_name, operator_columns

@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview import schema
-from tb_hookview.analysis.memory.classes import MemoryClass
-from tb_hookview.analysis.memory.events import device_name
-from tb_hookview.analysis.memory.modules import activation_lives, checkpoint_bound, live_by_module
-from tb_hookview.analysis.memory.operators import operator_memory
+from tb_hookview.analysis.memory.blocks import device_name
+from tb_hookview.analysis.memory.live import MemoryClass
+from tb_hookview.analysis.memory.operators import (
+    activation_lives,
+    checkpoint_bound,
+    live_by_module,
+    operator_memory,
+)
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import innermost_at
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import Int, TreeRow
-from tb_hookview.arrays.units import to_us
+from tb_hookview.arrays.types import Int, TreeRow, to_us
 from tb_hookview.schema import Phase
 from tb_hookview.tables.events.names import first_events
 

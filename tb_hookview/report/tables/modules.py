@@ -18,10 +18,16 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import grouped, index_of
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
-from tb_hookview.arrays.units import microseconds, to_us
-from tb_hookview.report.tables.compiled import in_region, with_times
-from tb_hookview.report.tables.compiled_lumps import compiled_lumps
+from tb_hookview.arrays.types import (
+    Bool,
+    Int,
+    ModuleIndex,
+    Nanoseconds,
+    TreeRow,
+    microseconds,
+    to_us,
+)
+from tb_hookview.report.tables.compiled import compiled_lumps, in_region, with_times
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
 

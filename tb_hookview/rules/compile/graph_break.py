@@ -15,7 +15,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import OPERATOR
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.compiled import graph_calls, region_around, regions
+from tb_hookview.rules.evidence.host import graph_calls, region_around, regions
 from tb_hookview.schema import module_label
 from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.compiled_graphs import GraphBreak

@@ -12,7 +12,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.compiled import LOOKUP
+from tb_hookview.rules.evidence.host import LOOKUP
 
 _SHARE, _SHARE_IDLE = 0.05, 0.01
 """Part of a step from which it is reported: of the host, and of a device that idles meanwhile."""

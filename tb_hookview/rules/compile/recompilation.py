@@ -14,7 +14,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.compiled import REGION, regions
+from tb_hookview.rules.evidence.host import REGION, regions
 
 _COMPILING = (
     r"compile_inner|\(dynamo_timed\)",

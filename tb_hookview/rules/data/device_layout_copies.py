@@ -8,8 +8,8 @@ import numpy as np
 
 from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count
+from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.trace import EventCategory
 

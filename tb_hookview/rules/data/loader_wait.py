@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.loaders import in_loader
+from tb_hookview.rules.evidence.copies import in_loader
 
 
 def _find(context: Context) -> Iterator[Occurrence]:

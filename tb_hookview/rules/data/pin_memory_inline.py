@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import union
 from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 CALLS = r"^(cuda|hip|cu|musa)(HostAlloc|HostMalloc|HostRegister|MallocHost|MemHostAlloc)"

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, unique

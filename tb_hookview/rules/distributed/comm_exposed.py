@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.collectives.calls import ON_HOST
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -19,7 +19,7 @@ from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_b
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.messages import collectives, has_ddp, transfers_of
+from tb_hookview.rules.evidence.copies import collectives, has_ddp, transfers_of
 
 _SHARE = 0.1
 _WAITS = (

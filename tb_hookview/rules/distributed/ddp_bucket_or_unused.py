@@ -13,7 +13,7 @@ from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_b
 from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.messages import collectives, has_ddp, transfers_of
+from tb_hookview.rules.evidence.copies import collectives, has_ddp, transfers_of
 
 _COPIED = "reducer::copy_bucket_to_grad"
 _SEARCHED = "reducer::search_unused_parameters"

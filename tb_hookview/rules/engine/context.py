@@ -21,11 +21,8 @@ from tb_hookview.arrays.nesting import CallTree
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.formats import format_us
 from tb_hookview.isolation import Failures
-from tb_hookview.rules.engine.device_events import DeviceEventContext
-from tb_hookview.rules.engine.gaps import GapContext
-from tb_hookview.rules.engine.rows import RowContext
+from tb_hookview.rules.engine.parts import DeviceEventContext, GapContext, RowContext, StepContext
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.engine.steps import StepContext
 from tb_hookview.rules.engine.syncs import SyncContext
 from tb_hookview.trace import EventCategory
 

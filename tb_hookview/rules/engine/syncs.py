@@ -15,11 +15,11 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.arrays.joins import asof, isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, StringIndex, TreeRow
-from tb_hookview.rules.engine.rows import RowContext
+from tb_hookview.rules.engine.parts import RowContext
 from tb_hookview.trace import EventCategory
 
 _TO_DEVICE = re.compile(r"HtoD|HostToDevice|Host -> Device", re.IGNORECASE)

@@ -1,22 +1,34 @@
-"""Copies to the device: memory they come from, occurrences of rules about them."""
+"""What is moved: copies to the device, values that syncs read, batches, messages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from enum import IntEnum
 
 import numpy as np
 
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.host.activity import width
+from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Int, Nanoseconds, SyncIndex
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    GapIndex,
+    Int,
+    Nanoseconds,
+    SyncIndex,
+    TreeRow,
+)
 from tb_hookview.formats import format_count, format_us
-from tb_hookview.rules.engine.by_place import LATENT, under
+from tb_hookview.rules.engine.by_place import LATENT, OPERATOR, places_of, under
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence
+from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.rules.evidence.host import Inputs, inputs_of
 from tb_hookview.schema.findings import Confidence
 from tb_hookview.trace import EventCategory
 
@@ -214,3 +226,180 @@ def repeated(context: Context) -> Bool:
         return np.ones(len(syncs), bool)
     kernels = work.start[context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL]
     return np.asarray(syncs.end > kernels.min(initial=np.iinfo(np.int64).max))
+
+
+# Values that syncs bring to the host: what they are read for.
+
+
+_READS = ("aten::item", "aten::_local_scalar_dense")
+_MOVES = ("aten::to", "aten::_to_copy", "aten::detach", "aten::lift_fresh", "aten::clone")
+_INTEGERS = ("long", "long int", "int", "short", "short int", "unsigned char", "signed char")
+_SIZES = re.compile(
+    r"(?i)split|all_?2_?all|all_?to_?all|a2a|length|offset|jagged|(?<![a-z])dist(?![a-z])"
+)
+"""Annotations of code that exchanges or splits batches (torchrec, expert parallelism)."""
+_COUNTS = ("aten::sum", "aten::count_nonzero")
+_NORMS = ("aten::linalg_vector_norm", "aten::norm", "aten::_foreach_norm", "aten::linalg_norm")
+_SCALES = ("aten::_amp_update_scale_",)
+
+
+class Purpose(IntEnum):
+    """What a value is read for, as far as its type and what is around it show."""
+
+    METRIC = 0
+    """A loss or a metric, or unknown."""
+    SIZE = 1
+    """A size, a split, an index: an integer that is not counted up right before."""
+    FLAG = 2
+    """A test of a tensor."""
+    NORM = 3
+    """A norm."""
+    SCALE = 4
+    """The loss or its scale, right after the scale is updated."""
+    PRINT = 5
+    """The text of a tensor."""
+
+
+SIZES = (
+    "Keep sizes, splits and indices on the host from the start: take them from the data pipeline, "
+    "or from a copy of the lengths that stays there. Read what only the device knows once for all, "
+    "a batch ahead: into pinned memory with non_blocking=True, and after an event. Pass sizes to "
+    "operators that take them (output_size, permuted_lengths_sum). Pad where sizes can be equal."
+)
+"""Remedy where sizes are read."""
+
+
+def purposes(context: Context) -> Int:
+    """`Purpose` of each sync that reads a value, shape (s,)."""
+    syncs = context.syncs
+    read = syncs.outermost("|".join(_READS))
+    before = syncs.before(read, *_READS, *_MOVES)
+    _, integer, flag = _types(context)
+    counted = syncs.named(before, *_COUNTS)
+    found = np.full(len(syncs), Purpose.METRIC, np.int64)
+    found[syncs.named(before, *_NORMS)] = Purpose.NORM
+    found[syncs.named(before, *_SCALES)] = Purpose.SCALE
+    found[(integer & ~counted) | in_exchange(context)] = Purpose.SIZE
+    found[_in_library(context)] = Purpose.SIZE
+    found[flag] = Purpose.FLAG
+    found[syncs.prints] = Purpose.PRINT
+    return found
+
+
+def sizes_copied(context: Context) -> Bool:
+    """Syncs that copy integers to the host where batches are exchanged or split, shape (s,)."""
+    to_host = context.syncs.direction == Direction.TO_HOST
+    known, integer, _ = _types(context)
+    return np.asarray(to_host & in_exchange(context) & (integer | ~known))
+
+
+def in_exchange(context: Context) -> Bool:
+    """Syncs under an annotation of code that exchanges or splits batches, shape (s,)."""
+    texts, sides = context.analysis.trace.strings, np.stack(context.syncs.labels)
+    wanted = [name for name in unique(sides).tolist() if name >= 0 and _SIZES.search(texts[name])]
+    return np.asarray(isin(sides, wanted).any(axis=0))
+
+
+def _in_library(context: Context) -> Bool:
+    """Syncs of values that an operator of another library reads itself, shape (s,)."""
+    names = context.syncs.names(context.syncs.outermost(OPERATOR)).tolist()
+    return np.array([bool(name) and not name.startswith("aten::") for name in names], bool)
+
+
+def _types(context: Context) -> tuple[Bool, Bool, Bool]:
+    """Whether the first input of each sync's operator is recorded, an integer, or a flag."""
+    distinct, place = inputs_of(context, context.syncs.operator)
+    kinds = np.array([*map(_type, distinct), ""], object)[place]
+    return kinds != "", np.isin(kinds, _INTEGERS), kinds == "bool"
+
+
+def _type(inputs: Inputs) -> str:
+    """Type of the first tensor that has one."""
+    return next((kind for _, kind in inputs if kind), "")
+
+
+# Time in a `DataLoader`: occurrences of the rules about it.
+
+
+SINGLE = "_SingleProcessDataLoaderIter"
+SHARE = 0.05
+"""Part of a step from which on time in a loader counts."""
+_ONE_BATCH = (
+    "It is the only batch of the trace, which marks no steps: the time may be that in which the "
+    "workers start, once."
+)
+
+
+def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
+    """Yield one occurrence if loaders with (or without) workers make a device, or the CPU, wait.
+
+    Where the model runs on the CPU, all time in the loader is taken from it.
+    """
+    loading = (context.host.role == Role.DATA) & context.rows.counted
+    if not loading.any():
+        return
+    loading &= context.rows.containing(SINGLE) == single
+    rows = np.flatnonzero(loading)
+    held = context.steps.us_per_step(context.call_tree.duration[rows].sum())
+    gaps = context.gaps.at(loading, Cause.DATA_LOADING)
+    on_host = context.on_host
+    if not (len(gaps) or on_host) or held <= SHARE * context.steps.duration_us:
+        return
+    once = not (single or context.steps.marked or len(rows) > 1)
+    longest = context.call_tree.duration[rows].max() / 1000
+    yield Occurrence(
+        place=context.host.name(int(rows[0])),
+        everywhere=True,
+        evidence=f"the host was in the loader for {context.us_text(held)}, "
+        f"{held / context.steps.duration_us:.0%} of it, and for at most {format_us(longest)} at a "
+        "time; a loader that keeps up takes under 1 ms",
+        count=len(rows),
+        gaps=gaps,
+        host=context.rows.host_time(loading) if on_host else (),
+        scale="data" if on_host else "",
+        examples=context.call_tree.start[rows],
+        claims_gain=not once,
+        caveats=(_ONE_BATCH,) if once else (),
+    )
+
+
+# Messages of collectives, where the trace has them (`record_param_comms`).
+
+
+def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
+    """Collectives of several ranks whose name fits, in measured steps.
+
+    Returns:
+        Their call tree rows, and the bytes of each one's larger message, -1 for unknown.
+    """
+    table = context.analysis.trace.collectives
+    if not len(table):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    position = np.full(len(context.analysis.trace.events), -1, np.int64)
+    position[context.call_tree.event] = np.arange(len(context.call_tree))
+    row, elements = position[table.event], np.maximum(table.sent, table.received)
+    fitting = {name for name in set(table.collective) if re.search(pattern, name)}
+    fits = [name in fitting for name in table.collective]
+    known = (row >= 0) & np.array(fits, bool) & (table.group_size > 1) & (elements > 0)
+    element = np.array([width(name) for name in table.dtype], np.int64)[known]
+    row, size = row[known], np.where(element > 0, elements[known] * element, -1)
+    counted = context.rows.counted[row]
+    return row[counted], size[counted]
+
+
+def has_ddp(context: Context) -> bool:
+    """Whether DistributedDataParallel marks anything in the trace."""
+    return context.any_name(_is_of_ddp)
+
+
+def _is_of_ddp(name: str) -> bool:
+    return "DistributedDataParallel" in name or "reducer::" in name
+
+
+def transfers_of(context: Context, rows: TreeRow) -> Bool:
+    """Communication that some collectives (call tree rows) launched, shape (d,)."""
+    asked = np.zeros(len(context.call_tree), bool)
+    asked[rows] = True
+    return context.device_events.launched_by(
+        context.rows.inside(asked)
+    ) & context.device_events.of_kinds("communication")

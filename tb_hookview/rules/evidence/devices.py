@@ -1,12 +1,21 @@
-"""Abilities of the devices: by compute capability, by name, or by the names of their kernels."""
+"""What devices can do, and the precision, products and attention that ran on them."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache, partial
+from typing import NamedTuple
 
-from tb_hookview.analysis.device.generation import capability_by_kernels
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview.analysis.device.kinds import capability_by_kernels
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.evidence.host import Inputs, inputs_of, with_inputs
+from tb_hookview.trace import EventCategory
 from tb_hookview.trace.columns.trace import DeviceProperties
 
 _WITH_TF32 = re.compile(
@@ -69,3 +78,282 @@ def tf32_speedup(context: Context) -> tuple[float, str]:
         if "float32" in tflops and "float32_tensor" in tflops:
             ratio = min(ratio, tflops["float32_tensor"] / tflops["float32"])
     return ratio, ", as the peaks of the device do" if ratio < _FASTER else ""
+
+
+# Kernels that compute in float64 or float32, by their names.
+
+
+_PRODUCT = re.compile(r"(?<![a-z])dgemm|d884gemm|f64f64|-dtype_Double")
+_LAMBDA = re.compile(r"\{lambda\(([^()]*)\)")
+_PARAMETERS = re.compile(r"\([^()]*(?:\)|$)")
+_DOUBLE = re.compile(r"(?<!optional)(?<!vector)(?<!Array)(?<!ArrayRef)<double[,>]")
+_FLOAT32 = r"sgemm(?<![a-z]sgemm)"
+_MOVES = ("copy", "set", "communication")
+_CACHED = 4096
+
+
+@lru_cache(_CACHED)
+def names_float64(name: str) -> bool:
+    """Whether a kernel computes in float64, by its name.
+
+    Its type is the first argument of a template (`CUDAFunctor_add<double>`), or that of the
+    function it calls for each value (`{lambda(double)#1}`). Parameters of functions around it are
+    numbers of the host: `nan_to_num_kernel_cuda(at::TensorIteratorBase&, c10::optional<double>)`.
+    """
+    if _PRODUCT.search(name):
+        return True
+    if "double" not in name:
+        return False
+    count, name = 1, _LAMBDA.sub(r"{lambda<\1>", name)
+    while count:
+        name, count = _PARAMETERS.subn("", name)
+    return _DOUBLE.search(name) is not None
+
+
+def in_float64(context: Context) -> Bool:
+    """Kernels that compute in float64 by their names, shape (d,)."""
+    work = context.device_events
+    return work.passing(names_float64) & ~work.of_kinds(*_MOVES)
+
+
+def float32_products(context: Context) -> Bool:
+    """Kernels of matrix products in float32 without TF32, shape (d,)."""
+    return context.device_events.matching(_FLOAT32) & context.device_events.of_kinds("matrix")
+
+
+# Matrix products: their sizes, and kernels of those that do not fit tensor cores.
+
+
+_LOADS_LITTLE = (
+    r"cutlass\w*_(wmma_)?tensorop\w*gemm\w*_align[12](?![0-9])"
+    r"|cutlass\w*_(wmma_)?tensorop_(f16|bf16|h16816|h1688|h884)\w*gemm\w*_align4(?![0-9])"
+)
+"""The number after `align` is how many values are loaded at once; 16 bytes hold 4 of float32 (and
+TF32), 8 of half precision."""
+_FIRST = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}
+"""Place of the first matrix among the inputs of a product."""
+_HALF = ("c10::Half", "c10::BFloat16")
+_UNIT, _UNIT_OF_FLOAT = 8, 4
+"""Values of half precision, and of float32, in 16 bytes."""
+
+
+_LAYOUT = re.compile(r"_([nt])([nt])_align")
+"""Layout of the right and the left matrix (cuBLAS computes the transposed product)."""
+
+
+class Product(NamedTuple):
+    """Sizes of a product of two matrices."""
+
+    operator: str
+    rows: int
+    inner: int
+    columns: int
+    unit: int
+    """Values of its type in 16 bytes."""
+
+    def odd(self, kernel: str) -> list[str]:
+        """Sizes that the unit does not divide, of those that lie side by side in memory.
+
+        Args:
+            kernel: name of the kernel that computes it; the columns of the result always do.
+        """
+        layout = _LAYOUT.search(kernel)
+        right, left = layout.groups() if layout else ("n", "")
+        sizes = {"columns": self.columns}
+        if left == "n" or right == "t":
+            sizes["inner size"] = self.inner
+        if left == "t":
+            sizes["rows"] = self.rows
+        return [f"{name} {size}" for name, size in sizes.items() if size % self.unit]
+
+
+def misaligned(context: Context) -> Bool:
+    """Kernels of products on tensor cores that load less than 16 bytes at once, shape (d,)."""
+    return named_so(context) | shaped_so(context)
+
+
+def named_so(context: Context) -> Bool:
+    """Those of them whose names say so."""
+    return (
+        context.device_events.matching(_LOADS_LITTLE)
+        & context.device_events.of_kinds("matrix")
+        & context.device_events.counted
+    )
+
+
+def shaped_so(context: Context) -> Bool:
+    """The others in half precision whose result has rows of odd length."""
+    if not all_have_tensor_cores(context):
+        return np.zeros(len(context.device_events.counted), bool)
+    odd = np.zeros(len(context.call_tree), bool)
+    for name, first in _FIRST.items():
+        odd |= with_inputs(context, context.rows.named(name), partial(_has_odd_rows, first + 1))
+    launched = context.device_events.launched_by(context.rows.inside(odd))
+    products = context.device_events.of_kinds("matrix") & context.device_events.counted
+    return launched & products & ~named_so(context)
+
+
+def products_of(context: Context, rows: TreeRow) -> list[Product | None]:
+    """Product that each of some operators (call tree rows, -1 for none) computes, if known."""
+    distinct, index = inputs_of(context, rows)
+    names = [context.host.name(row) if row >= 0 else "" for row in rows.tolist()]
+    return [
+        _product(name, distinct[place]) if place >= 0 else None
+        for name, place in zip(names, index.tolist(), strict=True)
+    ]
+
+
+def _product(operator: str, inputs: Inputs) -> Product | None:
+    first = _FIRST.get(operator, len(inputs))
+    if len(inputs) < first + 2:
+        return None
+    (left, kind), (right, _) = inputs[first : first + 2]
+    sizes = [*left[-2:], *right[-1:]]
+    if len(sizes) < 3 or not all(isinstance(size, int) for size in sizes):
+        return None
+    rows, inner, columns = sizes
+    return Product(operator, rows, inner, columns, _UNIT if kind in _HALF else _UNIT_OF_FLOAT)
+
+
+def _has_odd_rows(second: int, inputs: Inputs) -> bool:
+    if len(inputs) <= second:
+        return False
+    shape, kind = inputs[second]
+    width = shape[-1] if shape else None
+    return kind in _HALF and isinstance(width, int) and width > _UNIT and width % _UNIT > 0
+
+
+# Attention computed by its parts: scores, softmax, and a second product.
+#
+# This finds whole chains of operators, forward only: what one fused call replaces, with modules,
+# shapes and every kernel that the operators launch. Whether a kernel is a softmax of attention,
+# forward or backward, is its kind, which `analysis/device/kinds.py` decides by kernels.
+
+
+_PRODUCTS = ("aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum")
+_BATCHED = ("aten::bmm", "aten::baddbmm")
+"""Products of batches of matrices, as those of attention are."""
+_SOFTMAX = ("aten::softmax", "aten::_softmax")
+_BETWEEN = tuple(
+    f"aten::{name}{in_place}"
+    for name in (
+        *("mul", "div", "add", "sub", "true_divide", "masked_fill", "where", "dropout"),
+        *("native_dropout", "baddbmm", "expand", "to", "_to_copy", "float", "type_as", "clone"),
+        *("contiguous", "view", "_unsafe_view", "reshape", "transpose", "permute", "unsqueeze"),
+        *("squeeze", "slice", "alias", "tril", "triu", "eq", "lt", "logical_not", "bitwise_not"),
+        "t",
+    )
+    for in_place in ("", "_")
+)
+_FALLS_BACK = ("aten::scaled_dot_product_attention", "aten::_scaled_dot_product_attention_math")
+"""Where no fused kernel fits, these run the parts."""
+_REACH = 8
+"""Operators between the softmax and a product: scale, mask, dropout, cast."""
+
+
+class Attention(Struct, frozen=True):
+    """Chains of a batched product, a softmax and a batched product, in the measured steps.
+
+    Nothing but scaling, masks, casts and dropout lies between them. Rows are of the call tree.
+    """
+
+    first: TreeRow
+    """Operator of the first product of each chain, shape (c,)."""
+    softmax: TreeRow
+    """The softmax of each, shape (c,)."""
+    last: TreeRow
+    """Operator of the second product of each, shape (c,)."""
+    rows: Bool
+    """Outermost operators of the chains, shape (n,)."""
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def attention(context: Context) -> Attention:
+    """Find attention by its parts in a trace."""
+    row = np.zeros(0, np.int64)
+    if context.rows.named(*_SOFTMAX).any():
+        row = _outermost(context)
+    if not len(row):
+        return Attention(row, row, row, np.zeros(len(context.call_tree), bool))
+    place = np.flatnonzero(context.rows.named(*_SOFTMAX)[row])
+    product = context.rows.named(*_PRODUCTS)[row] & _around_batched(context)[row]
+    between, thread = context.rows.named(*_BETWEEN)[row], context.call_tree.thread[row]
+    first, last = _reach(place, -1, product, between), _reach(place, 1, product, between)
+    whole = (first >= 0) & (last >= 0) & (thread[first] == thread[last])
+    first, last = first[whole], last[whole]
+    return Attention(row[first], row[place[whole]], row[last], _covered(context, row, first, last))
+
+
+def _covered(context: Context, row: TreeRow, first: Int, last: Int) -> Bool:
+    """Rows from the first of each chain to its last, both indices into `row`; shape (n,)."""
+    opened = np.bincount(first, minlength=len(row) + 1)
+    opened -= np.bincount(last + 1, minlength=len(row) + 1)
+    found = np.zeros(len(context.call_tree), bool)
+    found[row[np.cumsum(opened[:-1]) > 0]] = True
+    return found
+
+
+def device_events_of(context: Context, found: Attention) -> Bool:
+    """Device events from the first product of a chain to the second, shape (d,).
+
+    Copies that lay out the operands of the first product are launched by its operator, too; they
+    come before the attention and are not in it.
+    """
+    launch = context.analysis.device_events.launch
+    inside = context.device_events.launched_by(context.rows.inside(found.rows))
+    early = context.device_events.launched_by(_outside(context, found.first, found.last))
+    return np.asarray(inside & ~early & (launch >= 0) & context.device_events.counted)
+
+
+def _outside(context: Context, first: TreeRow, last: TreeRow) -> Bool:
+    """Rows of the first operators ahead of their product, and of the last ones after it."""
+    call_tree = context.call_tree
+    wanted = np.zeros(len(call_tree), bool)
+    wanted[first] = wanted[last] = True
+    around = call_tree.nearest(wanted)
+    product = np.flatnonzero(context.rows.named(*_BATCHED) & (around >= 0))
+    begin = np.full(len(call_tree), np.iinfo(np.int64).max)
+    end = np.full(len(call_tree), np.iinfo(np.int64).min)
+    np.minimum.at(begin, around[product], call_tree.start[product])
+    np.maximum.at(end, around[product], call_tree.end[product])
+    opens, closes = np.zeros(len(call_tree), bool), np.zeros(len(call_tree), bool)
+    opens[first], closes[last] = True, True
+    ahead = opens[around] & ~closes[around] & (call_tree.start < begin[around])
+    after = closes[around] & ~opens[around] & (call_tree.start >= end[around])
+    return np.asarray((around >= 0) & (ahead | after))
+
+
+def _outermost(context: Context) -> TreeRow:
+    """Operators of torch that lie in no other, in the measured steps."""
+    parts = context.rows.beginning("aten::") & ~context.rows.named(*_FALLS_BACK)
+    operator = context.host.kind == EventCategory.OPERATOR
+    row = np.flatnonzero(parts & operator & context.rows.counted)
+    around = context.rows.operator_of(row)
+    return row[(around < 0) | ~parts[around]] if len(row) else row
+
+
+def _around_batched(context: Context) -> Bool:
+    """Rows that are, or are around, a batched product."""
+    rows = np.flatnonzero(context.rows.named(*_BATCHED))
+    found = np.zeros(len(context.call_tree), bool)
+    while len(rows):
+        found[rows] = True
+        rows = unique(context.call_tree.parent[rows])
+        rows = rows[rows >= 0]
+    return found
+
+
+def _reach(place: Int, step: int, product: Bool, between: Bool) -> Int:
+    """First product on one side of each softmax, only `between` on the way; or -1."""
+    found = np.full(len(place), -1, np.int64)
+    open_ = np.ones(len(place), bool)
+    for distance in range(1, _REACH + 1):
+        at = place + step * distance
+        open_ &= (at >= 0) & (at < len(product))
+        here = np.where(open_, at, 0)
+        hit = open_ & product[here]
+        found[hit] = here[hit]
+        open_ &= ~hit & between[here]
+    return found

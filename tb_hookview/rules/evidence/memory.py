@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.analysis.memory.classes import MemoryClass
-from tb_hookview.analysis.memory.modules import live_by_module
+from tb_hookview.analysis.memory.live import MemoryClass
+from tb_hookview.analysis.memory.operators import live_by_module
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_bytes

@@ -8,20 +8,21 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host_activity import (
+from tb_hookview.rules.evidence.host import (
     LONG_NS,
     activity_in,
     event_after,
+    is_operator,
     operators_in,
+    remedy_for,
 )
-from tb_hookview.rules.evidence.host_remedies import is_operator, remedy_for
 
 _SHARE = 0.02
 """Part of a step from which on such gaps of one name count."""

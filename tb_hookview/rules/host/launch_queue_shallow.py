@@ -13,10 +13,9 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex, Int
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.gaps import NO_STEPS
+from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.compiled import mostly_before_compiled_code
-from tb_hookview.rules.evidence.host_activity import launched_places
+from tb_hookview.rules.evidence.host import launched_places, mostly_before_compiled_code
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tb_hookview.analysis.host.roles import Role, node_name
+from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -15,7 +15,7 @@ from tb_hookview.arrays.types import Int, TimeSet, TreeRow
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.host_operators import computing, units, units_of_python_nodes
+from tb_hookview.rules.evidence.host import computing, units, units_of_python_nodes
 from tb_hookview.schema import Phase, module_label
 
 _REPEATS = 32

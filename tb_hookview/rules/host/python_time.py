@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.host.activity import cut_by_activity, named_activity
-from tb_hookview.analysis.host.roles import MODULE_ROLES, node_name
+from tb_hookview.analysis.host.rows import MODULE_ROLES, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
@@ -15,7 +15,7 @@ from tb_hookview.arrays.types import TimeSet
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.host_operators import computing, without_operators
+from tb_hookview.rules.evidence.host import computing, without_operators
 from tb_hookview.schema.terms import module_label
 
 _LONG_NS = 500_000

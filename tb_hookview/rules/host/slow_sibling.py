@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
@@ -24,7 +24,7 @@ from tb_hookview.arrays.types import (
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.host_operators import unit_names, units, without_operators
+from tb_hookview.rules.evidence.host import unit_names, units, without_operators
 
 _LEAST = 3
 """Siblings from which on one of them can differ from the others."""

@@ -11,9 +11,8 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.attention import Attention, attention, device_events_of
-from tb_hookview.rules.evidence.inputs import inputs_of
-from tb_hookview.rules.evidence.products import misaligned
+from tb_hookview.rules.evidence.devices import Attention, attention, device_events_of, misaligned
+from tb_hookview.rules.evidence.host import inputs_of
 
 _CAVEATS = (
     "The gain is an upper bound: the fused kernel that replaces all of this takes time, too.",

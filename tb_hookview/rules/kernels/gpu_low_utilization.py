@@ -10,7 +10,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.gaps import NO_STEPS
+from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _BUSY = 0.5

@@ -12,7 +12,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.inputs import Inputs, with_inputs, with_value
+from tb_hookview.rules.evidence.host import Inputs, with_inputs, with_value
 
 _SORTED = (
     *("aten::_index_put_impl_", "aten::index_put", "aten::index_put_"),

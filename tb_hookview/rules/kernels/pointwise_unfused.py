@@ -11,7 +11,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.precision import in_float64
+from tb_hookview.rules.evidence.devices import in_float64
 from tb_hookview.schema import Phase
 
 _EAGER = (

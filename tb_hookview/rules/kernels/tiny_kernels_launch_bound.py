@@ -12,8 +12,7 @@ from tb_hookview.arrays.types import DeviceEventIndex, GapIndex, Nanoseconds
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.compiled import mostly_before_compiled_code
-from tb_hookview.rules.evidence.host_activity import LONG_NS, launched_places
+from tb_hookview.rules.evidence.host import LONG_NS, launched_places, mostly_before_compiled_code
 from tb_hookview.trace import EventCategory
 
 _SHORT_NS = 10_000

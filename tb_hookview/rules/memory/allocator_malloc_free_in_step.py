@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.host.rows import Call
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, union, unique
 from tb_hookview.arrays.types import Bool, GapIndex, SyncIndex, TreeRow
 from tb_hookview.formats import format_count
+from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.places import places_of
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _OF_HOST = r"Host"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.memory.classes import MemoryClass
+from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.arrays.joins import median
 from tb_hookview.arrays.types import Int, Nanoseconds

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.arrays.joins import unique
 from tb_hookview.formats import format_bytes, format_count
 from tb_hookview.rules.engine.context import Context

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.memory.classes import MemoryClass
-from tb_hookview.analysis.memory.modules import checkpoint_bound
+from tb_hookview.analysis.memory.live import MemoryClass
+from tb_hookview.analysis.memory.operators import checkpoint_bound
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_bytes

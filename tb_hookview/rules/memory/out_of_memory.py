@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.memory.events import device_name
+from tb_hookview.analysis.memory.blocks import device_name
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import innermost_at
 from tb_hookview.formats import format_bytes, format_count

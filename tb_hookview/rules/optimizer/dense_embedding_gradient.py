@@ -13,8 +13,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host_operators import units
-from tb_hookview.rules.evidence.inputs import Inputs, inputs_of, with_inputs
+from tb_hookview.rules.evidence.host import Inputs, inputs_of, units, with_inputs
 from tb_hookview.schema import Phase
 
 _SHARE = 0.03

@@ -12,7 +12,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host_operators import units
+from tb_hookview.rules.evidence.host import units
 from tb_hookview.schema import Phase
 
 _UPDATED = ("add", "addcdiv", "addcmul", "mul", "div", "sqrt", "lerp", "sub", "maximum", "copy")

@@ -8,15 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
-from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host_operators import units
-from tb_hookview.rules.evidence.inputs import Inputs, types_with, with_inputs
-from tb_hookview.rules.evidence.precision import in_float64
+from tb_hookview.rules.evidence.devices import in_float64
+from tb_hookview.rules.evidence.host import Inputs, types_with, units, with_inputs
 
 BYTES = 0.5
 """Of what memory or the width of vector registers bounds: half as many bytes for each number."""

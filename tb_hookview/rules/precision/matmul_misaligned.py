@@ -11,8 +11,14 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.attention import attention, device_events_of
-from tb_hookview.rules.evidence.products import Product, named_so, products_of, shaped_so
+from tb_hookview.rules.evidence.devices import (
+    Product,
+    attention,
+    device_events_of,
+    named_so,
+    products_of,
+    shaped_so,
+)
 
 _SHARE = 0.01
 _LISTED = 3

@@ -10,8 +10,13 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.devices import all_have_tensor_cores, all_have_tf32, tf32_speedup
-from tb_hookview.rules.evidence.precision import float32_products, in_float64
+from tb_hookview.rules.evidence.devices import (
+    all_have_tensor_cores,
+    all_have_tf32,
+    float32_products,
+    in_float64,
+    tf32_speedup,
+)
 
 _FLOAT32_ATTENTION = r"^fmha_cutlass[FB]_f32_"
 _SHARE = 0.05

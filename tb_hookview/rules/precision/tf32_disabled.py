@@ -9,8 +9,7 @@ import numpy as np
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.devices import all_have_tf32, tf32_speedup
-from tb_hookview.rules.evidence.precision import float32_products
+from tb_hookview.rules.evidence.devices import all_have_tf32, float32_products, tf32_speedup
 
 _OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
 _TF32 = r"s1688gemm|tf32"

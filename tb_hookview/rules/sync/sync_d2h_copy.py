@@ -11,7 +11,7 @@ from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import Direction
-from tb_hookview.rules.evidence.reads import SIZES, sizes_copied
+from tb_hookview.rules.evidence.copies import SIZES, sizes_copied
 
 _NO_OPERATORS = "the trace has no operators: it may be .item() as well as .cpu()"
 

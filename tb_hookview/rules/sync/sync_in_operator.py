@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.runtime_calls import Call
+from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.by_place import by_place

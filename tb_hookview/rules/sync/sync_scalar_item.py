@@ -8,7 +8,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.reads import SIZES, Purpose, purposes
+from tb_hookview.rules.evidence.copies import SIZES, Purpose, purposes
 
 _INSTEAD = {
     Purpose.METRIC: ("", ""),

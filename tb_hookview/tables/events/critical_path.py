@@ -10,10 +10,9 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int
 from tb_hookview.schema.tables import CriticalPathModule, CriticalPathPiece
-from tb_hookview.simulation.path_pieces import PARTS, path_pieces
-from tb_hookview.simulation.path_rows import path_sums
+from tb_hookview.simulation.critical_path import UNBOUND
+from tb_hookview.simulation.path_rows import PARTS, path_pieces, path_sums
 from tb_hookview.simulation.simulator import Simulator
-from tb_hookview.simulation.slack import UNBOUND
 from tb_hookview.tables.events.names import Names, kind_texts
 from tb_hookview.tables.model.columns import (
     Arrays,

@@ -8,14 +8,13 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
-from tb_hookview.analysis.kernel_sequences import Sequences, find_sequences
-from tb_hookview.analysis.operators import OperatorCalls
+from tb_hookview.analysis.operators import OperatorCalls, Sequences, find_sequences
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, first_of_each, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import heaviest, weighted_mean
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, Nanoseconds
-from tb_hookview.simulation.fusing import fused, longest_kernels
+from tb_hookview.simulation.questions import fused, longest_kernels
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.tables.events.names import PHASES, Columns, Names, first_events, kind_texts
 from tb_hookview.tables.events.operators import argument, ratio

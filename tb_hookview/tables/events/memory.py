@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.memory.classes import NEVER, MemoryClass
+from tb_hookview.analysis.memory.live import NEVER, MemoryClass
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup

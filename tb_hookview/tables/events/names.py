@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays.joins import pair_key, unique_inverse
 from tb_hookview.arrays.nesting import lookup

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.calls.work import WORK, call_work
+from tb_hookview.analysis.calls.division import WORK, call_work
 from tb_hookview.analysis.device.events import calls_of
-from tb_hookview.analysis.host.roles import Role
+from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import asof, index_of, unique_inverse

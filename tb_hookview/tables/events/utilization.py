@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_hookview.analysis.activity import Utilization, utilization
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.analysis.utilization import Utilization, utilization
 from tb_hookview.arrays.joins import pair_key, unique
 from tb_hookview.arrays.types import Float
 from tb_hookview.tables.events.names import Columns, Names

@@ -8,25 +8,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import asdict
 
-from tb_hookview.analysis.host.roles import node_name
+from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.units import to_us
+from tb_hookview.arrays.types import to_us
 from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import EventDetail
-from tb_hookview.timeline.event.chain import chain
-from tb_hookview.timeline.event.links import links
-from tb_hookview.timeline.event.reference import (
+from tb_hookview.timeline.event.links import (
     PIECE,
     SPAN,
     EventRef,
+    chain,
     event_ref_at,
     inside,
+    links,
     summary,
 )
-from tb_hookview.timeline.lanes import colours
+from tb_hookview.timeline.lanes import lane
 from tb_hookview.timeline.lanes.catalogue import thread_label
-from tb_hookview.timeline.lanes.names import label
+from tb_hookview.timeline.lanes.lane import label
 from tb_hookview.timeline.timeline import LanePosition, Timeline
 
 LONGEST_NAME = 10_000
@@ -105,7 +105,7 @@ def _owner(timeline: Timeline, subject: EventRef, at: LanePosition) -> _OwnerInd
         return _OwnerIndex(int(analysis.phases.row[row]), module, node, evidence, reason)
     if subject.category == "python":
         colour = int(timeline.lane(at.lane).colour[at.position])
-        return _OwnerIndex(int(np.flatnonzero(colour == colours.OF_PHASE)[0]))
+        return _OwnerIndex(int(np.flatnonzero(colour == lane.OF_PHASE)[0]))
     return _OwnerIndex(subject.phase)
 
 

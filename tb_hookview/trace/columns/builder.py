@@ -13,35 +13,46 @@ from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import isin, unique_inverse
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
-from tb_hookview.trace.columns.functions import without_functions
-from tb_hookview.trace.columns.interner import Interner, by_appearance
-from tb_hookview.trace.columns.memory_rows import TABLES, MemoryRows
-from tb_hookview.trace.columns.occupancy import drop_impossible_occupancy
-from tb_hookview.trace.columns.rare_rows import RareRows
-from tb_hookview.trace.columns.times import (
+from tb_hookview.trace.columns.event_args import without_functions
+from tb_hookview.trace.columns.rare_rows import (
     LONGEST_NS,
+    TABLES,
+    Interner,
+    MemoryRows,
+    RareRows,
     are_starts,
     are_whole,
+    by_appearance,
     doubles_are_exact,
+    drop_impossible_occupancy,
     from_doubles,
     from_texts,
 )
 from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread
-from tb_hookview.trace.format.arguments import ARGUMENTS, MOVED, Argument, Form
-from tb_hookview.trace.format.decode import NO_TIME
-from tb_hookview.trace.format.events import KEY_FIELDS, Event, MemoryArguments
-from tb_hookview.trace.format.moves import UNNAMED, move_name
+from tb_hookview.trace.format.events import (
+    KEY_FIELDS,
+    NO_TIME,
+    UNNAMED,
+    Event,
+    MemoryArguments,
+    move_name,
+)
 from tb_hookview.trace.format.vocabulary import (
+    ARGUMENTS,
     CATEGORIES,
     CUDA_SYNC_CATEGORY,
     DEVICE_CATEGORIES,
+    EVERYTHING,
     FORWARD_BACKWARD_FLOWS,
     LAUNCH_FLOWS,
+    MOVED,
+    Argument,
     EventCategory,
+    Form,
+    Wanted,
     is_annotation_of_old,
 )
-from tb_hookview.trace.format.wanted import EVERYTHING, Wanted
-from tb_hookview.trace.source.damage import Notice
+from tb_hookview.trace.source.inflate import Notice
 from tb_hookview.trace.text.pieces import Piece
 
 _NAMED = 10

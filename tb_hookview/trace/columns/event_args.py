@@ -7,19 +7,20 @@ so that an event is found within one of them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import compress
 from threading import Lock
 from typing import Any
 
 import msgspec
+import numpy as np
 from isal import igzip
 
 from tb_hookview.cache import FileState
 from tb_hookview.errors import TraceError
-from tb_hookview.trace.columns.times import EARLIEST_NS, LATEST_NS
-from tb_hookview.trace.format.arguments import MOVED
-from tb_hookview.trace.format.events import decode_events
-from tb_hookview.trace.format.moves import move_name
+from tb_hookview.trace.columns.rare_rows import EARLIEST_NS, LATEST_NS, LONGEST_NS, are_starts
+from tb_hookview.trace.format.events import Event, decode_events, move_name
+from tb_hookview.trace.format.vocabulary import MOVED, PYTHON_CATEGORY
 from tb_hookview.trace.source.file import TraceFile
 from tb_hookview.trace.text.pieces import texts
 
@@ -127,4 +128,31 @@ def _complete(text: bytes) -> list[int]:
         number
         for number, event in enumerate(events)
         if event is not None and event.ph == "X" and _EARLIEST_US < event.ts < _LATEST_US
+    ]
+
+
+# Rows of Python functions left out, where only few of them are wanted.
+
+
+def without_functions(complete: list[Event], wanted: Callable[[str], bool]) -> list[Event]:
+    """Leave out rows of Python functions, but for two sorts.
+
+    Those of a wanted name are read, and those that may be the first to begin or the last to end of
+    all rows, since the bounds of the trace depend on them.
+    """
+    functions = [event for event in complete if event.cat == PYTHON_CATEGORY]
+    start = np.fromiter([event.ts for event in functions], np.float64, len(functions))
+    duration = np.fromiter([event.dur for event in functions], np.float64, len(functions))
+    plain = are_starts(start) & (start != 0) & (duration >= 0) & (duration < LONGEST_NS / 1000)
+    if not plain.any():
+        return complete
+    end = start + duration
+    # Doubles round by less than a microsecond; the rows themselves are compared exactly.
+    left = ~plain | (start < start[plain].min() + 1) | (end > end[plain].max() - 1)
+    ends = {id(event) for event in compress(functions, left.tolist())}
+    names = set(filter(wanted, {event.name for event in functions}))
+    return [
+        event
+        for event in complete
+        if event.cat != PYTHON_CATEGORY or event.name in names or id(event) in ends
     ]

@@ -11,8 +11,8 @@ from msgspec.structs import astuple
 from tb_hookview.arrays.types import Code, DeviceNumber, EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.trace.format.compiled_graphs import CompiledGraphs
 from tb_hookview.trace.format.manifest import Manifest
-from tb_hookview.trace.source.damage import LOSSES, Notice
 from tb_hookview.trace.source.file import TraceFile
+from tb_hookview.trace.source.inflate import LOSSES, Notice
 
 
 class Thread(NamedTuple):

@@ -18,16 +18,145 @@ from typing import Annotated, Any, Literal, Union
 import msgspec
 
 from tb_hookview.decoders import decoder
-from tb_hookview.trace.format.arguments import ARGUMENTS, MEMORY, Argument, Form
+from tb_hookview.markers import COMPILED_KEY, MANIFEST_KEY
 from tb_hookview.trace.format.vocabulary import (
+    ARGUMENTS,
     CATEGORIES,
+    COLLECTIVE,
+    CUDA_SYNC,
+    EVERYTHING,
     FORWARD_BACKWARD_FLOWS,
     INSTANT_CATEGORY,
     LAUNCH_FLOWS,
+    MEMORY,
+    MOVED,
     OLD_SPELLINGS,
+    Argument,
     EventCategory,
+    Form,
+    Wanted,
 )
-from tb_hookview.trace.format.wanted import EVERYTHING, Wanted
+
+# JSON bytes to typed records.
+#
+# msgspec decodes into structs and skips what no column needs; `events.py` decodes the events.
+
+
+class Head(msgspec.Struct):
+    """The root object, its events left as text; keys without a use are skipped."""
+
+    traceEvents: msgspec.Raw  # noqa: N815  # the format's own spelling
+    deviceProperties: Any = None  # noqa: N815
+    distributedInfo: Any = None  # noqa: N815
+    cuda_runtime_version: Any = None
+    hip_runtime_version: Any = None
+    roctracer_version: Any = None
+    manifest: Any = msgspec.field(default=None, name=MANIFEST_KEY)
+    compiled: Any = msgspec.field(default=None, name=COMPILED_KEY)
+
+
+NO_TIME = b"nan"
+"""Text of a time that is not in the file."""
+
+
+class _TimeText(msgspec.Struct, gc=False):
+    ts: msgspec.Raw = msgspec.Raw(NO_TIME)
+    dur: msgspec.Raw = msgspec.Raw(NO_TIME)
+
+
+_DETAILS = tuple((MEMORY | COLLECTIVE | CUDA_SYNC | MOVED).items())
+_Details = msgspec.defstruct(
+    "_Details",
+    [(column, Any, None) for column, _ in _DETAILS],
+    rename=dict(_DETAILS),
+    frozen=True,
+    gc=False,
+)
+
+
+class _Detailed(msgspec.Struct, gc=False):
+    args: _Details = _Details()  # type: ignore[valid-type]
+
+
+_head = msgspec.json.Decoder(Head)
+_time_texts = msgspec.json.Decoder(list[_TimeText])
+_detailed = msgspec.json.Decoder(list[_Detailed])
+
+
+def decode_head(text: bytes) -> Head:
+    """Decode the root object of a trace.
+
+    Raises:
+        msgspec.DecodeError: damaged, or no object.
+        msgspec.ValidationError: an object without `traceEvents`.
+    """
+    return _head.decode(text)
+
+
+def decode_time_texts(text: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Return `ts` and `dur` of a JSON array's events, as text of the file.
+
+    Raises:
+        msgspec.DecodeError: not a JSON array of objects.
+    """
+    events = _time_texts.decode(text)
+    return [bytes(event.ts) for event in events], [bytes(event.dur) for event in events]
+
+
+def decode_details(text: bytes) -> list[Any]:
+    """Return the rare arguments (`MEMORY`, ..., `MOVED`) of the events of a JSON array.
+
+    Each has an attribute for each of their columns, None where the event has no such argument.
+
+    Raises:
+        msgspec.DecodeError: not a JSON array of objects whose arguments are objects.
+    """
+    return [event.args for event in _detailed.decode(text)]
+
+
+# Names of copies and sets, of either exporter of torch.
+#
+# Kineto says in a copy's name what it moves: `Memcpy HtoD (Pageable -> Device)`. The second
+# exporter of torch 2.15 calls every copy `Memcpy` and has the same facts as arguments. The name
+# that Kineto gives is the one home of these facts for all that is after the reader.
+
+
+_COPY, _SET = "Memcpy", "Memset"
+UNNAMED = (_COPY, _SET)
+"""Names that do not say what is moved."""
+
+_DIRECTIONS = {9: "HtoH"}
+"""CUPTI's numbers of what that exporter has no word for."""
+_STATIC = ("Device Static", "Managed Static")
+_MEMORY = ("Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", *_STATIC)
+"""Kinds of memory by CUPTI's numbers, in Kineto's words."""
+_WORDS = {word.lower().replace(" ", "_"): word for word in _MEMORY}
+
+
+def move_name(name: str, copy_kind: object, source: object, target: object, memory: object) -> str:
+    """The name of a copy or a set as Kineto writes it.
+
+    An event that is neither, or lacks the arguments, keeps its name.
+
+    Args:
+        name: the name in the file.
+        copy_kind, source, target, memory: the arguments of `MOVED`, None for those not there.
+    """
+    if name == _COPY and None not in (copy_kind, source, target):
+        direction = copy_kind if isinstance(copy_kind, str) else _number(copy_kind, _DIRECTIONS)
+        return f"{_COPY} {direction} ({_memory(source)} -> {_memory(target)})"
+    return f"{_SET} ({_memory(memory)})" if name == _SET and memory is not None else name
+
+
+def _memory(kind: object) -> str:
+    if isinstance(kind, str):
+        return _WORDS.get(kind, kind)
+    return _number(kind, dict(enumerate(_MEMORY)))
+
+
+def _number(kind: object, words: dict[int, str]) -> str:
+    return words.get(kind, "Unknown") if isinstance(kind, int) else "Unknown"
+
 
 INT64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 

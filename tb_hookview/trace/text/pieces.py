@@ -23,21 +23,26 @@ from msgspec import Struct, field
 
 from tb_hookview.errors import TraceError
 from tb_hookview.progress import Progress, silent
-from tb_hookview.trace.format.decode import (
+from tb_hookview.trace.format.events import (
+    Event,
     Head,
     decode_details,
     decode_head,
     decode_time_texts,
+    events_decoder,
 )
-from tb_hookview.trace.format.events import Event, events_decoder
-from tb_hookview.trace.format.wanted import EVERYTHING as EVERY_COLUMN
-from tb_hookview.trace.format.wanted import Wanted
-from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.format.vocabulary import EVERYTHING as EVERY_COLUMN
+from tb_hookview.trace.format.vocabulary import Wanted
 from tb_hookview.trace.source.file import TraceFile
-from tb_hookview.trace.source.inflate import blocks
-from tb_hookview.trace.source.limits import DEFAULT, Limits, limits_from_environment
+from tb_hookview.trace.source.inflate import (
+    BLOCK,
+    DEFAULT,
+    Damages,
+    Limits,
+    blocks,
+    limits_from_environment,
+)
 from tb_hookview.trace.source.perfetto import is_perfetto, perfetto_error
-from tb_hookview.trace.source.size import BLOCK
 from tb_hookview.trace.text.repair import DAMAGE, Repair, repair_head
 
 _BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:)')

@@ -11,9 +11,8 @@ import re
 
 import msgspec
 
-from tb_hookview.trace.format.decode import Head, decode_head
-from tb_hookview.trace.format.events import decode_events
-from tb_hookview.trace.source.damage import Damages
+from tb_hookview.trace.format.events import Head, decode_events, decode_head
+from tb_hookview.trace.source.inflate import Damages
 
 DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Errors of the decoders for JSON that is damaged or nested too deeply."""

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_hookview.analysis.calls.work import work_of
-from tb_hookview.analysis.host.runtime_calls import call_of
+from tb_hookview.analysis.calls.division import work_of
+from tb_hookview.analysis.host.rows import call_of
 
 
 @pytest.mark.parametrize(

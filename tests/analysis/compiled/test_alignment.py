@@ -12,7 +12,7 @@ import pytest
 from analysis.compiled.drawn import MODULES, NAMES, graph, reported
 
 from tb_hookview import markers
-from tb_hookview.analysis.compiled.names import row_name
+from tb_hookview.analysis.compiled.graphs import row_name
 from tb_hookview.loading import load
 
 EXTERN = ["extern_kernels.mm", "extern_kernels.addmm", "aten.sort"]

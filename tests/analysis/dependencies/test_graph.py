@@ -8,10 +8,10 @@ from tb_hookview.analysis.dependencies.graph import (
     EdgeKind,
     EdgeSet,
     Evidence,
+    Nodes,
     joined,
     lateness,
 )
-from tb_hookview.analysis.dependencies.nodes import Nodes
 
 NONE = np.zeros(0, np.int64)
 HOST = EdgeSet(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from simulation import drawn
 
-from tb_hookview.analysis.dependencies.links import row_links, wait_links
+from tb_hookview.analysis.dependencies.graph import row_links, wait_links
 from tb_hookview.simulation.simulator import Simulator
 
 WAITS = """

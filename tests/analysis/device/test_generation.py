@@ -7,7 +7,7 @@ from pathlib import Path
 import grid
 import pytest
 
-from tb_hookview.analysis.device.generation import capability_by_kernels
+from tb_hookview.analysis.device.kinds import capability_by_kernels
 from tb_hookview.loading import load
 
 

@@ -9,7 +9,7 @@ import grid
 import numpy as np
 import pytest
 
-from tb_hookview.analysis.device.launch_timing import LaunchTiming
+from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.loading import load
 
 NAMES = {"launch": "cudaLaunchKernel", "graph": "cudaGraphLaunch"}

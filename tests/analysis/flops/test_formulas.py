@@ -19,7 +19,7 @@ from torch.utils.flop_counter import (
 )
 
 from tb_hookview.analysis.flops.formulas import FORMULAS, work_of
-from tb_hookview.analysis.host.inputs import Input
+from tb_hookview.analysis.host.activity import Input
 from tb_hookview.loading import analyze, load
 
 Step = Callable[[], torch.Tensor]

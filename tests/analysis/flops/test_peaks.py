@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_hookview.analysis.flops.calls import DTYPES
+from tb_hookview.analysis.flops.formulas import DTYPES
 from tb_hookview.analysis.flops.peaks import flops_per_ns, known_peaks, peaks_of
 from tb_hookview.trace.columns.trace import DeviceProperties
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_hookview.analysis.host.runtime_calls import Call, call_of
+from tb_hookview.analysis.host.rows import Call, call_of
 
 ALWAYS_WAIT = {
     "CUDA": "cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize cudaThreadSynchronize"

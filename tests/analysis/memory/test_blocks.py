@@ -8,10 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_hookview.analysis.memory.blocks import find_blocks
-from tb_hookview.analysis.memory.classes import MemoryClass
-from tb_hookview.analysis.memory.events import AllocatorEvents
-from tb_hookview.analysis.memory.live import LiveBytes
+from tb_hookview.analysis.memory.blocks import AllocatorEvents, find_blocks
+from tb_hookview.analysis.memory.live import LiveBytes, MemoryClass
 from tb_hookview.analysis.memory_use import peaks_within
 from tb_hookview.loading import load
 

@@ -10,7 +10,7 @@ from shared_traces import shared_trace
 from support.allocator_rows import CPU, rows
 
 from tb_hookview import markers
-from tb_hookview.analysis.memory.classes import MemoryClass
+from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.loading import analyze, load
 

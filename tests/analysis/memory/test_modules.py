@@ -12,8 +12,8 @@ from support.memory_models import recorded
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.memory.blocks import MemoryBlocks
-from tb_hookview.analysis.memory.classes import NEVER, Lives, MemoryClass
-from tb_hookview.analysis.memory.modules import activation_lives, checkpoint_bound, live_by_module
+from tb_hookview.analysis.memory.live import NEVER, Lives, MemoryClass
+from tb_hookview.analysis.memory.operators import activation_lives, checkpoint_bound, live_by_module
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.types import Bool, Int

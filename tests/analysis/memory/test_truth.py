@@ -15,8 +15,8 @@ from support.storages import Storages
 from torch.distributed._tools.mem_tracker import MemTracker
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.roles import Role
-from tb_hookview.analysis.memory.classes import MemoryClass
+from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.schema.terms import Phase
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_hookview.dryrun.recording.statements import LONGEST, statement_text
+from tb_hookview.dryrun.recording.frames import LONGEST, statement_text
 
 SOURCE = """\
 x = f(

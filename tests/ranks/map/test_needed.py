@@ -14,7 +14,7 @@ from tb_hookview.analysis.analysis import analyze_trace
 from tb_hookview.errors import TraceError
 from tb_hookview.ranks.map.summary import NEEDED, Mapped, summarize
 from tb_hookview.trace import EventCategory, Wanted, read_trace
-from tb_hookview.trace.format.wanted import EVERYTHING
+from tb_hookview.trace.format.vocabulary import EVERYTHING
 
 DAMAGED = Path(__file__).resolve().parents[2] / "data" / "damage"
 SMALL = 100_000

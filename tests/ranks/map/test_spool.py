@@ -10,8 +10,7 @@ import pytest
 from ranks.traces import Spell, write_run
 
 from tb_hookview.errors import UsageError
-from tb_hookview.ranks.map.spool import IN_MEMORY, Spool, packed
-from tb_hookview.ranks.map.summary import Mapped, RankTimes
+from tb_hookview.ranks.map.summary import IN_MEMORY, Mapped, RankTimes, Spool, packed
 from tb_hookview.ranks.run import summarize_file
 from tb_hookview.trace.source.file import trace_file
 

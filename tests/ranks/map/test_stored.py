@@ -12,7 +12,7 @@ from support.caching import cache, folder
 from tb_hookview.cache import Cache, source_of
 from tb_hookview.loading import CachedReader
 from tb_hookview.ranks import run
-from tb_hookview.ranks.map import spool as stored
+from tb_hookview.ranks.map import summary as stored
 from tb_hookview.ranks.map.summary import Mapped
 from tb_hookview.ranks.run import summarize_file
 from tb_hookview.trace.source.file import TraceFile, trace_file

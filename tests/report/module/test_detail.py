@@ -17,7 +17,7 @@ from tb_hookview.analysis.selection import select
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.module import calls as module_calls
+from tb_hookview.report.module import detail as module_calls
 from tb_hookview.report.module import detail as module_detail
 from tb_hookview.report.module.detail import ModuleDetail
 from tb_hookview.report.tables.modules import module_rows

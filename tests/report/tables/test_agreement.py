@@ -8,7 +8,7 @@ import pytest
 
 from tb_hookview.loading import analyze
 from tb_hookview.report import build
-from tb_hookview.report.tables.agreement import Contradiction, without_contradictions
+from tb_hookview.report.tables.warnings import Contradiction, without_contradictions
 from tb_hookview.schema import ReportData
 
 replace = msgspec.structs.replace

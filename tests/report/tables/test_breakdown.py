@@ -9,7 +9,7 @@ import grid
 from tb_hookview.analysis.breakdown import CATEGORIES, find_breakdown
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.tables.breakdown import breakdown_rows
+from tb_hookview.report.tables.devices import breakdown_rows
 from tb_hookview.schema import Breakdown
 
 

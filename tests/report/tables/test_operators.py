@@ -9,7 +9,7 @@ import grid
 import numpy as np
 
 from tb_hookview import markers
-from tb_hookview.analysis.device.tensor_cores import tensor_core_eligible
+from tb_hookview.analysis.device.kinds import tensor_core_eligible
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
 from tb_hookview.report.tables.host import operator_rows

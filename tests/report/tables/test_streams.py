@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_hookview.analysis.breakdown import find_breakdown
-from tb_hookview.analysis.device.queue_length import queue_length
+from tb_hookview.analysis.device.events import queue_length
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.tables.devices import device_rows
-from tb_hookview.report.tables.streams import find_stream_gaps, stream_rows
+from tb_hookview.report.tables.devices import device_rows, find_stream_gaps, stream_rows
 from tb_hookview.schema import DeviceUse, Stream
 
 

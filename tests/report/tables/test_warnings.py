@@ -11,20 +11,15 @@ import pytest
 from support.faults import NAMES
 from support.loaded import reported
 
-from tb_hookview.analysis.consistency.fault import Fault
+from tb_hookview.analysis.consistency.checks import Fault
 from tb_hookview.formats import format_share
 from tb_hookview.loading import load
 from tb_hookview.markers import encode
 from tb_hookview.report.build import build_report
-from tb_hookview.report.tables.warnings import (
-    CONTRADICTED,
-    FAILED,
-    HIGH_NOTICES,
-    NEVER,
-    WORDS,
-)
+from tb_hookview.report.tables.warnings import CONTRADICTED_WARNINGS as CONTRADICTED
+from tb_hookview.report.tables.warnings import FAILED, HIGH_NOTICES, NEVER, WORDS
 from tb_hookview.schema import TraceWarning
-from tb_hookview.trace.source.damage import MESSAGES
+from tb_hookview.trace.source.inflate import MESSAGES
 
 
 def warnings(folder: Path, picture: str) -> list[TraceWarning]:

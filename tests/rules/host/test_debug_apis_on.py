@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rules.drawn import causes, findings
 
-from tb_hookview.analysis.host.roles import EVALUATE
+from tb_hookview.analysis.host.rows import EVALUATE
 
 NAMES = {"eval": EVALUATE + "MmBackward0", "isnan": "aten::isnan", "any": "aten::_is_any_true"}
 NODE = """

@@ -9,7 +9,7 @@ from analysis import owners
 from rules.drawn import findings
 
 from tb_hookview import markers
-from tb_hookview.analysis.host.roles import EVALUATE
+from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.report.whatif import WhatIfs

@@ -12,7 +12,7 @@ from rules.diagnosed import Diagnosed
 from rules.eager import ADD, findings, operators
 from support.loaded import loaded
 
-from tb_hookview.rules.evidence.precision import names_float64
+from tb_hookview.rules.evidence.devices import names_float64
 
 RULE = "fp64-kernels"
 COPIES = "void at::native::direct_copy_kernel_cuda"

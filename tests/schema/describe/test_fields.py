@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from tb_hookview.schema.describe import Field, description, fields
-from tb_hookview.schema.units import Count, Us
+from tb_hookview.schema.terms import Count, Us
 
 
 class Base(Struct, rename={"kind_": "kind"}):

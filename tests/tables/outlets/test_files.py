@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tb_hookview.schema.units import Us
+from tb_hookview.schema.terms import Us
 from tb_hookview.tables.outlets.files import cell
 from tb_hookview.tables.table import Table
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tb_hookview.timeline.lanes.device_lanes import Curve
+from tb_hookview.timeline.lanes.trace_lanes import Curve
 
 steps = st.lists(st.tuples(st.integers(0, 300), st.integers(-3, 3)), max_size=80)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_hookview.arrays.nesting import ROUNDING_NS
-from tb_hookview.timeline.lanes.layout import MOST_ROWS, depths
+from tb_hookview.timeline.lanes.lane import MOST_ROWS, depths
 
 spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=40)
 

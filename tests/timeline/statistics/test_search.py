@@ -10,7 +10,7 @@ from support.loaded import loaded
 
 from tb_hookview.schema.timeline import SearchResult
 from tb_hookview.timeline import Timeline
-from tb_hookview.timeline.statistics.search import MOST_HITS, Question, search
+from tb_hookview.timeline.statistics.statistics import MOST_HITS, Question, search
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tb_hookview.trace.format.moves import move_name
+from tb_hookview.trace.format.events import move_name
 
 
 @pytest.mark.parametrize(

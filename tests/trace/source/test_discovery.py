@@ -9,8 +9,7 @@ import pytest
 
 from tb_hookview.errors import TraceError
 from tb_hookview.trace import LocalFile, find_runs
-from tb_hookview.trace.source.discovery import FOLLOW_LINKS, is_offered, list_runs, real_path
-from tb_hookview.trace.source.runs import Listing
+from tb_hookview.trace.source.runs import FOLLOW_LINKS, Listing, is_offered, list_runs, real_path
 
 
 def touch(path: Path) -> Path:

@@ -16,8 +16,7 @@ from msgspec.structs import asdict
 
 from tb_hookview.trace import read_trace, trace_file
 from tb_hookview.trace.columns.builder import Builder
-from tb_hookview.trace.format.decode import decode_head
-from tb_hookview.trace.format.events import decode_events
+from tb_hookview.trace.format.events import decode_events, decode_head
 from tb_hookview.trace.source.inflate import BLOCK, blocks
 from tb_hookview.trace.text.pieces import Piece, TraceRoot, cut
 

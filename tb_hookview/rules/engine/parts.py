@@ -1,0 +1,473 @@
+"""Parts of what rules ask a trace: its steps, rows by name, device events and gaps."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.device.events import of_graph
+from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    GapIndex,
+    Intervals,
+    Nanoseconds,
+    StringIndex,
+    SyncIndex,
+    TimeSet,
+    TreeRow,
+)
+from tb_hookview.formats import format_count
+from tb_hookview.rules.engine.rule import HostTime
+from tb_hookview.schema import KINDS
+from tb_hookview.trace import EventCategory
+from tb_hookview.trace.columns.trace import StringTable
+
+# The measured steps, and quantities of a mean step.
+
+
+SET_UP_NS = 1_000_000
+"""Length from which gaps of a trace without steps may be of its set-up."""
+_SET_UP = [
+    *(int(Cause.ALLOCATOR), int(Cause.KERNEL_LOADING), int(Cause.LAUNCH)),
+    *(int(Cause.PROFILER), int(Cause.UNKNOWN)),
+]
+
+
+class StepContext(Struct, frozen=True, dict=True):
+    """Measured steps; figures "a step" are means over them, in microseconds."""
+
+    selection: Selection
+    selected_rows: list[schema.Step]
+    """Rows of the report for the selection's steps, in order."""
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @property
+    def _analysis(self) -> Analysis:
+        return self.selection.analysis
+
+    @cached_property
+    def indices(self) -> tuple[int, ...]:
+        """Measured steps."""
+        return self.selection.counted
+
+    @cached_property
+    def marked(self) -> bool:
+        """Whether the trace shows steps; else its one step is the whole trace."""
+        return self._analysis.steps.marked
+
+    @cached_property
+    def report_rows(self) -> list[schema.Step]:
+        """Rows of the report for the measured steps."""
+        rows = dict(zip(self.selection.steps, self.selected_rows, strict=True))
+        return [rows[step] for step in self.indices]
+
+    @cached_property
+    def duration_us(self) -> float:
+        """Mean duration of a step."""
+        return _mean([step.duration_us for step in self.report_rows]) or 0.0
+
+    @cached_property
+    def measured_us(self) -> float:
+        """What a cost is a share of: a step, or a trace without steps less its set-up.
+
+        A step is as long as its device work takes, where the host runs ahead.
+
+        Set-up is taken to be idle time of 1 ms and more at a time in which code is loaded, memory
+        is allocated, the host does other things, or the profiler works.
+        """
+        if self.marked:
+            return max(self.duration_us, *self._work_us, 0.0)
+        gaps, devices = self._analysis.gaps, len(self._analysis.device_events.busy)
+        idle = gaps.duration[isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)]
+        return self.duration_us - float(idle.sum()) / 1000 / max(devices, 1)
+
+    @cached_property
+    def busy_us(self) -> float | None:
+        """Mean busy time of the devices in a step; None without device events."""
+        return _mean([step.device_busy_us for step in self.report_rows])
+
+    @property
+    def work_us(self) -> float:
+        """Mean time of the devices in events of a step, also those that run after its end."""
+        return sum(self._work_us)
+
+    @cached_property
+    def _work_us(self) -> list[float]:
+        """That of each device."""
+        analysis, events = self._analysis, self._analysis.device_events
+        mine = isin(analysis.device_event_step, self.indices)
+        devices = (mine & (events.device == device) for device in unique(events.device[mine]))
+        return [self.us_per_step(intervals.length(events.time_of(one))) for one in devices]
+
+    @cached_property
+    def idle_us(self) -> float | None:
+        """Mean idle time of the devices in a step; None without device events."""
+        return _mean([step.device_idle_us for step in self.report_rows])
+
+    @cached_property
+    def text(self) -> str:
+        """How many steps count, next to a number that is of all of them."""
+        return format_count(len(self), "step") if self.marked else "the trace"
+
+    @property
+    def one(self) -> str:
+        """What a mean is of."""
+        return "a step" if self.marked else "the trace"
+
+    @property
+    def each(self) -> str:
+        """What follows a mean over the steps; nothing where the one step is the whole trace."""
+        return " per step" if self.marked else ""
+
+    def contain(self, time: Nanoseconds) -> Bool:
+        """Whether each of some times lies in a measured step."""
+        counts = np.zeros(len(self._analysis.steps.name) + 1, bool)  # the last is for "in no step"
+        counts[list(self.indices)] = True
+        return np.asarray(counts[self._analysis.steps.at(time)])
+
+    @cached_property
+    def windows(self) -> Intervals:
+        """Start and end of each measured step, in order."""
+        return self._analysis.steps.window[list(self.indices)]
+
+    def cut(self, time: TimeSet) -> TimeSet:
+        """That part of a time which lies in measured steps."""
+        return intervals.intersect(time, intervals.normal(self.windows))
+
+    def us_per_step(self, nanoseconds: float) -> float:
+        """A total over the measured steps, as microseconds per step."""
+        return float(nanoseconds) / 1000 / max(len(self), 1)
+
+
+def _mean(values: list[float] | list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+# Rows of a table by their names.
+
+
+class NamedRows(Struct, frozen=True, dict=True):
+    """Rows of a table with names. Each method gives a mask over all of them, in any step."""
+
+    strings: StringTable
+    """Strings of the trace."""
+    name: StringIndex
+    """Index of each row's name in `strings`, shape (n,)."""
+
+    def named(self, *names: str) -> Bool:
+        """Rows of one of these names."""
+        return self._with(self.name_indices(*names))
+
+    def beginning(self, *words: str) -> Bool:
+        """Rows whose name begins with one of these words."""
+        texts, names = self._in_order
+        found = []
+        for word in words:
+            first = last = bisect_left(texts, word)
+            while last < len(texts) and texts[last].startswith(word):
+                last += 1
+            found += names[first:last]
+        return self._with(found)
+
+    def ending(self, *words: str) -> Bool:
+        """Rows whose name ends with one of these words."""
+        return self._with([name for name, text in self.texts.items() if text.endswith(words)])
+
+    def containing(self, *words: str) -> Bool:
+        """Rows whose name contains one of these words."""
+        texts = self.texts.items()
+        return self._with([name for word in words for name, text in texts if word in text])
+
+    def matching(self, pattern: str) -> Bool:
+        """Rows in whose name a regular expression finds a match.
+
+        The methods above are several times as quick.
+        """
+        if pattern not in self._by_pattern:
+            search = re.compile(pattern).search
+            self._by_pattern[pattern] = self._with(
+                [name for name, text in self.texts.items() if search(text)]
+            )
+        return self._by_pattern[pattern].copy()  # the caller's to change
+
+    def passing(self, test: Callable[[str], bool]) -> Bool:
+        """Rows whose name passes a test."""
+        return self._with([name for name, text in self.texts.items() if test(text)])
+
+    def name_indices(self, *names: str) -> list[int]:
+        """Those of these names that any row has, as indices into `strings`."""
+        return [self._indices[name] for name in names if name in self._indices]
+
+    def any_name(self, test: Callable[[str], bool]) -> bool:
+        """Whether the name of any row passes a test."""
+        return any(test(text) for text in self.texts.values())
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """Distinct names, by index."""
+        texts = self.strings.texts
+        present = np.zeros(len(texts), bool)
+        present[self.name] = True
+        return {name: texts[name] for name in np.flatnonzero(present).tolist()}
+
+    @cached_property
+    def _in_order(self) -> tuple[list[str], list[int]]:
+        """Distinct names in ascending order, with their indices."""
+        pairs = sorted((text, name) for name, text in self.texts.items())
+        return [text for text, _ in pairs], [name for _, name in pairs]
+
+    @cached_property
+    def _indices(self) -> dict[str, int]:
+        return {text: name for name, text in self.texts.items()}
+
+    @cached_property
+    def _by_pattern(self) -> dict[str, Bool]:
+        return {}
+
+    def _with(self, names: list[int]) -> Bool:
+        if not names:
+            return np.zeros(len(self.name), bool)
+        passes = np.zeros(len(self.strings), bool)
+        passes[names] = True
+        return np.asarray(passes[self.name])
+
+
+# Queries of rules about host rows: counted, nesting, module.
+
+
+class RowContext(NamedRows, frozen=True):
+    """Rows of the call tree; masks are over all of them, shape (n,)."""
+
+    analysis: Analysis
+    steps: StepContext
+
+    @cached_property
+    def counted(self) -> Bool:
+        """Rows that start in a measured step."""
+        return self.steps.contain(self.analysis.call_tree.start)
+
+    def inside(self, wanted: Bool) -> Bool:
+        """Rows that are, or lie in, one of the wanted rows."""
+        return self.analysis.call_tree.inside(wanted)
+
+    def inside_matching(self, pattern: str) -> Bool:
+        """Rows that are, or lie in, one whose name contains a match of a pattern."""
+        if pattern not in self._insides:
+            self._insides[pattern] = self.inside(self.matching(pattern))
+        return self._insides[pattern].copy()  # the caller's to change
+
+    @cached_property
+    def _insides(self) -> dict[str, Bool]:
+        return {}
+
+    def operator_of(self, rows: TreeRow) -> TreeRow:
+        """Innermost operator around each of some rows (-1 for none); -1 for none."""
+        return lookup(self.analysis.host.operator_around, rows)
+
+    def outermost_operator_of(self, rows: TreeRow) -> TreeRow:
+        """Outermost operator that is, or is around, each of some rows; -1 for none."""
+        return self.outermost_of(self._operators, rows)
+
+    @cached_property
+    def _operators(self) -> Bool:
+        host = self.analysis.host
+        return np.asarray((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
+
+    def outermost_of(self, wanted: Bool, rows: TreeRow) -> TreeRow:
+        """Outermost wanted row that is, or is around, each of some rows; -1 for none."""
+        found, at = np.full(len(rows), -1, np.int64), rows
+        while (inside := at >= 0).any():
+            found = np.where(inside & wanted[at], at, found)
+            at = lookup(self.analysis.call_tree.parent, at)
+        return found
+
+    def host_time(self, wanted: Bool) -> tuple[HostTime, ...]:
+        """Time within some rows, by thread, as far as it lies in measured steps."""
+        tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
+        thread = tree.thread[rows]
+        return tuple(
+            HostTime(each, self.steps.cut(intervals.of(tree.start[mine], tree.end[mine])))
+            for each in unique(thread).tolist()
+            for mine in (rows[thread == each],)
+        )
+
+    def host_us(self, wanted: Bool) -> float:
+        """Length of `host_time`, microseconds per step."""
+        held = sum(intervals.length(each.time) for each in self.host_time(wanted))
+        return self.steps.us_per_step(held)
+
+    def module_of(self, row: int) -> int:
+        """Module to which device events launched at a row belong, -1 for none."""
+        return int(self.analysis.attribution.row_module[row])
+
+    def common_module(self, rows: TreeRow) -> int:
+        """Module that all of these rows launch for, -1 for none."""
+        modules = unique(self.analysis.attribution.row_module[rows])
+        return int(modules[0]) if len(modules) == 1 else -1
+
+    def on_training_thread(self, rows: TreeRow) -> Bool:
+        """Whether each of some rows is on a thread that launches kernels or marks steps."""
+        return np.asarray(self._training_threads[self.analysis.call_tree.thread[rows]])
+
+    @cached_property
+    def _training_threads(self) -> Bool:
+        events, device_events = self.analysis.trace.events, self.analysis.device_events
+        launched = device_events.launch[
+            (device_events.launch >= 0) & (events.kind[device_events.event] == EventCategory.KERNEL)
+        ]
+        found = np.zeros(len(self.analysis.trace.threads), bool)
+        found[self.analysis.call_tree.thread[launched]] = True
+        marks = np.flatnonzero(events.kind == EventCategory.ANNOTATION)
+        annotations = NamedRows(self.strings, events.name[marks].astype(np.int64))
+        named = annotations.name_indices(*self.analysis.steps.name)
+        found[events.thread[marks[isin(annotations.name, named)]]] = True
+        return found
+
+
+# Queries of rules about device events: counted, launched by, time.
+
+
+class DeviceEventContext(NamedRows, frozen=True):
+    """Kernels, copies and memsets; masks are over all of them, shape (d,)."""
+
+    analysis: Analysis
+    steps: StepContext
+
+    @cached_property
+    def counted(self) -> Bool:
+        """Device events of measured steps, by `Analysis.device_event_step`."""
+        return isin(self.analysis.device_event_step, self.steps.indices)
+
+    def name_of(self, event: int) -> str:
+        """Name of a device event."""
+        return self.strings[int(self.name[event])]
+
+    @cached_property
+    def devices(self) -> list[int]:
+        """Devices, as the trace numbers them, that ran an event in measured steps."""
+        return unique(self.analysis.device_events.device[self.counted]).tolist()  # type: ignore[no-any-return]
+
+    def copies_matching(self, pattern: str) -> Bool:
+        """Copies in whose name a regular expression finds a match."""
+        rows, names = self._copies
+        found = np.zeros(len(self.name), bool)
+        found[rows] = names.matching(pattern)
+        return found
+
+    @cached_property
+    def _copies(self) -> tuple[DeviceEventIndex, NamedRows]:
+        kind = self.analysis.trace.events.kind[self.analysis.device_events.event]
+        rows = np.flatnonzero(kind == EventCategory.COPY)
+        return rows, NamedRows(self.strings, self.name[rows])
+
+    @cached_property
+    def of_graph(self) -> Bool:
+        """Device events of CUDA and HIP graphs: the trace lacks the operators in these."""
+        events = self.analysis.device_events
+        return of_graph(self.analysis.host, events, np.arange(len(events)))
+
+    def launched_by(self, rows: Bool) -> Bool:
+        """Device events launched by one of some call tree rows (see `RowContext.inside`)."""
+        launch = self.analysis.device_events.launch
+        if not len(rows):
+            return np.zeros(len(launch), bool)
+        return np.asarray((launch >= 0) & rows[launch])
+
+    def of_kinds(self, *kinds: str) -> Bool:
+        """Device events of these kinds (see `schema.KINDS`)."""
+        wanted = np.zeros(len(KINDS), bool)
+        wanted[[KINDS.index(kind) for kind in kinds]] = True
+        return np.asarray(wanted[self.analysis.kinds.kind])
+
+    def us_per_step(self, chosen: Bool) -> float:
+        """Durations of those of some device events that count, summed, microseconds per step."""
+        duration = self.analysis.device_events.duration[chosen & self.counted]
+        return self.steps.us_per_step(duration.sum())
+
+    def share(self, chosen: Bool) -> float:
+        """Time in which any of them ran, as a share of the devices' time in events that count."""
+        if not self.steps.work_us:
+            return 0.0
+        events, mine = self.analysis.device_events, chosen & self.counted
+        time = sum(
+            intervals.length(events.time_of(mine & (events.device == device)))
+            for device in self.devices
+        )
+        return self.steps.us_per_step(time) / self.steps.work_us
+
+    def starts(self, chosen: Bool) -> Nanoseconds:
+        """Starts of those of some device events that count, nanoseconds."""
+        return self.analysis.device_events.start[chosen & self.counted]
+
+
+# Idle time of the devices, for rules: which gaps have which cause.
+
+
+_WITHIN = 0.9
+"""Share of a gap from which it lies within some time."""
+NO_STEPS = (
+    "The trace marks no steps; gaps of more than 1 ms are left out, as they may be of its set-up."
+)
+
+
+class GapContext(Struct, frozen=True, dict=True):
+    """Gaps of the devices; methods give rows of `Analysis.gaps`."""
+
+    analysis: Analysis
+    steps: StepContext
+
+    def of(self, *causes: Cause) -> GapIndex:
+        """Gaps of some causes that began in a measured step."""
+        wanted = np.zeros(len(Cause), bool)
+        wanted[list(causes)] = True
+        return np.flatnonzero(wanted[self.analysis.gaps.cause] & self._counted)
+
+    def in_steps(self, *causes: Cause) -> GapIndex:
+        """Gaps of some causes, without those that may be of the set-up (see `NO_STEPS`)."""
+        gaps = self.of(*causes)
+        if self.steps.marked:
+            return gaps
+        return gaps[self.analysis.idle_around[gaps] <= SET_UP_NS]
+
+    @cached_property
+    def _counted(self) -> Bool:
+        return self.steps.contain(self.analysis.gaps.start)
+
+    def of_syncs(self, syncs: SyncIndex) -> GapIndex:
+        """Gaps that some syncs (by index) caused."""
+        sync = self.analysis.gaps.sync
+        return np.flatnonzero((sync >= 0) & isin(sync, syncs))
+
+    def at(self, rows: Bool, *causes: Cause) -> GapIndex:
+        """Gaps of some causes whose row (see `Gaps.row`) is one of some call tree rows."""
+        gaps = self.of(*causes)
+        row = self.analysis.gaps.row[gaps]
+        return gaps[(row >= 0) & rows[row]] if len(rows) else gaps[:0]
+
+    def within(self, spans: TimeSet, *causes: Cause) -> GapIndex:
+        """Gaps of some causes of which nine tenths or more lie within some time."""
+        gaps, found = self.analysis.gaps, self.of(*causes)
+        windows = np.stack([gaps.start[found], gaps.end[found]], axis=1)
+        inside = intervals.lengths_within(spans, windows)
+        return found[inside >= _WITHIN * gaps.duration[found]]
+
+    def us_per_step(self, gaps: GapIndex) -> float:
+        """Durations of some gaps, summed, microseconds per step."""
+        return self.steps.us_per_step(self.analysis.gaps.duration[gaps].sum())

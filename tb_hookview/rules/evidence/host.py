@@ -1,0 +1,345 @@
+"""What the host was doing while a device idled: names, operators, inputs, remedies."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.host.activity import inputs_of_call, named_activity, operators_within
+from tb_hookview.analysis.host.rows import Role, node_name
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, GapIndex, Int, StringIndex, TimeSet, TreeRow
+from tb_hookview.formats import format_kernel, format_us
+from tb_hookview.rules.engine.by_place import place_of
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.trace import EventCategory
+
+# What the host was doing while a device idled, by the names that the trace has.
+
+
+LONG_NS = 1_000_000
+"""Gaps from this length on are no pace of launches: no operator takes that long to launch."""
+
+
+def activity_in(context: Context, gaps: GapIndex) -> list[str]:
+    """What the launching thread was in for most of each gap, as `named_activity`."""
+    table = context.analysis.gaps
+    thread = lookup(context.call_tree.thread, launches_after(context, gaps))
+    span = np.stack([table.start[gaps], table.end[gaps]], axis=1)
+    return named_activity(context.host, thread, span)
+
+
+def operators_in(context: Context, gaps: GapIndex) -> Counter[str]:
+    """Time of the outermost operators that the launching threads ran within gaps, nanoseconds."""
+    table, found = context.analysis.gaps, Counter[str]()
+    thread = lookup(context.call_tree.thread, launches_after(context, gaps))
+    for each in unique(thread[thread >= 0]).tolist():
+        mine = gaps[thread == each]
+        spans = intervals.of(table.start[mine], table.end[mine])
+        for name, time in operators_within(context.host, each, spans):
+            found[name] += int(time)
+    return found
+
+
+def event_after(context: Context, gaps: GapIndex) -> str:
+    """Name of the device events before which most of the time of some gaps lies."""
+    table, work = context.analysis.gaps, context.analysis.device_events
+    name = context.analysis.trace.events.name[work.event[table.device_event[gaps]]]
+    names, place = unique_inverse(name.astype(np.int64))
+    most = int(np.bincount(place, table.duration[gaps]).argmax())
+    return format_kernel(context.analysis.trace.strings[int(names[most])])
+
+
+def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
+    """Launch that ended each gap of the cause LAUNCH."""
+    work = context.analysis.device_events
+    return lookup(work.launch, context.analysis.gaps.device_event[gaps])
+
+
+def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
+    """What the launches that ended gaps were for, most idle time first, as a phrase.
+
+    Modules, annotations where these stand for modules, and operators.
+    """
+    trace, modules = context.analysis.trace, context.analysis.modules
+    module, string = place_of(context, launches_after(context, gaps))
+    inside, operators = module >= 0, _times(context, gaps, string)
+    lists: dict[str, list[tuple[str, float]]] = {"modules": [], "annotations": []}
+    for number, time in _times(context, gaps[inside], module[inside]):
+        what = "annotations" if modules.annotation[number] else "modules"
+        lists[what].append((schema.module_label(modules.path[number]), time))
+    lists["operators"] = [(node_name(trace.strings[number]), time) for number, time in operators]
+    return " and ".join(
+        f"{what} {_largest(context, times, most)}" for what, times in lists.items() if times
+    )
+
+
+def _times(context: Context, gaps: GapIndex, group: Int) -> list[tuple[int, float]]:
+    """Number and time of each group of gaps, nanoseconds, by its first launch."""
+    numbers, place = unique_inverse(group)
+    time = np.bincount(place, context.analysis.gaps.duration[gaps])
+    begun = np.full(len(numbers), np.iinfo(np.int64).max)
+    np.minimum.at(begun, place, context.call_tree.start[launches_after(context, gaps)])
+    order = np.argsort(begun, kind="stable")
+    return list(zip(numbers[order].tolist(), time[order].tolist(), strict=True))
+
+
+def _largest(context: Context, times: list[tuple[str, float]], most: int) -> str:
+    whole: Counter[str] = Counter()
+    for name, time in times:
+        whole[name] += time  # type: ignore[assignment]  # whole nanoseconds
+    return ", ".join(
+        f"{name} ({format_us(context.steps.us_per_step(time))})"
+        for name, time in whole.most_common(most)
+    )
+
+
+# Work of a host thread where the model runs on the CPU: operators, and calls around them.
+
+
+_COMPILED = re.compile(r"Torch-Compiled Region|## Call CompiledFxGraph|Compiled\w*Backward")
+_BUILT_IN_NODE = re.compile(r"\w+Backward\d+")
+
+
+def computing(context: Context) -> Bool:
+    """Rows of code that is not Python's: operators, C++ nodes and compiled code, shape (n,).
+
+    A node that is written in Python, and a range that somebody put around code, are not.
+    """
+    host = context.host
+    operators = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
+    return np.asarray((operators & context.rows.passing(_is_native)) | _compiled(context))
+
+
+def _is_native(name: str) -> bool:
+    return "::" in name or _BUILT_IN_NODE.fullmatch(name) is not None
+
+
+def _compiled(context: Context) -> Bool:
+    return context.rows.passing(lambda name: _COMPILED.match(name) is not None)
+
+
+def units(context: Context) -> Bool:
+    """Outermost rows of what computes, and autograd nodes whole; in measured steps."""
+    whole = computing(context) | (context.host.role == Role.NODE)
+    above = lookup(context.rows.inside(whole).astype(np.int64), context.call_tree.parent)
+    return np.asarray(whole & (above != 1) & context.rows.counted)
+
+
+def units_of_python_nodes(context: Context) -> Bool:
+    """Outermost rows of what computes in autograd nodes that are written in Python."""
+    nodes, own = context.analysis.nodes, computing(context)
+    texts = context.analysis.trace.strings
+    names = [node_name(texts[each]) for each in context.host.string[nodes.row].tolist()]
+    in_python = lookup(
+        np.array([not _is_native(name) for name in names]), context.analysis.row_node
+    )
+    above = lookup(context.rows.inside(own).astype(np.int64), context.call_tree.parent)
+    return np.asarray(own & (in_python == 1) & (above != 1) & context.rows.counted)
+
+
+def unit_names(context: Context, rows: Int) -> StringIndex:
+    """Name of each unit, as an index into the trace's strings; equal for nodes of one name."""
+    string, texts = context.host.string[rows], context.analysis.trace.strings
+    number = {node_name(texts[each]): each for each in unique(string).tolist()}
+    same = {each: number[node_name(texts[each])] for each in unique(string).tolist()}
+    table = np.zeros(len(texts), np.int64)
+    table[list(same)] = list(same.values())
+    return np.asarray(table[string])
+
+
+def without_operators(context: Context, thread: int) -> TimeSet:
+    """Time of a thread, in measured steps, in no operator, loader or collective."""
+    known = computing(context) | (context.host.role == Role.DATA)
+    known |= context.host.role == Role.COLLECTION
+    rows = np.flatnonzero(known & (context.call_tree.thread == thread))
+    tree = context.call_tree
+    steps = intervals.normal(context.steps.windows)
+    left = intervals.subtract(steps, intervals.of(tree.start[rows], tree.end[rows]))
+    return intervals.subtract(left, context.analysis.communication_waits)
+
+
+# Remedies for long work of the host, by what the trace names it.
+
+
+_DDP = re.compile(r"aten::(un)?flatten_dense_tensors|DistributedDataParallel\.forward")
+_OPTIMIZER = re.compile(r"Optimizer\.|aten::_foreach_|aten::_fused_")
+_COMPILED_HOST_REMEDIES = re.compile(
+    r"call in c[a-z2-7]{51}\.py\(\d+\)|Torch-Compiled Region|CompiledFunction"
+    r"|## Call CompiledFxGraph"
+)
+_RANDOM = re.compile(r"aten::(normal|uniform|random|bernoulli|exponential)_|aten::(rand|randn)\b")
+_VIEW = re.compile(
+    r"aten::(as_strided|chunk|expand|flatten|narrow|permute|reshape|select|slice|split\w*|squeeze"
+    r"|t|tensor_split|transpose|unbind|unflatten|unsafe_split\w*|unsqueeze|view\w*)$"
+)
+_OPERATOR = re.compile(r"\w+::")
+"""An operator of torch or of an extension."""
+
+_UNNAMED = (
+    "Record with with_stack=True, which names Python functions. Look for hooks in Python, garbage "
+    "collection, and threads or processes that compete for the cores."
+)
+_REMEDIES = (
+    (
+        _DDP,
+        "DistributedDataParallel copies the running statistics of batch norms, and other buffers, "
+        "to all ranks before each forward. Pass broadcast_buffers=False where ranks may differ in "
+        "them. Have fewer buffers, or convert the batch norms to SyncBatchNorm.",
+    ),
+    (
+        _OPTIMIZER,
+        "Pass fused=True to the optimizer, which updates all parameters in a few calls, or "
+        "foreach=True where it has no fused form. Keep hooks of the optimizer and logging out of "
+        "its step.",
+    ),
+    (
+        _COMPILED_HOST_REMEDIES,
+        "This is the code that torch.compile wrote around its kernels. Replay them from a CUDA "
+        'graph (mode="reduce-overhead"), or have it written in C++ '
+        "(torch._inductor.config.cpp_wrapper = True). Look for threads or processes that compete "
+        "for the cores.",
+    ),
+    (
+        _RANDOM,
+        "If it fills a tensor on the host, make it on the device (device= of torch.randn and the "
+        "like, or .normal_() of a tensor there), once if it may be the same in each step. If it "
+        "only launches, look for threads or processes that compete for the cores.",
+    ),
+    (
+        _VIEW,
+        "Views launch nothing and cost host time only: take fewer of them (one reshape or unbind "
+        "instead of a slice each), or compile the code around them. Where operators of one name "
+        "lie in one another, a tensor subclass or a mode runs each of them in Python.",
+    ),
+    (
+        _OPERATOR,
+        "If it computes on the host, move its inputs to the device or do it less often. If it only "
+        "launches, something holds it up: look for threads or processes that compete for the "
+        "cores, and for locks. with_stack=True names the Python function that calls it.",
+    ),
+)
+
+
+def remedy_for(name: str) -> str:
+    """What helps against host work of a name (see `activity_in`); "" for the rule's own fix."""
+    if not name:
+        return _UNNAMED
+    return next((fix for pattern, fix in _REMEDIES if pattern.match(name)), "")
+
+
+def is_operator(name: str) -> bool:
+    """Whether a name is that of an operator."""
+    return _OPERATOR.match(name) is not None
+
+
+# Shapes and types of operators' inputs, where the trace was recorded with them.
+
+
+Inputs = list[tuple[list[Any], str]]
+"""Shape and type of each input; `[]` and "" for what is no tensor."""
+
+
+def inputs_of(context: Context, rows: TreeRow) -> tuple[list[Inputs], Int]:
+    """Inputs of some call tree rows.
+
+    Returns:
+        Distinct inputs, and the index into them of each row's; -1 without recorded shapes and
+        types, and for row -1.
+    """
+    events, texts = context.analysis.trace.events, context.analysis.trace.texts
+    event = lookup(context.call_tree.event, rows)
+    shapes, types = (
+        lookup(column.astype(np.int64), event) for column in (events.shapes, events.types)
+    )
+    known = (shapes > 0) & (types > 0)
+    distinct, place = unique_inverse(shapes[known] * len(texts) + types[known])
+    index = np.full(len(rows), -1, np.int64)
+    index[known] = place
+    pairs = (divmod(pair, len(texts)) for pair in distinct.tolist())
+    calls = (inputs_of_call(texts, *pair) for pair in pairs)
+    return [[(each.shape, each.type) for each in call] for call in calls], index
+
+
+def with_inputs(context: Context, wanted: Bool, test: Callable[[Inputs], bool]) -> Bool:
+    """Whether the inputs of each of some rows pass a test. It is run once for equal inputs.
+
+    Rows without recorded shapes and types do not pass.
+    """
+    rows = np.flatnonzero(wanted)
+    distinct, index = inputs_of(context, rows)
+    passes = np.array([*map(test, distinct), False], bool)
+    found = np.zeros(len(wanted), bool)
+    found[rows] = passes[index]
+    return found
+
+
+def with_value(context: Context, wanted: Bool, place: int, value: str) -> Bool:
+    """Whether an input of each of some rows, at a place from 0, was recorded with a value."""
+    events, texts = context.analysis.trace.events, context.analysis.trace.texts
+    rows = np.flatnonzero(wanted)
+    event = context.call_tree.event[rows]
+    columns = zip(events.shapes[event], events.types[event], events.concrete[event], strict=True)
+    calls = [tuple(map(int, each)) for each in columns]
+    values = {each: [one.value for one in inputs_of_call(texts, *each)] for each in set(calls)}
+    found = np.zeros(len(wanted), bool)
+    found[rows] = [values[each][place : place + 1] == [value] for each in calls]
+    return found
+
+
+def types_with(context: Context, word: str) -> Bool:
+    """Call tree rows whose recorded input types contain a word."""
+    texts, types = context.analysis.trace.texts, context.analysis.trace.events.types
+    mine = types[context.call_tree.event]
+    held = np.zeros(len(texts), bool)
+    held[mine] = True
+    held[[text for text in np.flatnonzero(held).tolist() if word not in texts[text]]] = False
+    return np.asarray(held[mine])
+
+
+# Regions of code that torch.compile made, and calls of the graphs in them.
+#
+#     thread  [Torch-Compiled Region: 0/0                                           ]
+#               [CompiledFunction]  aten::item  [lookup] [Torch-Compiled Region: 1/0]
+#                                                           [CompiledFunction      ]
+#
+# A region is the code of one function, graph/variant. Where the graph breaks, it runs Python and
+# then calls the rest of the function, which is a region of its own inside.
+
+
+REGION = r"^Torch-Compiled Region: (\d+)/(\d+)"
+_GRAPHS = ("CompiledFunction", "## Call CompiledFxGraph")
+LOOKUP = "TorchDynamo Cache Lookup"
+
+
+def regions(context: Context) -> Bool:
+    """Compiled regions in measured steps, shape (n,)."""
+    return context.rows.beginning("Torch-Compiled Region: ") & context.rows.counted
+
+
+def graph_calls(context: Context) -> Bool:
+    """Calls of the graphs in compiled regions, shape (n,)."""
+    return context.rows.beginning(*_GRAPHS)
+
+
+def region_around(context: Context) -> TreeRow:
+    """Compiled region whose Python code runs each row, -1 for none and inside a graph."""
+    region, call = regions(context), graph_calls(context)
+    around = context.call_tree.nearest_above(region | call)
+    around[(around >= 0) & ~region[around]] = -1
+    return around
+
+
+def mostly_before_compiled_code(context: Context, gaps: GapIndex) -> bool:
+    """Whether most of the time of some gaps of the cause LAUNCH ended with a compiled launch."""
+    time = context.analysis.gaps.duration[gaps]
+    inside = context.rows.inside(graph_calls(context) | regions(context))
+    compiled = np.append(inside, False)[launches_after(context, gaps)]
+    return 2 * int(time[compiled].sum()) > int(time.sum())
