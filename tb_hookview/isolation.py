@@ -60,7 +60,7 @@ class Failures:
 
 
 def _place(fault: Exception) -> str:
-    """The innermost line of this package, as `rules/sync/sync_explicit.py:40`."""
+    """The innermost line of this package, as `rules/sync/training.py:40`."""
     for frame in reversed(extract_tb(fault.__traceback__)):
         path = Path(frame.filename)
         if _PACKAGE in path.parents:

@@ -1,4 +1,4 @@
-"""Work of DistributedDataParallel around its collectives."""
+"""Rules about DataParallel and DistributedDataParallel."""
 
 from __future__ import annotations
 
@@ -8,12 +8,66 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique
 from tb_hookview.formats import format_count, format_us
-from tb_hookview.rules.distributed.collective_per_parameter import reduced_one_by_one
-from tb_hookview.rules.distributed.sync_batchnorm import of_batch_norms
+from tb_hookview.rules.distributed.collectives import of_batch_norms, reduced_one_by_one
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.copies import collectives, has_ddp, transfers_of
+
+# One process drives several devices by `DataParallel`.
+
+
+_MOVES = (
+    *("Broadcast", "BroadcastBackward", "Scatter", "ScatterBackward", "Gather", "GatherBackward"),
+    *("ReduceAddCoalesced", "ReduceAddCoalescedBackward"),
+)
+_MARK = "DataParallel.forward"
+
+
+def _find_dataparallel_used(context: Context) -> Iterator[Occurrence]:
+    forwards = context.rows.named(_MARK) & context.rows.counted
+    replicates = (
+        context.rows.named("Broadcast") & context.rows.named("Scatter").any() & context.rows.counted
+    )
+    calls = forwards if forwards.any() else replicates
+    work = context.analysis.device_events
+    devices = unique(work.device[context.device_events.counted & (work.launch >= 0)])
+    if not calls.any() or len(devices) < 2:
+        return
+    moves = (
+        context.device_events.launched_by(context.rows.inside(context.rows.named(*_MOVES)))
+        & context.device_events.counted
+    )
+    yield Occurrence(
+        place="DataParallel",
+        everywhere=True,
+        evidence=f"one process works on {len(devices)} devices; to replicate the model, scatter "
+        "its input and gather its output takes "
+        f"{context.us_text(context.device_events.us_per_step(moves))} in them",
+        count=int(np.count_nonzero(calls)),
+        wasted=np.flatnonzero(moves),
+        claims_gain=False,
+        examples=context.call_tree.start[calls],
+        latent="all devices are driven by one Python interpreter",
+    )
+
+
+DATAPARALLEL_USED = Rule(
+    id="dataparallel-used",
+    family="distributed",
+    title="DataParallel drives several devices from one process",
+    description="DataParallel.forward, or the functions Broadcast and Scatter, and launches on "
+    "more than one device.",
+    fix="Use DistributedDataParallel with one process per device: the model is replicated once "
+    "instead of in every step. It needs a launcher (torchrun) and memory for its buckets.",
+    reference="torch_tb_profiler; torch.nn.DataParallel documentation",
+    find=_find_dataparallel_used,
+)
+
+
+# Work of DistributedDataParallel around its collectives.
+
 
 _COPIED = "reducer::copy_bucket_to_grad"
 _SEARCHED = "reducer::search_unused_parameters"
@@ -29,7 +83,7 @@ _MANY = 10
 """Small all-reduces per step from which they are reported."""
 
 
-def _find(context: Context) -> Iterator[Occurrence]:
+def _find_ddp_bucket_or_unused(context: Context) -> Iterator[Occurrence]:
     yield from _small_buckets(context)
     copying = context.rows.ending(_COPIED) & context.rows.counted
     copies = (
@@ -95,7 +149,7 @@ def _small_buckets(context: Context) -> Iterator[Occurrence]:
     )
 
 
-RULE = Rule(
+DDP_BUCKET_OR_UNUSED = Rule(
     id="ddp-bucket-or-unused",
     family="distributed",
     title="DistributedDataParallel options leave avoidable work",
@@ -105,5 +159,54 @@ RULE = Rule(
     fix=f"{_VIEWS} {_USED} {_CAPACITY}",
     reference="torch.nn.parallel.DistributedDataParallel documentation",
     confidence="medium",
-    find=_find,
+    find=_find_ddp_bucket_or_unused,
+)
+
+
+# Gradients on the device are reduced by a backend of the host.
+
+
+_HOST_BACKEND = ("gloo:", "mpi:")
+_COLLECTIVE = r"^(c10d::(?!barrier)|gloo:|mpi:)"
+_BETWEEN = r"HtoD|DtoH|Host -> Device|Device -> Host"
+_SAVED = 0.8
+
+
+def _find_ddp_non_nccl(context: Context) -> Iterator[Occurrence]:
+    collectives = context.rows.beginning(*_HOST_BACKEND) & context.rows.counted
+    if not collectives.any():
+        return
+    inside = context.rows.inside(context.rows.matching(_COLLECTIVE))
+    copies = (
+        context.device_events.launched_by(inside)
+        & context.device_events.copies_matching(_BETWEEN)
+        & context.device_events.counted
+    )
+    if not copies.any():
+        return
+    time = context.device_events.us_per_step(copies)
+    yield Occurrence(
+        place="collectives of gloo or mpi",
+        everywhere=True,
+        evidence=f"{format_count(collectives.sum(), 'collective')} of a host backend, with "
+        f"{format_count(copies.sum(), 'copy', 'copies')} between device and host for them, "
+        f"{context.us_text(time)}",
+        count=int(np.count_nonzero(collectives)),
+        gaps=context.gaps.of(Cause.COMMUNICATION),
+        wasted=np.flatnonzero(copies),
+        saved=_SAVED,
+        examples=context.call_tree.start[collectives],
+    )
+
+
+DDP_NON_NCCL = Rule(
+    id="ddp-non-nccl",
+    family="distributed",
+    title="Collectives of device tensors run on the host (gloo, mpi)",
+    description="Collectives of gloo or mpi, and copies between device and host launched inside "
+    "collective calls other than a barrier.",
+    fix='Use torch.distributed.init_process_group("nccl") for tensors on the device, and keep gloo '
+    "for what is on the CPU.",
+    reference="torch_tb_profiler; torch.distributed documentation: which backend to use",
+    find=_find_ddp_non_nccl,
 )

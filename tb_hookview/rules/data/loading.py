@@ -1,4 +1,4 @@
-"""A few steps take much longer than the others."""
+"""Rules about loading data, and about steps that take longer than the others."""
 
 from __future__ import annotations
 
@@ -13,6 +13,56 @@ from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.copies import in_loader
+
+# Data loading in the main process, between the steps.
+
+
+def _find_loader_single_process(context: Context) -> Iterator[Occurrence]:
+    return in_loader(context, single=True)
+
+
+LOADER_SINGLE_PROCESS = Rule(
+    id="loader-single-process",
+    family="data-loading",
+    title="Data loading runs in the main process",
+    description="Over 5% of a step in a DataLoader without workers "
+    "(_SingleProcessDataLoaderIter), while a device idles or where the model runs on the CPU.",
+    fix="Set num_workers above 0, so that batches are made while the model runs, and "
+    "pin_memory=True. Keep CUDA out of the workers. Decode or tokenize once, ahead of the run.",
+    reference="PyTorch Performance Tuning Guide: asynchronous data loading",
+    find=_find_loader_single_process,
+    advice=(
+        *("cpu-preprocess-format", "storage-io-bound", "host-copy-torch-tensor"),
+        "host-cpu-tuning",
+    ),
+)
+
+
+# The training waits for a batch that the loader's workers have not finished.
+
+
+def _find_loader_wait(context: Context) -> Iterator[Occurrence]:
+    return in_loader(context, single=False)
+
+
+LOADER_WAIT = Rule(
+    id="loader-wait",
+    family="data-loading",
+    title="The main process waits for DataLoader workers",
+    description="Over 5% of a step in a DataLoader with workers, while a device idles or where "
+    "the model runs on the CPU.",
+    fix="Raise num_workers (begin near the number of cores for each device), prefetch_factor, and "
+    "set persistent_workers=True. Decode and augment on the device, or transform whole batches. "
+    "Return less from the workers. Train on one cached batch to measure what could be gained.",
+    reference="torch.utils.data documentation; torch_tb_profiler, DataLoader recommendation",
+    find=_find_loader_wait,
+    advice=("storage-io-bound", "cpu-preprocess-format", "host-cpu-tuning"),
+)
+
+
+# A few steps take much longer than the others.
+
 
 _LONG = 1.5
 """Times the median from which a step is an outlier; with enough steps also from three standard
@@ -36,7 +86,7 @@ _PARTS = {
 }
 
 
-def _find(context: Context) -> Iterator[Occurrence]:
+def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     last = len(context.analysis.steps.name) - 1  # it ends as the profiler stops
     steps = [step for step in context.steps.indices if step != last]
     rows = [
@@ -96,7 +146,7 @@ def _evidence(outliers: list[schema.Step], rows: list[schema.Step], usual: float
     )
 
 
-RULE = Rule(
+STEP_OUTLIER = Rule(
     id="step-outlier",
     family="data-loading",
     title="A step takes much longer than the others",
@@ -109,5 +159,5 @@ RULE = Rule(
     "Garbage collection: gc.freeze() after the warm-up, or gc.collect() at times that you choose.",
     reference="Amazon SageMaker Debugger, rule StepOutlier; torch.utils.data documentation",
     confidence="medium",
-    find=_find,
+    find=_find_step_outlier,
 )

@@ -1,0 +1,417 @@
+"""Rules about compiled code: breaks, recompilation, guards, and what could be compiled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import dense_rank, isin, pair_key, unique, unique_inverse
+from tb_hookview.arrays.nesting import innermost_at, lookup
+from tb_hookview.arrays.types import Bool, StringIndex, TreeRow
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.by_place import OPERATOR, UNKNOWN
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.host import LOOKUP, REGION, graph_calls, region_around, regions
+from tb_hookview.schema import module_label
+from tb_hookview.trace import EventCategory
+from tb_hookview.trace.format.compiled_graphs import GraphBreak
+
+# Graph breaks: compiled code that runs Python and goes on in another compiled region.
+
+
+_REST = "torch_dynamo_resume_in_"
+_RESUME = re.compile(rf"(.+)\(\d+\): {_REST}(.+)_at_(\d+)")
+"""Frame of the rest of a function, with the line that broke its graph."""
+_LISTED = 3
+
+
+def _find_graph_break(context: Context) -> Iterator[Occurrence]:
+    region = regions(context)
+    if not region.any():
+        return
+    around = region_around(context)
+    inner = np.flatnonzero(region & (around >= 0))
+    if not len(inner):
+        return
+    string = context.host.string
+    frame = _frames(context, inner)
+    key = pair_key(np.where(frame >= 0, frame, string[inner]), string[around[inner]])
+    pairs, group = unique_inverse(key)
+    breaks: dict[str, list[int]] = {}
+    for number in range(len(pairs)):
+        first = int(np.argmax(group == number))
+        row, outer = int(inner[first]), int(around[inner[first]])
+        place = _place(context, outer, int(frame[first])) or _codes(context, outer, row)
+        breaks.setdefault(place, []).append(number)
+    for numbers in breaks.values():
+        members = isin(group, numbers)
+        yield _occurrence(context, inner[members], around[inner[members]], frame[members])
+
+
+def _place(context: Context, outer: int, frame: int) -> str:
+    """Line that broke the graph, as Dynamo or a Python stack has it; "" where unknown."""
+    reported = _reported(context, _region(context, outer))
+    if reported is not None:
+        return f"{reported.file}, line {reported.line}, in {reported.function}"
+    return _line(context.analysis.trace.strings[frame]) if frame >= 0 else ""
+
+
+def _codes(context: Context, outer: int, inner: int) -> str:
+    """The two functions, whatever their variants: the rest of a function is of one line."""
+    return " ".join(_region(context, row).partition("/")[0] for row in (outer, inner))
+
+
+def _region(context: Context, row: int) -> str:
+    """Graph and variant of a compiled region, such as 0/1."""
+    name = context.analysis.trace.strings[int(context.host.string[row])]
+    return name.split(": ")[1]
+
+
+def _regions(context: Context, rows: TreeRow) -> str:
+    _, first = np.unique(context.host.string[rows], return_index=True)
+    return ", ".join(_region(context, row) for row in rows[np.sort(first)].tolist())
+
+
+def _occurrence(context: Context, inner: TreeRow, outer: TreeRow, frame: StringIndex) -> Occurrence:
+    before = _call_before(context, inner, outer)
+    call_tree = context.call_tree
+    begin = np.where(before == outer, call_tree.start[before], call_tree.end[before])
+    time = context.steps.us_per_step((call_tree.start[inner] - begin).sum())
+    between = _rows_between(context, inner, before)
+    reported = _reported(context, _region(context, int(outer[0])))
+    where = _place(context, int(outer[0]), int(frame[0]))
+    left, entered = _regions(context, outer), _regions(context, inner)
+    return Occurrence(
+        place=where or f"between compiled regions {left} and {entered}",
+        everywhere=True,
+        evidence=f"{format_count(len(inner), 'time')} in {context.steps.text} compiled region "
+        f"{left} runs Python and goes on in region {entered}; {format_us(time)} of "
+        f"host time{context.each} "
+        f"in between{_operators(context, between)}{_cut(context, outer)}{_reason(reported)}",
+        count=len(inner),
+        gaps=context.gaps.at(between | _first_launches(context, inner), Cause.LAUNCH),
+        examples=context.call_tree.start[inner],
+        latent="every break is a call back into Python, and nothing is fused across it",
+    )
+
+
+def _reported(context: Context, region: str) -> GraphBreak | None:
+    """The break that Dynamo reported as it compiled a region, if our recorder was there."""
+    graphs = context.analysis.trace.compiled
+    breaks = graphs.breaks if graphs else ()
+    return next((each for each in breaks if each.compile_id == region), None)
+
+
+def _reason(reported: GraphBreak | None) -> str:
+    return "" if reported is None else f"; Dynamo's reason: {reported.reason}"
+
+
+def _cut(context: Context, outer: TreeRow) -> str:
+    """Phrase of the modules in whose calls the graph breaks, "" where none is known."""
+    modules, found = context.analysis.modules, context.analysis.attribution.row_module[outer]
+    paths = [module_label(modules.path[module]) for module in unique(found[found >= 0]).tolist()]
+    more = format_count(len(paths) - _LISTED, "other")
+    rest = f" and {more}" if len(paths) > _LISTED else ""
+    return f"; it cuts {', '.join(paths[:_LISTED])}{rest}" if paths else ""
+
+
+def _frames(context: Context, inner: TreeRow) -> StringIndex:
+    """Name of the Python frame that each region runs, if it is the rest of a function; else -1."""
+    trace, call_tree = context.analysis.trace, context.call_tree
+    found = np.full(len(call_tree), -1, np.int64)
+    names = [name for name, text in enumerate(trace.strings.texts) if _REST in text]
+    if not names:
+        return found[inner]
+    python = trace.events.kind == EventCategory.PYTHON
+    frames = np.flatnonzero(python & isin(trace.events.name, names))
+    at = innermost_at(
+        call_tree, trace.events.thread[frames].astype(np.int64), trace.events.start[frames]
+    )
+    region = lookup(call_tree.nearest(regions(context)), at)
+    found[region[region >= 0]] = trace.events.name[frames[region >= 0]]
+    return found[inner]
+
+
+def _line(frame: str) -> str:
+    match = _RESUME.search(frame)
+    return f"{match[1]}, line {match[3]}, in {match[2]}" if match else ""
+
+
+def _call_before(context: Context, inner: TreeRow, outer: TreeRow) -> TreeRow:
+    """Last call of a graph before each region inside its outer one, else the outer one."""
+    wanted = graph_calls(context)
+    calls = np.flatnonzero(wanted & (context.call_tree.nearest_above(wanted) < 0))
+    found = lookup(calls, np.searchsorted(calls, inner) - 1)
+    return np.maximum(found, outer)  # of one thread: later rows start later
+
+
+def _rows_between(context: Context, inner: TreeRow, before: TreeRow) -> Bool:
+    """Rows after a call of a graph and before the region that goes on, shape (n,)."""
+    call_tree = context.call_tree
+    calls = graph_calls(context)[before]
+    opened = np.bincount(
+        np.where(calls, call_tree.subtree_end[before], before + 1), minlength=len(call_tree) + 1
+    )
+    opened -= np.bincount(inner, minlength=len(call_tree) + 1)
+    return np.asarray(np.cumsum(opened[:-1]) > 0)
+
+
+def _first_launches(context: Context, inner: TreeRow) -> Bool:
+    """First launch in each region, whose gap the host spent between the regions, shape (n,)."""
+    launch = context.analysis.device_events.launch
+    launches = unique(launch[launch >= 0])
+    place = np.searchsorted(launches, inner)
+    first = launches[place[place < len(launches)]]
+    inside = first < context.call_tree.subtree_end[inner[place < len(launches)]]
+    found = np.zeros(len(context.call_tree), bool)
+    found[first[inside]] = True
+    return found
+
+
+def _operators(context: Context, between: Bool) -> str:
+    """Phrase of the operators that Python runs meanwhile, "" for none."""
+    around = context.host.operator_around
+    plain = context.rows.matching(f"^{OPERATOR}$")
+    rows = np.flatnonzero(between & plain)
+    rows = rows[~plain[around[rows]] | (around[rows] < 0)]
+    texts = context.analysis.trace.strings
+    names = [texts[name] for name in dict.fromkeys(context.host.string[rows].tolist())]
+    more = ", and others" if len(names) > _LISTED else ""
+    return f", with {', '.join(names[:_LISTED])}{more}" if names else ""
+
+
+GRAPH_BREAK = Rule(
+    id="graph-break",
+    family="compile",
+    title="Compiled code has a graph break",
+    description="A compiled region (Torch-Compiled Region: graph/variant) inside another one, and "
+    "not inside a graph that it calls: the rest of a function whose graph broke. Recorded with "
+    "hookview or with Python stacks the line that broke it is the place.",
+    fix="Remove what breaks the graph there: print and logging, calls that Dynamo does not trace, "
+    "item() and branches on tensors (torch.where, or "
+    "torch._dynamo.config.capture_scalar_outputs for values). TORCH_LOGS=graph_breaks gives the "
+    "reason of each; fullgraph=True makes it an error.",
+    reference="PyTorch, Working with graph breaks; Profiling to understand torch.compile "
+    "performance",
+    find=_find_graph_break,
+)
+
+
+# Compilation after the first step, and regions that were compiled several times.
+
+
+_COMPILING = (
+    r"compile_inner|\(dynamo_timed\)",
+    r"^(_?compile_fx\b|OutputGraph\.call_user_compiler|create_aot_dispatcher_function"
+    r"|async_compile\.wait|CachingAutotuner\.benchmark)",
+)
+_ID = re.compile(r"compile_id=(\d+)/(\d+)")
+_LISTED_RECOMPILATION = 3
+
+
+def _find_recompilation(context: Context) -> Iterator[Occurrence]:
+    yield from list(_compiling(context)) or _variants(context)
+
+
+def _compiling(context: Context) -> Iterator[Occurrence]:
+    """Time spent on compiling in measured steps."""
+    if not context.steps.marked:
+        return
+    compiling = context.rows.matching(_COMPILING[0]) | context.rows.matching(_COMPILING[1])
+    if not compiling.any():
+        return
+    counted = compiling & context.rows.counted
+    rows = np.flatnonzero(counted & (context.call_tree.nearest_above(compiling) < 0))
+    if not len(rows):
+        return
+    spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
+    time = context.steps.us_per_step(context.call_tree.duration[rows].sum())
+    yield Occurrence(
+        title="Code is compiled during the steps",
+        place="torch.compile",
+        everywhere=True,
+        evidence=f"{format_count(len(rows), 'time')} something is compiled after the first step of "
+        f"the trace, {format_us(time)} of host time{context.each}{_ids(context, counted)}",
+        count=len(rows),
+        gaps=context.gaps.within(spans, Cause.LAUNCH),
+        examples=context.call_tree.start[rows],
+        latent="the devices had work meanwhile",
+    )
+
+
+def _ids(context: Context, compiling: Bool) -> str:
+    """Phrase of what is compiled, and for the how manieth time; "" where the trace has no ids."""
+    around = context.rows.inside(compiling) | context.rows.beginning("dynamo_data: ")
+    named = np.flatnonzero(around & context.rows.counted & context.rows.containing("compile_id="))
+    texts = context.analysis.trace.strings
+    names = [_ID.search(texts[name]) for name in unique(context.host.string[named]).tolist()]
+    ids = sorted({(int(each[1]), int(each[2])) for each in names if each})
+    listed = [
+        f"graph {graph} for the first time"
+        if not variant
+        else f"graph {graph} again, as {graph}/{variant}"
+        for graph, variant in ids[:_LISTED_RECOMPILATION]
+    ]
+    if len(ids) > _LISTED_RECOMPILATION:
+        listed.append("and others")
+    return ": " + ", ".join(listed) if listed else ""
+
+
+def _variants(context: Context) -> Iterator[Occurrence]:
+    """Several variants of one graph that are called in the same steps."""
+    rows = np.flatnonzero(regions(context))
+    texts = context.analysis.trace.strings
+    names = [texts[name] for name in unique(context.host.string[rows]).tolist()]
+    found = {(each[1], each[2]) for each in (re.search(REGION, name) for name in names) if each}
+    graphs = [graph for graph, _ in found]
+    several = sorted(f"{graph}/{variant}" for graph, variant in found if graphs.count(graph) > 1)
+    if not several:
+        return
+    more = ", and others" if len(several) > _VARIANTS else ""
+    yield Occurrence(
+        title="Compiled code runs in several variants",
+        place="variants of one graph",
+        everywhere=True,
+        evidence=f"compiled regions {', '.join(several[:_VARIANTS])}{more} run in the same "
+        "steps: the code before the slash was compiled for each of several shapes, types or values",
+        count=len(several),
+        examples=context.call_tree.start[rows],
+        latent="they are compiled already; each new variant takes another compilation",
+    )
+
+
+RECOMPILATION = Rule(
+    id="recompilation",
+    family="compile",
+    title="Code is compiled during the steps, or in several variants",
+    description="Spans of torch.compile (compile_inner, dynamo_timed, autotuning) after the first "
+    "step of a trace that marks steps; or two variants of one compiled region "
+    "(Torch-Compiled Region: graph/variant) in the measured steps.",
+    fix="TORCH_LOGS=recompiles names the guard that failed. Pad or bucket shapes, or mark sizes by "
+    "torch._dynamo.mark_dynamic. Pass Python numbers that change as tensors. Run every shape once "
+    "before the loop.",
+    reference="PyTorch, Dynamic shapes; Profiling to understand torch.compile performance",
+    confidence="medium",
+    find=_find_recompilation,
+)
+
+
+# Guards of compiled code: what is tested before each call.
+
+
+_SHARE, _SHARE_IDLE = 0.05, 0.01
+"""Part of a step from which it is reported: of the host, and of a device that idles meanwhile."""
+
+
+def _find_guard_checks(context: Context) -> Iterator[Occurrence]:
+    rows = np.flatnonzero(context.rows.named(LOOKUP) & context.rows.counted)
+    spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
+    time = context.steps.us_per_step(intervals.length(spans))
+    gaps = context.gaps.within(spans, Cause.LAUNCH)
+    step, idle = context.steps.duration_us, context.gaps.us_per_step(gaps)
+    if not len(rows) or (time <= _SHARE * step and idle <= _SHARE_IDLE * step):
+        return
+    yield Occurrence(
+        place="guards",
+        everywhere=True,
+        evidence=f"{format_count(len(rows) / len(context.steps), 'time')}{context.each} the "
+        "guards of "
+        f"compiled code are tested, {format_us(time)} of host time{context.each} "
+        f"({time / step:.0%}); nothing is compiled for that",
+        count=len(rows),
+        gaps=gaps,
+        examples=context.call_tree.start[rows],
+        latent="the devices had work meanwhile" if context.device_events.devices else UNKNOWN,
+    )
+
+
+GUARD_CHECKS = Rule(
+    id="guard-checks",
+    family="compile",
+    title="Checking the guards of compiled code takes long",
+    description="TorchDynamo Cache Lookup in 5% of a step or more, or with devices that idle "
+    "meanwhile for 1% of it. It is part of every call of compiled code, and says nothing about "
+    "graph breaks or compilation.",
+    fix="Compile larger parts at once, and with fewer graph breaks: each region tests its guards "
+    'in each call. Drop guards on what never changes (options={"guard_filter_fn": ...}), or skip '
+    "them after the warm-up by torch.compiler.set_stance(skip_guard_eval_unsafe=True). "
+    'mode="reduce-overhead" saves the launches, not the guards.',
+    reference="torch.compiler.set_stance; PyTorch, Profiling to understand torch.compile "
+    "performance",
+    confidence="medium",
+    find=_find_guard_checks,
+)
+
+
+# A model that runs operator by operator, the same in every step.
+
+
+_COMPILED = re.compile(
+    r"Torch-Compiled Region|## Call CompiledFxGraph|CompiledFunction|triton_(poi|red|per|tem)_"
+    r"|(cuda|hip)GraphLaunch"
+)
+_REASONS = ("tiny-kernels-launch-bound", "pointwise-unfused")
+"""Rules of which one has to hold."""
+_SYNCS = 2
+"""A step: what syncs more often has to be changed first."""
+
+
+def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
+    syncs = int(np.count_nonzero(context.syncs.counted))
+    if context.any_name(_is_compiled) or syncs > _SYNCS * len(context.steps) or not _alike(context):
+        return
+    reasons = [rule for rule in context.rules if rule.id in _REASONS]
+    found = [rule.id for rule in reasons if context.found(rule)]
+    if not found:
+        return
+    yield Occurrence(
+        place="the model",
+        everywhere=True,
+        evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} holds; "
+        f"{syncs / len(context.steps):.1f} syncs{context.each}"
+        + (", the same kernels in every step" if len(context.steps) > 1 else ""),
+        count=len(context.steps),
+        claims_gain=False,
+        latent="its cost is that of the findings it names",
+    )
+
+
+def _is_compiled(name: str) -> bool:
+    return _COMPILED.match(name) is not None
+
+
+def _alike(context: Context) -> bool:
+    """Whether the same kernels run, equally often, in every measured step."""
+    work, events = context.analysis.device_events, context.analysis.trace.events
+    rows = np.flatnonzero(context.device_events.counted & (work.launch >= 0))
+    step = context.analysis.steps.at(context.call_tree.start[work.launch[rows]])
+    name = events.name[work.event[rows]].astype(np.int64)
+    pair = dense_rank(step, name)
+    times = np.bincount(pair)
+    names = np.empty(len(times), np.int64)
+    names[pair] = name
+    alike = dense_rank(times, names)
+    return bool(
+        len(unique(names)) == len(unique(alike))
+        and len(names) == len(unique(names)) * len(context.steps)
+    )
+
+
+EAGER_COMPILE_CANDIDATE = Rule(
+    id="eager-compile-candidate",
+    family="compile",
+    title="The model is not compiled and may gain from torch.compile",
+    description="No compiled region, Triton kernel or CUDA graph in the trace; pointwise-unfused "
+    "or tiny-kernels-launch-bound holds; at most two syncs per step; the same kernels, equally "
+    "often, in every step.",
+    fix="Try torch.compile on the model or on the functions that take the time. Leave the first "
+    "steps out of the measurement: they compile. Remove shapes that depend on data first.",
+    reference="PyTorch, Introduction to torch.compile",
+    confidence="medium",
+    find=_find_eager_compile_candidate,
+)

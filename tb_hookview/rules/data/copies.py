@@ -1,0 +1,464 @@
+"""Rules about data on its way to the device: copies, pinned memory, layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, setdiff, union, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.by_place import places_of
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence import copies
+from tb_hookview.trace import EventCategory
+
+# Tensors created on the CPU and copied at once to the device.
+
+
+_FILLS = (
+    *("aten::zeros", "aten::ones", "aten::full", "aten::arange", "aten::eye", "aten::linspace"),
+    *("aten::rand", "aten::randn", "aten::randint", "aten::randperm", "aten::tril", "aten::triu"),
+    *("aten::zeros_like", "aten::ones_like", "aten::full_like", "aten::rand_like"),
+    *("aten::randn_like", "aten::fill_", "aten::zero_", "aten::normal_", "aten::uniform_"),
+)
+_AT_ONCE_NS = 25_000
+"""`torch.zeros(...).to(device)` moves within this time, on a slow host too."""
+
+
+def _explains_create_on_cpu_then_move(context: Context) -> Bool:
+    syncs, call_tree = context.syncs, context.call_tree
+    memory = rf"{copies.PAGEABLE}|{copies.UNKNOWN}"
+    moved = syncs.outermost(r"aten::(to|cuda|_to_copy)")
+    filled = syncs.before(moved)
+    at_once = lookup(call_tree.start, moved) - lookup(call_tree.end, filled) <= _AT_ONCE_NS
+    found = np.asarray(syncs.named(filled, *_FILLS) & at_once)
+    if found.any():
+        found &= copies.syncs_for(context, copies.uploads(context, memory))
+        found &= ~_launches(context)[filled]
+    return found
+
+
+def _launches(context: Context) -> Bool:
+    """Fills that launched device events."""
+    parent, launch = context.call_tree.parent, context.analysis.device_events.launch
+    around = context.call_tree.nearest(context.rows.named(*_FILLS))
+    fill = around[unique(launch[launch >= 0])]
+    found = np.zeros(len(context.call_tree) + 1, bool)  # the last is for "no row"
+    while len(fill := unique(fill[fill >= 0])):
+        found[fill] = True
+        fill = lookup(around, parent[fill])
+    return found
+
+
+def _find_create_on_cpu_then_move(context: Context) -> Iterator[Occurrence]:
+    found = (
+        context.explained_by(CREATE_ON_CPU_THEN_MOVE)
+        & context.syncs.counted
+        & copies.repeated(context)
+    )
+    return copies.by_place_of_copies(
+        context,
+        unique(context.syncs.copy[found]),
+        saved=1.0,
+        note="each right after an operator that filled a tensor on the host",
+    )
+
+
+CREATE_ON_CPU_THEN_MOVE = Rule(
+    id="create-on-cpu-then-move",
+    family="data-movement",
+    title="Tensors are created on the CPU and then copied to the device",
+    description="An operator that fills a tensor without a kernel (aten::zeros, randn, arange, "
+    "...), and within 25 us aten::to with a copy to the device that blocks.",
+    fix="Create them where they are used: device= and dtype= in the constructor, or new_* and "
+    "*_like of a tensor on the device. Register constants as buffers.",
+    reference="PyTorch Performance Tuning Guide: create tensors directly on the target device",
+    confidence="medium",
+    explains=_explains_create_on_cpu_then_move,
+    find=_find_create_on_cpu_then_move,
+)
+
+
+# Many small copies to the device in every step, as of Python numbers and lists.
+
+
+_A_STEP = 10
+
+
+def _explains_h2d_many_small(context: Context) -> Bool:
+    return copies.syncs_for(context, _many_small(context))
+
+
+def _find_h2d_many_small(context: Context) -> Iterator[Occurrence]:
+    """Blocking copies that no rule of higher priority explains, and all others."""
+    syncs, small = context.syncs, _many_small(context) & context.device_events.counted
+    mine = syncs.copy[context.explained_by(H2D_MANY_SMALL) & context.syncs.counted]
+    found = np.flatnonzero(small & (context.analysis.device_events.launch >= 0))
+    free = found[~isin(found, syncs.copy)]
+    return copies.by_place_of_copies(context, union(mine, free))
+
+
+def _many_small(context: Context) -> Bool:
+    """Small copies from memory that is not pinned, in a trace with enough of them per step."""
+    small = copies.unpinned_uploads(context) & copies.small(context)
+    enough = context.steps.marked and (
+        small & context.device_events.counted
+    ).sum() >= _A_STEP * len(context.steps)
+    return np.asarray(small & enough)
+
+
+H2D_MANY_SMALL = Rule(
+    id="h2d-many-small",
+    family="data-movement",
+    title="Many small host-to-device copies in every step",
+    description="Ten or more copies per step from pageable memory (on HIP, which does not record "
+    "that, by hipMemcpyWithStream) to the device of at most 64 KiB (or, where the trace holds no "
+    "sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
+    fix=copies.PACK,
+    reference="NVIDIA, Writing Sync-Free Code: tensors made from Python objects",
+    explains=_explains_h2d_many_small,
+    find=_find_h2d_many_small,
+    advice=("host-copy-torch-tensor",),
+)
+
+
+# Copies from pageable memory that block the host.
+
+
+_UNKNOWN = (
+    "HIP does not record whether the memory is pinned; if it is, non_blocking=True is enough."
+)
+
+
+def _explains_h2d_pageable_blocking(context: Context) -> Bool:
+    unpinned = copies.uploads(context, copies.PAGEABLE) | copies.uploads(context, copies.UNKNOWN)
+    return copies.syncs_for(context, unpinned) & copies.blocking(context)
+
+
+def _find_h2d_pageable_blocking(context: Context) -> Iterator[Occurrence]:
+    found = (
+        context.explained_by(H2D_PAGEABLE_BLOCKING)
+        & context.syncs.counted
+        & copies.repeated(context)
+    )
+    unknown = copies.syncs_for(context, copies.uploads(context, copies.UNKNOWN))
+    yield from copies.by_place_of_copies(
+        context,
+        unique(context.syncs.copy[found & ~unknown]),
+        pinning=True,
+        fix_small=copies.PACK,
+    )
+    yield from copies.by_place_of_copies(
+        context,
+        unique(context.syncs.copy[found & unknown]),
+        caveats=(_UNKNOWN,),
+        confidence="medium",
+        fix_small=copies.PACK,
+    )
+
+
+H2D_PAGEABLE_BLOCKING = Rule(
+    id="h2d-pageable-blocking",
+    family="data-movement",
+    title="Blocking host-to-device copies from pageable memory",
+    description="A copy from pageable memory to the device with a synchronize after it in the same "
+    "operator, as .to(device) makes it; hipMemcpyWithStream on HIP. In a trace without marked "
+    "steps, not before the first kernel: there models move to the device, once.",
+    fix="Load with DataLoader(pin_memory=True) and move batches by .to(device, non_blocking=True): "
+    "both are needed. A custom batch class needs a pin_memory() method that returns the batch. "
+    "Values that never change belong on the device, as buffers.",
+    reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "
+    "rule cuda_memcpy_async",
+    explains=_explains_h2d_pageable_blocking,
+    find=_find_h2d_pageable_blocking,
+)
+
+
+# Copies from pinned memory that block the host.
+
+
+def _explains_h2d_pinned_but_blocking(context: Context) -> Bool:
+    return copies.syncs_for(context, copies.uploads(context, copies.PINNED))
+
+
+def _find_h2d_pinned_but_blocking(context: Context) -> Iterator[Occurrence]:
+    found = (
+        context.explained_by(H2D_PINNED_BUT_BLOCKING)
+        & context.syncs.counted
+        & copies.repeated(context)
+    )
+    yield from copies.by_place_of_copies(context, unique(context.syncs.copy[found]))
+
+
+H2D_PINNED_BUT_BLOCKING = Rule(
+    id="h2d-pinned-but-blocking",
+    family="data-movement",
+    title="Blocking host-to-device copies from pinned memory",
+    description="A copy from pinned memory to the device with a synchronize after it in the same "
+    "operator.",
+    fix="Pass non_blocking=True. Kernels launched after the copy on its stream see the data "
+    "without a sync. Do not write to the pinned memory again before the copy is done.",
+    reference="PyTorch, A guide on good usage of non_blocking and pin_memory()",
+    explains=_explains_h2d_pinned_but_blocking,
+    find=_find_h2d_pinned_but_blocking,
+)
+
+
+# `non_blocking=True` on memory that is not pinned: the call lasts as long as the copy.
+
+
+_LONG_NS = 50_000
+_LONG_SHARE = 0.5
+"""Time, or part of its copy's device time, from which a call is long."""
+
+
+def _explains_h2d_nonblocking_unpinned(context: Context) -> Bool:
+    return copies.syncs_for(context, _unpinned(context)) & ~copies.blocking(context)
+
+
+def _find_h2d_nonblocking_unpinned(context: Context) -> Iterator[Occurrence]:
+    syncs = context.syncs
+    explained = syncs.copy[
+        context.explained_by(H2D_NONBLOCKING_UNPINNED) & context.syncs.counted & _large(context)
+    ]
+    return copies.by_place_of_copies(
+        context,
+        union(explained, _long_calls(context)),
+        pinning=True,
+    )
+
+
+def _unpinned(context: Context) -> Bool:
+    return copies.uploads(context, copies.PAGEABLE)
+
+
+def _large(context: Context) -> Bool:
+    """Syncs for a copy that is not small."""
+    return copies.syncs_for(context, ~copies.small(context))
+
+
+def _long_calls(context: Context) -> DeviceEventIndex:
+    """Copies that no sync is for and whose call was long nevertheless."""
+    work, call_tree = context.analysis.device_events, context.call_tree
+    counted = _unpinned(context) & context.device_events.counted & ~copies.small(context)
+    found = setdiff(np.flatnonzero(counted & (work.launch >= 0)), context.syncs.copy)
+    call = call_tree.duration[work.launch[found]]
+    long = (call > _LONG_NS) | (call >= _LONG_SHARE * work.duration[found])
+    return np.asarray(found[long & context.rows.on_training_thread(work.launch[found])])
+
+
+H2D_NONBLOCKING_UNPINNED = Rule(
+    id="h2d-nonblocking-unpinned",
+    family="data-movement",
+    title="non_blocking=True has no effect on copies from pageable memory",
+    description="A copy from pageable memory to the device, larger than 64 KiB, without a "
+    "synchronize after it, whose call lasts over 50 us or half of the copy.",
+    fix="Pin in the loader: DataLoader(pin_memory=True) does it in a separate thread. "
+    "Without it the flag non_blocking has no effect, and .pin_memory() in the loop costs more than "
+    "it saves.",
+    reference="PyTorch, A guide on good usage of non_blocking and pin_memory(); Nsight Systems "
+    "rule cuda_memcpy_async",
+    explains=_explains_h2d_nonblocking_unpinned,
+    find=_find_h2d_nonblocking_unpinned,
+)
+
+
+# Copies from pinned memory on the stream of the kernels, which run after them.
+
+
+_SHARE = 0.02
+"""Part of a step from which such copies count."""
+
+
+def _find_h2d_not_overlapped(context: Context) -> Iterator[Occurrence]:
+    found = _on_stream_of_kernels(context)
+    found = setdiff(found, context.syncs.copy)
+    alone = copies.exposed(context, found)
+    found = found[alone > 0]
+    if context.steps.us_per_step(alone.sum()) > _SHARE * context.steps.duration_us > 0:
+        yield from copies.by_place_of_copies(context, found, saved=1.0, caveats=(_BOUND,))
+
+
+_BOUND = "The gain is at most the time that other device events of a step can hide."
+
+
+def _on_stream_of_kernels(context: Context) -> DeviceEventIndex:
+    """Copies from pinned memory, in measured steps, on a stream that runs kernels too."""
+    work, events = context.analysis.device_events, context.analysis.trace.events
+    stream, kind = events.thread[work.event], events.kind[work.event]
+    kernels = isin(stream, unique(stream[kind == EventCategory.KERNEL]))
+    wanted = (
+        copies.uploads(context, copies.PINNED)
+        & context.device_events.counted
+        & kernels
+        & (work.launch >= 0)
+    )
+    return np.flatnonzero(wanted)
+
+
+H2D_NOT_OVERLAPPED = Rule(
+    id="h2d-not-overlapped",
+    family="data-movement",
+    title="Host-to-device copies do not overlap with kernels",
+    description="Copies from pinned memory that do not block, on a stream that runs kernels, and "
+    "that no kernel overlaps for over 2% of a step.",
+    fix="Copy the next batch on a separate stream while this one is computed: wait_stream before "
+    "its use, record_stream on its tensors. Ship compact types, such as uint8 images and int32 "
+    "ids, and convert them on the device.",
+    reference="CUDA semantics, CUDA streams; PyTorch, A guide on good usage of non_blocking and "
+    "pin_memory()",
+    find=_find_h2d_not_overlapped,
+)
+
+
+# Memory of the host pinned by the training thread.
+
+
+CALLS = r"^(cuda|hip|cu|musa)(HostAlloc|HostMalloc|HostRegister|MallocHost|MemHostAlloc)"
+_OPERATORS = ("aten::pin_memory", "aten::_pin_memory")
+_LATENT = "the device did not idle after it in this trace, but it blocks the host"
+
+
+def _find_pin_memory_inline(context: Context) -> Iterator[Occurrence]:
+    pins = (context.rows.named(*_OPERATORS) | context.rows.matching(CALLS)) & context.rows.counted
+    pins &= ~context.rows.inside(context.host.role == Role.DATA)
+    rows = np.flatnonzero(pins)
+    rows = rows[context.rows.on_training_thread(rows)]
+    if not context.steps.marked or context.steps.idle_us is None:
+        return
+    for (module, place), members in places_of(context, rows).items():
+        mine = rows[members]
+        spans = intervals.of(context.call_tree.start[mine], context.call_tree.end[mine])
+        pinning = context.steps.us_per_step(intervals.length(spans))
+        yield Occurrence(
+            place=place,
+            module=module,
+            evidence=f"memory of the host is pinned {format_count(len(spans), 'time')} in "
+            f"{context.steps.text}, {format_us(pinning)} of host time{context.each}",
+            count=len(spans),
+            gaps=union(
+                context.gaps.at(_under(context, mine), Cause.ALLOCATOR, Cause.COPY),
+                context.gaps.within(spans, Cause.LAUNCH),
+            ),
+            examples=spans[:, 0],
+            latent=_LATENT,
+        )
+
+
+def _under(context: Context, rows: TreeRow) -> Bool:
+    wanted = np.zeros(len(context.call_tree), bool)
+    wanted[rows] = True
+    return context.rows.inside(wanted)
+
+
+PIN_MEMORY_INLINE = Rule(
+    id="pin-memory-inline",
+    family="data-movement",
+    title="Memory is pinned in the training loop",
+    description="aten::pin_memory, cudaHostAlloc or cudaHostRegister in a step, outside of a "
+    "loader and on a thread that launches kernels.",
+    fix="Let the loader pin: DataLoader(pin_memory=True) does it in a separate thread. Or "
+    "allocate pinned buffers once and fill them again. Pinning a tensor in order to copy it once "
+    "takes longer than copying it as it is.",
+    reference="PyTorch, A guide on good usage of non_blocking and pin_memory()",
+    find=_find_pin_memory_inline,
+)
+
+
+# Device time spent on copies of tensors: layout, dtype, concatenation.
+
+
+_SHARE_DEVICE_LAYOUT_COPIES = 0.05
+"""Part of the devices' busy time from which copies within them count."""
+_SHARE_OF_PLACE = 0.01
+"""Part of it from which a place is reported."""
+_AVOIDABLE = 0.5
+_SHARE_OF_STEP = 0.01
+"""Part of a step below which it does not matter."""
+_TO_ITSELF = r"^Memcpy (DtoD|D2D)"
+_CONVOLUTION = r"convolution|^aten::conv\d"
+"""Its changes of layout are `conv-layout-transpose`."""
+_OTHERS = (r"^(batched_transpose_|SubTensorOp)", r"nchwToNhwc|nhwcToNchw|dma_request|HtoD|DtoH")
+"""Kernels that convolutions launch, for traces without operators; copies from or to the host."""
+_FIXES = {
+    "AccumulateGrad": "Pass gradient_as_bucket_view=True to DistributedDataParallel: gradients "
+    "then lie in their buckets. Without it, keep gradients in the layout of their parameters, so "
+    "that none is cloned.",
+    "CompiledFunction": "Look for inputs and outputs of compiled graphs that are cloned: write in "
+    "place to buffers and parameters less often, keep inputs in the layout that was compiled. A "
+    "CUDA graph copies every input that may move into its fixed place: hand it the same tensors "
+    "(torch._dynamo.mark_static_address), and capture larger parts. Fewer graph breaks pass fewer "
+    "tensors.",
+}
+"""Remedies by a word in the name of the place, where they are not the rule's."""
+
+
+def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
+    work = context.analysis.device_events
+    if (
+        context.device_events.share(context.device_events.of_kinds("copy"))
+        <= _SHARE_DEVICE_LAYOUT_COPIES
+    ):
+        return
+    copies = _within_device(context)
+    share = context.device_events.share(copies)
+    if (
+        share <= _SHARE_DEVICE_LAYOUT_COPIES
+        or context.device_events.us_per_step(copies) <= _SHARE_OF_STEP * context.steps.duration_us
+    ):
+        return
+    rows = np.flatnonzero(copies & context.device_events.counted & (work.launch >= 0))
+    for (module, place), members in places_of(context, work.launch[rows]).items():
+        mine = rows[members]
+        wasted = context.steps.us_per_step(work.duration[mine].sum())
+        part = wasted / context.steps.work_us if context.steps.work_us else 0.0
+        if part > _SHARE_OF_PLACE:
+            yield Occurrence(
+                place=place,
+                module=module,
+                evidence=f"{format_count(len(members), 'copy', 'copies')} within the device in "
+                f"{context.steps.text}, {context.us_text(wasted)}, {part:.1%} of its busy "
+                f"time; all such copies take {share:.0%}",
+                count=len(members),
+                wasted=mine,
+                saved=_AVOIDABLE,
+                examples=work.start[mine],
+                caveats=("Assumes that half of the copies can be avoided.",),
+                fix=next((fix for word, fix in _FIXES.items() if word in place), ""),
+            )
+
+
+def _within_device(context: Context) -> Bool:
+    """Kernels that copy, and copies from the device to itself, that no convolution asked for."""
+    kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
+    found = (kind == EventCategory.KERNEL) | context.device_events.matching(_TO_ITSELF)
+    found &= context.device_events.of_kinds("copy")
+    for pattern in _OTHERS:
+        found &= ~context.device_events.matching(pattern)
+    return np.asarray(
+        found & ~context.device_events.launched_by(context.rows.inside_matching(_CONVOLUTION))
+    )
+
+
+DEVICE_LAYOUT_COPIES = Rule(
+    id="device-layout-copies",
+    family="data-movement",
+    title="Device-to-device copies of tensors (layout, dtype, concatenation)",
+    description="Kernels and copies that only move data (contiguous, clone, cat, changes of type) "
+    "take over 5% of the devices' busy time; one finding for each place that takes over 1%. "
+    "Those of convolutions are left to conv-layout-transpose.",
+    fix="Remove transposes that are made contiguous again. Write into one tensor instead of "
+    "concatenating in a loop. Keep one memory format and one type of activations; leave autocast's "
+    "cache of weights on. DistributedDataParallel copies no gradients with gradient_as_bucket_view="
+    "True. torch.compile fuses what is left.",
+    reference="PyTorch Performance Tuning Guide; torch.amp documentation",
+    confidence="medium",
+    find=_find_device_layout_copies,
+)

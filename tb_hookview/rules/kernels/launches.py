@@ -1,0 +1,335 @@
+"""Rules about many, small or unfused kernels, and devices that do little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays.joins import asof, first_of_each, median, unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Int, Nanoseconds
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.parts import NO_STEPS
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.devices import in_float64
+from tb_hookview.rules.evidence.host import LONG_NS, launched_places, mostly_before_compiled_code
+from tb_hookview.schema import Phase
+from tb_hookview.trace import EventCategory
+
+# Kernels that end before the host has launched the next one.
+
+
+_SHORT_NS = 10_000
+_BETWEEN_LAUNCHES_NS = 200_000
+"""An operator takes no longer to launch its kernel; longer gaps alone do not prove the rule."""
+_IDLE_SHARE = 0.1
+_MANY = 50
+"""Kernels a step; with fewer there is no stream of launches to speak of."""
+_NAMED = 3
+"""Modules, and operators, that the evidence names."""
+_FIX_COMPILED = (
+    "Most of the time the device waits for launches of compiled code. Replay them from a CUDA "
+    'graph (torch.compile with mode="reduce-overhead"), which needs static shapes and no syncs, or '
+    "raise the batch size."
+)
+
+
+def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
+    kernels, since = _kernels(context)
+    if len(kernels) < _MANY * len(context.steps):
+        return
+    length = context.analysis.device_events.duration[kernels]
+    outrun = float(np.mean(length < since))
+    gaps = context.gaps.of(Cause.LAUNCH)
+    gaps = gaps[context.analysis.gaps.duration[gaps] < LONG_NS]
+    short = context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS
+    idle = context.gaps.us_per_step(gaps[short])
+    if (
+        median(length) >= _SHORT_NS
+        or outrun <= 0.5
+        or idle < _IDLE_SHARE * context.steps.duration_us
+    ):
+        return
+    yield Occurrence(
+        place="the whole step",
+        everywhere=True,
+        evidence=f"{len(kernels) / len(context.steps):.0f} kernels{context.each}, half of them "
+        "shorter "
+        f"than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the host took to "
+        f"launch the next; {short.sum()} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before "
+        f"the next launch in {context.steps.text}, {context.us_text(idle)}"
+        f"{_longer(context, gaps[~short])}; longest for those of "
+        f"{launched_places(context, gaps, _NAMED)}",
+        count=len(gaps),
+        gaps=gaps,
+        examples=context.analysis.gaps.start[gaps],
+        caveats=("The gain is an upper bound.",),
+        latent="these gaps are in the cost of other findings",
+        fix=_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else "",
+    )
+
+
+def _longer(context: Context, gaps: GapIndex) -> str:
+    """Gaps that are longer than a launch takes and shorter than 1 ms, as a phrase."""
+    if not len(gaps):
+        return ""
+    time = format_us(context.gaps.us_per_step(gaps))
+    return f", and {format_count(len(gaps), 'longer one')} below 1 ms, {time}"
+
+
+def _kernels(context: Context) -> tuple[DeviceEventIndex, Nanoseconds]:
+    """Kernels launched one by one, and the time since the launch before theirs."""
+    work, call_tree = context.analysis.device_events, context.call_tree
+    events = context.analysis.trace.events
+    known = (
+        (work.launch >= 0)
+        & (events.kind[work.event] == EventCategory.KERNEL)
+        & context.device_events.counted
+    )
+    kernels = np.flatnonzero(known)
+    launch = work.launch[kernels]
+    single = np.bincount(launch, minlength=len(call_tree))[launch] == 1
+    kernels, launch = kernels[single], launch[single]
+    thread, start = call_tree.thread[launch], call_tree.start[launch]
+    before = asof(thread, start, thread, start - 1)
+    since = np.where(before >= 0, start - start[before], 0) if len(before) else start
+    return kernels, since
+
+
+TINY_KERNELS_LAUNCH_BOUND = Rule(
+    id="tiny-kernels-launch-bound",
+    family="kernels",
+    title="Launch-bound: kernels are shorter than their launches",
+    description="At least 50 kernels per step, half of them shorter than 10 us, more than half "
+    "shorter than the time since the launch before; and gaps of up to 200 us before the next "
+    "launch that add up to 10% of the step. Kernels of a CUDA graph do not count. The cost is all "
+    "gaps below 1 ms.",
+    fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
+    '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
+    "syncs.",
+    reference="Holistic Trace Analysis, kernel launch statistics; CUDA semantics, CUDA graphs",
+    find=_find_tiny_kernels_launch_bound,
+)
+
+
+# Elementwise kernels and reductions that follow each other directly.
+
+
+_EAGER = (
+    r"vectorized_elementwise_kernel|unrolled_elementwise_kernel| elementwise_kernel<"
+    r"|:elementwise_kernel<|elementwise_kernel_manual_unroll|at::native::reduce_kernel"
+)
+_FUSED = r"^triton_"
+_SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
+_CHAIN = 3
+_SHARE = 0.3
+_SAVED = 0.7
+_CAVEAT = (
+    "That one kernel reads what the one before it wrote is taken from their order alone: the "
+    "sizes of tensors are not compared."
+)
+
+
+def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
+    if (context.device_events.counted & context.device_events.matching(_FUSED)).any():
+        return
+    fusible, events = _fusible(context), context.device_events
+    launched = events.us_per_step(events.counted)
+    if events.us_per_step(fusible) <= _SHARE * launched:
+        return
+    order, chain = _chains(context, fusible)
+    size, length = np.bincount(chain), context.analysis.device_events.duration[order]
+    total = np.bincount(chain, weights=length)
+    long = size >= _CHAIN
+    share = context.steps.us_per_step(total[long].sum()) / launched
+    if share <= _SHARE:
+        return
+    wasted = order[long[chain] & ~_longest(chain, length)]
+    waste = context.steps.us_per_step(context.analysis.device_events.duration[wasted].sum())
+    yield Occurrence(
+        place="the whole step",
+        everywhere=True,
+        evidence=f"{long.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
+        f"in {context.steps.text} ({size[long].mean():.1f} on average) take {share:.0%} of the "
+        f"device time launched; all but the longest kernel of each take {context.us_text(waste)}",
+        count=int(size[long].sum()),
+        wasted=wasted,
+        saved=_SAVED,
+        examples=context.analysis.device_events.start[order[first_of_each(chain)[long]]],
+        caveats=(_CAVEAT,),
+    )
+
+
+def _longest(chain: Int, length: Nanoseconds) -> Bool:
+    """Whether each kernel is the longest of its chain, one of each."""
+    order = np.lexsort((length, chain))
+    last = np.ones(len(chain), bool)
+    last[:-1] = chain[order][1:] != chain[order][:-1]
+    found = np.zeros(len(chain), bool)
+    found[order[last]] = True
+    return found
+
+
+def _chains(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Int]:
+    """Device events in chains of wanted ones, and the chain of each."""
+    work = context.analysis.device_events
+    stream = context.analysis.trace.events.thread[work.event].astype(np.int64)
+    counted = np.flatnonzero(context.device_events.counted)
+    order = counted[np.lexsort((work.start[counted], stream[counted], work.device[counted]))]
+    breaks = np.ones(len(order), bool)
+    same = (stream[order][1:] == stream[order][:-1]) & wanted[order][1:] & wanted[order][:-1]
+    breaks[1:] = ~same
+    number = np.cumsum(breaks) - 1
+    member = wanted[order]
+    return order[member], unique_inverse(number[member])[1]
+
+
+def _fusible(context: Context) -> Bool:
+    """Elementwise kernels and reductions of forward and backward, shape (d,)."""
+    work = context.analysis.device_events
+    phase = lookup(context.analysis.phases.row, work.launch)
+    sums = context.device_events.launched_by(
+        context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
+    )
+    wanted = context.device_events.matching(_EAGER) & ~in_float64(context) & ~sums
+    return np.asarray(wanted & ((phase == Phase.FORWARD) | (phase == Phase.BACKWARD)))
+
+
+POINTWISE_UNFUSED = Rule(
+    id="pointwise-unfused",
+    family="kernels",
+    title="Elementwise kernels are not fused",
+    description="Chains of three or more elementwise kernels and reductions of torch, directly one "
+    "after the other on a stream, in more than 30% of the device time launched in the step; in "
+    "forward or backward, but not where gradients are summed; and no Triton kernel in the trace. "
+    "The cost is all of a chain but its longest kernel.",
+    fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
+    "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
+    reference="PyTorch, Performance Tuning Guide: fuse operations",
+    confidence="medium",
+    find=_find_pointwise_unfused,
+)
+
+
+# Kernels with fewer blocks than the device has multiprocessors.
+
+
+_BY_DESIGN = ("matrix", "convolution", "attention", "communication")
+"""Kinds whose kernels run with few blocks for good reasons."""
+_OCCUPANCY = 25.0
+_LONG_NS = 20_000
+_SHARE_SMALL_GRID_LOW_OCCUPANCY = 0.2
+_SAVED_SMALL_GRID_LOW_OCCUPANCY = 0.5
+_LITTLE = 10
+"""Device events per step; a trace with no more is a snippet."""
+
+
+def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
+    work, events = context.analysis.device_events, context.analysis.trace.events
+    blocks, occupancy = events.blocks_per_sm[work.event], events.occupancy[work.event]
+    counted = context.device_events.counted & (events.kind[work.event] == EventCategory.KERNEL)
+    counted &= ~context.device_events.of_kinds(*_BY_DESIGN)
+    few = counted & (blocks < 1)
+    thin = counted & ~few & (occupancy < _OCCUPANCY) & (work.duration > _LONG_NS)
+    share = context.device_events.share(few | thin)
+    if share <= _SHARE_SMALL_GRID_LOW_OCCUPANCY or np.count_nonzero(
+        context.device_events.counted
+    ) <= _LITTLE * len(context.steps):
+        return
+    rows = np.flatnonzero(few)
+    yield Occurrence(
+        place="kernels with few blocks",
+        everywhere=True,
+        evidence=f"{format_count(few.sum(), 'kernel')} with fewer blocks than the device has "
+        f"multiprocessors take {context.us_text(context.device_events.us_per_step(few))}, and "
+        f"{np.count_nonzero(thin)} longer ones of an occupancy below {_OCCUPANCY:.0f}% "
+        f"{format_us(context.device_events.us_per_step(thin))}: {share:.0%} of the busy time",
+        count=int(np.count_nonzero(few | thin)),
+        wasted=rows,
+        wasted_ns=np.rint(work.duration[rows] * (1 - blocks[rows])).astype(np.int64),
+        saved=_SAVED_SMALL_GRID_LOW_OCCUPANCY,
+        examples=context.device_events.starts(few | thin),
+        caveats=("Assumes that half of the time of empty multiprocessors can be saved.",),
+        latent="occupancy alone does not show what a larger grid would save",
+    )
+
+
+SMALL_GRID_LOW_OCCUPANCY = Rule(
+    id="small-grid-low-occupancy",
+    family="kernels",
+    title="Kernels fill only part of the device",
+    description="Kernels with less than one block for each multiprocessor, or longer than 20 us "
+    "with an estimated occupancy below 25%, in more than 20% of the busy time; matrix products, "
+    "convolutions, attention and communication do not count, nor do traces of ten device events "
+    "per step. The cost is that part of their time in which multiprocessors have no block.",
+    fix="Use a larger batch, pack sequences, merge parallel branches, or run small independent "
+    "operators on several streams.",
+    reference="torch_tb_profiler, GPU metrics; NVIDIA, Matrix Multiplication Background",
+    confidence="medium",
+    find=_find_small_grid_low_occupancy,
+)
+
+
+# The devices do nothing for more than half of the time.
+
+
+_BUSY = 0.5
+_NOT_COUNTED = (Cause.PROFILER, Cause.DEVICE, Cause.UNKNOWN)
+"""Idle time of the profiler, at the ends of the trace, or although work is queued: that is where
+kernels are missing from a trace, those of a CUDA graph for instance."""
+_LITTLE_GPU_LOW_UTILIZATION = 10
+"""Device events per step; a trace with no more is a snippet."""
+
+
+def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
+    length = context.analysis.gaps.duration
+    gaps = context.gaps.in_steps(*(cause for cause in Cause if cause not in _NOT_COUNTED))
+    busy, idle = context.steps.busy_us or 0.0, context.steps.us_per_step(length[gaps].sum())
+    little = np.count_nonzero(context.device_events.counted) <= _LITTLE_GPU_LOW_UTILIZATION * len(
+        context.steps
+    )
+    if little or not context.analysis.launches_known or busy >= _BUSY * (busy + idle):
+        return
+    yield Occurrence(
+        place="the whole step",
+        everywhere=True,
+        evidence=f"the devices were busy for {format_us(busy)} of {context.us_text(busy + idle)} "
+        f"({busy / (busy + idle):.0%}; without the profiler's time, the ends of the trace and "
+        "idle time with work queued), and idle by cause: "
+        f"{_by_cause(context, gaps)}",
+        count=len(context.steps),
+        gaps=gaps,
+        claims_gain=False,
+        caveats=() if context.steps.marked else (NO_STEPS,),
+        latent="all of that idle time is in the cost of other findings",
+    )
+
+
+def _by_cause(context: Context, gaps: GapIndex) -> str:
+    table = context.analysis.gaps
+    total = np.bincount(table.cause[gaps], weights=table.duration[gaps], minlength=len(Cause))
+    return ", ".join(
+        f"{Cause(cause).name.lower().replace('_', ' ')} "
+        f"{format_us(context.steps.us_per_step(total[cause]))}"
+        for cause in np.argsort(-total, kind="stable").tolist()
+        if total[cause]
+    )
+
+
+GPU_LOW_UTILIZATION = Rule(
+    id="gpu-low-utilization",
+    family="kernels",
+    title="The device is idle for most of the step",
+    description="Devices busy for less than half of the time. Time of the profiler, the ends of "
+    "the trace and idle time with work queued are not counted. At least 11 device events "
+    "per step. Idle time in the cost of other findings is not in this one.",
+    fix="Start with the most expensive cause, and the findings that name it. Where the host "
+    "launches too late and kernels are short, raise the batch size, compile the model or use CUDA "
+    "graphs.",
+    reference="torch_tb_profiler, GPU utilization; Nsight Systems rules gpu_gaps, gpu_time_util; "
+    "Holistic Trace Analysis, idle time breakdown",
+    find=_find_gpu_low_utilization,
+)

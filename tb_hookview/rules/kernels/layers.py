@@ -1,0 +1,311 @@
+"""Rules about kernels of layers: attention and convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.joins import asof, isin, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.by_place import by_place
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.devices import Attention, attention, device_events_of, misaligned
+from tb_hookview.rules.evidence.host import inputs_of
+
+# Attention computed by its parts, where one fused kernel would do.
+
+
+_CAVEATS = (
+    "The gain is an upper bound: the fused kernel that replaces all of this takes time, too.",
+    "The backward of these operators is not in the figures.",
+)
+
+
+_SHARE = 0.03
+"""Part of a step from which on it counts on the CPU."""
+_SAVED = 0.4
+_ASSUMED = (
+    "Assumes that 40% of this time can be saved, as measured for 256 keys and heads of 32 on one "
+    "core; more with more keys, less with fewer."
+)
+
+
+def _find_attention_unfused(context: Context) -> Iterator[Occurrence]:
+    found = attention(context)
+    if not len(found):
+        return
+    if context.on_host:
+        yield from _on_host(context, found)
+        return
+    events = device_events_of(context, found)
+    rows = np.flatnonzero(found.rows)
+    module = context.rows.common_module(rows)
+    products = events & context.device_events.of_kinds("matrix")
+    whole, multiplying = map(context.device_events.us_per_step, (events, products))
+    yield Occurrence(
+        place="aten::softmax",
+        module=module,
+        everywhere=module < 0,
+        evidence=f"{format_count(len(found), 'time')} in {context.steps.text} a product, a "
+        f"softmax and a product in a row{_sizes(context, found)}, {context.us_text(whole)}: "
+        f"{format_us(multiplying)} in the products{_misaligned(context, events)}, "
+        f"{format_us(whole - multiplying)} in the softmax and what lies between, in the forward "
+        "alone",
+        count=len(found),
+        wasted=np.flatnonzero(events),
+        examples=context.call_tree.start[found.first],
+        caveats=_CAVEATS,
+    )
+
+
+def _on_host(context: Context, found: Attention) -> Iterator[Occurrence]:
+    """Yield one occurrence for the chains that the CPU runs, with their nodes."""
+    analysis = context.analysis
+    made = isin(analysis.nodes.forward_op, np.flatnonzero(context.rows.inside(found.rows)))
+    nodes = np.zeros(len(context.call_tree), bool)
+    nodes[analysis.nodes.row[made]] = True
+    forward, whole = context.rows.host_us(found.rows), context.rows.host_us(found.rows | nodes)
+    if whole <= _SHARE * context.steps.duration_us:
+        return
+    module = context.rows.common_module(np.flatnonzero(found.rows))
+    yield Occurrence(
+        place="aten::softmax",
+        module=module,
+        everywhere=module < 0,
+        evidence=f"{format_count(len(found), 'time')} in {context.steps.text} a product, a softmax "
+        f"and a product in a row{_sizes(context, found)}, {context.us_text(whole)}, "
+        f"{format_us(forward)} of it in the forward",
+        count=len(found),
+        host=context.rows.host_time(found.rows | nodes),
+        saved=_SAVED,
+        examples=context.call_tree.start[found.first],
+        caveats=(_ASSUMED,),
+    )
+
+
+def _misaligned(context: Context, events: Bool) -> str:
+    """Phrase of the products whose kernels load too little at once, "" for none."""
+    slow = events & misaligned(context)
+    if not slow.any():
+        return ""
+    time, kernels = context.device_events.us_per_step(slow), int(np.count_nonzero(slow))
+    return (
+        f" ({format_us(time)} of it in {format_count(kernels, 'kernel')} that load less than 16 "
+        "bytes at once)"
+    )
+
+
+def _sizes(context: Context, found: Attention) -> str:
+    """Phrase of the numbers of keys, "" without recorded shapes."""
+    distinct, place = inputs_of(context, found.softmax)
+    sizes = {
+        inputs[0][0][-1]
+        for inputs in (distinct[index] for index in set(place.tolist()) if index >= 0)
+        if inputs and inputs[0][0]
+    }
+    if not sizes or not all(isinstance(size, int) for size in sizes):
+        return ""
+    least, most = min(sizes), max(sizes)
+    return f" over {least} keys" if least == most else f" over {least} to {most} keys"
+
+
+ATTENTION_UNFUSED = Rule(
+    id="attention-unfused",
+    family="kernels",
+    title="Attention runs as separate matrix products and softmax",
+    description="A batched matrix product, a softmax and a batched product in a row, with nothing "
+    "but scaling, masks, casts and dropout between them; inside scaled_dot_product_attention as "
+    "well, where it falls back to its own parts. The cost is all of that, products included; where "
+    "the model runs on the CPU with its nodes, over 3% of a step.",
+    fix="Call torch.nn.functional.scaled_dot_product_attention, in float16 or bfloat16, with a "
+    "head size that is supported, and is_causal=True instead of a dense mask (transformers: "
+    'attn_implementation="sdpa"). Use FlexAttention for custom masks. Its kernels also take '
+    "any number of tokens without a loss of alignment.",
+    reference="PyTorch, scaled_dot_product_attention tutorial",
+    find=_find_attention_unfused,
+)
+
+
+# A convolution adds a bias that the batch norm after it subtracts again.
+
+
+_CONVOLUTION = ("aten::conv1d", "aten::conv2d", "aten::conv3d")
+_ADDED = ("aten::add", "aten::add_")
+
+
+def _find_conv_bias_before_bn(context: Context) -> Iterator[Occurrence]:
+    if not context.rows.named("aten::batch_norm").any():
+        return
+    adding = _biases(context)
+    rows = np.flatnonzero(adding)
+    work = (
+        context.device_events.launched_by(context.rows.inside(adding))
+        & context.device_events.counted
+    )
+    if not work.any():
+        return
+    module = context.rows.common_module(rows)
+    yield Occurrence(
+        place="convolution and batch norm",
+        module=module,
+        everywhere=module is None,
+        evidence=f"{format_count(len(rows), 'time')} a bias is added and a batch norm follows, "
+        f"{context.us_text(context.device_events.us_per_step(work))} for adding alone; its "
+        "gradient is not in this figure",
+        count=len(rows),
+        wasted=np.flatnonzero(work),
+        examples=context.device_events.starts(work),
+    )
+
+
+def _biases(context: Context) -> Bool:
+    """Rows that add the bias of a convolution which a batch norm follows."""
+    normed = np.zeros(len(context.call_tree), bool)
+    outer = np.flatnonzero(context.rows.named(*_CONVOLUTION) & context.rows.counted)
+    normed[outer] = context.rows.named("aten::batch_norm")[_following(context, outer)]
+    parent = context.call_tree.parent
+    adds = context.rows.named(*_ADDED) & (parent >= 0) & context.rows.inside(normed)
+    return np.asarray(adds & context.rows.named("aten::_convolution")[parent])
+
+
+def _following(context: Context, rows: TreeRow) -> TreeRow:
+    """First operator after each row on its thread, the outermost one of that start.
+
+    The counter of batches that a batch norm raises before all else is passed over. A row that
+    nothing follows gets itself.
+    """
+    call_tree = context.call_tree
+    operators = np.flatnonzero(context.rows.beginning("aten::") & ~context.rows.named(*_ADDED))[
+        ::-1
+    ]
+    found = asof(
+        call_tree.thread[operators],
+        -call_tree.start[operators],
+        call_tree.thread[rows],
+        -call_tree.end[rows],
+    )
+    return np.where(found >= 0, lookup(operators, found), rows)
+
+
+CONV_BIAS_BEFORE_BN = Rule(
+    id="conv-bias-before-bn",
+    family="kernels",
+    title="Convolution bias before batch norm has no effect",
+    description="aten::_convolution adds a bias in a separate kernel, and the next operator is "
+    "aten::batch_norm.",
+    fix="Create convolutions that feed a batch norm with bias=False.",
+    reference="PyTorch, Performance Tuning Guide: disable bias for convolutions before batch norm",
+    find=_find_conv_bias_before_bn,
+)
+
+
+# Convolutions convert the memory layout of their tensors back and forth.
+
+
+_OF_CUDNN = r"nchwToNhwc|nhwcToNchw|cudnn::ops::.*[Tt]ranspose"
+_OF_MIOPEN = r"^batched_transpose_\d+x\d+"
+_CONVOLUTION_CONV_LAYOUT_TRANSPOSE = r"convolution|^aten::conv\d"
+_SHARE_CONV_LAYOUT_TRANSPOSE = 0.02
+
+
+def _find_conv_layout_transpose(context: Context) -> Iterator[Occurrence]:
+    found = context.device_events.matching(_OF_CUDNN) | context.device_events.matching(_OF_MIOPEN)
+    found &= context.device_events.counted
+    if found.any() and context.analysis.launches_known:
+        found &= context.device_events.launched_by(
+            context.rows.inside_matching(_CONVOLUTION_CONV_LAYOUT_TRANSPOSE)
+        )
+    share, time = context.device_events.share(found), context.device_events.us_per_step(found)
+    if share > _SHARE_CONV_LAYOUT_TRANSPOSE:
+        yield Occurrence(
+            place="convolutions",
+            everywhere=True,
+            evidence=f"{format_count(found.sum() / len(context.steps), 'kernel')}{context.each} "
+            f"that turn NCHW into NHWC or back, {format_us(time)} ({share:.0%} of the busy time)",
+            count=int(np.count_nonzero(found)),
+            wasted=np.flatnonzero(found),
+            examples=context.device_events.starts(found),
+        )
+
+
+CONV_LAYOUT_TRANSPOSE = Rule(
+    id="conv-layout-transpose",
+    family="kernels",
+    title="Convolutions transpose between NCHW and channels-last",
+    description="Kernels of cuDNN or MIOpen that transpose NCHW and NHWC, launched by "
+    "convolutions, in more than 2% of the busy time.",
+    fix="Convert model and input to channels-last: .to(memory_format=torch.channels_last). Then "
+    "check that no operator falls back. On ROCm before torch 2.9 also set "
+    "PYTORCH_MIOPEN_SUGGEST_NHWC=1.",
+    reference="PyTorch, Channels Last Memory Format",
+    find=_find_conv_layout_transpose,
+    advice=("cudnn-autotune",),
+)
+
+
+# Algorithms of convolutions tried out, one after another, with a sync after each.
+
+
+_CONVOLUTIONS = (
+    r"aten::(cudnn|miopen)_convolution\w*|aten::convolution(_backward)?|aten::_convolution"
+)
+_TIMED = r".*EventSynchronize"
+_RECURS = (
+    "Keep inputs to a few fixed shapes, or set torch.backends.cudnn.benchmark = False: each new "
+    "shape is timed again."
+)
+
+
+def _explains_convolution_benchmark(context: Context) -> Bool:
+    syncs = context.syncs
+    timed = context.rows.matching(_TIMED)[syncs.row] if len(syncs) else np.zeros(0, bool)
+    return np.asarray(timed & syncs.inside_matching(_CONVOLUTIONS))
+
+
+def _find_convolution_benchmark(context: Context) -> Iterator[Occurrence]:
+    mine = context.explained_by(CONVOLUTION_BENCHMARK)
+    yield from by_place(context, mine, fix=_RECURS)
+    set_up = np.flatnonzero(mine & ~context.syncs.counted & context.syncs.in_warm_up)
+    if len(set_up):
+        yield _once(context, set_up)
+
+
+def _once(context: Context, syncs: SyncIndex) -> Occurrence:
+    start, end = context.syncs.start[syncs], context.syncs.end[syncs]
+    blocked = float((end - start).sum()) / 1000
+    steps = context.analysis.steps
+    calls = unique(context.syncs.outermost(_CONVOLUTIONS)[syncs])
+    later = (
+        ""
+        if (context.explained_by(CONVOLUTION_BENCHMARK) & context.syncs.counted).any()
+        else "; none later"
+    )
+    return Occurrence(
+        place="convolutions",
+        everywhere=True,
+        evidence=f"{format_count(len(syncs), 'sync')} in {format_count(len(calls), 'convolution')} "
+        f"of {steps.name[steps.warm_up]}, the host blocked for {format_us(blocked)}{later}",
+        count=len(syncs),
+        once_us=blocked,
+        claims_gain=False,
+        examples=start,
+        latent="it happens once for each shape, in a step that is in no mean",
+    )
+
+
+CONVOLUTION_BENCHMARK = Rule(
+    id="convolution-benchmark",
+    family="kernels",
+    title="Convolution algorithms are benchmarked",
+    description="Waits for events (cudaEventSynchronize) inside of convolutions, as cuDNN and "
+    "MIOpen time their algorithms with torch.backends.cudnn.benchmark; once for each shape.",
+    fix="Leave the first steps out of the trace and of comparisons (torch.profiler.schedule with "
+    "wait and warmup). In a training with fixed shapes this pays off.",
+    reference="torch.backends.cudnn.benchmark; PyTorch Performance Tuning Guide",
+    explains=_explains_convolution_benchmark,
+    find=_find_convolution_benchmark,
+)

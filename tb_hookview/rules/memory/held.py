@@ -1,0 +1,374 @@
+"""Rules about what holds memory: peaks, gradients, graphs, recomputation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.memory.live import MemoryClass
+from tb_hookview.analysis.memory.operators import checkpoint_bound
+from tb_hookview.analysis.memory_use import MemoryUse
+from tb_hookview.analysis.modules.tree import Modules
+from tb_hookview.arrays.joins import median, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
+from tb_hookview.formats import format_bytes, format_count
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.memory import (
+    classes_text,
+    in_use,
+    largest_class,
+    modules_text,
+    size_of,
+    top_modules,
+)
+from tb_hookview.schema import Phase, module_label
+from tb_hookview.trace import EventCategory
+
+# Peak of a device's memory: which modules and classes hold it.
+
+
+_SHARE = 0.5
+"""Part of a device's memory from which its peak matters."""
+_FIXES = {
+    MemoryClass.ACTIVATION: "Checkpoint blocks whose activations are large and cheap to recompute "
+    "(torch.utils.checkpoint), train under autocast, or lower the batch size and accumulate "
+    "gradients.",
+    MemoryClass.RECOMPUTED: "The peak is in a block that is recomputed: checkpoint smaller blocks.",
+    MemoryClass.OPTIMIZER_STATE: "Shard the optimizer's state over the ranks (FSDP, "
+    "ZeroRedundancyOptimizer), or take an optimizer with less of it.",
+    MemoryClass.GRADIENT: "Apply the optimizer within the backward pass, so that each gradient is "
+    "freed at once, or shard gradients over the ranks (FSDP).",
+    MemoryClass.PARAMETER: "Hold the parameters in lower precision, or shard them over the ranks "
+    "(FSDP).",
+    MemoryClass.TEMPORARY: "Split the operator that is running at the peak into parts of the "
+    "batch, or replace it by a fused one that holds no intermediate result.",
+}
+
+
+def _find_memory_peak(context: Context) -> Iterator[Occurrence]:
+    memory = context.analysis.memory
+    if memory is None or not memory.addresses_known:
+        return
+    for device, name in enumerate(memory.events.devices):
+        at, size = memory.peak(device, context.selection.chosen), size_of(context, name)
+        if at < 0 or size is None or memory.events.allocated[at] <= _SHARE * size:
+            continue
+        if largest_class(memory, at) not in _FIXES:
+            continue  # the trace does not show what the peak consists of
+        yield _occurrence(context, memory, device, at, size)
+
+
+def _occurrence(context: Context, memory: MemoryUse, device: int, at: int, size: int) -> Occurrence:
+    live = memory.blocks.live_at(at, device)
+    ranked = top_modules(context, memory, live)
+    used = int(memory.events.allocated[at])
+    evidence = (
+        f"{format_bytes(used)} of {format_bytes(size)} are in use at the peak: "
+        f"{classes_text(memory, at)}; by module: {modules_text(context, ranked) or 'unknown'}"
+    )
+    module = ranked[0][0] if ranked else -1
+    return Occurrence(
+        place=f"device {memory.events.devices[device]}",
+        module=module,
+        everywhere=module < 0,
+        evidence=evidence + _checkpointing(context, memory, live),
+        claims_gain=False,
+        examples=memory.events.time[[at]],
+        latent="its peak limits the batch size, and costs no time by itself",
+        fix=_FIXES[largest_class(memory, at)],
+    )
+
+
+def _checkpointing(context: Context, memory: MemoryUse, live: Bool) -> str:
+    modules = context.analysis.modules
+    freed = checkpoint_bound(
+        memory.kind, memory.freed_in, memory.lives, memory.blocks, live, modules
+    )
+    freed[modules.parent < 0] = 0  # to checkpoint the whole model frees nothing at its own backward
+    if not freed.any():
+        return ""
+    most = int(np.argmax(freed))
+    return (
+        f"; checkpointing {module_label(modules.path[most])} frees at most "
+        f"{format_bytes(int(freed[most]))} of it"
+    )
+
+
+MEMORY_PEAK = Rule(
+    id="memory-peak",
+    family="memory",
+    title="Peak memory limits the batch size",
+    description="In a trace recorded with profile_memory: more than half of a device's memory is "
+    "in use at the peak. Modules, classes and what checkpointing frees are those of the blocks "
+    "live at it.",
+    fix="Lower what the peak consists of: saved activations by checkpointing, optimizer state and "
+    "gradients by sharding, temporaries by smaller operators.",
+    reference="torch.utils.checkpoint documentation; PyTorch, Understanding CUDA memory usage",
+    confidence="medium",
+    find=_find_memory_peak,
+)
+
+
+# Gradients that live on after the optimizer's step, through the next forward.
+
+
+_SHARE_GRADIENTS_KEPT = 0.05
+"""Part of the peak."""
+_LATE = (
+    "Call optimizer.zero_grad() right after optimizer.step(), not after the next forward: the "
+    "gradients are then gone while activations are saved."
+)
+_NEVER = (
+    "Call optimizer.zero_grad(set_to_none=True), torch's default: the gradients are then freed "
+    "instead of filled with zeros."
+)
+
+
+def _find_gradients_kept(context: Context) -> Iterator[Occurrence]:
+    memory = context.analysis.memory
+    if memory is None or not memory.addresses_known:
+        return
+    forwards = _forwards_after_a_step(context)
+    if not len(forwards):
+        return
+    for device, name in enumerate(memory.events.devices):
+        peak = memory.peak(device, context.selection.chosen)
+        held = [_held(memory, device, time, applied) for time, applied in forwards.tolist()]
+        sizes = np.array([int(memory.blocks.size[blocks].sum()) for blocks in held])
+        if peak < 0 or median(sizes) <= _SHARE_GRADIENTS_KEPT * in_use(memory, peak):
+            continue
+        yield _occurrence_gradients_kept(
+            context, memory, name, held, forwards, int(median(sizes)), peak
+        )
+
+
+def _forwards_after_a_step(context: Context) -> Int:
+    """Start of each forward that follows a step of the optimizer, and that step's start."""
+    times = context.analysis.phases.time
+    forward, applied = times[Phase.FORWARD][:, 0], times[Phase.OPTIMIZER][:, 0]
+    following = np.searchsorted(forward, applied, side="right")
+    inside = following < len(forward)
+    starts = np.stack([np.append(forward, 0)[following], applied], axis=1)[inside]
+    if len(starts):  # the last step before each forward
+        starts = starts[np.append(np.diff(starts[:, 0]) > 0, True)]
+    return starts[context.steps.contain(starts[:, 0])]
+
+
+def _held(memory: MemoryUse, device: int, time: int, applied: int) -> Int:
+    """Gradients live as a forward begins that an optimizer's step has already used."""
+    events = memory.events.of(device)
+    at = int(np.searchsorted(memory.events.time[events], time)) - 1
+    if at < 0:
+        return np.zeros(0, np.int64)
+    live = memory.blocks.live_at(events.start + at, device)
+    return np.flatnonzero(
+        live & (memory.kind == MemoryClass.GRADIENT) & (memory.lives.birth < applied)
+    )
+
+
+def _occurrence_gradients_kept(
+    context: Context,
+    memory: MemoryUse,
+    name: str,
+    held: list[Int],
+    forwards: Nanoseconds,
+    size: int,
+    peak: int,
+) -> Occurrence:
+    blocks = np.zeros(len(memory.blocks), bool)
+    blocks[held[-1]] = True
+    freed = bool((memory.blocks.death[held[0]] >= 0).any())
+    top = modules_text(context, top_modules(context, memory, blocks))
+    return Occurrence(
+        place=f"device {name}",
+        everywhere=True,
+        count=len(forwards),
+        evidence=f"{format_bytes(size)} of gradients that the optimizer has used are still in use "
+        f"as the next forward begins, in {format_count(len(forwards), 'step')}; the peak is "
+        f"{format_bytes(in_use(memory, peak))}; most in {top}",
+        claims_gain=False,
+        examples=np.asarray(forwards[:, 0]),
+        latent="the peak is higher by them where it lies in the forward or early in the backward",
+        fix=_LATE if freed else _NEVER,
+    )
+
+
+GRADIENTS_KEPT = Rule(
+    id="gradients-kept",
+    family="memory",
+    title="Gradients are kept through the next forward",
+    description="In a trace recorded with profile_memory: blocks allocated in a backward pass "
+    "outlive the optimizer's step and the beginning of the next forward; in the median of these "
+    "moments over 5% of the peak.",
+    fix="Call optimizer.zero_grad(set_to_none=True) right after optimizer.step().",
+    reference="torch.optim.Optimizer.zero_grad; PyTorch Performance Tuning Guide",
+    find=_find_gradients_kept,
+)
+
+
+# Operators that record autograd nodes in a trace in which no backward pass runs.
+
+
+_FEW = 10
+"""Nodes up to which they are a trifle."""
+_TRAINS = (Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER)
+
+
+def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
+    host, call_tree = context.host, context.call_tree
+    if np.isin(host.role, _TRAINS).any():
+        return
+    operators = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
+    number = context.analysis.trace.events.sequence[call_tree.event[operators]]
+    nodes = len(unique(number[number >= 0])) - 1  # the first is that of the next node
+    if nodes <= _FEW:
+        return
+    yield Occurrence(
+        place="the model",
+        everywhere=True,
+        evidence=f"{format_count(nodes, 'autograd node')} for a backward pass are recorded in "
+        f"{format_count(len(operators), 'operator')}; the trace has no backward pass and no "
+        f"optimizer{_memory(context)}",
+        claims_gain=False,
+        examples=call_tree.start[operators[np.argmax(number >= 0)]][None],
+        latent="each node costs host time, and keeps what its backward would need",
+    )
+
+
+def _memory(context: Context) -> str:
+    """Phrase of the memory in use at the peak of the fullest device, "" where unknown."""
+    memory = context.analysis.memory
+    if memory is None or not memory.addresses_known:
+        return ""
+    peaks = [
+        memory.peak(device, context.selection.chosen)
+        for device, name in enumerate(memory.events.devices)
+        if name != "cpu"
+    ]
+    at = max(peaks, key=lambda at: memory.events.allocated[at] if at >= 0 else -1, default=-1)
+    if at < 0:
+        return ""
+    size = format_bytes(int(memory.events.allocated[at]))
+    return f"; {size} are in use at the peak: {classes_text(memory, at)}"
+
+
+GRAPH_WITHOUT_BACKWARD = Rule(
+    id="graph-without-backward",
+    family="memory",
+    title="Autograd records a graph, but no backward pass runs",
+    description="Operators record more than ten autograd nodes (sequence numbers that grow) in a "
+    "trace with neither a backward pass nor an optimizer's step.",
+    fix="If this is inference, run it under torch.inference_mode(), or torch.no_grad(): "
+    "activations are then freed as the forward goes, and operators take less host time. If it is "
+    "training, record the backward pass as well.",
+    reference="PyTorch, Autograd mechanics: locally disabling gradient computation",
+    confidence="medium",
+    find=_find_graph_without_backward,
+)
+
+
+# Activation checkpointing: forwards that run again within the backward pass.
+
+
+_SHARE_RECOMPUTE_OVERHEAD = 0.02
+"""Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
+
+
+def _find_recompute_overhead(context: Context) -> Iterator[Occurrence]:
+    return _on_host(context) if context.on_host else _on_devices(context)
+
+
+def _on_host(context: Context) -> Iterator[Occurrence]:
+    """Yield one occurrence for the forwards that the CPU runs again."""
+    tree, again = context.call_tree, context.analysis.attribution.row_recompute
+    outermost = again & (lookup(again.astype(np.int64), tree.parent) == 0)
+    outermost &= context.rows.counted
+    rows = np.flatnonzero(outermost)
+    held = context.steps.us_per_step(tree.duration[rows].sum())
+    if not len(rows) or held <= _SHARE_RECOMPUTE_OVERHEAD * context.steps.duration_us:
+        return
+    yield _occurrence_recompute_overhead(
+        context,
+        context.analysis.attribution.row_module[again & context.rows.counted],
+        evidence=f"take the CPU {context.us_text(held)}, {held / context.steps.duration_us:.0%} "
+        "of it",
+        count=len(rows),
+        host=context.rows.host_time(outermost),
+        examples=tree.start[rows],
+    )
+
+
+def _on_devices(context: Context) -> Iterator[Occurrence]:
+    owners = context.analysis.device_attribution
+    if context.device_events.share(owners.recompute) <= _SHARE_RECOMPUTE_OVERHEAD:
+        return
+    work = owners.recompute & context.device_events.counted
+    wasted = context.device_events.us_per_step(work)
+    yield _occurrence_recompute_overhead(
+        context,
+        owners.module[work],
+        evidence=f"take the devices {context.us_text(wasted)}, "
+        f"{context.device_events.share(work):.0%} of their busy time",
+        count=int(work.sum()),
+        wasted=np.flatnonzero(work),
+        examples=context.device_events.starts(work),
+    )
+
+
+def _occurrence_recompute_overhead(
+    context: Context, module: ModuleIndex, *, evidence: str, **found: Any
+) -> Occurrence:
+    """Return the occurrence of what some modules compute again."""
+    modules = context.analysis.modules
+    rows = [each for each in unique(module).tolist() if each >= 0]
+    above = _common(modules, rows)
+    return Occurrence(
+        place="the backward pass",
+        module=above,
+        everywhere=above < 0 or modules.parent[above] < 0,
+        evidence=f"forwards that run again in the backward pass {evidence}, "
+        f"in {format_count(len(rows), 'module')}; the saving depends on free memory",
+        scale="recomputation",
+        claims_gain=False,
+        **found,
+    )
+
+
+def _common(modules: Modules, rows: list[int]) -> int:
+    """The module that is, or is above, each of some modules; -1 for none."""
+    above = [_path_to(modules, row) for row in rows]
+    shared = -1
+    for level in zip(*above, strict=False):
+        if len(set(level)) > 1:
+            break
+        shared = level[0]
+    return shared
+
+
+def _path_to(modules: Modules, row: int) -> list[int]:
+    """Modules from a root down to a module."""
+    found: list[int] = []
+    while row >= 0:
+        found.append(row)
+        row = int(modules.parent[row])
+    return found[::-1]
+
+
+RECOMPUTE_OVERHEAD = Rule(
+    id="recompute-overhead",
+    family="memory",
+    title="Activation checkpointing recomputes the forward",
+    description="Device events of a module's forward that run within the backward pass, over 2% "
+    "of the devices' busy time; where the model runs on the CPU, the forwards themselves, over "
+    "2% of a step.",
+    fix="Checkpoint what is cheap to recompute and large to store, not matrix products and "
+    "attention. Pass preserve_rng_state=False where nothing is random. Checkpoint fewer blocks if "
+    "memory is free.",
+    reference="torch.utils.checkpoint documentation",
+    find=_find_recompute_overhead,
+)

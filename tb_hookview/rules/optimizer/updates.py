@@ -1,0 +1,305 @@
+"""Rules about the optimizer: its kernels, zeroed gradients, gradients of embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.types import Bool
+from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.host import Inputs, inputs_of, units, with_inputs
+from tb_hookview.schema import Phase
+
+# The optimizer updates one parameter after the other.
+
+
+_UPDATED = ("add", "addcdiv", "addcmul", "mul", "div", "sqrt", "lerp", "sub", "maximum", "copy")
+_UPDATES = tuple(f"aten::{name}{in_place}" for name in _UPDATED for in_place in ("", "_"))
+_GROUPED = r"^aten::_(foreach|fused)_|multi_tensor|^fbgemm::"
+_FUSED = r"^aten::_fused_|^fbgemm::"
+_FUSE = (
+    "Pass fused=True to the optimizer (Adam, AdamW, SGD, Adagrad): it updates a parameter in one "
+    "pass. foreach=True loops over the parameters on the CPU."
+)
+_PASSES = (
+    "The gain takes a fused update to last as long as two of the operators that it replaces, on "
+    "average: the update, and the counters of steps. Python between operators is taken to stay."
+)
+_SHARE = 0.03
+"""Part of a step from which on Optimizer.step counts on the CPU."""
+_MANY = 20
+"""Updates a step; a model of a few parameters has nothing to group."""
+
+
+def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
+    stepping = context.rows.beginning("Optimizer.step#") & context.rows.counted
+    if not stepping.any():
+        return
+    inside = context.rows.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
+    if context.on_host:
+        yield from _on_host(context, stepping, inside)
+        return
+    if (inside & context.rows.matching(_GROUPED)).any():
+        return
+    work = context.device_events.launched_by(inside) & context.device_events.counted
+    updates = context.rows.inside(inside & context.rows.named(*_UPDATES))
+    updates = context.device_events.launched_by(updates) & context.device_events.counted
+    count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
+    if not count or count < _MANY * len(context.steps) or 2 * count < whole:
+        return
+    span = intervals.of(context.call_tree.start[stepping], context.call_tree.end[stepping])
+    yield Occurrence(
+        place="Optimizer.step",
+        everywhere=True,
+        evidence=f"{whole / len(context.steps):.0f} kernels{context.each} by operators on single "
+        "tensors, "
+        "none by operators on lists; the host spends "
+        f"{context.us_text(context.steps.us_per_step(intervals.length(span)))} in Optimizer.step, "
+        f"the device {format_us(context.device_events.us_per_step(work))} on it",
+        count=count,
+        gaps=context.gaps.at(inside, Cause.LAUNCH),
+        examples=context.device_events.starts(updates),
+        latent="the device does not idle because of it in this trace; a fused optimizer passes "
+        "over each parameter once instead of several times",
+    )
+
+
+def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurrence]:
+    """Yield an occurrence where the CPU runs an operator per parameter and part of the update.
+
+    So do operators on lists, which loop over them on the CPU.
+    """
+    if (inside & context.rows.matching(_FUSED)).any():
+        return
+    updates = inside & context.rows.named(*_UPDATES)
+    counts = np.bincount(context.host.string[updates])
+    each_step = counts[counts >= _MANY * len(context.steps)]
+    held = context.rows.host_us(stepping)
+    if not len(each_step) or held <= _SHARE * context.steps.duration_us:
+        return
+    passes = each_step.sum() / each_step.min()
+    yield Occurrence(
+        place="Optimizer.step",
+        everywhere=True,
+        evidence=f"{each_step.sum() / len(context.steps):.0f} operators{context.each} on single "
+        f"tensors, about {passes:.0f} for each parameter, none that does a whole update; "
+        f"Optimizer.step takes {context.us_text(held)}, "
+        f"{held / context.steps.duration_us:.0%} of it",
+        count=int(each_step.sum()),
+        host=context.rows.host_time(inside & units(context)),
+        saved=max(0.0, 1 - 2 / passes),
+        examples=context.call_tree.start[stepping],
+        confidence="medium",
+        caveats=(_PASSES,),
+        fix=_FUSE,
+    )
+
+
+OPTIMIZER_SINGLE_TENSOR = Rule(
+    id="optimizer-single-tensor",
+    family="optimizer",
+    title="The optimizer updates parameters one by one",
+    description="At least 20 kernels per step in Optimizer.step, most of them by aten::add_, mul_, "
+    "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel. "
+    "Where the model runs on the CPU at least 20 such operators, none of them fused, and over 3% "
+    "of a step in Optimizer.step.",
+    fix="Pass fused=True, or foreach=True, to the optimizer, and keep few parameter groups. Put an "
+    "optimizer of your own on torch._foreach_* functions, or compile its step.",
+    reference="torch.optim documentation: foreach, fused; pattern matcher OptimizerSingleTensor",
+    find=_find_optimizer_single_tensor,
+)
+
+
+# Gradients are filled with zeros instead of dropped.
+
+
+_SUMS = ("aten::add", "aten::add_")
+_SINK = "AccumulateGrad"
+_SHARE_ZERO_GRAD_FILL = 0.02
+"""Part of a step from which on this counts on the CPU."""
+
+
+def _find_zero_grad_fill(context: Context) -> Iterator[Occurrence]:
+    zeroing = context.rows.beginning("Optimizer.zero_grad#")
+    if not zeroing.any():
+        return
+    inside = context.rows.inside(zeroing)
+    zeros = inside & context.rows.inside(context.rows.named("aten::zero_", "aten::_foreach_zero_"))
+    fills = context.device_events.launched_by(zeros) & context.device_events.counted
+    if context.on_host:
+        yield from _on_host_zero_grad_fill(context, zeros)
+    if not fills.any():
+        return
+    adding = context.rows.inside(context.rows.containing(_SINK)) & context.rows.named(*_SUMS)
+    adds = (
+        context.device_events.launched_by(context.rows.inside(adding))
+        & context.device_events.counted
+    )
+    filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
+    # With gradients summed over several backward passes only the first sum of each is in vain.
+    share = min(1.0, filled / added) if added else 0.0
+    wasted, duration = np.flatnonzero(fills | adds), context.analysis.device_events.duration
+    time = np.where(fills[wasted], 1.0, share) * duration[wasted]
+    yield Occurrence(
+        place="Optimizer.zero_grad",
+        everywhere=True,
+        evidence=f"{format_count(filled / len(context.steps), 'fill')}{context.each} take "
+        f"{format_us(context.device_events.us_per_step(fills))}, adding to those zeros in the "
+        f"backward {format_us(context.device_events.us_per_step(adds) * share)}",
+        count=filled,
+        gaps=context.gaps.at(zeros, Cause.LAUNCH),
+        wasted=wasted,
+        wasted_ns=time.astype(np.int64),
+        examples=context.device_events.starts(fills),
+    )
+
+
+def _on_host_zero_grad_fill(context: Context, zeros: Bool) -> Iterator[Occurrence]:
+    """Yield an occurrence where the CPU fills gradients, and adds to them in the backward."""
+    filling = zeros & context.rows.named("aten::zero_", "aten::_foreach_zero_")
+    adding = context.rows.inside(context.rows.containing(_SINK)) & context.rows.named("aten::add_")
+    filled = int(np.count_nonzero(filling & context.rows.counted))
+    added = np.flatnonzero(adding & context.rows.counted)
+    adding[added[filled:]] = False  # a sum for each fill; further backwards add to what is there
+    fill, add = context.rows.host_us(filling), context.rows.host_us(adding)
+    if fill + add > _SHARE_ZERO_GRAD_FILL * context.steps.duration_us:
+        yield Occurrence(
+            place="Optimizer.zero_grad",
+            everywhere=True,
+            evidence=f"{format_count(filled / len(context.steps), 'fill')}{context.each} take "
+            f"{format_us(fill)}, adding to those zeros in the backward {format_us(add)}",
+            count=filled,
+            host=context.rows.host_time(filling | adding),
+            examples=context.call_tree.start[filling],
+        )
+
+
+ZERO_GRAD_FILL = Rule(
+    id="zero-grad-fill",
+    family="optimizer",
+    title="Gradients are filled with zeros instead of set to None",
+    description="Device events of aten::zero_ or aten::_foreach_zero_ inside Optimizer.zero_grad. "
+    "Additions in AccumulateGrad are counted with it, as many as there are fills. Where the model "
+    "runs on the CPU those operators themselves, over 2% of a step.",
+    fix="Call zero_grad(set_to_none=True), the default since torch 2.0. With "
+    "DistributedDataParallel also pass gradient_as_bucket_view=True.",
+    reference="PyTorch, Performance Tuning Guide; pattern matcher GradNotSetToNone",
+    find=_find_zero_grad_fill,
+)
+
+
+# Gradients of embeddings that are, or are made, dense, where the model runs on the CPU.
+
+
+_SHARE_DENSE_EMBEDDING_GRADIENT = 0.03
+_BACKWARD = ("aten::embedding_dense_backward", "aten::_embedding_bag_dense_backward")
+_SPARSE = ("aten::embedding_sparse_backward", "aten::_embedding_bag_sparse_backward")
+_KEEP = (
+    "Leave the gradient sparse: no to_dense(), and SGD without weight decay, Adagrad or SparseAdam "
+    "for the embedding's weight. clip_grad_norm_ takes dense gradients alone: scale what "
+    "grad.coalesce().values() holds."
+)
+_FILLS = ("aten::zeros", "aten::zero_", "aten::fill_")
+_FILLING = 0.15
+"""Part of its time in which such an operator fills zeros, from which on few rows are used."""
+_CAVEAT = (
+    "The optimizer then reads and writes every row, too, which is not in the figures: with sparse "
+    "gradients it skips what no index names."
+)
+
+
+def _find_dense_embedding_gradient(context: Context) -> Iterator[Occurrence]:
+    yield from _made_dense(context)
+    yield from _filled(context)
+
+
+def _made_dense(context: Context) -> Iterator[Occurrence]:
+    """Yield an occurrence for sparse gradients made dense, and for the updates of every row."""
+    sparse = context.rows.named(*_SPARSE) & context.rows.counted
+    dense = context.rows.named("aten::to_dense") & context.rows.counted
+    if not (context.on_host and sparse.any() and dense.any()):
+        return
+    shapes, _ = inputs_of(context, np.flatnonzero(dense))
+    tables = [call[0][0] for call in shapes if call]
+    part, updates = _updates(context, tables)
+    made, updated = context.rows.host_us(dense), context.rows.host_us(updates)
+    if made + updated <= _SHARE_DENSE_EMBEDDING_GRADIENT * context.steps.duration_us:
+        return
+    yield Occurrence(
+        place="aten::to_dense of its gradient",
+        module=context.rows.common_module(np.flatnonzero(sparse)),
+        evidence=f"aten::to_dense takes {context.us_text(made)}"
+        + (f", the update of every row {format_us(updated * part)}" if shapes else ""),
+        count=int(np.count_nonzero(dense)),
+        host=context.rows.host_time(dense | updates),
+        saved=(made + updated * part) / (made + updated),
+        examples=context.call_tree.start[dense],
+        caveats=() if shapes else (_CAVEAT,),
+        title="A sparse gradient is made dense",
+        fix=_KEEP,
+    )
+
+
+def _updates(context: Context, tables: list[list[Any]]) -> tuple[float, Bool]:
+    """Operators of the optimizer that update some tables, and the part of their elements."""
+    stepping = (context.analysis.phases.row == Phase.OPTIMIZER) & units(context)
+    rows = with_inputs(context, stepping, lambda call: any(e in tables for e in _tensors(call)))
+    calls, _ = inputs_of(context, np.flatnonzero(rows))
+    sizes = [[prod(shape) * (shape in tables or -1) for shape in _tensors(call)] for call in calls]
+    mine = sum(size for call in sizes for size in call if size > 0)
+    return mine / max(sum(abs(size) for call in sizes for size in call), 1), rows
+
+
+def _tensors(call: Inputs) -> list[list[int]]:
+    """Shapes of the first input: a tensor, or a list of them."""
+    first: list[Any] = call[0][0] if call else []
+    return first if first and isinstance(first[0], list) else [first]
+
+
+def _filled(context: Context) -> Iterator[Occurrence]:
+    backward = context.rows.named(*_BACKWARD) & context.rows.counted
+    if not (context.on_host and backward.any()):
+        return
+    fills = context.rows.inside(backward) & context.rows.named(*_FILLS)
+    modules = context.analysis.attribution.row_module
+    for module in unique(modules[backward]).tolist():
+        mine, filling = backward & (modules == module), fills & (modules == module)
+        held, filled = context.rows.host_us(mine), context.rows.host_us(filling)
+        if (
+            filled < _FILLING * held
+            or held <= _SHARE_DENSE_EMBEDDING_GRADIENT * context.steps.duration_us
+        ):
+            continue
+        rows = np.flatnonzero(mine)
+        yield Occurrence(
+            place="the gradient of its weight",
+            module=module,
+            evidence=f"{format_count(len(rows), 'gradient')} in {context.steps.text} take "
+            f"{context.us_text(held)}, {filled / held:.0%} of it to fill zeros",
+            count=len(rows),
+            host=context.rows.host_time(mine),
+            examples=context.call_tree.start[rows],
+            caveats=(_CAVEAT,),
+        )
+
+
+DENSE_EMBEDDING_GRADIENT = Rule(
+    id="dense-embedding-gradient",
+    family="optimizer",
+    title="The gradient of an embedding is dense and mostly zeros",
+    description="Where the model runs on the CPU: aten::embedding_dense_backward takes over 3% of "
+    "a step, and 15% of that or more to fill zeros. Or the gradients are sparse, and "
+    "aten::to_dense with the updates of the whole weight (by recorded shapes) takes as much.",
+    fix="Pass sparse=True to nn.Embedding, and give its weight to an optimizer that takes sparse "
+    "gradients: SGD without weight decay, Adagrad or SparseAdam.",
+    reference="torch.nn.Embedding, sparse; torch.optim.SparseAdam",
+    find=_find_dense_embedding_gradient,
+)

@@ -1,0 +1,405 @@
+"""Rules about types and shapes for which devices are slow."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.flops.peaks import name_of, peaks_of
+from tb_hookview.analysis.host.rows import node_name
+from tb_hookview.arrays.joins import unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, DeviceEventIndex
+from tb_hookview.formats import format_us
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.devices import (
+    Product,
+    all_have_tensor_cores,
+    all_have_tf32,
+    attention,
+    device_events_of,
+    float32_products,
+    in_float64,
+    named_so,
+    products_of,
+    shaped_so,
+    tf32_speedup,
+)
+from tb_hookview.rules.evidence.host import Inputs, types_with, units, with_inputs
+
+# Kernels that compute in double precision.
+
+
+BYTES = 0.5
+"""Of what memory or the width of vector registers bounds: half as many bytes for each number."""
+_ON_CPU = (
+    (re.compile(r"layer_norm|group_norm|batch_norm"), 0.15),
+    (re.compile(r"conv"), 0.7),
+    (re.compile(r"gelu|tanh|erf"), 0.75),
+    (re.compile(r"softmax|sigmoid|cross_entropy|silu|logsumexp"), 0.6),
+)
+"""By name; `BYTES` for any other, and for products. Timed on one thread of a Xeon (torch 2.13, 256
+rows of 64, 256 and 1,024 numbers), the middle of the three: layer_norm saved 0.15, conv2d 0.70,
+gelu 0.83, tanh 0.74, log_softmax 0.65, sigmoid 0.57; mm 0.50, add 0.62, relu 0.47, sum 0.42."""
+
+
+def saved_on_cpu(context: Context, rows: Bool) -> float:
+    """Time that float32 saves of some operators with tensors of type double, nanoseconds.
+
+    Args:
+        context: the trace.
+        rows: operators, none of which is around another, shape (n,).
+    """
+    found = np.flatnonzero(rows)
+    time = context.call_tree.duration[found]
+    parts = np.array([_saved_by(context.host.name(row)) for row in found.tolist()])
+    return float((time * parts).sum())
+
+
+def _saved_by(name: str) -> float:
+    return next((saved for pattern, saved in _ON_CPU if pattern.search(name)), BYTES)
+
+
+def saved_on_devices(context: Context, events: DeviceEventIndex) -> float:
+    """Part of the time of some device events that float32 saves.
+
+    Products gain by the peaks of their device, float64 on tensor cores where it has such, against
+    float32 without TF32. On an A100 or H100 these are equal.
+    """
+    work = context.analysis.device_events
+    time, device = work.duration[events], work.device[events]
+    ratio = np.full(len(events), BYTES)
+    is_product = context.device_events.of_kinds("matrix")[events]
+    for number in unique(device[is_product]).tolist():
+        ratio[is_product & (device == number)] = _saved_by_peaks(context, number)
+    return float((time * ratio).sum() / max(time.sum(), 1))
+
+
+def _saved_by_peaks(context: Context, device: int) -> float:
+    peaks = peaks_of(name_of(context.analysis.trace.devices, device))
+    tflops = peaks.tflops if peaks else {}
+    if "float64" not in tflops:
+        return BYTES
+    double = tflops.get("float64_tensor", tflops["float64"])
+    return max(0.0, 1 - double / tflops["float32"])
+
+
+_SHARE = 0.005
+_HOST_SHARE = 0.03
+"""Part of a step from which on it counts on the CPU."""
+_MOVES = ("copy", "communication")
+_OTHER_TYPES = r"sgemm|<float[,>]|c10::Half|BFloat16"
+
+
+def _asked_in_float64(context: Context) -> Bool:
+    """Device events of torch's operators that compute with tensors of type double, shape (d,).
+
+    A tensor without dimensions does not make an operator compute in its type.
+    """
+    wanted = types_with(context, "double") & context.rows.beginning("aten::")
+    if not wanted.any():
+        return np.zeros(len(context.device_events.counted), bool)
+    operator = context.rows.operator_of(context.analysis.device_events.launch)
+    launching = np.zeros(len(context.call_tree), bool)
+    launching[operator[operator >= 0]] = True
+    rows = with_inputs(context, wanted & launching, _has_double)
+    asked = (operator >= 0) & rows[operator]
+    if not asked.any():
+        return np.asarray(asked)
+    other = context.device_events.of_kinds(*_MOVES) | context.device_events.matching(_OTHER_TYPES)
+    return np.asarray(asked & ~other)
+
+
+def _has_double(inputs: Inputs) -> bool:
+    return any(kind == "double" and shape for shape, kind in inputs)
+
+
+def _find_fp64_kernels(context: Context) -> Iterator[Occurrence]:
+    return _on_host(context) if context.on_host else _on_devices(context)
+
+
+def _on_host(context: Context) -> Iterator[Occurrence]:
+    """Yield one occurrence for what the CPU computes with tensors of type double."""
+    wanted = types_with(context, "double") & context.rows.beginning("aten::")
+    wanted &= context.rows.counted
+    computing = with_inputs(context, wanted, _has_double) if wanted.any() else wanted
+    around = context.rows.outermost_of(units(context), np.flatnonzero(computing))
+    rows = np.zeros(len(wanted), bool)
+    rows[around[around >= 0]] = True  # of a node the whole
+    held = context.rows.host_us(rows)
+    if held <= _HOST_SHARE * context.steps.duration_us:
+        return
+    inner = lookup(context.rows.inside(computing).astype(np.int64), context.call_tree.parent)
+    saved = saved_on_cpu(context, computing & (inner != 1))
+    names, place = unique_inverse(context.host.string[rows])
+    time = np.bincount(place, context.call_tree.duration[rows])
+    texts = context.analysis.trace.strings
+    listed = ", ".join(node_name(texts[int(names[i])]) for i in np.argsort(-time)[:4])
+    yield Occurrence(
+        place="operators on type double",
+        everywhere=True,
+        evidence=f"{context.us_text(held)}, {held / context.steps.duration_us:.0%} of it, in "
+        f"{listed}{' and others' if len(names) > 4 else ''}",
+        count=int(np.count_nonzero(rows)),
+        host=context.rows.host_time(rows),
+        saved=min(saved / max(int(context.call_tree.duration[rows].sum()), 1), 1.0),
+        examples=context.call_tree.start[rows],
+        title="Operators compute in float64",
+    )
+
+
+def _on_devices(context: Context) -> Iterator[Occurrence]:
+    found = (in_float64(context) | _asked_in_float64(context)) & context.device_events.counted
+    share, time = context.device_events.share(found), context.device_events.us_per_step(found)
+    if share < _SHARE:
+        return
+    yield Occurrence(
+        place="kernels of type double",
+        everywhere=True,
+        evidence=f"{context.us_text(time)} ({share:.1%} of the busy time) in "
+        f"{_operators(context, np.flatnonzero(found))}",
+        count=int(np.count_nonzero(found)),
+        wasted=np.flatnonzero(found),
+        saved=saved_on_devices(context, np.flatnonzero(found)),
+        examples=context.device_events.starts(found),
+    )
+
+
+def _operators(context: Context, found: DeviceEventIndex) -> str:
+    """The operators of some kernels (rows of device events), most expensive first."""
+    work = context.analysis.device_events
+    operator = context.rows.operator_of(work.launch[found])
+    string = np.where(operator >= 0, context.host.string[operator], -1)
+    rows, place = unique_inverse(string)
+    time = np.bincount(place, weights=work.duration[found])
+    texts = context.analysis.trace.strings
+    names = [texts[int(rows[i])] if rows[i] >= 0 else "no operator" for i in np.argsort(-time)]
+    return ", ".join(names[:4]) + (", and others" if len(names) > 4 else "")
+
+
+FP64_KERNELS = Rule(
+    id="fp64-kernels",
+    family="precision",
+    title="Kernels compute in float64",
+    description="Kernels whose name says that they compute in double (the type of a template or of "
+    "its function for each value; parameters that the host passes do not count), products in "
+    "double, or kernels of operators with tensors of type double (where input types were "
+    "recorded), in 0.5% of the busy time or more. Where the model runs on the CPU such operators, "
+    "with the nodes around them, in 3% of a step or more.",
+    fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
+    "numpy values. Use float64 only for the few numbers that need it, and sum them seldom.",
+    reference="NVIDIA tables of throughput by precision",
+    find=_find_fp64_kernels,
+)
+
+
+# Matrix products in float32 run at full precision on a device that has TF32.
+
+
+_OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
+_TF32 = r"s1688gemm|tf32"
+_SHARE_TF32_DISABLED = 0.01
+
+
+def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
+    if not all_have_tf32(context):
+        return
+    replayed = context.device_events.of_graph & context.device_events.of_kinds("matrix")
+    inside = context.rows.inside(context.rows.matching(_OPERATORS))
+    asked = context.device_events.launched_by(inside) | replayed
+    asked &= context.device_events.counted
+    found = asked & float32_products(context)
+    share, time = context.device_events.share(found), context.device_events.us_per_step(found)
+    faster, known = tf32_speedup(context)
+    enabled = (asked & context.device_events.matching(_TF32)).any()
+    if share >= _SHARE_TF32_DISABLED and not enabled and faster > 1:
+        yield Occurrence(
+            place="matrix products",
+            everywhere=True,
+            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in sgemm kernels, "
+            f"and no matrix product in TF32{_replayed(context, found & replayed)}",
+            count=int(np.count_nonzero(found)),
+            wasted=np.flatnonzero(found),
+            saved=1 - 1 / faster,
+            examples=context.device_events.starts(found),
+            caveats=(
+                f"Assumes that products become {faster:.1f} times as fast{known}; small ones are "
+                "bound by memory and gain little.",
+            ),
+        )
+
+
+def _replayed(context: Context, found: Bool) -> str:
+    if not found.any():
+        return ""
+    time = context.us_text(context.device_events.us_per_step(found))
+    return f"; {time} of it is in CUDA graphs, whose operators the trace lacks"
+
+
+TF32_DISABLED = Rule(
+    id="tf32-disabled",
+    family="precision",
+    title="Float32 matrix products do not use TF32",
+    description="Operators of matrix products, or CUDA graphs, run sgemm kernels in 1% of the "
+    "busy time or more, none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or "
+    "more whose peak in TF32 is not that in float32, as GeForce's are. "
+    "(Convolutions use TF32 by default.)",
+    fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
+    "run under torch.autocast with bfloat16.",
+    reference="CUDA semantics, TensorFloat-32; pattern matcher FP32MatMul",
+    find=_find_tf32_disabled,
+)
+
+
+# Matrix products and convolutions, none of them on tensor cores.
+
+
+_FLOAT32_ATTENTION = r"^fmha_cutlass[FB]_f32_"
+_SHARE_TENSOR_CORES_UNUSED = 0.05
+"""Part of the devices' busy time; with less to gain, nobody changes a precision."""
+_UNKNOWN = 0.1
+"""Part of the time in such kernels up to which their names may leave the use open."""
+_SAVED = 0.5
+"""Part of the time: mixed precision makes such kernels 2 to 4 times as fast."""
+
+
+def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
+    able = (
+        context.device_events.of_kinds("matrix", "convolution", "attention")
+        & context.device_events.counted
+        & ~context.analysis.kinds.unfused
+    )
+    cores, us_per_step = context.analysis.kinds.tensor_core, context.device_events.us_per_step
+    if not all_have_tensor_cores(context) or (able & (cores == 1) & ~_in_float32(context)).any():
+        return
+    unknown = us_per_step(able & (cores < 0))
+    if unknown > _UNKNOWN * us_per_step(able):
+        return
+    able &= (cores == 0) & ~in_float64(context)
+    if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
+        able &= ~float32_products(context)
+    share = context.device_events.share(able)
+    if share >= _SHARE_TENSOR_CORES_UNUSED:
+        yield Occurrence(
+            place="matrix products and convolutions",
+            everywhere=True,
+            evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of the busy time) in "
+            "matrix products, convolutions and attention, all of it by kernels without tensor "
+            f"cores, on a device that has them{_open(unknown)}",
+            count=int(able.sum()),
+            wasted=np.flatnonzero(able),
+            saved=_SAVED,
+            examples=context.device_events.starts(able),
+            caveats=("Assumes that such kernels become twice as fast.",),
+        )
+
+
+def _in_float32(context: Context) -> Bool:
+    """Attention in float32, which computes in parts on tensor cores: no mixed precision."""
+    return context.device_events.matching(_FLOAT32_ATTENTION)
+
+
+def _open(unknown_us: float) -> str:
+    if not unknown_us:
+        return ""
+    return f"; the names of others, {format_us(unknown_us)}, leave their use open"
+
+
+TENSOR_CORES_UNUSED = Rule(
+    id="tensor-cores-unused",
+    family="precision",
+    title="Tensor cores are not used",
+    description="NVIDIA devices of compute capability 7.0 or more, by the trace or by name; matrix "
+    "products, convolutions or attention in 5% of the busy time or more; none of their kernels on "
+    "tensor cores by its name (attention in float32 aside), and no more than a tenth of their time "
+    "in kernels whose names leave that unknown.",
+    fix="Run forward and loss under torch.autocast with bfloat16 (or float16 and a GradScaler; "
+    "V100 and T4 have no bfloat16), not the backward. Keep sizes multiples of 8. Lower precision "
+    "halves copies and activations as well.",
+    reference="torch.amp documentation; torch_tb_profiler, tensor cores",
+    find=_find_tensor_cores_unused,
+)
+
+
+# Matrix products on tensor cores whose sizes do not fit their loads.
+
+
+_SHARE_MATMUL_MISALIGNED = 0.01
+_LISTED = 3
+"""Products that the evidence lists."""
+
+
+def _find_matmul_misaligned(context: Context) -> Iterator[Occurrence]:
+    named, shaped = named_so(context), shaped_so(context)
+    found = named | shaped
+    if found.any():
+        found &= ~device_events_of(context, attention(context))
+    share, time = context.device_events.share(found), context.device_events.us_per_step(found)
+    if share >= _SHARE_MATMUL_MISALIGNED:
+        yield Occurrence(
+            place="matrix products",
+            everywhere=True,
+            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in kernels of "
+            f"matrix products that load less than 16 bytes at once, in {context.steps.text} "
+            f"{np.sum(named & found)} as their names say, {np.sum(shaped & found)} by the shape of "
+            "what they multiply" + _sizes(context, found),
+            count=int(np.count_nonzero(found)),
+            wasted=np.flatnonzero(found),
+            claims_gain=False,
+            examples=context.device_events.starts(found),
+            caveats=("The cost is all the time of these kernels; aligned ones take time too.",),
+        )
+
+
+def _sizes(context: Context, found: Bool) -> str:
+    """Phrase of the products that take most of the time, with their odd sizes."""
+    events = context.analysis.device_events
+    kernels = np.flatnonzero(found)
+    operator = context.rows.operator_of(events.launch[kernels])
+    time: Counter[str] = Counter()
+    for product, kernel, duration in zip(
+        products_of(context, operator),
+        kernels.tolist(),
+        events.duration[kernels].tolist(),
+        strict=True,
+    ):
+        if product is not None:
+            time[_phrase(product, context.device_events.name_of(kernel))] += duration
+    known = context.steps.us_per_step(sum(time.values()))
+    listed = [
+        f"{phrase}: {format_us(context.steps.us_per_step(each))}"
+        for phrase, each in time.most_common(_LISTED)
+    ]
+    unknown = context.device_events.us_per_step(found) - known
+    if unknown > known:
+        listed.append(f"the trace has no shapes for {format_us(unknown)} of it")
+    return "".join(f"; {phrase}" for phrase in listed)
+
+
+def _phrase(product: Product, kernel: str) -> str:
+    odd = " and ".join(product.odd(kernel)) or "no size odd, so a stride or an address is"
+    return (
+        f"{product.operator} of {product.rows} x {product.inner} by {product.inner} x "
+        f"{product.columns} ({odd})"
+    )
+
+
+MATMUL_MISALIGNED = Rule(
+    id="matmul-misaligned",
+    family="precision",
+    title="Matrix product sizes are not aligned for tensor cores",
+    description="Kernels of matrix products on tensor cores with align1 or align2 in their names "
+    "(in half precision align4 as well), or products in half precision on NVIDIA devices whose "
+    "result has rows of a length that 8 does not divide, in 1% of the busy time or more. Those of "
+    "attention by its parts are in attention-unfused.",
+    fix="Pad the odd size to a multiple of 8 (better 64), of 4 for TF32. Columns and inner sizes "
+    "of a layer's forward are features: vocabulary, classes, hidden sizes. Rows, and sizes of "
+    "batched products, come from the data: pad or pack sequences, and drop the last odd batch "
+    "(drop_last=True).",
+    reference="NVIDIA, Matrix Multiplication Background; pattern matcher MatMulDim",
+    find=_find_matmul_misaligned,
+)

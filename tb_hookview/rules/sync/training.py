@@ -1,0 +1,224 @@
+"""Rules about syncs of the training loop: explicit ones, clipping, scaler, optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.analysis.host.rows import Call
+from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool
+from tb_hookview.rules.engine.by_place import by_place
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.engine.syncs import Direction
+from tb_hookview.schema import Phase
+from tb_hookview.trace import EventCategory
+
+# Explicit syncs of the program: `torch.cuda.synchronize()`, an event, a barrier.
+
+
+_MEASUREMENT = (
+    "There is one such sync in every step, as in a program that measures time; if it is part of "
+    "the measurement only, ignore this finding.",
+)
+
+_UNKNOWN = "The trace has no operators: the sync may be one of torch, or of a library."
+
+
+def _explains_explicit(context: Context) -> Bool:
+    syncs = context.syncs
+    copies = isin(context.analysis.calls[syncs.row], [Call.COPY, Call.ASYNC_COPY])
+    outside = (syncs.operator < 0) & (syncs.copy < 0) & ~copies
+    return np.asarray(outside | syncs.inside_matching(r"c10d::(barrier|monitored_barrier\w*)"))
+
+
+def _find_explicit(context: Context) -> Iterator[Occurrence]:
+    syncs = context.explained_by(SYNC_EXPLICIT) & ~_outside(context) & ~_of_ddp(context)
+    if not context.syncs.operators_known:
+        return by_place(context, syncs, caveats=(_UNKNOWN,), confidence="low")
+    caveats = _MEASUREMENT if _once_a_step(context, syncs) else ()
+    return by_place(context, syncs, caveats=caveats)
+
+
+def _outside(context: Context) -> Bool:
+    """Syncs for what came before the trace, and after its last operator, where the program ends.
+
+    A device-wide one before the first operator waits for nothing that is in the trace.
+    """
+    call_tree, syncs = context.call_tree, context.syncs
+    operators = call_tree.start[context.host.kind == EventCategory.OPERATOR]
+    last = operators.max() if len(operators) else np.iinfo(np.int64).max
+    return np.asarray((syncs.start > last) | context.analysis.syncs.at_start)
+
+
+def _of_ddp(context: Context) -> Bool:
+    """DistributedDataParallel's own clock: it reads events in its first ten steps, then rarely."""
+    syncs = context.syncs
+    calls = syncs.names(syncs.row).tolist()
+    event = np.array([call.endswith("EventSynchronize") for call in calls], bool)
+    return np.asarray(syncs.inside("DistributedDataParallel.forward") & event)
+
+
+def _once_a_step(context: Context, syncs: Bool) -> bool:
+    step = context.analysis.steps.at(context.syncs.start[syncs & context.syncs.counted])
+    return len(context.steps) > 1 and step.tolist() == list(context.steps.indices)
+
+
+SYNC_EXPLICIT = Rule(
+    id="sync-explicit",
+    family="sync",
+    title="Explicit synchronization with the device",
+    description="A synchronize of device, stream or event outside of operators, or a barrier, "
+    "inside a step and before the trace's last operator. One of the whole device before the first "
+    "operator is left out, and the events that DistributedDataParallel reads to time itself, in "
+    "its first ten steps and every 100th.",
+    fix="Delete it or move it out of the loop. Measure time with CUDA events that are read later. "
+    "Order streams by wait_event or wait_stream, which do not block the host. Use barriers for "
+    "checkpoints only.",
+    reference="CUDA semantics, asynchronous execution; Nsight Systems rule cuda_api_sync",
+    explains=_explains_explicit,
+    find=_find_explicit,
+)
+
+
+# The backward of `torch.gather` under deterministic algorithms copies strides from the host.
+
+
+def _explains_gather_backward_deterministic(context: Context) -> Bool:
+    syncs = context.syncs
+    in_backward = syncs.inside_matching(
+        r"(autograd::engine::evaluate_function: )?Gather\w*Backward\d*|aten::gather_backward"
+    )
+    upload = syncs.inside("aten::copy_", "aten::_to_copy", "aten::to")
+    return np.asarray(in_backward & upload & (syncs.direction != Direction.TO_HOST))
+
+
+SYNC_GATHER_BACKWARD_DETERMINISTIC = Rule(
+    id="sync-gather-backward-deterministic",
+    family="sync",
+    title="The backward of gather copies strides from the host (deterministic mode)",
+    description="A blocking copy to the device inside the node GatherBackward0, or inside "
+    "aten::gather_backward.",
+    fix="Select by indexing the flattened tensor (row offset plus index, then reshape) instead of "
+    "torch.gather, or relax determinism for this operator. The backward of an index sorts, so "
+    "measure both.",
+    reference="torch.use_deterministic_algorithms; PyTorch PR 58761",
+    explains=_explains_gather_backward_deterministic,
+)
+
+
+# Gradient clipping that reads the norm, in the caller or a check for finiteness.
+
+
+_NORMS = ("aten::_foreach_norm", "aten::linalg_vector_norm", "aten::norm", "aten::linalg_norm")
+_FINITE = ("aten::isnan", "aten::isinf", "aten::isfinite", "aten::logical_or", "aten::logical_not")
+_READS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
+_HANDED_OVER = (
+    *("aten::detach", "aten::to", "aten::lift_fresh", "aten::clone", "aten::mean"),
+    *("aten::mul_", "aten::_foreach_mul_"),
+)
+_COEFFICIENT = ("aten::add", "aten::reciprocal", "aten::mul", "aten::div", "aten::to")
+
+
+def _explains_grad_clip(context: Context) -> Bool:
+    """Reads after norm and check, or after norm, clamped coefficient and scaled gradients."""
+    syncs = context.syncs
+    read = syncs.outermost("|".join(_READS))
+    tested = syncs.before(read, *_READS)
+    check = syncs.named(tested, *_FINITE) & syncs.named(
+        syncs.before(read, *_READS, *_FINITE, "aten::abs", "aten::eq", "aten::ne", "aten::mul"),
+        *_NORMS,
+    )
+    clamp = syncs.before(read, *_READS, *_HANDED_OVER)
+    clamped = syncs.named(clamp, "aten::clamp", "aten::clamp_")
+    norm = syncs.before(np.where(clamped, clamp, -1), *_COEFFICIENT)
+    return np.asarray(
+        (syncs.inside("aten::is_nonzero") & check) | (clamped & syncs.named(norm, *_NORMS))
+    )
+
+
+SYNC_GRAD_CLIP = Rule(
+    id="sync-grad-clip",
+    family="sync",
+    title="Gradient clipping syncs to read the norm",
+    description="aten::is_nonzero after a norm and aten::isnan, isinf, logical_or "
+    "(error_if_nonfinite=True), or aten::item after a norm, aten::clamp and the scaling of "
+    "gradients (the caller reads the norm).",
+    fix="Leave error_if_nonfinite=False, and leave the norm that clip_grad_norm_ returns on the "
+    "device: log it every k steps. Pass foreach=True (the default on CUDA), and clip once after "
+    "all accumulation steps.",
+    reference="PyTorch PR 61042: clip_grad_norm_ without device syncs",
+    explains=_explains_grad_clip,
+)
+
+
+# GradScaler asks the device whether any gradient overflowed before it lets the optimizer step.
+
+
+_CHECK = "aten::_amp_foreach_non_finite_check_and_unscale_"
+_UPDATE = "aten::_amp_update_scale_"
+_READS_SYNC_GRAD_SCALER = ("aten::item", "aten::_local_scalar_dense")
+_MOVES = ("aten::to", "aten::_to_copy")
+
+
+def _explains_grad_scaler(context: Context) -> Bool:
+    """The last read between a check and its step, or the update if skipped.
+
+    A read after the update is left to others: it may be of the scale, and is as often of the loss.
+    """
+    syncs = context.syncs
+    read = syncs.outermost("|".join(_READS_SYNC_GRAD_SCALER))
+    decided = syncs.after(read, *_MOVES)
+    decides = syncs.named(decided, _UPDATE)
+    names = syncs.names(decided)
+    decides |= np.array([name.startswith("Optimizer.step#") for name in names], bool)
+    return np.asarray((read >= 0) & decides & _checked(context))
+
+
+def _checked(context: Context) -> Bool:
+    """Syncs that have had a check since their thread's last step of an optimizer."""
+    syncs, call_tree = context.syncs, context.call_tree
+    check = syncs.last_before(context.rows.named(_CHECK))
+    step = syncs.last_before(context.rows.beginning("Optimizer.step#"))
+    return (check >= 0) & (lookup(call_tree.start, check) > lookup(call_tree.start, step))
+
+
+SYNC_GRAD_SCALER = Rule(
+    id="sync-grad-scaler",
+    family="sync",
+    title="GradScaler syncs to check for overflowed gradients",
+    description="The last aten::item between aten::_amp_foreach_non_finite_check_and_unscale_ and "
+    "Optimizer.step, or aten::_amp_update_scale_ where the step is skipped.",
+    fix="Train in bf16, which needs no scaler, or use a fused=True optimizer, which takes the "
+    "overflow flag and the scale as device tensors. Do not call get_scale() every step.",
+    reference="PyTorch issue 80167; accelerate issue 1714",
+    explains=_explains_grad_scaler,
+)
+
+
+# Values read back inside the optimizer's step: step counters or learning rates on the device.
+
+
+def _explains_optimizer_scalar_state(context: Context) -> Bool:
+    syncs = context.syncs
+    updating = lookup(context.analysis.phases.row, syncs.row) == Phase.OPTIMIZER
+    in_step = syncs.inside_matching(r"Optimizer\.step#.*")
+    return np.asarray(syncs.reads_value & in_step & updating)
+
+
+SYNC_OPTIMIZER_SCALAR_STATE = Rule(
+    id="sync-optimizer-scalar-state",
+    family="sync",
+    title="Optimizer.step reads values from the device",
+    description="aten::item inside Optimizer.step, and not in the forward or backward of a "
+    "closure.",
+    fix="Keep step counters on the CPU (the default), or pass capturable=True or fused=True so "
+    'that they stay on the device. After loading a checkpoint check state["step"].device. Do not '
+    "pass a learning rate that is a CUDA tensor unless capturable.",
+    reference="torch.optim documentation: capturable, fused, foreach",
+    confidence="medium",
+    explains=_explains_optimizer_scalar_state,
+)
