@@ -9,11 +9,13 @@ from typing import TypeVar, cast
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
-from tb_hookview.arrays.types import Bool, Nanoseconds, StepIndex
+from tb_hookview.arrays.types import Bool, Nanoseconds, StepIndex, to_us
 from tb_hookview.errors import NotFoundError
-from tb_hookview.schema import COUNTED
+from tb_hookview.schema import COUNTED, Phase
 
 Derived = TypeVar("Derived")
 
@@ -83,6 +85,45 @@ class Selection(Struct, frozen=True, dict=True):
             return self
         return Selection(self.analysis, self.counted or self.steps)
 
+    @cached_property
+    def step_rows(self) -> list[schema.Step]:
+        """One row per selected step; the host phases that are known sum to its duration."""
+        analysis = self.analysis
+        steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
+        any_event, launches = times.device_busy is not None, times.queue_full is not None
+        counted = frozenset(self.counted)
+        phase = [time if analysis.phases.known else None for time in times.phase]
+        if not analysis.phases.forward_known:
+            phase[Phase.FORWARD] = None
+        known = sum((time for time in phase[: Phase.OTHER] if time is not None), np.int64(0))
+        other = times.duration - known
+        return [
+            schema.Step(
+                id=i,
+                name=steps.name[i],
+                start_us=to_us(steps.window[i, 0]),
+                duration_us=to_us(times.duration[i]),
+                forward_us=_known(phase[Phase.FORWARD], i),
+                backward_us=_known(phase[Phase.BACKWARD], i),
+                optimizer_us=_known(phase[Phase.OPTIMIZER], i),
+                data_us=_known(phase[Phase.DATA], i),
+                other_us=to_us(other[i]),
+                device_busy_us=_known(times.device_busy, i),
+                device_idle_us=_known(times.device_idle, i),
+                sync_blocked_us=to_us(times.sync_blocked[i]),
+                idle=None if times.idle is None else _idle(times.idle, i),
+                queue_full_us=_known(times.queue_full, i),
+                backward_idle_us=_known(times.backward_idle, i),
+                counts=i in counted,
+                device_us=to_us(events.time[i]) if any_event else None,
+                launched_before_count=int(events.before[i]) if launches else None,
+                launched_before_us=to_us(events.before_time[i]) if launches else None,
+                communication_wait_us=to_us(times.communication_wait[i]),
+                left_out_us=to_us(steps.left_out[i]),
+            )
+            for i in self.steps
+        ]
+
     def derived(self, make: Callable[[Selection], Derived]) -> Derived:
         """Return what a type or a function makes of the selection, which is cached with it."""
         if make not in self._derived:
@@ -92,6 +133,14 @@ class Selection(Struct, frozen=True, dict=True):
     @cached_property
     def _derived(self) -> dict[Callable[[Selection], object], object]:
         return {}
+
+
+def _known(times: Nanoseconds | None, step: int) -> float | None:
+    return None if times is None else to_us(times[step])
+
+
+def _idle(times: dict[Cause, Nanoseconds], step: int) -> schema.Idle:
+    return schema.Idle(**{cause.name.lower(): to_us(t[step]) for cause, t in times.items()})
 
 
 def select(analysis: Analysis, steps: Sequence[str] | None) -> Selection:

@@ -15,7 +15,6 @@ from tb_hookview.analysis.breakdown import find_breakdown
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.flops.peaks import name_of
 from tb_hookview.analysis.host.rows import Call, node_name
-from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.modules.tree import ORIGINS
 from tb_hookview.analysis.selection import Selection
@@ -80,7 +79,7 @@ class Decided(NamedTuple):
 
 def decide(selection: Selection) -> Decided:
     """Replay the measured steps of a selection, and ask all rules about them."""
-    rows, averaged = selection.derived(step_rows), selection.averaged
+    rows, averaged = selection.step_rows, selection.averaged
     means = rows if averaged is selection else [rows[step] for step in averaged.steps]
     idle = mean_idle(means)
     alone, failures = Alone(selection.derived(Simulator)), Failures()
@@ -91,12 +90,12 @@ def decide(selection: Selection) -> Decided:
     path = failures.attempt(
         "table critical_path_work", partial(critical_path_work_rows, alone.simulator), no_path
     )
-    return Decided(diagnose(selection, rows, alone, failures), verdict, path)
+    return Decided(diagnose(selection, alone, failures), verdict, path)
 
 
 def build_data(selection: Selection, decided: Decided) -> ReportData:
     """All rows over a selection. A table that fails on this trace is empty."""
-    rows, diagnosis = selection.derived(step_rows), decided.diagnosis
+    rows, diagnosis = selection.step_rows, decided.diagnosis
     failures = Failures(diagnosis.failures.found)
 
     def table(name: str, make: Callable[[Selection], list[RowType]]) -> list[RowType]:
@@ -258,53 +257,6 @@ def _busy(selection: Selection) -> dict[str, float]:
             covered = int(intervals.lengths_within(time, windows[list(selection.chosen)]).sum())
         busy[str(device)] = to_us(covered)
     return busy
-
-
-def step_rows(selection: Selection) -> list[schema.Step]:
-    """One row per selected step; the host phases that are known sum to its duration."""
-    analysis = selection.analysis
-    steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
-    any_event, launches = times.device_busy is not None, times.queue_full is not None
-    counted = frozenset(selection.counted)
-    phase = [time if analysis.phases.known else None for time in times.phase]
-    if not analysis.phases.forward_known:
-        phase[Phase.FORWARD] = None
-    known = sum((time for time in phase[: Phase.OTHER] if time is not None), np.int64(0))
-    other = times.duration - known
-    return [
-        schema.Step(
-            id=i,
-            name=steps.name[i],
-            start_us=to_us(steps.window[i, 0]),
-            duration_us=to_us(times.duration[i]),
-            forward_us=_known(phase[Phase.FORWARD], i),
-            backward_us=_known(phase[Phase.BACKWARD], i),
-            optimizer_us=_known(phase[Phase.OPTIMIZER], i),
-            data_us=_known(phase[Phase.DATA], i),
-            other_us=to_us(other[i]),
-            device_busy_us=_known(times.device_busy, i),
-            device_idle_us=_known(times.device_idle, i),
-            sync_blocked_us=to_us(times.sync_blocked[i]),
-            idle=None if times.idle is None else _idle(times.idle, i),
-            queue_full_us=_known(times.queue_full, i),
-            backward_idle_us=_known(times.backward_idle, i),
-            counts=i in counted,
-            device_us=to_us(events.time[i]) if any_event else None,
-            launched_before_count=int(events.before[i]) if launches else None,
-            launched_before_us=to_us(events.before_time[i]) if launches else None,
-            communication_wait_us=to_us(times.communication_wait[i]),
-            left_out_us=to_us(steps.left_out[i]),
-        )
-        for i in selection.steps
-    ]
-
-
-def _known(times: Nanoseconds | None, step: int) -> float | None:
-    return None if times is None else to_us(times[step])
-
-
-def _idle(times: dict[Cause, Nanoseconds], step: int) -> schema.Idle:
-    return schema.Idle(**{cause.name.lower(): to_us(t[step]) for cause, t in times.items()})
 
 
 def _nodes(selection: Selection) -> list[schema.Node]:

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.report.build import step_rows
 from tb_hookview.rules.diagnosis import find_all, findings_named, without_findings
 from tb_hookview.rules.engine.cost_accounting import Found
 from tb_hookview.simulation import whatif
@@ -73,7 +72,7 @@ class WhatIfs(Struct, frozen=True, dict=True):
 
     @cached_property
     def _found(self) -> list[Found]:
-        return find_all(self.selection, self.selection.derived(step_rows))
+        return find_all(self.selection)
 
 
 def _unknown(found: Found) -> str:

@@ -31,18 +31,15 @@ class Diagnosis(NamedTuple):
     """Rules and replays that failed on this trace."""
 
 
-def diagnose(
-    selection: Selection, step_rows: list[schema.Step], alone: Alone, failures: Failures
-) -> Diagnosis:
+def diagnose(selection: Selection, alone: Alone, failures: Failures) -> Diagnosis:
     """Ask every rule about the selected steps of a trace.
 
     Args:
         selection: these steps.
-        step_rows: their rows in the report.
         alone: their replays.
         failures: where it is noted what fails.
     """
-    context = Context(selection, step_rows, RULES, failures)
+    context = Context(selection, RULES, failures)
     found = with_gains(context, findings(context), alone)
     return Diagnosis(causes_of(context), found, failures)
 
@@ -53,9 +50,9 @@ def causes_of(context: Context) -> list[str]:
     return [rules[rule].id if rule >= 0 else PROFILER for rule in context.explained.tolist()]
 
 
-def find_all(selection: Selection, step_rows: list[schema.Step]) -> list[Found]:
+def find_all(selection: Selection) -> list[Found]:
     """All findings with what they were charged for, without their gains."""
-    return findings(Context(selection, step_rows, RULES))
+    return findings(Context(selection, RULES))
 
 
 def without_findings(analysis: Analysis, found: Iterable[Found]) -> Change:

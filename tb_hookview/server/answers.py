@@ -16,7 +16,7 @@ from flask import Flask, Response, request
 from isal import igzip
 from werkzeug.exceptions import HTTPException
 
-from tb_hookview.cache import entries
+from tb_hookview.cache import program
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
 from tb_hookview.loading.store import UnwantedError, Wanted, always
 from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail, ErrorKind
@@ -213,7 +213,7 @@ def tag_of(states: Iterable[object], *, by_form: bool) -> str:
         by_form: whether the form of the answer is what the client accepts.
     """
     form = request.headers.get("Accept") if by_form else None
-    asked = (request.path, repr(request.query_string), form, [*states], entries())
+    asked = (request.path, repr(request.query_string), form, [*states], program())
     return hashlib.sha256(repr(asked).encode()).hexdigest()[:32]
 
 

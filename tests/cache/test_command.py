@@ -15,7 +15,7 @@ import pytest
 from shared_traces import not_a_trace, shared_trace
 from support.command import call
 
-from tb_hookview.cache import Cache, entries
+from tb_hookview.cache import Cache, program
 from tb_hookview.cli import filling
 from tb_hookview.loading import analyze, load
 from tb_hookview.trace import LocalFile, reader
@@ -85,7 +85,7 @@ def test_all_traces_are_read_and_the_bad_ones_told_of(
         *[".report"] * 6,
     ]
 
-    entries.cache_clear()  # somebody may be at work on the sources
+    program.cache_clear()  # somebody may be at work on the sources
     monkeypatch.setattr(reader, "read_trace", None)
     for name in ("hta_mi250_minitoy_training", "tracelens_h100_bert_small", "hta_cpu_only"):
         analyze(runs / f"{name}.json.gz")

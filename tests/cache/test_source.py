@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tb_hookview
-from tb_hookview.cache import Cache, Source, entries, later, opened
+from tb_hookview.cache import Cache, Source, entries, later, opened, program
 from tb_hookview.cache import source_of as cached_source
 from tb_hookview.cache.entries import state_of
 from tb_hookview.trace import LocalFile
@@ -75,8 +75,8 @@ def test_a_large_file_is_not_read_whole(
 ) -> None:
     """Without holes the file would take a terabyte of this disk, and hours to read."""
     path = tmp_path / "sparse.json"
-    with path.open("wb") as entries:
-        entries.truncate(1 << 40)
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
     assert source_of(path).get("kind") is None
 
 
@@ -118,8 +118,8 @@ def test_a_job_that_fails_is_a_line_of_the_log(
 
 
 def test_the_program_is_its_version_and_its_sources(tmp_path: Path) -> None:
-    entries.cache_clear()  # somebody may be at work on the sources
-    assert entries() == f"{tb_hookview.__version__} {state_of(Path(tb_hookview.__file__).parent)}"
+    program.cache_clear()  # somebody may be at work on the sources
+    assert program() == f"{tb_hookview.__version__} {state_of(Path(tb_hookview.__file__).parent)}"
     (tmp_path / "sub").mkdir()
     source = tmp_path / "sub" / "a.py"
     states = set()

@@ -7,7 +7,6 @@ from pathlib import Path
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.build import step_rows
 from tb_hookview.rules.advice import ADVICE
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.diagnosis import causes_of
@@ -36,7 +35,6 @@ class Diagnosed:
 
     def __init__(self, analysis: Analysis) -> None:
         self._selection = select(analysis, None)
-        self._steps = step_rows(self._selection)
 
     def __getitem__(self, rule: str) -> list[Finding]:
         context = self._context((*RULES[: PLACE[rule] + 1], *ADVICE))
@@ -57,4 +55,4 @@ class Diagnosed:
         return causes_of(self._context(RULES))
 
     def _context(self, rules: tuple[Rule, ...]) -> Context:
-        return Context(self._selection, self._steps, rules)
+        return Context(self._selection, rules)

@@ -13,7 +13,6 @@ from simulation import drawn
 from tb_hookview.analysis.selection import select
 from tb_hookview.isolation import Failures
 from tb_hookview.loading import analyze, load
-from tb_hookview.report.build import step_rows
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import Finding
 from tb_hookview.simulation.alone import Alone
@@ -123,7 +122,7 @@ def test_what_gains_most_comes_first(tmp_path: Path) -> None:
     path = grid.write(tmp_path / "t.json", drawn.events(BOTH))
     selection = select(load(path), None)
     alone = Alone(Simulator(selection))
-    found = diagnose(selection, step_rows(selection), alone, Failures())
+    found = diagnose(selection, alone, Failures())
     assert found.causes == ["sync-scalar-item"]
     gains = {each.rule: each.gain_us_per_step for each in found.findings}
     assert list(gains)[:2] == ["loader-single-process", "sync-scalar-item"]
@@ -134,7 +133,7 @@ def test_a_cost_off_the_critical_path_comes_after_what_saves(tmp_path: Path) -> 
     """Exposed communication of a step that the host decides saves nothing by itself."""
     path = grid.write(tmp_path / "t.json", drawn.events(UNSEEN))
     selection = select(load(path), None)
-    found = diagnose(selection, step_rows(selection), Alone(Simulator(selection)), Failures())
+    found = diagnose(selection, Alone(Simulator(selection)), Failures())
     rules = [each.rule for each in found.findings]
     assert rules.index("comm-exposed") > rules.index("loader-single-process")
     costs = {each.rule: each.cost_us_per_step or 0.0 for each in found.findings}

@@ -8,7 +8,6 @@ import pytest
 from support.loaded import loaded
 
 from tb_hookview.analysis.selection import select
-from tb_hookview.report.build import step_rows
 from tb_hookview.rules.diagnosis import find_all
 from tb_hookview.schema import Finding
 
@@ -16,7 +15,7 @@ from tb_hookview.schema import Finding
 @functools.cache
 def _findings(name: str) -> list[Finding]:
     selection = select(loaded(name), None)
-    return [found.finding for found in find_all(selection, step_rows(selection))]
+    return [found.finding for found in find_all(selection)]
 
 
 def finding(name: str, rule: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tb_hookview.rules.catalogue import RULES
@@ -11,9 +12,18 @@ FOLDER = Path(rule.__file__).parents[1]
 TESTS = Path(__file__).parent
 
 
-def test_every_file_is_a_rule_of_the_table() -> None:
-    files = {path.stem for path in FOLDER.rglob("*.py") if "RULE = Rule(" in path.read_text()}
-    assert {each.id.replace("-", "_") for each in RULES if each.visible} == files
+def test_every_rule_that_is_written_is_in_the_table_under_its_name() -> None:
+    files = [path for path in FOLDER.rglob("*.py") if path.name != "advice.py"]
+    names = [
+        name for path in files for name in re.findall(r"(?m)^(\w+) = Rule\(", path.read_text())
+    ]
+    visible = [each.id.replace("-", "_").upper() for each in RULES if each.visible]
+    of_hosts = names.count("RULE")  # those of a file of their own are named by it
+    own = {
+        path.stem.upper() for path in files if re.search(r"(?m)^RULE = Rule\(", path.read_text())
+    }
+    assert len(own) == of_hosts
+    assert sorted(visible) == sorted([*own, *(name for name in names if name != "RULE")])
     assert len({each.id for each in RULES}) == len(RULES)
 
 

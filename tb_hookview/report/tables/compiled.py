@@ -13,7 +13,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.attribution import Placement
 from tb_hookview.analysis.compiled.graphs import (
     GRAPH_CALL,
-    REGION,
+    REGION_ROW,
     is_compiled,
     is_generated,
     operators_of,
@@ -273,7 +273,7 @@ def _row(
         id=event,
         region=strings[region] if region >= 0 else None,
         graph=match[1] if match else None,
-        compile_id=strings[region].removeprefix(REGION) if region >= 0 else None,
+        compile_id=strings[region].removeprefix(REGION_ROW) if region >= 0 else None,
         backward=backward > 0,
         operators=operators,
         generated=generated,

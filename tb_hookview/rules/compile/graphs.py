@@ -212,6 +212,7 @@ _COMPILING = (
 )
 _ID = re.compile(r"compile_id=(\d+)/(\d+)")
 _LISTED_RECOMPILATION = 3
+_VARIANTS = 2 * _LISTED_RECOMPILATION
 
 
 def _find_recompilation(context: Context) -> Iterator[Occurrence]:

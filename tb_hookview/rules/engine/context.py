@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct, field
 
-from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.selection import Selection
@@ -31,8 +30,6 @@ class Context(Struct, frozen=True, dict=True):
     """One selection of a trace, as rules see it."""
 
     selection: Selection
-    step_rows: list[schema.Step]
-    """Rows of the report for the selection's steps, in order."""
     rules: tuple[Rule, ...]
     """In order of priority."""
     failures: Failures = field(default_factory=Failures)
@@ -56,7 +53,7 @@ class Context(Struct, frozen=True, dict=True):
     @cached_property
     def steps(self) -> StepContext:
         """The measured steps, and the mean step."""
-        return StepContext(self.selection, self.step_rows)
+        return StepContext(self.selection)
 
     @property
     def each(self) -> str:

@@ -51,8 +51,6 @@ class StepContext(Struct, frozen=True, dict=True):
     """Measured steps; figures "a step" are means over them, in microseconds."""
 
     selection: Selection
-    selected_rows: list[schema.Step]
-    """Rows of the report for the selection's steps, in order."""
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -74,7 +72,7 @@ class StepContext(Struct, frozen=True, dict=True):
     @cached_property
     def report_rows(self) -> list[schema.Step]:
         """Rows of the report for the measured steps."""
-        rows = dict(zip(self.selection.steps, self.selected_rows, strict=True))
+        rows = dict(zip(self.selection.steps, self.selection.step_rows, strict=True))
         return [rows[step] for step in self.indices]
 
     @cached_property

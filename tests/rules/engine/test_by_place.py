@@ -13,7 +13,6 @@ from rules.drawn import NAMES
 from tb_hookview import markers
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.build import step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine.by_place import LATENT, UNKNOWN, by_place
 from tb_hookview.rules.engine.context import Context
@@ -36,7 +35,7 @@ STEPS = """
 def context_of(folder: Path, picture: str) -> Context:
     drawn = grid.events(picture, LABELS)
     selection = select(load(grid.write(folder / "trace.json", drawn)), None)
-    return Context(selection, step_rows(selection), RULES)
+    return Context(selection, RULES)
 
 
 def every_sync(context: Context, **fields: Any) -> dict[tuple[str | None, str], Any]:

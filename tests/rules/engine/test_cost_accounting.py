@@ -17,7 +17,6 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
 from tb_hookview.formats import format_us
 from tb_hookview.loading import load
-from tb_hookview.report.build import step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.diagnosis import find_all
 from tb_hookview.rules.engine import cost_accounting
@@ -131,8 +130,8 @@ def test_a_chosen_step_counts_even_if_it_is_the_first(tmp_path: Path) -> None:
     path = grid.write(tmp_path / "t.json", grid.events(picture, {**NAMES, **STEPS}))
     analysis = load(path)
     whole, first = (select(analysis, steps) for steps in (None, ["1"]))
-    assert find_all(whole, step_rows(whole)) == []
-    (found,) = find_all(first, step_rows(first))
+    assert find_all(whole) == []
+    (found,) = find_all(first)
     assert found.finding.rule == "sync-scalar-item"
 
 
@@ -191,7 +190,7 @@ def test_the_recording_does_not_matter_where_nothing_idles(tmp_path: Path) -> No
 def context_of(tmp_path: Path, *rules: Rule, picture: str = WAIT) -> Context:
     analysis = load(grid.write(tmp_path / "t.json", grid.events(picture, NAMES)))
     selection = select(analysis, None)
-    return Context(selection, step_rows(selection), rules)
+    return Context(selection, rules)
 
 
 def rule(identifier: str, *occurrences: Occurrence) -> Rule:
@@ -279,7 +278,7 @@ def test_no_gap_and_no_device_event_is_charged_twice(tmp_path: Path) -> None:
     for _ in range(200):
         claims = [_claim(random, plain) for _ in range(random.integers(1, 6))]
         rules = tuple(rule(f"r{i}", match) for i, match in enumerate(claims))
-        context = Context(drawn.selection, drawn.step_rows, rules)
+        context = Context(drawn.selection, rules)
         found = {each.rule: each for each in charged(context)}
         expected = _charged_slowly(claims, plain)
         for i, cost in enumerate(expected):
@@ -365,7 +364,7 @@ def test_an_example_is_what_begins_there(tmp_path: Path) -> None:
 def test_lengths_of_examples_as_a_walk_over_all_tables_finds_them(trace: str) -> None:
     data = loaded(trace)
     selection = select(data, None)
-    context = Context(selection, step_rows(selection), RULES)
+    context = Context(selection, RULES)
     ends: dict[int, int] = {}
     tables = (context.call_tree, data.device_events, context.syncs, data.gaps)
     spans = [pair for table in tables for pair in zip(table.start, table.end, strict=True)]

@@ -15,7 +15,6 @@ from tb_hookview import markers
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.build import step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine.context import Context
 
@@ -47,7 +46,7 @@ def context(tmp_path: Path) -> Context:
 def context_of(folder: Path, picture: str, steps: Iterable[str] | None = None) -> Context:
     analysis = load(grid.write(folder / "trace.json", grid.events(picture, LABELS)))
     selection = select(analysis, None if steps is None else list(steps))
-    return Context(selection, step_rows(selection), RULES)
+    return Context(selection, RULES)
 
 
 def names(context: Context, rows: Any) -> list[str]:
@@ -272,7 +271,7 @@ def test_devices_that_ran_something_in_steps_that_count(tmp_path: Path) -> None:
         elif event["cat"] == "gpu_memcpy":
             event["pid"] = 1
     selection = select(load(grid.write(tmp_path / "trace.json", drawn)), None)
-    context = Context(selection, step_rows(selection), RULES)
+    context = Context(selection, RULES)
     assert len(context.device_events.devices) == 2
     device = context.analysis.device_events
     assert context.device_events.devices == sorted(
@@ -357,7 +356,7 @@ def test_what_of_the_recording_slows_the_host(tmp_path: Path) -> None:
     drawn = grid.events("main ops [aten::mm   ]")
     drawn[0]["args"]["Input Dims"] = [[2, 3]]
     selection = select(load(grid.write(tmp_path / "trace.json", drawn)), None)
-    shapes = Context(selection, step_rows(selection), RULES)
+    shapes = Context(selection, RULES)
     assert (shapes.with_stacks, shapes.with_shapes) == (False, True)
 
 

@@ -11,7 +11,6 @@ from rules.drawn import NAMES
 
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.build import step_rows
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.syncs import Direction, SyncContext
@@ -20,7 +19,7 @@ from tb_hookview.rules.engine.syncs import Direction, SyncContext
 def context_of(folder: Path, picture: str, names: Mapping[str, str] | None = None) -> Context:
     drawn = grid.events(picture, {**NAMES, **(names or {})})
     selection = select(load(grid.write(folder / "trace.json", drawn)), None)
-    return Context(selection, step_rows(selection), RULES)
+    return Context(selection, RULES)
 
 
 def syncs_of(folder: Path, picture: str, names: Mapping[str, str] | None = None) -> SyncContext:
