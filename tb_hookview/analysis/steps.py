@@ -16,7 +16,7 @@ from tb_hookview.analysis.idle.gaps import Cause, Gaps
 from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
@@ -221,8 +221,7 @@ def _counted(window: Intervals, launched: Nanoseconds) -> tuple[Bool, int]:
     used = unique(_at(window, launched))
     used = used[used >= 0]
     several = len(used) > 1
-    counted = np.zeros(len(window), bool)
-    counted[used[1:] if several else used] = True
+    counted = mask_of(used[1:] if several else used, len(window))
     return counted, int(used[0]) if several else -1
 
 

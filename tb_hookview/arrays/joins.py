@@ -193,6 +193,20 @@ def first_index(key: Int, query: Int) -> Int:
     return np.where(key[row] == query, row, -1)
 
 
+def scatter(rows: Int | Bool, values: Int | int, size: int) -> Int:
+    """Column of `size` numbers with values at some rows, and -1 at the others."""
+    column = np.full(size, -1, np.int64)
+    column[rows] = values
+    return column
+
+
+def mask_of(rows: Int | int | Sequence[int], size: int) -> Bool:
+    """Whether each of `size` numbers is in `rows`."""
+    mask = np.zeros(size, bool)
+    mask[rows] = True
+    return mask
+
+
 def index_of(rows: Int | Sequence[int], size: int) -> Int:
     """Place of each of `size` numbers in `rows`, -1 for those that are not in it."""
     index = np.full(size, -1, np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import scatter, unique_inverse
 from tb_hookview.arrays.types import Bool, Float, Int
 
 
@@ -57,8 +57,7 @@ def heaviest(group: Int, size: int, of: Int, weight: Int) -> tuple[Int, Int]:
     owner = (pairs // width)[order]
     first = np.ones(len(order), bool)
     first[1:] = owner[1:] != owner[:-1]
-    most = np.full(size, -1, np.int64)
-    most[owner[first]] = (pairs % width)[order][first]
+    most = scatter(owner[first], (pairs % width)[order][first], size)
     return most, np.bincount(owner, minlength=size)
 
 

@@ -21,8 +21,8 @@ from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.report.result import path_as_text
 from tb_hookview.schema import COUNTED, ReportData
+from tb_hookview.schema.findings import Bound
 from tb_hookview.schema.terms import Us
-from tb_hookview.schema.whatif import Bound
 from tb_hookview.trace.format.vocabulary import EVERYTHING
 from tb_hookview.trace.reader import SMALLEST_SHARE
 from tb_hookview.trace.source.file import LocalFile, TraceFile

@@ -12,7 +12,7 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.errors import UsageError
 from tb_hookview.ranks.document import mean_of, verdict_sentence
-from tb_hookview.schema.rank_view import Quantity
+from tb_hookview.schema.ranks import Quantity
 from tb_hookview.trace.source.runs import natural
 
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)

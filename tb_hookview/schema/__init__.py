@@ -11,14 +11,30 @@ Must not be here: computation; imports of anything but msgspec.
 
 from __future__ import annotations
 
-from tb_hookview.schema.attribution import Coverage, InputShapes, Module, ModuleSync, Node, Work
+from tb_hookview.schema.attribution import (
+    CompiledGraphs,
+    CompiledLump,
+    CompiledRegion,
+    Coverage,
+    InputShapes,
+    Module,
+    ModuleSync,
+    Node,
+    PlacedTime,
+    Work,
+)
 from tb_hookview.schema.comparison import (
+    CollectiveChange,
     Comparison,
     FindingChange,
     KernelChange,
     MemoryChange,
     ModuleChange,
     Pair,
+    RankChange,
+    RankTimes,
+    RunComparison,
+    RunSide,
     Side,
     Site,
     Spread,
@@ -26,9 +42,17 @@ from tb_hookview.schema.comparison import (
     Status,
     SyncChange,
 )
-from tb_hookview.schema.compiled import CompiledGraphs, CompiledLump, CompiledRegion, PlacedTime
-from tb_hookview.schema.devices import DeviceUse, Kernel, KernelsOmitted, Stream
-from tb_hookview.schema.findings import Advice, Finding
+from tb_hookview.schema.findings import (
+    Advice,
+    Bound,
+    Finding,
+    PathKind,
+    PathModule,
+    PathTime,
+    PathWork,
+    Verdict,
+    WhatIf,
+)
 from tb_hookview.schema.host import (
     PROFILER,
     Allocation,
@@ -38,6 +62,7 @@ from tb_hookview.schema.host import (
     WaitedFor,
     own_syncs,
 )
+from tb_hookview.schema.kernels import DeviceUse, Kernel, KernelsOmitted, Stream
 from tb_hookview.schema.memory import (
     MEMORY_CLASSES,
     BytesByClass,
@@ -49,59 +74,45 @@ from tb_hookview.schema.memory import (
     MemoryPeak,
     OutOfMemory,
 )
-from tb_hookview.schema.rank_view import (
+from tb_hookview.schema.ranks import (
     ActivityKind,
     ActivityLane,
     ActivitySpan,
     Balance,
+    Collective,
     CollectiveKind,
     CollectiveRanks,
     CollectiveSize,
-    RankActivity,
-    RankPart,
-    RunOverview,
-    StepMatrix,
-)
-from tb_hookview.schema.ranks import (
-    Collective,
     Pipeline,
     Rank,
+    RankActivity,
     RankGroup,
+    RankPart,
     RankStep,
     Run,
+    RunOverview,
     StageWork,
+    StepMatrix,
     Straggler,
     StragglerReason,
     UnreadableRank,
 )
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
-from tb_hookview.schema.run_comparison import (
-    CollectiveChange,
-    RankChange,
-    RankTimes,
-    RunComparison,
-    RunSide,
-)
-from tb_hookview.schema.steps import Breakdown, Idle, PerStep, Step, Totals
-from tb_hookview.schema.terms import COUNTED, KINDS, Phase, TimeByKind, TimeByPhase, module_label
-from tb_hookview.schema.trace import (
+from tb_hookview.schema.steps import (
+    Breakdown,
     Device,
+    Idle,
     Marks,
+    PerStep,
     Recorder,
     Recording,
+    Step,
+    Totals,
     TraceInfo,
     TraceWarning,
     severe_warnings,
 )
-from tb_hookview.schema.whatif import (
-    Bound,
-    PathKind,
-    PathModule,
-    PathTime,
-    PathWork,
-    Verdict,
-    WhatIf,
-)
+from tb_hookview.schema.terms import COUNTED, KINDS, Phase, TimeByKind, TimeByPhase, module_label
 
 __all__ = [
     "COUNTED",

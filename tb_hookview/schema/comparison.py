@@ -1,6 +1,6 @@
-"""The comparison of two reports as types. All numbers are per step, times in microseconds.
+"""The comparison of two reports, or of two runs, as types.
 
-A row has the ids of what it compares in both reports, `base_id` and `other_id`, None on a side
+All numbers are per step, times in microseconds. A row has the ids of what it compares in both reports, `base_id` and `other_id`, None on a side
 without it; of syncs, that of the first of the call site. Its own `id` is these two, "3|4".
 """
 
@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Struct
 
+from tb_hookview.schema.ranks import Straggler
 from tb_hookview.schema.terms import UNIT, Count, Times, Us
 
 Status = Literal["appeared", "vanished", "moved", "changed", "same", "unlisted"]
@@ -243,3 +245,74 @@ class Compared(msgspec.Struct, frozen=True):
     comparison: Comparison
     base_steps: list[str]
     other_steps: list[str]
+
+
+# The comparison of two runs of many ranks as types. All times are means of a step.
+
+
+class RankTimes(Struct, frozen=True, kw_only=True):
+    """Times of a rank, or means over ranks, on both sides."""
+
+    step_us: UsPair
+    compute_us: UsPair
+    communication_us: UsPair
+    exposed_communication_us: UsPair
+    idle_us: UsPair
+    wait_us: UsPair
+
+
+class RankChange(Struct, frozen=True, kw_only=True):
+    """One rank of both runs, found again by its number."""
+
+    id: str
+    base_id: int | None
+    other_id: int | None
+    rank: int
+    status: Status
+    times: RankTimes
+
+
+class CollectiveChange(Struct, frozen=True, kw_only=True):
+    """Collectives of one name, size and number of ranks, over the whole of both runs."""
+
+    id: str
+    name: str
+    """As in `Collective`; "" for unknown."""
+    bytes: int | None
+    ranks: int
+    status: Status
+    count: CountPair
+    """Matched collectives per step of the run."""
+    transfer_us: UsPair
+    """Mean of one of them."""
+    wait_us: UsPair
+    """Mean of one of them."""
+
+
+class RunSide(Struct, frozen=True, kw_only=True):
+    """One of the two runs."""
+
+    path: str
+    ranks: int
+    world_size: int | None
+    stragglers: list[Straggler]
+
+
+class RunComparison(Struct, frozen=True, kw_only=True):
+    """What changed between two runs."""
+
+    schema: int = 1
+    base: RunSide
+    other: RunSide
+    speedup: Times | None
+    """Mean step of the base over that of the other; null where either has none."""
+    mean: RankTimes
+    """Means over the ranks."""
+    ranks: list[RankChange]
+    """Largest change of the self time of a step (the step less the waits) first."""
+    collectives: list[CollectiveChange]
+    """Largest change of transfer and wait in all first."""
+    late: list[int]
+    """Ranks that are stragglers in the other run alone."""
+    no_longer_late: list[int]
+    """Ranks that are stragglers in the base alone."""

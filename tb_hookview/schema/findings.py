@@ -1,4 +1,4 @@
-"""Findings of the rules as types."""
+"""Findings of the rules, and what-ifs, as types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tb_hookview.schema.terms import Count, Us
+from tb_hookview.schema.terms import Count, Share, Us
 
 Confidence = Literal["high", "medium", "low"]
 Family = Literal[
@@ -132,3 +132,185 @@ class Finding(Struct, frozen=True, kw_only=True):
     caveats: list[str]
     """Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host
     (given where idle time is charged); a gain that holds under conditions."""
+
+
+# Answers of replays as types: what decides a step, how long it would take with a change.
+
+
+Bound = Literal["host", "device", "communication", "data", "even", "unknown"]
+"""What decides the length of a step."""
+
+
+class PathTime(Struct, frozen=True):
+    """Time of the critical path by what passed it, a step; the fields add up to the step.
+
+    The critical path is the chain of dependencies that decided how long the steps took: each piece
+    of it began because the one before had ended.
+    """
+
+    host: Us
+    """A host thread ran: Python, operators, calls that launch."""
+    device: Us
+    """A device event ran that is not a collective's."""
+    communication: Us
+    """A collective ran on a device, or other ranks had not come to one: before it began there, or
+    while a host thread waited for one that the host runs (gloo)."""
+    wait: Us
+    """Latencies: from launch to start, between device events, from stream to stream, and from the
+    end of a device event to the return of the sync that waited for it."""
+    data: Us
+    """The host was in a data loader."""
+    unexplained: Us
+    """Pauses that no dependency in the trace explains; they are kept as recorded."""
+
+
+class PathWork(Struct, frozen=True):
+    """Time of the critical path of a step by what ran, with nothing changed."""
+
+    id: str
+    part: str
+    """What passed the time, as the fields of `PathTime`."""
+    phase: str | None
+    """Phase of the host, or of the launch of a device event; null in none."""
+    name: str | None
+    """Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the
+    host outside of phases the innermost operator, annotation, module or Python function that holds
+    four fifths of the time. Null where nothing has a name, and for what is too short to be listed.
+    """
+    us: Us
+    """Mean over the measured steps; all rows add up to the step."""
+
+
+class PathModule(Struct, frozen=True):
+    """A module on the critical path of a step, and off it.
+
+    Child modules are counted separately.
+    """
+
+    module: str | None
+    """Path of the module; null for what is not in a module."""
+    module_id: int | None
+    path: PathTime
+    """Its time on the critical path; of all modules, and the rest, that adds up to the step."""
+    slack_us: Us | None
+    """Time a step by which it may take longer, wherever in it, with the step as long: the least
+    slack of its device events and its host time in all steps, divided by their number. Null where
+    nothing that is measured waits for it."""
+
+
+class PathKind(Struct, frozen=True):
+    """A kind of device events, and how much of it is on the critical path of a step."""
+
+    kind: str
+    device_us: Us
+    """Time of its device events in the replay."""
+    path_us: Us
+    """Time of these on the critical path."""
+    slack_us: Us | None
+    """Time a step by which they may take longer, wherever, with the step as long: the least slack
+    of any of them in all steps, divided by their number. Null where nothing that is measured waits
+    for them."""
+
+
+class WhatIf(Struct, frozen=True, kw_only=True):
+    """A replay with something changed. Figures are means over the measured steps."""
+
+    step_us: Us | None
+    """A step as recorded, by the slower of host and device: from the end of the device's earlier
+    work to the end of the last step's, or from the first step's start to the last one's end on the
+    host, divided by the number of steps. Null where the replay is refused, as all that follows."""
+    replayed_us: Us | None
+    """The same in a replay with nothing changed; its distance from `step_us` is the error."""
+    predicted_us: Us | None
+    """The same with the change."""
+    unrecorded_us: Us | None = None
+    """`replayed_us` without what recording cost the host, an estimate; null where that is
+    unknown, as `unrecorded_step_us` of a verdict, and the next."""
+    unrecorded_predicted_us: Us | None = None
+    """`predicted_us` without that cost."""
+    low_us: Us | None
+    """Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of
+    the replay."""
+    high_us: Us | None
+    """Upper bound: with the pauses as recorded, plus that error."""
+    unexplained_us: Us | None
+    """Pauses on the critical path of the replay with nothing changed that nothing explains."""
+    launches_known: Share | None
+    """Share of the device time whose launch is in the trace; null without a device event."""
+    critical_path: PathTime | None
+    """What the time of the predicted step consists of."""
+    replayed_path: PathTime | None
+    """The same for the replay with nothing changed."""
+    path_modules: list[PathModule] | None
+    """Modules on the critical path of the predicted step, the longest first, then those off it with
+    the least slack; null where the replay is refused, or they were not asked for, as the next
+    three."""
+    path_modules_left_out: Count | None
+    """Number of modules that are not listed: of those on the critical path the longest 100 are, of
+    the others the 50 with the least slack."""
+    path_modules_rest: PathTime | None
+    """Time on the critical path of the modules that are not listed."""
+    path_kinds: list[PathKind] | None
+    """Kinds of device events of the predicted step, those longest on the critical path first."""
+    steps: Count
+    """Number of steps that were replayed."""
+    refused: str | None
+    """Why nothing was replayed; null where it was."""
+    as_recorded: list[str] = []
+    """Ids of findings that were asked to be gone and whose gain is unknown: nothing of them is
+    changed. Where nothing else was asked, the replay is refused."""
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What decides the length of a step: replays in which one resource alone takes time.
+
+    A trace that marks no steps is one step. All figures are null where the replay is refused.
+    """
+
+    bound: Bound
+    """The host and data loading take turns on one thread, as device and communication do where one
+    needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further
+    apart than `margin_us`, and most of the critical path is not of the shorter side, the longer
+    side decides, and of its two resources that without which the step is shortest; data loading or
+    communication where both save about as much, as these can overlap. `unknown` where the replay
+    is refused, the trace has no device events (unless the recorder or operators that exist for the
+    CPU alone say that the model runs there), or pauses that nothing explains are longer than each
+    side."""
+    sentence: str
+    """The same in at most 25 words."""
+    step_us: Us | None
+    """A step as recorded, by the slower of host and device, as `step_us` of a what-if."""
+    host_us: Us | None
+    """A step with the host's own work alone: Python, operators, launches; syncs return at once."""
+    device_us: Us | None
+    """A step with the work of the devices alone but collectives; null without device events."""
+    communication_us: Us | None
+    """A step with collectives alone: their durations, which include waiting for other ranks, and
+    the pauses before them. Null without device events or collectives of the host (gloo)."""
+    data_us: Us | None
+    """A step with the data loader's time on the host alone."""
+    host_side_us: Us | None
+    """A step with the host's own work and data loading."""
+    device_side_us: Us | None
+    """A step with device and communication; null where both are."""
+    margin_us: Us | None
+    """Difference of the two sides up to which they are even: 5% of the longer, at least the error
+    of the replay with nothing changed."""
+    once_us: Us | None = None
+    """Time of the host in the measured steps for what happens once: loading the code of kernels. It
+    is part of `step_us`, and of none of the lengths above. Null where they are."""
+    unrecorded_step_us: Us | None = None
+    """A step in a replay without what recording cost the host: an estimate by the number of
+    operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls
+    (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the
+    trace. Null where that is unknown: without operators of torch, or with times in whole
+    microseconds, as earlier profilers wrote them."""
+    unrecorded_bound: Bound | None = None
+    """`bound` without that cost; null where the step is."""
+    unrecorded_sentence: str | None = None
+    """What is different without that cost, where `bound` is or the step is 5% shorter."""
+
+    def __getitem__(self, name: str) -> str | float | None:
+        """A field by its name, as in the JSON."""
+        value: str | float | None = getattr(self, name)
+        return value

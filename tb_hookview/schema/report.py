@@ -22,15 +22,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_hookview.schema.attribution import Coverage, Module, Node
-from tb_hookview.schema.compiled import CompiledGraphs, CompiledRegion
-from tb_hookview.schema.devices import DeviceUse, Kernel, KernelsOmitted, Stream
-from tb_hookview.schema.findings import Finding
+from tb_hookview.schema.attribution import CompiledGraphs, CompiledRegion, Coverage, Module, Node
+from tb_hookview.schema.findings import Finding, PathWork, Verdict
 from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
+from tb_hookview.schema.kernels import DeviceUse, Kernel, KernelsOmitted, Stream
 from tb_hookview.schema.memory import MemoryModule, MemoryOperator, MemoryPeak, OutOfMemory
-from tb_hookview.schema.steps import Breakdown, PerStep, Step, Totals
-from tb_hookview.schema.trace import Recorder, TraceInfo
-from tb_hookview.schema.whatif import PathWork, Verdict
+from tb_hookview.schema.steps import Breakdown, PerStep, Recorder, Step, Totals, TraceInfo
 
 SCHEMA_VERSION = 1
 OPERATORS = 1000

@@ -1,11 +1,33 @@
-"""Answers about the log directory, and about the reading of a trace."""
+"""Answers about the log directory and the reading of a trace; errors; SQL."""
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from msgspec import Struct
 
+from tb_hookview.schema.findings import Bound
+from tb_hookview.schema.tables import TableColumn
 from tb_hookview.schema.terms import Bytes, Count, Seconds, Share, Us
-from tb_hookview.schema.whatif import Bound
+
+# The answer to a question that has none.
+
+
+ErrorKind = Literal["usage", "not_found", "trace", "internal", "unwanted"]
+
+
+class ErrorDetail(Struct, frozen=True):
+    """Reason for the lack of an answer."""
+
+    kind: ErrorKind
+    message: str
+    """One line for a person."""
+
+
+class ErrorAnswer(Struct, frozen=True):
+    """The body of every answer with an error's status."""
+
+    error: ErrorDetail
 
 
 class ListedTrace(Struct, frozen=True):
@@ -80,3 +102,40 @@ class ReadingProgress(Struct, frozen=True):
     """Bytes of the file that were read, as it lies on the disk."""
     events: Count | None = None
     """Events that were read."""
+
+
+# What can be asked in SQL, and its answer.
+
+
+class SqlTable(Struct, frozen=True):
+    """A table that a query can read."""
+
+    name: str
+    description: str
+    columns: list[TableColumn]
+
+
+class SqlTables(Struct, frozen=True):
+    """The tables that a query can read."""
+
+    missing: str | None
+    """How to get what answers queries; null where it is installed."""
+    tables: list[SqlTable]
+
+
+class SqlColumn(Struct, frozen=True):
+    """A column of an answer."""
+
+    name: str
+    type: str
+    """As Arrow writes it: "string", "int64", "double", ..."""
+
+
+class SqlAnswer(Struct, frozen=True):
+    """The rows that answer a query."""
+
+    columns: list[SqlColumn]
+    rows: list[list[Any]]
+    """One list of values for each row; a decimal number is a number here."""
+    total: Count | None
+    """Rows of the query; null where it has more than were counted."""

@@ -8,8 +8,8 @@ from tb_hookview.report.memory import memory_answer
 from tb_hookview.report.module.detail import module_bars, module_detail, search_kernels
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.schema import COUNTED, MemoryAnswer, ReportData
+from tb_hookview.schema.attribution import KernelSearch, ModuleDetail
 from tb_hookview.schema.comparison import Compared
-from tb_hookview.schema.module import KernelSearch, ModuleDetail
 from tb_hookview.schema.tables import ReportRows
 from tb_hookview.server.answers import fitting
 from tb_hookview.server.parameters import span

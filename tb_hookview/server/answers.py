@@ -19,8 +19,14 @@ from werkzeug.exceptions import HTTPException
 from tb_hookview.cache import program
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
 from tb_hookview.loading.store import UnwantedError, Wanted, always
-from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail, ErrorKind
-from tb_hookview.schema.runs import ListedRun, ListedTrace, ListedWorker
+from tb_hookview.schema.runs import (
+    ErrorAnswer,
+    ErrorDetail,
+    ErrorKind,
+    ListedRun,
+    ListedTrace,
+    ListedWorker,
+)
 from tb_hookview.trace import Run, TraceEntry
 from tb_hookview.trace.source.runs import Listing, is_offered, list_runs
 

@@ -21,14 +21,19 @@ from tb_hookview.schema import (
     RunOverview,
     StepMatrix,
 )
+from tb_hookview.schema.attribution import KernelSearch, ModuleDetail
 from tb_hookview.schema.comparison import Compared
-from tb_hookview.schema.errors import ErrorAnswer
-from tb_hookview.schema.findings import RuleInfo
+from tb_hookview.schema.findings import RuleInfo, WhatIf
 from tb_hookview.schema.history import History
 from tb_hookview.schema.host import DryRunReport
-from tb_hookview.schema.module import KernelSearch, ModuleDetail
-from tb_hookview.schema.runs import KnownTrace, ReadingProgress, Runs
-from tb_hookview.schema.sql import SqlAnswer, SqlTables
+from tb_hookview.schema.runs import (
+    ErrorAnswer,
+    KnownTrace,
+    ReadingProgress,
+    Runs,
+    SqlAnswer,
+    SqlTables,
+)
 from tb_hookview.schema.tables import ReportRows, TablePage
 from tb_hookview.schema.terms import Us
 from tb_hookview.schema.timeline import (
@@ -38,7 +43,6 @@ from tb_hookview.schema.timeline import (
     TimelineWindow,
     WindowStatistics,
 )
-from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server import analysis, ranks, served, tables, timeline, whatif
 from tb_hookview.server.parameters import (
     NAME,

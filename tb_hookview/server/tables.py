@@ -17,8 +17,14 @@ from tb_hookview.ranks.result import TABLES
 from tb_hookview.ranks.run import run_sources
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.schema.describe import description
-from tb_hookview.schema.errors import ErrorAnswer, ErrorDetail
-from tb_hookview.schema.sql import SqlAnswer, SqlColumn, SqlTable, SqlTables
+from tb_hookview.schema.runs import (
+    ErrorAnswer,
+    ErrorDetail,
+    SqlAnswer,
+    SqlColumn,
+    SqlTable,
+    SqlTables,
+)
 from tb_hookview.schema.tables import TableColumn, TablePage
 from tb_hookview.server import answers
 from tb_hookview.server.answers import MOST_BYTES, as_text, fitting

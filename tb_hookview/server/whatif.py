@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tb_hookview.report.open_trace import OpenTrace
+from tb_hookview.schema.findings import WhatIf
 from tb_hookview.schema.timeline import TimelineOverview, TimelineWindow
-from tb_hookview.schema.whatif import WhatIf
 from tb_hookview.server.timeline import fitting_window, required_span
 from tb_hookview.simulation.questions import parse_factors
 from tb_hookview.timeline.replayed import overview

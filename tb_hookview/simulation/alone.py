@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.build import PAUSE
 from tb_hookview.analysis.dependencies.graph import EdgeKind
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, mask_of
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema import Bound
 from tb_hookview.simulation.changes import Change
@@ -133,8 +133,7 @@ class Alone(Struct, frozen=True, dict=True):
     def _unexplained_syncs(self) -> Bool:
         """Edges of the host in which it waited for what the trace does not show."""
         graph = self.simulator.graph
-        ends = np.zeros(len(graph.nodes.time), bool)
-        ends[graph.sync_end] = True
+        ends = mask_of(graph.sync_end, len(graph.nodes.time))
         waits = ends[graph.edges.target] & graph.edges.of(EdgeKind.HOST)
         return np.asarray(waits & (graph.edges.lag >= PAUSE))
 

@@ -14,7 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
@@ -109,8 +109,7 @@ class Changer(Struct, frozen=True, dict=True):
         lag = self._less(before.lag, change.less) if change.less else before.lag
         lag = self._host(lag, host) if host else lag
         if len(change.syncs):
-            free = np.zeros(len(graph.nodes.time), bool)
-            free[graph.sync_end[isin(graph.sync, change.syncs)]] = True
+            free = mask_of(graph.sync_end[isin(graph.sync, change.syncs)], len(graph.nodes.time))
             of_sync = free[graph.edges.target]
             lag = np.where(of_sync & graph.edges.of(EdgeKind.SYNC), NEVER, lag)
             lag = np.where(of_sync & graph.edges.of(EdgeKind.HOST), 0, lag)

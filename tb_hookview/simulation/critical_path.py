@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind
+from tb_hookview.arrays.joins import mask_of
 from tb_hookview.arrays.types import Code, DeviceEventIndex, Int, Nanoseconds, ThreadIndex
 from tb_hookview.simulation.replay import Measure, Pace, Replay, Replayer, binding_edges
 
@@ -80,8 +81,7 @@ def binding_chain(replay: Replay, last: int) -> Int:
     """Binding edges from the origin to a node, first one first."""
     binding = binding_edges(replay)
     before = np.where(binding >= 0, replay.graph.edges.source[binding], 0)
-    on_chain = np.zeros(len(before), bool)
-    on_chain[last] = True
+    on_chain = mask_of(last, len(before))
     while before[last]:  # twice as far back each time
         on_chain[before[on_chain]] = True
         before = before[before]

@@ -12,7 +12,7 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.operators import OperatorCalls, Sequences
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import setdiff, unique
+from tb_hookview.arrays.joins import mask_of, setdiff, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, ThreadIndex, TreeRow
 from tb_hookview.errors import NotFoundError, UsageError
@@ -221,9 +221,7 @@ def longest_kernels(sequences: Sequences, calls: OperatorCalls) -> Bool:
     """Whether each kernel is the longest of its occurrence, one of each; shape (k,)."""
     duration = calls.selection.analysis.device_events.duration[sequences.kernel]
     order = np.lexsort((-duration, sequences.occurrence))
-    longest = np.zeros(len(order), bool)
-    longest[order[np.flatnonzero(np.diff(sequences.occurrence, prepend=-1))]] = True
-    return longest
+    return mask_of(order[np.flatnonzero(np.diff(sequences.occurrence, prepend=-1))], len(order))
 
 
 def fused(calls: OperatorCalls, gone: DeviceEventIndex) -> Change:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.analysis.dependencies.points import Window
+from tb_hookview.arrays.joins import scatter
 from tb_hookview.arrays.types import Int, Nanoseconds
 
 # Device events whose times follow from two others.
@@ -280,9 +281,7 @@ def binding_edges(replay: Replay) -> Int:
     """Edge that decided the time of each node, -1 for none; shape (n,)."""
     graph = replay.graph
     binds = np.flatnonzero(replay.arrival == replay.time[graph.edges.target])
-    edge = np.full(len(graph.nodes.time), -1, np.int64)
-    edge[graph.edges.target[binds]] = binds
-    return edge
+    return scatter(graph.edges.target[binds], binds, len(graph.nodes.time))
 
 
 # The length of a step in a replay.

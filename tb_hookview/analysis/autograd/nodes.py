@@ -20,6 +20,7 @@ from tb_hookview.arrays.joins import (
     asof,
     index_of,
     isin,
+    mask_of,
     pair_key,
     unique,
     unique_counts,
@@ -260,8 +261,7 @@ def _passes(host: HostRows, row_node: NodeIndex, stems: Int) -> _Passes:
     around = host.call_tree.nearest_above(named)[operator]
     operator = operator[lookup(stems, around) != stems[operator]]
     following = np.searchsorted(start[node], start[operator])
-    opens = np.zeros(len(node) + 1, bool)
-    opens[following] = True
+    opens = mask_of(following, len(node) + 1)
     number = np.cumsum(opens)
     before = following < len(node)
     return _Passes(node, number[:-1], operator[before], number[following[before]])
@@ -398,8 +398,7 @@ def _repeats(host: HostRows, rows: TreeRow, node: NodeIndex) -> Bool:
 
 def _indices(call_tree: CallTree, rows: TreeRow) -> NodeIndex:
     """Index of the innermost of some ascending rows that is, or is around, each row."""
-    wanted = np.zeros(len(call_tree), bool)
-    wanted[rows] = True
+    wanted = mask_of(rows, len(call_tree))
     index = index_of(rows, len(call_tree))
     return lookup(index, call_tree.nearest(wanted))
 
@@ -461,8 +460,7 @@ def _keeps_graph(host: HostRows, nodes: Nodes) -> Bool:
     rows = np.flatnonzero(direct & of_node)
     last = np.full(len(nodes), -1, np.int64)
     last[nodes.of_row[rows]] = rows  # of several rows the last one
-    nested = np.zeros(len(nodes), bool)
-    nested[nodes.around[nodes.around >= 0]] = True
+    nested = mask_of(nodes.around[nodes.around >= 0], len(nodes))
     return np.asarray((lookup(host.sequence, last) >= 0) & (last >= 0) & ~nested)
 
 
@@ -481,6 +479,5 @@ def recomputed_operators(host: HostRows, nodes: Nodes) -> Bool:
     inside = lookup(row_node, forward_ops)
     if not forward.any() or np.any((inside >= 0) & (nodes.around != inside)):
         return np.zeros(len(host), bool)
-    is_node = np.zeros(len(host), bool)
-    is_node[nodes.row] = True
+    is_node = mask_of(nodes.row, len(host))
     return np.asarray(lookup(~is_node, host.call_tree.nearest(forward | is_node)) > 0)

@@ -33,7 +33,7 @@ from tb_hookview.analysis.calls.waits import (
 )
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
-from tb_hookview.arrays.joins import isin, median, setdiff, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, median, setdiff, unique, unique_inverse
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
 
 # Launches that waited because the queue of their device was full.
@@ -155,8 +155,7 @@ def divide_calls(timing: LaunchTiming, skew: int) -> CallTimes:
     syncs = of_syncs(timing, np.flatnonzero(always), skew)
     frees = of_frees(timing, np.flatnonzero(timing.call == Call.ALLOCATE), skew)
     full = of_launches(timing, np.concatenate([held.row, syncs.row]))
-    unpinned = np.zeros(len(timing.host), bool)
-    unpinned[copies.launch[copies.unpinned]] = True
+    unpinned = mask_of(copies.launch[copies.unpinned], len(timing.host))
     duration = timing.call_tree.duration
     blocks = [
         duration[held.row],
@@ -253,7 +252,6 @@ def call_work(host: HostRows, call: Int, loads: TreeRow, row: TreeRow) -> Int:
         for name in names.tolist()
     ]
     found = np.array(works, np.int64)[place]
-    loading = np.zeros(len(host), bool)
-    loading[loads] = True
+    loading = mask_of(loads, len(host))
     found[loading[row]] = WORK.index("load")
     return np.asarray(found)

@@ -20,7 +20,7 @@ from msgspec import Struct
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
-from tb_hookview.arrays.joins import asof, index_of, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, index_of, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, EventRow, Int, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
@@ -282,8 +282,7 @@ def _named_copies(host: HostRows, event: EventRow, pattern: re.Pattern[str]) -> 
 def of_copies(timing: LaunchTiming, copies: Copies, skew: int) -> Part:
     """Divide the calls of copies that held the host."""
     device_events, tree = timing.device_events, timing.call_tree
-    copy_of = np.full(len(tree), -1, np.int64)
-    copy_of[copies.launch[copies.held]] = copies.event[copies.held]
+    copy_of = scatter(copies.launch[copies.held], copies.event[copies.held], len(tree))
     row = np.flatnonzero(copy_of >= 0)
     copy, start, end = copy_of[row], tree.start[row], tree.end[row]
     begins, ahead = device_events.start[copy], _ahead_copies(timing, row, copy, skew)

@@ -22,7 +22,7 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds
 from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import index_of, isin, unique, unique_inverse
+from tb_hookview.arrays.joins import index_of, isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -188,8 +188,7 @@ def _on_devices(
     kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
     mine = np.flatnonzero((kinds.kind == COMMUNICATION) & kernel)
     launch = events.launch[mine]
-    wanted = np.zeros(len(host), bool)
-    wanted[called] = True
+    wanted = mask_of(called, len(host))
     named = _with_parameters(host, wanted, lookup(host.call_tree.nearest(wanted), launch))
     owner = np.where(named >= 0, named, launch)
     # Kernels without a launch are calls of their own.

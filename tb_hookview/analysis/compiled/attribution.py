@@ -38,7 +38,16 @@ from tb_hookview.analysis.modules.attribution import (
     whole,
 )
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
-from tb_hookview.arrays.joins import asof, dense_rank, first_of_each, index_of, isin, unique_inverse
+from tb_hookview.arrays.joins import (
+    asof,
+    dense_rank,
+    first_of_each,
+    index_of,
+    isin,
+    mask_of,
+    scatter,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.sums import ranges, sum_by
 from tb_hookview.arrays.types import (
@@ -105,8 +114,7 @@ def place(host: HostRows, nodes: Nodes, module_calls: ModuleCalls, calls: GraphC
     paired = np.flatnonzero(found.call >= 0)
     shown = portions(calls.variants, found.call[paired], group[paired], spans.own[paired])
     gaps = gap_portions(calls.variants, variant, spans, name, found, on_host)
-    row_call = np.full(len(host), -1, np.int64)
-    row_call[child[paired]] = found.call[paired]
+    row_call = scatter(child[paired], found.call[paired], len(host))
     is_paired = row_call >= 0
     return _placement(
         _with(calls, whole),
@@ -188,14 +196,12 @@ _ANCHORS = 3
 def calls_of_events(host: HostRows, placement: Placement, events: DeviceEvents) -> Int:
     """Call of the map of each device event, -1 for none; shape (d,)."""
     found = lookup(placement.row_call, events.launch)
-    is_launch = np.zeros(len(host), bool)
-    is_launch[host.named(lambda text: "GraphLaunch" in text)] = True
+    is_launch = mask_of(host.named(lambda text: "GraphLaunch" in text), len(host))
     replayed = (found < 0) & (lookup(is_launch, events.launch) > 0)
     if not replayed.any():
         return found
     calls = placement.calls
-    index = np.full(len(host), -1, np.int64)
-    index[calls.row[placement.placed]] = np.flatnonzero(placement.placed)
+    index = scatter(calls.row[placement.placed], np.flatnonzero(placement.placed), len(host))
     around = lookup(index, host.call_tree.nearest(index >= 0))
     kernel = np.flatnonzero(replayed & (lookup(around, events.launch) >= 0))
     kernel = kernel[host.trace.events.kind[events.event[kernel]] == EventCategory.KERNEL]
@@ -270,8 +276,7 @@ def _between(variants: Variants, variant: Int, group: Int, anchor: Int) -> Int:
     first = np.where(before >= 0, before + 1, variants.first_call[variant[group]])
     end = np.where(after >= 0, after, variants.first_call[variant[group] + 1])
     # A variant none of whose kernels is an anchor is not aligned at all.
-    anchored = np.zeros(len(variant), bool)
-    anchored[group[known]] = True
+    anchored = mask_of(group[known], len(variant))
     call, at = ranges(
         first, np.where(anchored[group] & (anchor < 0), np.maximum(end, first), first)
     )

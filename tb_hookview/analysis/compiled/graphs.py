@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.joins import dense_rank
+from tb_hookview.arrays.joins import dense_rank, mask_of, scatter
 from tb_hookview.arrays.sums import MOST_WEIGHT
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex
 from tb_hookview.trace.format.compiled_graphs import (
@@ -297,12 +297,10 @@ def align(variants: Variants, variant: Int, group: Int, name: Int) -> Alignment:
     count = np.searchsorted(keys[by_key], wanted, side="right") - first
     ordinal, rows = _ordinals(group, name)
     known = (name >= 0) & (count == rows)
-    call = np.full(len(group), -1, np.int64)
-    call[known] = by_key[(first + ordinal)[known]]
+    call = scatter(known, by_key[(first + ordinal)[known]], len(group))
     paired = np.flatnonzero(known)
     backwards = (np.diff(group[paired]) == 0) & (np.diff(call[paired]) <= 0)
-    disordered = np.zeros(len(variant), bool)
-    disordered[group[paired[1:][backwards]]] = True
+    disordered = mask_of(group[paired[1:][backwards]], len(variant))
     call[disordered[group]] = -1
     return Alignment(call, disordered)
 

@@ -27,7 +27,7 @@ from tb_hookview.analysis.compiled.graphs import (
 )
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin
+from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin, mask_of
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.sums import ranges, split
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
@@ -99,8 +99,7 @@ def find_graph_calls(
 def graph_call_rows(host: HostRows) -> TreeRow:
     """Rows that are calls of compiled graphs, outside of other ones."""
     rows = host.named(GRAPH_CALL.fullmatch)
-    wanted = np.zeros(len(host), bool)
-    wanted[rows[~host.device_threads[host.call_tree.thread[rows]]]] = True
+    wanted = mask_of(rows[~host.device_threads[host.call_tree.thread[rows]]], len(host))
     return np.flatnonzero(wanted & (host.call_tree.nearest_above(wanted) < 0))
 
 
@@ -109,8 +108,7 @@ def regions_of(host: HostRows, nodes: Nodes, rows: TreeRow) -> tuple[StringIndex
 
     That of a node is the region in which the node's forward operator ran.
     """
-    is_region = np.zeros(len(host), bool)
-    is_region[host.named(lambda text: text.startswith(REGION_ROW))] = True
+    is_region = mask_of(host.named(lambda text: text.startswith(REGION_ROW)), len(host))
     region = host.call_tree.nearest(is_region)
     node = nodes.of_row[rows]
     backward = (node >= 0) & (lookup(nodes.row, node) > region[rows])
@@ -183,8 +181,7 @@ def find_compiled_units(host: HostRows, nodes: Nodes) -> CompiledUnits:
         chosen[rows[held[tree.subtree_end[rows]] == held[rows]]] = True
     row = np.flatnonzero(chosen)
     region, backward = regions_of(host, nodes, row)
-    is_graph = np.zeros(len(host), bool)
-    is_graph[host.named(GRAPH_CALL.fullmatch)] = True
+    is_graph = mask_of(host.named(GRAPH_CALL.fullmatch), len(host))
     index = index_of(row, len(host))
     inside = lookup(index, tree.parent) >= 0
     kinds = [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)]
@@ -287,8 +284,7 @@ def _shared(variants: Variants, gaps: _Gaps, call: Int, place: Int) -> Portions:
     """Split gaps among the parts of calls, each with the gap it ran in, ascending."""
     part, at = ranges(*variants.parts(call))
     place = place[at]
-    has = np.zeros(len(gaps.time), bool)
-    has[place] = True
+    has = mask_of(place, len(gaps.time))
     dense = np.cumsum(has) - 1
     shares = split(gaps.time[has], dense[place], variants.weight[part])
     module, size = variants.module[part], len(gaps.time)

@@ -16,6 +16,7 @@ from tb_hookview.arrays.joins import (
     asof,
     dense_rank,
     isin,
+    mask_of,
     pair_key,
     running_max,
     unique,
@@ -259,8 +260,7 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
         return ()
     if not len(device_events):
         return counted("no-device-events", len(launches))
-    has = np.zeros(len(host), bool)
-    has[device_events.launch[device_events.launch >= 0]] = True
+    has = mask_of(device_events.launch[device_events.launch >= 0], len(host))
     known = np.flatnonzero(has[launches])
     if not len(known):
         return ()
@@ -279,8 +279,7 @@ def _in_capture(host: HostRows, rows: TreeRow) -> Bool:
 
 def _of_graphs(host: HostRows, device_events: DeviceEvents) -> Bool:
     """Device events that a graph's launch made."""
-    graph = np.zeros(len(host), bool)
-    graph[host.named(_GRAPH.fullmatch)] = True
+    graph = mask_of(host.named(_GRAPH.fullmatch), len(host))
     numbered = host.trace.events.graph[device_events.event] > 0
     return np.asarray(numbered | (lookup(graph, device_events.launch) > 0))
 

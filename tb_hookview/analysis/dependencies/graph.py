@@ -18,7 +18,7 @@ from msgspec import Struct
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.dependencies.points import LAUNCHES, Points, Window
-from tb_hookview.arrays.joins import isin, pair_key, running_max
+from tb_hookview.arrays.joins import isin, pair_key, running_max, scatter
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -294,8 +294,7 @@ def _cross_stream(analysis: Analysis, graph: Graph) -> tuple[Int, EventRow, Even
 
 def _waited_for(analysis: Analysis, graph: Graph) -> tuple[Int, Int, Int]:
     """Edges of syncs whose device event ended within the sync; that event, and the sync."""
-    sync = np.full(len(graph.nodes.time), -1, np.int64)
-    sync[graph.sync_end] = graph.sync
+    sync = scatter(graph.sync_end, graph.sync, len(graph.nodes.time))
     edge = np.flatnonzero(graph.edges.of(EdgeKind.SYNC))
     source, of = graph.nodes.event[graph.edges.source[edge]], sync[graph.edges.target[edge]]
     waited: Bool = analysis.device_events.end[source] > analysis.syncs.start[of]

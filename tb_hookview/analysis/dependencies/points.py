@@ -15,7 +15,7 @@ from tb_hookview.analysis.device.events import SLOW, queued_before
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import index_of, isin, median, unique
+from tb_hookview.arrays.joins import index_of, isin, median, scatter, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -369,8 +369,7 @@ def find_points(analysis: Analysis, window: Window) -> Points:
     events = _host_events(analysis, window)
     order, numbers, wanted = _numbered(_wanted(analysis, events))
     launched, _, sync_end, stops, begins, ends, goes_on, returns = numbers[:8]
-    returned = np.full(len(events.launch), -1, np.int64)
-    returned[events.slow] = returns
+    returned = scatter(events.slow, returns, len(events.launch))
     return Points(
         thread=wanted.thread[order],
         time=wanted.time[order],

@@ -16,6 +16,7 @@ from tb_hookview.arrays.joins import (
     first_of_each,
     isin,
     lower_quartile,
+    mask_of,
     median,
     setdiff,
     unique,
@@ -68,9 +69,7 @@ class DeviceEvents(Struct, frozen=True, dict=True):
     @cached_property
     def first_of_device(self) -> Bool:
         """Whether each event is the first of its device."""
-        first = np.zeros(len(self), bool)
-        first[first_of_each(self.device)] = True
-        return first
+        return mask_of(first_of_each(self.device), len(self))
 
     def time_of(self, chosen: Bool | DeviceEventIndex) -> TimeSet:
         """Time in which any of the chosen events ran."""
@@ -293,9 +292,7 @@ class LaunchTiming(Struct, frozen=True, dict=True):
     @cached_property
     def first_of_stream(self) -> Bool:
         """First device event of each stream."""
-        first = np.zeros(len(self.device_events), bool)
-        first[first_of_each(self.device_events.stream)] = True
-        return first
+        return mask_of(first_of_each(self.device_events.stream), len(self.device_events))
 
     @cached_property
     def queued_before(self) -> Bool:

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview import markers
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Code, EventRow, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
@@ -126,8 +126,7 @@ def _by_name(trace: Trace, rows: Bool, role_of: Callable[[str], Role]) -> Code:
     """Role of the chosen rows by their names; NONE of all others."""
     name = trace.events.name[rows]
     table = np.zeros(len(trace.strings), np.int8)
-    occurs = np.zeros(len(trace.strings), bool)
-    occurs[name] = True
+    occurs = mask_of(name, len(trace.strings))
     texts = trace.strings.texts
     for string in np.flatnonzero(occurs).tolist():
         table[string] = role_of(texts[string])
@@ -189,8 +188,7 @@ def device_threads(trace: Trace) -> Bool:
 
 def _holding(trace: Trace, kinds: Iterable[EventCategory]) -> Bool:
     """Whether each thread has events of these categories."""
-    wanted = np.zeros(len(EventCategory), bool)
-    wanted[[int(kind) for kind in kinds]] = True
+    wanted = mask_of([int(kind) for kind in kinds], len(EventCategory))
     thread = trace.events.thread[wanted[trace.events.kind]]
     return np.bincount(thread, minlength=len(trace.threads)) > 0
 
@@ -228,8 +226,7 @@ class HostRows(Struct, frozen=True, dict=True):
         names = [name for name in self.names if test(texts[name])]
         if not names:
             return np.zeros(0, np.int64)
-        passing = np.zeros(len(texts), bool)
-        passing[names] = True
+        passing = mask_of(names, len(texts))
         return np.flatnonzero(passing[self.string])
 
     @cached_property

@@ -35,7 +35,7 @@ from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, KernelLoads, cut
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import asof, isin, unique
+from tb_hookview.arrays.joins import asof, isin, mask_of, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -128,8 +128,7 @@ def _claims(
     """Claims on the gaps of the device whose events `rows` are, first claim first."""
     call_tree, launch = timing.call_tree, timing.device_events.launch[rows]
     process = timing.host.process
-    launches = np.zeros(len(process), bool)
-    launches[call_tree.thread[launch[launch >= 0]]] = True
+    launches = mask_of(call_tree.thread[launch[launch >= 0]], len(process))
     near = isin(process, process[launches])[call_tree.thread] | (not launches.any())
     launching = launches[call_tree.thread]
     during, after = _sync_claims(timing, common.syncs, rows, near)

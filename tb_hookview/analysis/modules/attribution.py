@@ -41,7 +41,7 @@ from tb_hookview.analysis.modules.tree import (
     marked_modules,
     module_between_marks,
 )
-from tb_hookview.arrays.joins import asof, isin, pair_key, unique
+from tb_hookview.arrays.joins import asof, isin, mask_of, pair_key, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, NodeIndex, TreeRow
@@ -276,8 +276,7 @@ def compiled_modules(host: HostRows, modules: Modules, module_calls: ModuleCalls
     found = np.zeros(len(modules), bool)
     if host.trace.manifest is None:  # then every module has calls
         return found
-    called = np.zeros(len(modules), bool)
-    called[module_calls.module[module_calls.module >= 0]] = True
+    called = mask_of(module_calls.module[module_calls.module >= 0], len(modules))
     holding = np.zeros(len(modules) + 1, bool)  # the last is not in a module, index -1
     holding[_modules_around_regions(host, module_calls)] = True
     listed = frozenset(m.path for m in host.trace.manifest.modules if m.compiled)

@@ -16,7 +16,15 @@ from msgspec import Struct
 
 from tb_hookview.analysis.host.activity import microbatch_ranges
 from tb_hookview.analysis.host.rows import MODULE_ROLES, HostRows, ModuleName, Role, module_name
-from tb_hookview.arrays.joins import asof, dense_rank, first_of_each, grouped, unique_inverse
+from tb_hookview.arrays.joins import (
+    asof,
+    dense_rank,
+    first_of_each,
+    grouped,
+    mask_of,
+    scatter,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import CallTree, enclosing, innermost_at, lookup
 from tb_hookview.arrays.types import Bool, EventRow, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.trace import EventCategory
@@ -117,8 +125,7 @@ def find_modules(host: HostRows, forward_ops: TreeRow) -> tuple[Modules, ModuleC
         parent=np.array([place[p] if (p := parents[n]) >= 0 else -1 for n in order], np.int64),
         origin=np.array([origin[number] for number in order], np.int64),
     )
-    module = np.full(len(host), -1, np.int64)
-    module[rows] = place[of_row] if len(rows) else of_row
+    module = scatter(rows, place[of_row] if len(rows) else of_row, len(host))
     return modules, ModuleCalls(module, np.where(module >= 0, host.role, -1))
 
 
@@ -140,9 +147,7 @@ def _call_rows(host: HostRows, forward_ops: TreeRow) -> TreeRow:
 
 def _around(call_tree: CallTree, rows: Bool, forward_ops: TreeRow) -> Bool:
     innermost = call_tree.nearest_above(rows)[forward_ops[forward_ops >= 0]]
-    result = np.zeros(len(call_tree), bool)
-    result[innermost[innermost >= 0]] = True
-    return result
+    return mask_of(innermost[innermost >= 0], len(call_tree))
 
 
 def _same_call(host: HostRows, weak: Bool, strong: Bool) -> TreeRow:
@@ -226,10 +231,8 @@ def _enclosing_modules(call_tree: CallTree, rows: TreeRow, of_row: Int, count: i
     A call around a first call began earlier, so no two modules enclose each other here, even where
     later calls do.
     """
-    is_call = np.zeros(len(call_tree), bool)
-    is_call[rows] = True
-    module = np.full(len(call_tree), -1, np.int64)
-    module[rows] = of_row
+    is_call = mask_of(rows, len(call_tree))
+    module = scatter(rows, of_row, len(call_tree))
     above = lookup(module, call_tree.nearest_above(is_call)[rows])
     first = np.full(count, -1, np.int64)
     by_time = np.lexsort((rows, call_tree.start[rows]))[::-1]
@@ -320,9 +323,7 @@ def _pairs(
     key = dense_rank(thread, module, depth)
     first, second = key[: len(before)], key[len(before) :]
     opening = asof(first, start[: len(before)], second, start[len(before) :])
-    pair = np.full(len(before), -1, np.int64)
-    pair[opening[opening >= 0]] = np.flatnonzero(opening >= 0)
-    return pair
+    return scatter(opening[opening >= 0], np.flatnonzero(opening >= 0), len(before))
 
 
 def _began(host: HostRows, marks: TreeRow) -> Nanoseconds:

@@ -16,6 +16,7 @@ from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.calls.waits import is_device_wide
 from tb_hookview.analysis.host.rows import Call, HostRows
 from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import mask_of, scatter
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -85,8 +86,7 @@ def find_syncs(host: HostRows, call: Int, calls: CallTimes) -> Syncs:
     order = np.argsort(start, kind="stable")
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
-    of_call = np.full(len(calls), -1, np.int64)
-    of_call[chosen] = np.repeat(number, last - first + 1)
+    of_call = scatter(chosen, np.repeat(number, last - first + 1), len(calls))
     waited, transfer = (
         np.add.reduceat(column[chosen], first) if len(first) else column[:0]
         for column in (calls.waited, calls.transfer)
@@ -113,8 +113,7 @@ def find_syncs(host: HostRows, call: Int, calls: CallTimes) -> Syncs:
 def _outermost(host: HostRows, calls: CallTimes) -> Int:
     """Calls that are syncs, but those that another one passes on to."""
     found = np.flatnonzero(calls.blocks >= 0)
-    blocks = np.zeros(len(host), bool)
-    blocks[calls.row[found]] = True
+    blocks = mask_of(calls.row[found], len(host))
     return found[host.call_tree.nearest_above(blocks)[calls.row[found]] < 0]
 
 

@@ -14,7 +14,7 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, Parts
 from tb_hookview.analysis.selection import Selection, select
-from tb_hookview.arrays.joins import grouped, index_of, unique, unique_inverse
+from tb_hookview.arrays.joins import grouped, index_of, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup, nearest
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
@@ -32,7 +32,7 @@ from tb_hookview.arrays.types import (
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.report.tables.modules import Calls
 from tb_hookview.schema import KINDS
-from tb_hookview.schema.module import (
+from tb_hookview.schema.attribution import (
     Amount,
     CallRow,
     CallsOverTime,
@@ -518,8 +518,7 @@ def search_kernels(
     strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[chosen]])
     names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
     holds = np.array([wanted in name for name in names], bool)
-    matching = np.zeros(len(analysis.device_events), bool)
-    matching[chosen[holds[name]]] = True
+    matching = mask_of(chosen[holds[name]], len(analysis.device_events))
     module = analysis.device_parts.of(matching).module
     found = unique(module[module >= 0]).tolist()
     paths = list(dict.fromkeys(analysis.modules.path[index] for index in found))

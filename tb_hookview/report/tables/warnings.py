@@ -20,7 +20,7 @@ from tb_hookview.formats import format_kernel, format_share, format_us
 from tb_hookview.isolation import Failures
 from tb_hookview.report.tables.compiled import compiled_faults
 from tb_hookview.schema import ReportData
-from tb_hookview.schema.trace import WarningSeverity
+from tb_hookview.schema.steps import WarningSeverity
 
 # Figures of a report that contradict it: taken out, and reported as a bug of this program.
 #

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import dense_rank, isin, pair_key, unique, unique_inverse
+from tb_hookview.arrays.joins import dense_rank, isin, mask_of, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import Bool, StringIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -168,9 +168,7 @@ def _first_launches(context: Context, inner: TreeRow) -> Bool:
     place = np.searchsorted(launches, inner)
     first = launches[place[place < len(launches)]]
     inside = first < context.call_tree.subtree_end[inner[place < len(launches)]]
-    found = np.zeros(len(context.call_tree), bool)
-    found[first[inside]] = True
-    return found
+    return mask_of(first[inside], len(context.call_tree))
 
 
 def _operators(context: Context, between: Bool) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, setdiff, union, unique
+from tb_hookview.arrays.joins import isin, mask_of, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -353,8 +353,7 @@ def _find_pin_memory_inline(context: Context) -> Iterator[Occurrence]:
 
 
 def _under(context: Context, rows: TreeRow) -> Bool:
-    wanted = np.zeros(len(context.call_tree), bool)
-    wanted[rows] = True
+    wanted = mask_of(rows, len(context.call_tree))
     return context.rows.inside(wanted)
 
 

@@ -17,7 +17,7 @@ from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -221,8 +221,7 @@ class NamedRows(Struct, frozen=True, dict=True):
     def texts(self) -> dict[int, str]:
         """Distinct names, by index."""
         texts = self.strings.texts
-        present = np.zeros(len(texts), bool)
-        present[self.name] = True
+        present = mask_of(self.name, len(texts))
         return {name: texts[name] for name in np.flatnonzero(present).tolist()}
 
     @cached_property
@@ -242,8 +241,7 @@ class NamedRows(Struct, frozen=True, dict=True):
     def _with(self, names: list[int]) -> Bool:
         if not names:
             return np.zeros(len(self.name), bool)
-        passes = np.zeros(len(self.strings), bool)
-        passes[names] = True
+        passes = mask_of(names, len(self.strings))
         return np.asarray(passes[self.name])
 
 
@@ -330,8 +328,7 @@ class RowContext(NamedRows, frozen=True):
         launched = device_events.launch[
             (device_events.launch >= 0) & (events.kind[device_events.event] == EventCategory.KERNEL)
         ]
-        found = np.zeros(len(self.analysis.trace.threads), bool)
-        found[self.analysis.call_tree.thread[launched]] = True
+        found = mask_of(self.analysis.call_tree.thread[launched], len(self.analysis.trace.threads))
         marks = np.flatnonzero(events.kind == EventCategory.ANNOTATION)
         annotations = NamedRows(self.strings, events.name[marks].astype(np.int64))
         named = annotations.name_indices(*self.analysis.steps.name)
@@ -390,8 +387,7 @@ class DeviceEventContext(NamedRows, frozen=True):
 
     def of_kinds(self, *kinds: str) -> Bool:
         """Device events of these kinds (see `schema.KINDS`)."""
-        wanted = np.zeros(len(KINDS), bool)
-        wanted[[KINDS.index(kind) for kind in kinds]] = True
+        wanted = mask_of([KINDS.index(kind) for kind in kinds], len(KINDS))
         return np.asarray(wanted[self.analysis.kinds.kind])
 
     def us_per_step(self, chosen: Bool) -> float:
@@ -433,8 +429,7 @@ class GapContext(Struct, frozen=True, dict=True):
 
     def of(self, *causes: Cause) -> GapIndex:
         """Gaps of some causes that began in a measured step."""
-        wanted = np.zeros(len(Cause), bool)
-        wanted[list(causes)] = True
+        wanted = mask_of(list(causes), len(Cause))
         return np.flatnonzero(wanted[self.analysis.gaps.cause] & self._counted)
 
     def in_steps(self, *causes: Cause) -> GapIndex:

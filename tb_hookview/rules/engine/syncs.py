@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.rows import Role
-from tb_hookview.arrays.joins import asof, isin, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, isin, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.rules.engine.parts import RowContext
@@ -196,15 +196,13 @@ class SyncContext(Struct, frozen=True, dict=True):
         sync = asof(thread[self.row], -syncs.end, thread[launch], -call_tree.start[launch])
         operator = self.analysis.host.operator_around[launch]
         belongs = (sync >= 0) & (operator >= 0) & (operator == lookup(syncs.operator, sync))
-        found = np.full(len(self), -1, np.int64)
-        found[sync[belongs]] = copies[belongs]
+        found = scatter(sync[belongs], copies[belongs], len(self))
         return found if self.operators_known else self._adjacent(copies, launch)
 
     def _adjacent(self, copies: DeviceEventIndex, launch: TreeRow) -> DeviceEventIndex:
         """Copy whose call is each sync, or the call directly before it on its thread."""
         thread = self.analysis.call_tree.thread
-        copy_of = np.full(len(thread), -1, np.int64)
-        copy_of[launch] = copies
+        copy_of = scatter(launch, copies, len(thread))
         before = np.where(lookup(thread, self.row - 1) == thread[self.row], self.row - 1, -1)
         own = copy_of[self.row]
         return np.where(own >= 0, own, lookup(copy_of, before))

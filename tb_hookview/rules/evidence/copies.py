@@ -12,7 +12,7 @@ from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, setdiff, union, unique
+from tb_hookview.arrays.joins import isin, mask_of, scatter, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -191,8 +191,7 @@ def _gaps(context: Context, copies: DeviceEventIndex, syncs: SyncIndex) -> GapIn
     launch = context.analysis.device_events.launch
     copy, start = context.syncs.copy[syncs], context.syncs.start[syncs]
     blocked = copy[start <= context.call_tree.start[launch[copy]]]
-    calls = np.zeros(len(context.call_tree), bool)
-    calls[launch[setdiff(copies, blocked)]] = True
+    calls = mask_of(launch[setdiff(copies, blocked)], len(context.call_tree))
     return union(context.gaps.of_syncs(syncs), context.gaps.at(calls, Cause.COPY))
 
 
@@ -375,8 +374,11 @@ def collectives(context: Context, pattern: str = "") -> tuple[TreeRow, Int]:
     table = context.analysis.trace.collectives
     if not len(table):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    position = np.full(len(context.analysis.trace.events), -1, np.int64)
-    position[context.call_tree.event] = np.arange(len(context.call_tree))
+    position = scatter(
+        context.call_tree.event,
+        np.arange(len(context.call_tree)),
+        len(context.analysis.trace.events),
+    )
     row, elements = position[table.event], np.maximum(table.sent, table.received)
     fitting = {name for name in set(table.collective) if re.search(pattern, name)}
     fits = [name in fitting for name in table.collective]
@@ -398,8 +400,7 @@ def _is_of_ddp(name: str) -> bool:
 
 def transfers_of(context: Context, rows: TreeRow) -> Bool:
     """Communication that some collectives (call tree rows) launched, shape (d,)."""
-    asked = np.zeros(len(context.call_tree), bool)
-    asked[rows] = True
+    asked = mask_of(rows, len(context.call_tree))
     return context.device_events.launched_by(
         context.rows.inside(asked)
     ) & context.device_events.of_kinds("communication")

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.device.kinds import capability_by_kernels
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import mask_of, unique
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.evidence.host import Inputs, inputs_of, with_inputs
@@ -290,9 +290,7 @@ def _covered(context: Context, row: TreeRow, first: Int, last: Int) -> Bool:
     """Rows from the first of each chain to its last, both indices into `row`; shape (n,)."""
     opened = np.bincount(first, minlength=len(row) + 1)
     opened -= np.bincount(last + 1, minlength=len(row) + 1)
-    found = np.zeros(len(context.call_tree), bool)
-    found[row[np.cumsum(opened[:-1]) > 0]] = True
-    return found
+    return mask_of(row[np.cumsum(opened[:-1]) > 0], len(context.call_tree))
 
 
 def device_events_of(context: Context, found: Attention) -> Bool:

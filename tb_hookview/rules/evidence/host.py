@@ -13,7 +13,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.host.activity import inputs_of_call, named_activity, operators_within
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique, unique_inverse
+from tb_hookview.arrays.joins import mask_of, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, GapIndex, Int, StringIndex, TimeSet, TreeRow
 from tb_hookview.formats import format_kernel, format_us
@@ -261,8 +261,7 @@ def inputs_of(context: Context, rows: TreeRow) -> tuple[list[Inputs], Int]:
     )
     known = (shapes > 0) & (types > 0)
     distinct, place = unique_inverse(shapes[known] * len(texts) + types[known])
-    index = np.full(len(rows), -1, np.int64)
-    index[known] = place
+    index = scatter(known, place, len(rows))
     pairs = (divmod(pair, len(texts)) for pair in distinct.tolist())
     calls = (inputs_of_call(texts, *pair) for pair in pairs)
     return [[(each.shape, each.type) for each in call] for call in calls], index
@@ -298,8 +297,7 @@ def types_with(context: Context, word: str) -> Bool:
     """Call tree rows whose recorded input types contain a word."""
     texts, types = context.analysis.trace.texts, context.analysis.trace.events.types
     mine = types[context.call_tree.event]
-    held = np.zeros(len(texts), bool)
-    held[mine] = True
+    held = mask_of(mine, len(texts))
     held[[text for text in np.flatnonzero(held).tolist() if word not in texts[text]]] = False
     return np.asarray(held[mine])
 

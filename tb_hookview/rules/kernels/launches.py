@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import asof, first_of_each, median, unique_inverse
+from tb_hookview.arrays.joins import asof, first_of_each, mask_of, median, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Int, Nanoseconds
 from tb_hookview.formats import format_count, format_us
@@ -168,9 +168,7 @@ def _longest(chain: Int, length: Nanoseconds) -> Bool:
     order = np.lexsort((length, chain))
     last = np.ones(len(chain), bool)
     last[:-1] = chain[order][1:] != chain[order][:-1]
-    found = np.zeros(len(chain), bool)
-    found[order[last]] = True
-    return found
+    return mask_of(order[last], len(chain))
 
 
 def _chains(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import asof, isin, unique
+from tb_hookview.arrays.joins import asof, isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -66,8 +66,7 @@ def _on_host(context: Context, found: Attention) -> Iterator[Occurrence]:
     """Yield one occurrence for the chains that the CPU runs, with their nodes."""
     analysis = context.analysis
     made = isin(analysis.nodes.forward_op, np.flatnonzero(context.rows.inside(found.rows)))
-    nodes = np.zeros(len(context.call_tree), bool)
-    nodes[analysis.nodes.row[made]] = True
+    nodes = mask_of(analysis.nodes.row[made], len(context.call_tree))
     forward, whole = context.rows.host_us(found.rows), context.rows.host_us(found.rows | nodes)
     if whole <= _SHARE * context.steps.duration_us:
         return

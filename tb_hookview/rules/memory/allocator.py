@@ -11,7 +11,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.memory.blocks import device_name
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, union, unique
+from tb_hookview.arrays.joins import isin, mask_of, union, unique
 from tb_hookview.arrays.nesting import innermost_at
 from tb_hookview.arrays.types import Bool, GapIndex, Int, Intervals, SyncIndex, TreeRow
 from tb_hookview.formats import format_bytes, format_count, format_us
@@ -120,8 +120,7 @@ def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
 
 def _costs(context: Context, rows: TreeRow) -> tuple[SyncIndex, GapIndex]:
     """Calls among these that waited, and idle time during and after them."""
-    chosen = np.zeros(len(context.call_tree), bool)
-    chosen[rows] = True
+    chosen = mask_of(rows, len(context.call_tree))
     syncs = np.flatnonzero(chosen[context.syncs.row])
     return syncs, union(context.gaps.at(chosen, Cause.ALLOCATOR), context.gaps.of_syncs(syncs))
 

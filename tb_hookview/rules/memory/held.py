@@ -12,7 +12,7 @@ from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.analysis.memory.operators import checkpoint_bound
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.joins import median, unique
+from tb_hookview.arrays.joins import mask_of, median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
 from tb_hookview.formats import format_bytes, format_count
@@ -180,8 +180,7 @@ def _occurrence_gradients_kept(
     size: int,
     peak: int,
 ) -> Occurrence:
-    blocks = np.zeros(len(memory.blocks), bool)
-    blocks[held[-1]] = True
+    blocks = mask_of(held[-1], len(memory.blocks))
     freed = bool((memory.blocks.death[held[0]] >= 0).any())
     top = modules_text(context, top_modules(context, memory, blocks))
     return Occurrence(

@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
 from tb_hookview.analysis.host.rows import node_name
-from tb_hookview.arrays.joins import unique, unique_inverse
+from tb_hookview.arrays.joins import mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex
 from tb_hookview.formats import format_us
@@ -104,8 +104,7 @@ def _asked_in_float64(context: Context) -> Bool:
     if not wanted.any():
         return np.zeros(len(context.device_events.counted), bool)
     operator = context.rows.operator_of(context.analysis.device_events.launch)
-    launching = np.zeros(len(context.call_tree), bool)
-    launching[operator[operator >= 0]] = True
+    launching = mask_of(operator[operator >= 0], len(context.call_tree))
     rows = with_inputs(context, wanted & launching, _has_double)
     asked = (operator >= 0) & rows[operator]
     if not asked.any():

@@ -11,6 +11,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.memory.live import NEVER, MemoryClass
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import mask_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, TreeRow
 from tb_hookview.schema import MEMORY_CLASSES
@@ -70,8 +71,9 @@ def operator_of(analysis: Analysis, row: TreeRow) -> TreeRow:
     operator = analysis.operators.named & (analysis.host.kind == EventCategory.OPERATOR)
     inner = lookup(analysis.call_tree.nearest(operator), row)
     outer = lookup(analysis.call_tree.nearest_above(operator), inner)
-    allocates = np.zeros(len(analysis.host), bool)
-    allocates[analysis.host.named(lambda name: name.startswith(_ALLOCATES))] = True
+    allocates = mask_of(
+        analysis.host.named(lambda name: name.startswith(_ALLOCATES)), len(analysis.host)
+    )
     only = lookup(allocates.astype(np.int64), inner) == 1
     return np.where(only & (outer >= 0), outer, inner)
 

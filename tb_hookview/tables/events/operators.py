@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.host.stacks import StackNumbers, number_stacks
 from tb_hookview.analysis.operators import OperatorCalls, OperatorGroups, group_calls
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import first_index, unique_inverse
+from tb_hookview.arrays.joins import first_index, scatter, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Float, Index, Int
 from tb_hookview.tables.events.names import PHASES, Columns, Names, owner_columns
@@ -114,9 +114,7 @@ def by_stack(calls: OperatorCalls, stacks: StackNumbers) -> OperatorGroups:
 def group_ids(groups: OperatorGroups) -> Int:
     """Id of the group of each row of the call tree, -1 for rows that are no calls."""
     tree = groups.calls.selection.analysis.call_tree
-    ids = np.full(len(tree), -1, np.int64)
-    ids[groups.calls.rows] = lookup(tree.event[groups.first], groups.number)
-    return ids
+    return scatter(groups.calls.rows, lookup(tree.event[groups.first], groups.number), len(tree))
 
 
 def text_column(groups: OperatorGroups, of: str) -> Callable[[Int], Values]:

@@ -10,7 +10,7 @@ from tb_hookview.analysis.device.events import calls_of
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import asof, index_of, unique_inverse
+from tb_hookview.arrays.joins import asof, index_of, scatter, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
@@ -76,8 +76,7 @@ def _on_events(analysis: Analysis, of_host_rows: Int | None, of_device_events: I
 
 
 def _of_nodes(analysis: Analysis, of_node: Int, of_device_events: Int) -> Int:
-    host = np.full(len(analysis.call_tree), -1, np.int64)
-    host[analysis.nodes.row] = of_node
+    host = scatter(analysis.nodes.row, of_node, len(analysis.call_tree))
     return _on_events(analysis, host, of_device_events)
 
 

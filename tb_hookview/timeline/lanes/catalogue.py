@@ -13,7 +13,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.activity import activity_events
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import scatter, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import EventRow, Int, NameIndex, TreeRow
 from tb_hookview.schema.timeline import LaneKind
@@ -141,8 +141,7 @@ class PathLane:
         host = np.flatnonzero(graph.nodes.thread[node] >= 0)
         moment = graph.nodes.time[node[host]] + self.simulator.window.start
         row[host] = innermost_at(analysis.call_tree, graph.nodes.thread[node[host]], moment)
-        sync = np.full(len(graph.nodes.time), -1, np.int64)
-        sync[graph.sync_end] = graph.sync
+        sync = scatter(graph.sync_end, graph.sync, len(graph.nodes.time))
         of_sync = lookup(analysis.syncs.row, sync[node])
         return np.where(of_sync >= 0, of_sync, row)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.joins import isin, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, unique_inverse
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.event_args import without_functions
 from tb_hookview.trace.columns.rare_rows import (
@@ -482,8 +482,7 @@ _EVERYWHERE: dict[str, Any] = {
 
 
 def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
-    table = np.zeros(len(EventCategory), bool)
-    table[list(kinds)] = True
+    table = mask_of(list(kinds), len(EventCategory))
     return np.asarray(table[kind])
 
 
