@@ -28,9 +28,10 @@ from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.report.per_step import mean_idle, per_step
 from tb_hookview.report.result import Report, path_as_text
 from tb_hookview.report.tables.compiled import compiled_region_rows, compiled_summary
+from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
 from tb_hookview.report.tables.devices import breakdown_rows, device_rows, stream_rows
 from tb_hookview.report.tables.host import allocation_rows, operator_rows, thread_rows
-from tb_hookview.report.tables.kernels import kernel_rows, sync_rows
+from tb_hookview.report.tables.kernels import kernel_rows
 from tb_hookview.report.tables.memory import (
     memory_module_rows,
     memory_operator_rows,
@@ -38,11 +39,8 @@ from tb_hookview.report.tables.memory import (
     out_of_memory_rows,
 )
 from tb_hookview.report.tables.modules import by_name_of_kind, module_rows
-from tb_hookview.report.tables.recorder_share import (
-    critical_path_work_rows,
-    recorder_share,
-    recording,
-)
+from tb_hookview.report.tables.recorder_share import recorder_share, recording
+from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.report.tables.warnings import (
     Contradiction,
     contradiction_rows,

@@ -11,8 +11,8 @@ from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
 from tb_hookview.formats import format_us
-from tb_hookview.rules.evidence.copies import SINGLE
 from tb_hookview.rules.evidence.host import LONG_NS
+from tb_hookview.rules.evidence.traffic import SINGLE
 from tb_hookview.simulation.alone import Alone
 
 _APART = 0.1

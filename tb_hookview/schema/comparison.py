@@ -1,7 +1,8 @@
 """The comparison of two reports, or of two runs, as types.
 
-All numbers are per step, times in microseconds. A row has the ids of what it compares in both reports, `base_id` and `other_id`, None on a side
-without it; of syncs, that of the first of the call site. Its own `id` is these two, "3|4".
+All numbers are per step, times in microseconds. A row has the ids of what it compares in both
+reports, `base_id` and `other_id`, None on a side without it; of syncs, that of the first of the
+call site. Its own `id` is these two, "3|4".
 """
 
 from __future__ import annotations

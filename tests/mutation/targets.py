@@ -78,7 +78,7 @@ TARGETS = (
     Target("comparison", "comparison/compare.py", _COMPARISON),
     Target("comparison_sides", "comparison/sides.py", _COMPARISON),
     Target("merging", "timeline/merging.py", ("timeline/test_merging.py",)),
-    Target("times", "trace/columns/rare_rows.py", ("trace/columns/test_times.py",)),
+    Target("times", "trace/columns/growing.py", ("trace/columns/test_times.py",)),
     Target(
         "graph",
         "analysis/dependencies/graph.py",

@@ -16,7 +16,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence import copies
+from tb_hookview.rules.evidence import traffic
 from tb_hookview.trace import EventCategory
 
 # Tensors created on the CPU and copied at once to the device.
@@ -34,13 +34,13 @@ _AT_ONCE_NS = 25_000
 
 def _explains_create_on_cpu_then_move(context: Context) -> Bool:
     syncs, call_tree = context.syncs, context.call_tree
-    memory = rf"{copies.PAGEABLE}|{copies.UNKNOWN}"
+    memory = rf"{traffic.PAGEABLE}|{traffic.UNKNOWN}"
     moved = syncs.outermost(r"aten::(to|cuda|_to_copy)")
     filled = syncs.before(moved)
     at_once = lookup(call_tree.start, moved) - lookup(call_tree.end, filled) <= _AT_ONCE_NS
     found = np.asarray(syncs.named(filled, *_FILLS) & at_once)
     if found.any():
-        found &= copies.syncs_for(context, copies.uploads(context, memory))
+        found &= traffic.syncs_for(context, traffic.uploads(context, memory))
         found &= ~_launches(context)[filled]
     return found
 
@@ -61,9 +61,9 @@ def _find_create_on_cpu_then_move(context: Context) -> Iterator[Occurrence]:
     found = (
         context.explained_by(CREATE_ON_CPU_THEN_MOVE)
         & context.syncs.counted
-        & copies.repeated(context)
+        & traffic.repeated(context)
     )
-    return copies.by_place_of_copies(
+    return traffic.by_place_of_copies(
         context,
         unique(context.syncs.copy[found]),
         saved=1.0,
@@ -93,7 +93,7 @@ _A_STEP = 10
 
 
 def _explains_h2d_many_small(context: Context) -> Bool:
-    return copies.syncs_for(context, _many_small(context))
+    return traffic.syncs_for(context, _many_small(context))
 
 
 def _find_h2d_many_small(context: Context) -> Iterator[Occurrence]:
@@ -102,12 +102,12 @@ def _find_h2d_many_small(context: Context) -> Iterator[Occurrence]:
     mine = syncs.copy[context.explained_by(H2D_MANY_SMALL) & context.syncs.counted]
     found = np.flatnonzero(small & (context.analysis.device_events.launch >= 0))
     free = found[~isin(found, syncs.copy)]
-    return copies.by_place_of_copies(context, union(mine, free))
+    return traffic.by_place_of_copies(context, union(mine, free))
 
 
 def _many_small(context: Context) -> Bool:
     """Small copies from memory that is not pinned, in a trace with enough of them per step."""
-    small = copies.unpinned_uploads(context) & copies.small(context)
+    small = traffic.unpinned_uploads(context) & traffic.small(context)
     enough = context.steps.marked and (
         small & context.device_events.counted
     ).sum() >= _A_STEP * len(context.steps)
@@ -121,7 +121,7 @@ H2D_MANY_SMALL = Rule(
     description="Ten or more copies per step from pageable memory (on HIP, which does not record "
     "that, by hipMemcpyWithStream) to the device of at most 64 KiB (or, where the trace holds no "
     "sizes, 10 us), as torch.tensor(list, device='cuda') makes them.",
-    fix=copies.PACK,
+    fix=traffic.PACK,
     reference="NVIDIA, Writing Sync-Free Code: tensors made from Python objects",
     explains=_explains_h2d_many_small,
     find=_find_h2d_many_small,
@@ -138,29 +138,31 @@ _UNKNOWN = (
 
 
 def _explains_h2d_pageable_blocking(context: Context) -> Bool:
-    unpinned = copies.uploads(context, copies.PAGEABLE) | copies.uploads(context, copies.UNKNOWN)
-    return copies.syncs_for(context, unpinned) & copies.blocking(context)
+    unpinned = traffic.uploads(context, traffic.PAGEABLE) | traffic.uploads(
+        context, traffic.UNKNOWN
+    )
+    return traffic.syncs_for(context, unpinned) & traffic.blocking(context)
 
 
 def _find_h2d_pageable_blocking(context: Context) -> Iterator[Occurrence]:
     found = (
         context.explained_by(H2D_PAGEABLE_BLOCKING)
         & context.syncs.counted
-        & copies.repeated(context)
+        & traffic.repeated(context)
     )
-    unknown = copies.syncs_for(context, copies.uploads(context, copies.UNKNOWN))
-    yield from copies.by_place_of_copies(
+    unknown = traffic.syncs_for(context, traffic.uploads(context, traffic.UNKNOWN))
+    yield from traffic.by_place_of_copies(
         context,
         unique(context.syncs.copy[found & ~unknown]),
         pinning=True,
-        fix_small=copies.PACK,
+        fix_small=traffic.PACK,
     )
-    yield from copies.by_place_of_copies(
+    yield from traffic.by_place_of_copies(
         context,
         unique(context.syncs.copy[found & unknown]),
         caveats=(_UNKNOWN,),
         confidence="medium",
-        fix_small=copies.PACK,
+        fix_small=traffic.PACK,
     )
 
 
@@ -185,16 +187,16 @@ H2D_PAGEABLE_BLOCKING = Rule(
 
 
 def _explains_h2d_pinned_but_blocking(context: Context) -> Bool:
-    return copies.syncs_for(context, copies.uploads(context, copies.PINNED))
+    return traffic.syncs_for(context, traffic.uploads(context, traffic.PINNED))
 
 
 def _find_h2d_pinned_but_blocking(context: Context) -> Iterator[Occurrence]:
     found = (
         context.explained_by(H2D_PINNED_BUT_BLOCKING)
         & context.syncs.counted
-        & copies.repeated(context)
+        & traffic.repeated(context)
     )
-    yield from copies.by_place_of_copies(context, unique(context.syncs.copy[found]))
+    yield from traffic.by_place_of_copies(context, unique(context.syncs.copy[found]))
 
 
 H2D_PINNED_BUT_BLOCKING = Rule(
@@ -220,7 +222,7 @@ _LONG_SHARE = 0.5
 
 
 def _explains_h2d_nonblocking_unpinned(context: Context) -> Bool:
-    return copies.syncs_for(context, _unpinned(context)) & ~copies.blocking(context)
+    return traffic.syncs_for(context, _unpinned(context)) & ~traffic.blocking(context)
 
 
 def _find_h2d_nonblocking_unpinned(context: Context) -> Iterator[Occurrence]:
@@ -228,7 +230,7 @@ def _find_h2d_nonblocking_unpinned(context: Context) -> Iterator[Occurrence]:
     explained = syncs.copy[
         context.explained_by(H2D_NONBLOCKING_UNPINNED) & context.syncs.counted & _large(context)
     ]
-    return copies.by_place_of_copies(
+    return traffic.by_place_of_copies(
         context,
         union(explained, _long_calls(context)),
         pinning=True,
@@ -236,18 +238,18 @@ def _find_h2d_nonblocking_unpinned(context: Context) -> Iterator[Occurrence]:
 
 
 def _unpinned(context: Context) -> Bool:
-    return copies.uploads(context, copies.PAGEABLE)
+    return traffic.uploads(context, traffic.PAGEABLE)
 
 
 def _large(context: Context) -> Bool:
     """Syncs for a copy that is not small."""
-    return copies.syncs_for(context, ~copies.small(context))
+    return traffic.syncs_for(context, ~traffic.small(context))
 
 
 def _long_calls(context: Context) -> DeviceEventIndex:
     """Copies that no sync is for and whose call was long nevertheless."""
     work, call_tree = context.analysis.device_events, context.call_tree
-    counted = _unpinned(context) & context.device_events.counted & ~copies.small(context)
+    counted = _unpinned(context) & context.device_events.counted & ~traffic.small(context)
     found = setdiff(np.flatnonzero(counted & (work.launch >= 0)), context.syncs.copy)
     call = call_tree.duration[work.launch[found]]
     long = (call > _LONG_NS) | (call >= _LONG_SHARE * work.duration[found])
@@ -280,10 +282,10 @@ _SHARE = 0.02
 def _find_h2d_not_overlapped(context: Context) -> Iterator[Occurrence]:
     found = _on_stream_of_kernels(context)
     found = setdiff(found, context.syncs.copy)
-    alone = copies.exposed(context, found)
+    alone = traffic.exposed(context, found)
     found = found[alone > 0]
     if context.steps.us_per_step(alone.sum()) > _SHARE * context.steps.duration_us > 0:
-        yield from copies.by_place_of_copies(context, found, saved=1.0, caveats=(_BOUND,))
+        yield from traffic.by_place_of_copies(context, found, saved=1.0, caveats=(_BOUND,))
 
 
 _BOUND = "The gain is at most the time that other device events of a step can hide."
@@ -295,7 +297,7 @@ def _on_stream_of_kernels(context: Context) -> DeviceEventIndex:
     stream, kind = events.thread[work.event], events.kind[work.event]
     kernels = isin(stream, unique(stream[kind == EventCategory.KERNEL]))
     wanted = (
-        copies.uploads(context, copies.PINNED)
+        traffic.uploads(context, traffic.PINNED)
         & context.device_events.counted
         & kernels
         & (work.launch >= 0)
@@ -406,14 +408,14 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
         <= _SHARE_DEVICE_LAYOUT_COPIES
     ):
         return
-    copies = _within_device(context)
-    share = context.device_events.share(copies)
+    traffic = _within_device(context)
+    share = context.device_events.share(traffic)
     if (
         share <= _SHARE_DEVICE_LAYOUT_COPIES
-        or context.device_events.us_per_step(copies) <= _SHARE_OF_STEP * context.steps.duration_us
+        or context.device_events.us_per_step(traffic) <= _SHARE_OF_STEP * context.steps.duration_us
     ):
         return
-    rows = np.flatnonzero(copies & context.device_events.counted & (work.launch >= 0))
+    rows = np.flatnonzero(traffic & context.device_events.counted & (work.launch >= 0))
     for (module, place), members in places_of(context, work.launch[rows]).items():
         mine = rows[members]
         wasted = context.steps.us_per_step(work.duration[mine].sum())

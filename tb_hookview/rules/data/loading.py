@@ -13,7 +13,7 @@ from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.copies import in_loader
+from tb_hookview.rules.evidence.traffic import in_loader
 
 # Data loading in the main process, between the steps.
 

@@ -18,7 +18,7 @@ from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, TimeSe
 from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.copies import collectives, has_ddp, transfers_of
+from tb_hookview.rules.evidence.traffic import collectives, has_ddp, transfers_of
 from tb_hookview.trace import EventCategory
 
 # Batch norms that share their statistics between ranks.

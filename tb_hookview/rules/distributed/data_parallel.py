@@ -13,7 +13,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.distributed.collectives import of_batch_norms, reduced_one_by_one
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.copies import collectives, has_ddp, transfers_of
+from tb_hookview.rules.evidence.traffic import collectives, has_ddp, transfers_of
 
 # One process drives several devices by `DataParallel`.
 

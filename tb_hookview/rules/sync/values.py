@@ -14,7 +14,7 @@ from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.engine.syncs import Direction
-from tb_hookview.rules.evidence.copies import SIZES, Purpose, purposes, sizes_copied
+from tb_hookview.rules.evidence.traffic import SIZES, Purpose, purposes, sizes_copied
 from tb_hookview.schema.findings import Confidence
 
 # Python branches on a tensor: `if t:`, `while t:`, `assert t`.

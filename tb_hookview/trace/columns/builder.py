@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tb_hookview.arrays.joins import isin, mask_of, unique_inverse
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.event_args import without_functions
-from tb_hookview.trace.columns.rare_rows import (
+from tb_hookview.trace.columns.growing import (
     LONGEST_NS,
     TABLES,
     Interner,

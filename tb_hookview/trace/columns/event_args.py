@@ -18,7 +18,7 @@ from isal import igzip
 
 from tb_hookview.cache import FileState
 from tb_hookview.errors import TraceError
-from tb_hookview.trace.columns.rare_rows import EARLIEST_NS, LATEST_NS, LONGEST_NS, are_starts
+from tb_hookview.trace.columns.growing import EARLIEST_NS, LATEST_NS, LONGEST_NS, are_starts
 from tb_hookview.trace.format.events import Event, decode_events, move_name
 from tb_hookview.trace.format.vocabulary import MOVED, PYTHON_CATEGORY
 from tb_hookview.trace.source.file import TraceFile

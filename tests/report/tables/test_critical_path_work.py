@@ -9,7 +9,7 @@ import pytest
 
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.report.tables.recorder_share import critical_path_work_rows
+from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
 from tb_hookview.simulation.simulator import Simulator
 
 NAMES = {

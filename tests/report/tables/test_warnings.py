@@ -16,8 +16,7 @@ from tb_hookview.formats import format_share
 from tb_hookview.loading import load
 from tb_hookview.markers import encode
 from tb_hookview.report.build import build_report
-from tb_hookview.report.tables.warnings import CONTRADICTED_WARNINGS as CONTRADICTED
-from tb_hookview.report.tables.warnings import FAILED, HIGH_NOTICES, NEVER, WORDS
+from tb_hookview.report.tables.warnings import CONTRADICTION, FAILED, HIGH_NOTICES, NEVER, WORDS
 from tb_hookview.schema import TraceWarning
 from tb_hookview.trace.source.inflate import MESSAGES
 
@@ -79,7 +78,7 @@ def test_every_code_and_its_severity_is_documented() -> None:
     section = text.partition("## Whether a trace can be believed")[2].partition("\n## ")[0]
     rows = [row.split(" | ") for row in section.splitlines() if row.startswith("| `")]
     severity = {code: row[2] for row in rows for code in re.findall(r"`([\w-]+)`", row[0])}
-    assert set(severity) == {*WORDS, *HIGH_NOTICES, "empty", FAILED, CONTRADICTED}
+    assert set(severity) == {*WORDS, *HIGH_NOTICES, "empty", FAILED, CONTRADICTION}
     for code, words in WORDS.items():
         share = words.high_from
         expected = "high" if share == 0 else "low" if share == NEVER else f"high from {share:.0%}"

@@ -12,7 +12,7 @@ from shared_traces import shared_trace
 from tb_hookview.analysis.selection import select
 from tb_hookview.errors import NotFoundError
 from tb_hookview.loading import load
-from tb_hookview.report.tables.kernels import sync_rows
+from tb_hookview.report.tables.syncs import sync_rows
 from tb_hookview.timeline import Timeline
 from tb_hookview.timeline.event.detail import detail
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_hookview.trace.columns.rare_rows import (
+from tb_hookview.trace.columns.growing import (
     EARLIEST_NS,
     LATEST_NS,
     are_starts,

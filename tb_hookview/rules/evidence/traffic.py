@@ -32,6 +32,12 @@ from tb_hookview.rules.evidence.host import Inputs, inputs_of
 from tb_hookview.schema.findings import Confidence
 from tb_hookview.trace import EventCategory
 
+# What is moved: copies to the device, values that syncs read, batches, messages.
+
+
+# What is moved: copies to the device, values that syncs read, batches, messages.
+
+
 PAGEABLE = r"HtoD \(Pageable"
 PINNED = r"HtoD \(Pinned"
 UNKNOWN = r"HtoD \(Host"

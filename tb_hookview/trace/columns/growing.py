@@ -19,6 +19,9 @@ from tb_hookview.trace.columns.trace import Collectives, CudaSyncs, Memory, Stri
 from tb_hookview.trace.format.events import MemoryArguments
 from tb_hookview.trace.format.vocabulary import COLLECTIVE, CUDA_SYNC, MEMORY
 
+# Columns of what few events have: arguments, memory, occupancy; interned strings, times.
+
+
 # Equal values to equal numbers.
 
 

@@ -1,0 +1,149 @@
+"""The critical path of the measured steps by what ran: device events, phases, named host work."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import reduce
+
+import numpy as np
+
+from tb_hookview import schema
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.host.activity import cut_by_activity, named_activity, operators_within
+from tb_hookview.arrays import intervals
+from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import TimeSet
+from tb_hookview.schema.terms import KINDS, Phase
+from tb_hookview.simulation.path_rows import PARTS, path_parts
+from tb_hookview.simulation.simulator import Simulator
+
+MOST = 30
+"""Rows of an answer; the others are summed up by part and phase."""
+LOADING = "kernel loading"
+"""Name of the host time in which kernels are loaded, in whatever phase."""
+_LONG = 0.02
+"""Share of the unnamed host time from which on an event divides it."""
+_HOST = PARTS.index("host")
+_PHASES = tuple(Phase)[: Phase.OTHER]
+
+Work = tuple[str, str | None, str | None]
+"""Part of the path, phase, and name of what ran."""
+
+
+def critical_path_work_rows(simulator: Simulator) -> list[schema.PathWork]:
+    """What passed the time of the critical path of a step, the longest first."""
+    if simulator.refused:
+        return []
+    path, steps = simulator.unchanged.path, len(simulator.window.steps)
+    part, length = path_parts(simulator.unchanged), path.end - path.start
+    time: defaultdict[Work, float] = defaultdict(float)
+    _add_device(simulator, time)
+    _add_host(simulator, float(length[part == _HOST].sum()), time)
+    for number, name in enumerate(PARTS):
+        if name not in ("host", "device"):
+            time[name, None, None] += float(length[part == number].sum())
+    rows = [_row(work, ns / 1000 / steps) for work, ns in _cut(time).items() if ns > 0]
+    return sorted(rows, key=lambda row: (-row.us, row.id))
+
+
+def _row(work: Work, us: float) -> schema.PathWork:
+    return schema.PathWork(_id(work), *work, us)
+
+
+def _id(work: Work) -> str:
+    return ":".join(text or "" for text in work)
+
+
+def _cut(time: dict[Work, float]) -> dict[Work, float]:
+    """The longest by name; the names of the others are left out."""
+    ranked = sorted(time, key=lambda work: (-time[work], _id(work)))
+    kept = defaultdict(float, {work: time[work] for work in ranked[:MOST]})
+    for part, phase, name in ranked[MOST:]:
+        kept[part, phase, None] += time[part, phase, name]
+    return kept
+
+
+def _add_device(simulator: Simulator, time: defaultdict[Work, float]) -> None:
+    """Add device events that are no collectives, by phase of the launch and kind."""
+    analysis, path = simulator.analysis, simulator.unchanged.path
+    rows = np.flatnonzero(path_parts(simulator.unchanged) == PARTS.index("device"))
+    event = path.event[rows]
+    phase = lookup(analysis.phases.row, lookup(analysis.device_events.launch, event))
+    kind, length = lookup(analysis.kinds.kind, event), (path.end - path.start)[rows]
+    sums = np.zeros((len(Phase) + 1, len(KINDS) + 1))
+    np.add.at(sums, (phase, kind), length)  # -1, of none, is the last
+    for row, column in np.argwhere(sums).tolist():
+        time["device", _phase(row), _kind(column)] += float(sums[row, column])
+
+
+def _phase(phase: int) -> str | None:
+    return Phase(phase).name.lower() if phase < Phase.OTHER else None
+
+
+def _kind(kind: int) -> str | None:
+    return KINDS[kind] if kind < len(KINDS) else None
+
+
+def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]) -> None:
+    """Add lazy kernel loading, then the host's time by phase; outside of phases by what the
+    thread was in.
+
+    Times are as recorded. They are scaled to the replay, which is off by its error.
+    """
+    found: defaultdict[Work, float] = defaultdict(float)
+    analysis = simulator.analysis
+    phases = analysis.phases.time
+    for thread, busy in _host_times(simulator):
+        loads = _kernel_loading(analysis, thread)
+        found["host", None, LOADING] += intervals.length(intervals.intersect(busy, loads))
+        worked = intervals.subtract(busy, loads)
+        for phase in _PHASES:
+            inside = intervals.length(intervals.intersect(worked, phases[phase]))
+            found["host", phase.name.lower(), None] += inside
+        outside = reduce(intervals.subtract, phases[: Phase.OTHER], worked)
+        for name, length in _named(analysis, thread, outside):
+            found["host", None, name or None] += length
+    total = sum(found.values())
+    for work, length in found.items():
+        time[work] += length * whole / total
+
+
+def _kernel_loading(analysis: Analysis, thread: int) -> TimeSet:
+    """When a thread loaded kernels."""
+    loads, tree = analysis.kernel_loads, analysis.call_tree
+    mine = tree.thread[loads.row] == thread
+    return intervals.normal(np.stack([tree.start[loads.row], loads.end], axis=1)[mine])
+
+
+def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:
+    """Time of the path in which each thread worked, without data loaders, as recorded."""
+    on_path = path_parts(simulator.unchanged) == _HOST
+    edges = simulator.host_edges
+    mine = isin(edges.edge, simulator.unchanged.path.edge[on_path])
+    thread, times = edges.thread[mine], edges.time[mine]
+    return [(each, intervals.normal(times[thread == each])) for each in unique(thread).tolist()]
+
+
+def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
+    """Name and length of each time.
+
+    What has no name as a whole is cut by what is long in it, and what then has none is divided
+    among the operators that ran in it.
+    """
+    names = _names(analysis, thread, spans)
+    unnamed = spans[[name == "" for name in names]]
+    pieces = cut_by_activity(analysis.host, thread, unnamed, _LONG)
+    whole = isin(pieces[:, 0], unnamed[:, 0]) & isin(pieces[:, 1], unnamed[:, 1])
+    parts = pieces[~whole]
+    inner = _names(analysis, thread, parts)
+    many = np.sort(np.concatenate([pieces[whole], parts[[name == "" for name in inner]]]), axis=0)
+    both = zip([*names, *inner], [*spans.tolist(), *parts.tolist()], strict=True)
+    found = [(name, float(end - start)) for name, (start, end) in both if name]
+    operators = operators_within(analysis.host, thread, many)
+    rest = intervals.length(many) - sum(length for _, length in operators)
+    return [*found, *operators, ("", float(rest))]
+
+
+def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:
+    return named_activity(analysis.host, np.full(len(spans), thread), spans)
