@@ -408,14 +408,14 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
         <= _SHARE_DEVICE_LAYOUT_COPIES
     ):
         return
-    traffic = _within_device(context)
-    share = context.device_events.share(traffic)
+    moved = _within_device(context)
+    share = context.device_events.share(moved)
     if (
         share <= _SHARE_DEVICE_LAYOUT_COPIES
-        or context.device_events.us_per_step(traffic) <= _SHARE_OF_STEP * context.steps.duration_us
+        or context.device_events.us_per_step(moved) <= _SHARE_OF_STEP * context.steps.duration_us
     ):
         return
-    rows = np.flatnonzero(traffic & context.device_events.counted & (work.launch >= 0))
+    rows = np.flatnonzero(moved & context.device_events.counted & (work.launch >= 0))
     for (module, place), members in places_of(context, work.launch[rows]).items():
         mine = rows[members]
         wasted = context.steps.us_per_step(work.duration[mine].sum())
