@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -69,16 +70,16 @@ def test_no_blocks_where_none_are_asked_for_nor_in_a_compiled_model():
 
 def test_blocks_are_timed_as_often_as_a_step_affords():
     assert every_how_many(16, "host", 0) == 1  # no step is known
-    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 16, 50)] == [16, 4, 1, 1]
+    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 32, 50)] == [32, 7, 1, 1]
     assert every_how_many(0, "host", 10**6) == 1
     assert every_how_many(16, "device", 50 * 10**6) == 2
 
 
 def test_the_running_median_is_that_of_the_latest():
     median = RunningMedian()
-    for value in [1000] * 101 + [5] * 101:
+    for value in [1000] * 201 + [5] * 201:
         median.add(value)
-    assert (median.value, len(median)) == (5, 101)
+    assert (median.value, len(median)) == (5, 201)
 
 
 def decide(durations: list[int], **options: object) -> list[tuple[int, str]]:
@@ -106,6 +107,33 @@ def test_slow_steps_that_last_are_recorded_in_a_rest_too_once():
     once = usual + noise + usual + [20] * 40
     assert decide(once) == [(63, "slow"), (153, "slow")]
     assert decide(once + [10] * 200 + [30] * 45) == [(63, "slow"), (153, "slow")]
+
+
+def test_steps_that_are_slower_by_less_ask_once_they_last():
+    assert decide([10] * 30 + [14] * 200) == [(60, "slow")]
+    assert decide([10] * 30 + ([14] * 20 + [10] * 30) * 10) == []
+    assert decide([10] * 30 + [12] * 200) == []
+
+
+def test_noise_does_not_use_up_the_recording_of_what_lasts_after_it():
+    usual, noise = [10] * 220, [40] * 70
+    asked = [(223, "slow"), (253, "slow")]
+    assert decide(usual + noise + usual + [40] * 50) == asked
+    assert decide(usual + noise + usual + [40] * 200) == [*asked, (570, "slow")]
+
+
+def uneven(steps: int, seed: int) -> list[int]:
+    drawn = random.Random(seed)
+    return [round(1e6 * drawn.lognormvariate(0, 0.3)) for _ in range(steps)]
+
+
+def test_what_lasts_is_found_in_uneven_steps_and_uneven_steps_alone_are_not_slow():
+    for seed in range(5):
+        even = uneven(20_000, seed)
+        assert decide(even) == []
+        slow = [duration * 16 // 10 for duration in even[:800]]
+        asked = decide(even[:1200] + slow)
+        assert [step > 1200 for step, _ in asked] == [True]
 
 
 def test_uneven_steps_are_not_slow():
