@@ -242,7 +242,8 @@ class Keeper:
 
     def _decide(self, rows: list[Row]) -> None:
         for row in rows:
-            reason = self._decision.see(row[0], row[1], perf_counter_ns() / 1e9)
+            parts = (row[2], row[3], row[4], row[6])
+            reason = self._decision.see(row[0], row[1], perf_counter_ns() / 1e9, parts)
             if reason is not None:
                 self._asked.append(_Asked(reason, None, self._decision.slowest_ratio, None))
         if self.is_signalled:

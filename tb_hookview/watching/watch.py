@@ -74,8 +74,8 @@ def watch(
         ranks: the ranks that record; all by default. All write their steps.
         every_steps: record every this many steps.
         every_minutes: record every this many minutes.
-        slow_factor: record when steps are slower than this multiple of the running median; None
-            for never.
+        slow_factor: record when steps are slower than this multiple of the running median, or one
+            of their parts makes them slower by half of that, and lasts; None for never.
         slow_steps: slow steps in a row that ask for a recording.
         rest_minutes: time from one recording of slow steps to the next.
         first: step at which a first recording is made, to compare later ones with; None for none.
