@@ -126,9 +126,10 @@ def unsharded_parameters(model: nn.Module) -> dict[torch.Tensor, torch.Tensor]:
 
     Gradients are of these, and reduced after that. A graph has no other way back to a module.
     """
+    modules: Iterable[Any] = model.modules()
     return {
         each.sharded_param: each._unsharded_param
-        for module in model.modules()
+        for module in modules
         if hasattr(module, "_get_fsdp_state")
         for group in _groups_of(module._get_fsdp_state())
         for each in group.fsdp_params
