@@ -200,7 +200,7 @@ def scatter(rows: Int | Bool, values: Int | int, size: int) -> Int:
     return column
 
 
-def mask_of(rows: Int | int | Sequence[int], size: int) -> Bool:
+def mask_of(rows: Int | NDArray[np.int32] | int | Sequence[int], size: int) -> Bool:
     """Whether each of `size` numbers is in `rows`."""
     mask = np.zeros(size, bool)
     mask[rows] = True

@@ -222,7 +222,7 @@ def nearest_above(parent: TreeRow, wanted: Bool) -> TreeRow:
     return lookup(nearest(parent, wanted), parent)
 
 
-def lookup(column: Int, index: Int) -> Int:
+def lookup(column: Int | Bool, index: Int) -> Int:
     """`column[index]`, and -1 where the index is -1."""
     if not len(column):
         return np.full(len(index), -1, np.int64)
