@@ -36,6 +36,10 @@ _LOADING = (
     "Load and prepare the next batch in DataLoader workers (num_workers above 0) while this step "
     "runs."
 )
+_OPTIMIZER = (
+    "Keep hooks and logging out of the optimizer's step. Its own Python goes through every "
+    "parameter: have fewer of them, or compile the step."
+)
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -104,6 +108,8 @@ def _occurrence(
 def _remedy(context: Context, where: str, named: bool) -> str:
     if where == _FIRST:
         return f"{_LOADING} {_UNNAMED}"
+    if where.startswith("Optimizer."):
+        return _OPTIMIZER
     return _NAMED if named and context.with_stacks else f"{_NAMED} {_UNNAMED}"
 
 
