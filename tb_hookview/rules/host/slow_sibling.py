@@ -86,25 +86,26 @@ def _find(context: Context) -> Iterator[Occurrence]:
     time = _by_step(context, work)
     least = _SHARE * context.steps.duration_us * 1000
     found: dict[int, float] = {}
-    calls = _calls(context)
+    calls, more = _calls(context, groups)
+    parent = context.analysis.modules.parent
     for group in reversed(groups):  # what lies deeper first
         if _is_pyramid(np.median(time[group], axis=1)):
             continue
         usual = np.median(time[group], axis=0)
         usual_calls = float(np.median(calls[group]))
-        for module in group.tolist():
+        for module in group[lookup(more, parent[group]) != 1].tolist():  # or the one above is named
             own, end = time[module], int(context.analysis.modules.end[module])
-            if often := 0 < _RATIO * usual_calls < calls[module]:
+            if more[module]:
                 excess = float(np.median(own)) * (1 - usual_calls / float(calls[module]))
             else:
                 excess = float(np.median(own - usual))
             others = time[group[group != module]]
-            if excess > least and (often or _stands_out(own, usual, others)):
+            if excess > least and (more[module] or _stands_out(own, usual, others)):
                 deeper = sum(more for inner, more in found.items() if module < inner < end)
                 found[module] = max(excess - deeper, 0.0)
                 if excess - deeper > least:
                     times = float(np.median(own)), float(np.median(usual))
-                    count = (float(calls[module]), usual_calls) if often else None
+                    count = (float(calls[module]), usual_calls) if more[module] else None
                     yield _occurrence(context, work, group, module, times, count)
 
 
@@ -218,12 +219,19 @@ def _occurrence(
     )
 
 
-def _calls(context: Context) -> Float:
-    """Calls of each module per step, without those that run again in the backward pass."""
+def _calls(context: Context, groups: list[ModuleIndex]) -> tuple[Float, Bool]:
+    """Calls of each module per step, and whether they are more than those of its siblings.
+
+    Those that run again in the backward pass are not counted.
+    """
     own = context.rows.counted & ~context.analysis.attribution.row_recompute
     module = context.analysis.module_calls.module[own]
     count = np.bincount(module[module >= 0], minlength=len(context.analysis.modules))
-    return np.asarray(count / max(len(context.steps), 1))
+    more = np.zeros(len(count), bool)
+    for group in groups:
+        usual = np.median(count[group])
+        more[group] = (usual > 0) & (count[group] > _RATIO * usual)
+    return np.asarray(count / max(len(context.steps), 1)), more
 
 
 def _excess(mine: dict[int, int], others: list[dict[int, int]]) -> dict[int, float]:

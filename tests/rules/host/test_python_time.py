@@ -49,7 +49,7 @@ def test_in_an_optimizer(tmp_path: Path) -> None:
     stepping = row("user_annotation", "Optimizer.step#AdamW.step", 2002, 4998)
     (finding,) = findings(tmp_path, [*ROWS[:2], stepping, *ROWS[3:]])[RULE]
     assert finding.where == "Optimizer.step#AdamW.step"
-    assert finding.fix.startswith("Keep hooks and logging out of the optimizer's step.")
+    assert finding.fix.startswith("Keep hooks and logging out of the optimizer's step, and")
 
 
 @pytest.mark.parametrize("name", ["aten::sort", "enumerate(DataLoader)#It.__next__"])

@@ -103,6 +103,17 @@ def test_one_that_is_called_more_often(tmp_path: Path, first: float) -> None:
     assert found["blocks.2"].gain_us_per_step == pytest.approx(600)
 
 
+def test_modules_within_one_that_is_called_more_often_are_not_named(tmp_path: Path) -> None:
+    rows, listed = [step(STEP)], manifest([9] * 4)
+    for block, calls in enumerate([1, 1, 4, 1]):
+        listed["modules"].append({"path": f"blocks.{block}.fc", "class": "Fc", "parameters": 9})
+        for number in range(calls):
+            begin = 1001.0 + 2000 * block + 300 * number
+            rows += [call(f"blocks.{block}", begin, 210), operator("aten::mm", begin + 5, 200)]
+            rows[-1:-1] = [call(f"blocks.{block}.fc", begin + 1, 208, "Fc")]
+    assert [each.module for each in findings(tmp_path, rows, **listed)[RULE]] == ["blocks.2"]
+
+
 def test_what_another_finding_explains(tmp_path: Path) -> None:
     rows = [each for each in blocks(2, 600) if each["name"] != "aten::sort"]
     found = findings(tmp_path, rows, **manifest([9] * 4))
