@@ -251,15 +251,15 @@ def _zeros(setting: Setting, *, wrong: bool) -> Training:
 
 
 class _Unet(nn.Module):
-    """A convolution at each of two sizes on the way down, and one on the way up."""
+    """Pixels mixed at two sizes: one pooling down, one resizing up."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.inner = nn.Conv2d(3, width, 3, padding=1)
         self.pool = nn.MaxPool2d(2)
-        self.deep = nn.Conv2d(width, width, 3, padding=1)
+        self.deep = nn.Conv2d(width, width, 1)
         self.up = nn.Upsample(scale_factor=2, mode="bilinear")
-        self.outer = nn.Conv2d(2 * width, 16, 3, padding=1)
+        self.outer = nn.Conv2d(2 * width, 16, 1)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         fine = F.relu(self.inner(images))
@@ -269,7 +269,7 @@ class _Unet(nn.Module):
 
 
 def _images(_: Setting, *, wrong: bool) -> Training:
-    model, images = _Unet(16), torch.randn(4, 3, 32, 32)
+    model, images = _Unet(32), torch.randn(4, 3, 48, 48)
     if not wrong:
         model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         images = images.to(memory_format=torch.channels_last)
