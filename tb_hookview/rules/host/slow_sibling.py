@@ -87,13 +87,15 @@ def _find(context: Context) -> Iterator[Occurrence]:
     least = _SHARE * context.steps.duration_us * 1000
     found: dict[int, float] = {}
     calls, more = _calls(context, groups)
-    parent = context.analysis.modules.parent
+    parent, inside = context.analysis.modules.parent, more.astype(np.int64)
     for group in reversed(groups):  # what lies deeper first
         if _is_pyramid(np.median(time[group], axis=1)):
             continue
         usual = np.median(time[group], axis=0)
         usual_calls = float(np.median(calls[group]))
-        for module in group[lookup(more, parent[group]) != 1].tolist():  # or the one above is named
+        for module in group[
+            lookup(inside, parent[group]) != 1
+        ].tolist():  # or the one above is named
             own, end = time[module], int(context.analysis.modules.end[module])
             if more[module]:
                 excess = float(np.median(own)) * (1 - usual_calls / float(calls[module]))
