@@ -230,7 +230,7 @@ class _Sentence:
             return _LOADS_KERNELS.format(format_us(found.once_us))
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
-        if unexplained_us > _APART * step:
+        if unexplained_us - self._queued > _APART * step:
             return _DELAYS
         if step - longer > _APART * step:
             return _OVERLAP

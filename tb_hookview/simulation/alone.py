@@ -197,7 +197,7 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def bound(self) -> Bound:
         """What decides the length of a step."""
-        if self.pauses_decide:
+        if self.unexplained - self.queued > max(self.host_side, self.device_side):
             return "unknown"
         if not self.device_known:
             return "communication" if self._mostly((Part.PEERS,)) else "unknown"
@@ -250,13 +250,14 @@ class Alone(Struct, frozen=True, dict=True):
         """Pauses on the critical path of a step that nothing in the trace explains, nanoseconds."""
         path = self.base.path
         waits = self._unexplained_syncs[path.edge] & (path.part == Part.HOST)
-        return self._on_path((path.part == Part.PAUSE) & ~self._opens | waits)
+        return self._on_path((path.part == Part.PAUSE) | waits)
 
     @cached_property
     def queued(self) -> float:
-        """Pauses before the first event of a stream, nanoseconds per step.
+        """Part of `unexplained` before the first event of a stream, nanoseconds per step.
 
-        The device was busy with what was queued before the recording, or by another process.
+        The device was busy with what was queued before the recording, or by another process: the
+        steps that go on do not have it.
         """
         return self._on_path((self.base.path.part == Part.PAUSE) & self._opens)
 
