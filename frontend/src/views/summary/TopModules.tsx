@@ -74,6 +74,7 @@ export function TopModules({ report }: { report: WireReport }): ReactElement {
           </tbody>
         </table>
       )}
+      {mostlyOutside(top) && <TopWork report={report} />}
       {top.communication > 0 && (
         <p className="muted">
           {duration(top.communication)} of communication {perText(report)} ran in modules and is not
@@ -130,6 +131,11 @@ function Row({ row, total, syncs, look }: RowProps): ReactElement {
       )}
     </tr>
   );
+}
+
+/** Whether most of the time is in no module: then its kernels say more. */
+function mostlyOutside({ rows, rest }: TopModuleRows): boolean {
+  return rows.length > 0 && (rest ?? 0) > rows.reduce((sum, { self }) => sum + self, 0);
 }
 
 /** Whether a path says no more than its class, as those of Python stacks: `Linear_3`. */
