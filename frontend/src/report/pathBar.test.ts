@@ -44,7 +44,9 @@ test("host time without a name is said to have none in the trace", () => {
 
 test("delays of a device that was busy with what is not in the trace say so", () => {
   const { trace } = report();
-  const warnings = [{ code: "unseen-queue", message: "", count: 1, severe: true }];
+  const warnings = [
+    { id: "unseen-queue", code: "unseen-queue", message: "", count: 1, severity: "high" as const },
+  ];
   const rows = { critical_path_work: [work("unexplained", 10)] };
   const [outside] = pathSegments(report({ ...rows, trace: { ...trace, warnings } }));
   expect(outside?.label).toBe(OUTSIDE);
