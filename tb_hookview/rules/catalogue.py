@@ -23,7 +23,7 @@ from tb_hookview.rules.host import (
     slow_sibling,
     threads_oversubscribed,
 )
-from tb_hookview.rules.kernels import indexing, launches, layers
+from tb_hookview.rules.kernels import channels_last_on_cpu, indexing, launches, layers
 from tb_hookview.rules.memory import allocator, held
 from tb_hookview.rules.optimizer import updates
 from tb_hookview.rules.precision import products
@@ -86,6 +86,7 @@ RULES: tuple[Rule, ...] = (
     launches.TINY_KERNELS_LAUNCH_BOUND,
     layers.ATTENTION_UNFUSED,
     layers.CONV_LAYOUT_TRANSPOSE,
+    channels_last_on_cpu.RULE,
     layers.CONV_BIAS_BEFORE_BN,
     indexing.INDEX_PUT_SORT_KERNELS,
     products.FP64_KERNELS,

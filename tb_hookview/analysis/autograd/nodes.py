@@ -262,7 +262,7 @@ def _passes(host: HostRows, row_node: NodeIndex, stems: Int) -> _Passes:
     operator = operator[lookup(stems, around) != stems[operator]]
     following = np.searchsorted(start[node], start[operator])
     opens = mask_of(following, len(node) + 1)
-    number = np.cumsum(opens)
+    number = np.cumsum(opens, dtype=np.int64)
     before = following < len(node)
     return _Passes(node, number[:-1], operator[before], number[following[before]])
 
