@@ -226,7 +226,7 @@ def lookup(column: Int | Bool, index: Int) -> Int:
     """`column[index]`, and -1 where the index is -1."""
     if not len(column):
         return np.full(len(index), -1, np.int64)
-    found = column[index]
+    found: NDArray[Any] = column[index]
     if found.dtype == np.bool_:
         found = found.astype(np.int64)
     found[index < 0] = -1

@@ -22,7 +22,7 @@ from tb_hookview.schema.timeline import LaneKind, Minimap, TimelineOverview
 from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.critical_path import CriticalPath
 from tb_hookview.simulation.simulator import Prediction, Simulator
-from tb_hookview.timeline import timeline
+from tb_hookview.timeline import timeline as wire
 from tb_hookview.timeline.lanes import lane
 from tb_hookview.timeline.lanes.catalogue import LOADING, LaneEntry, PathLane, thread_label
 from tb_hookview.timeline.lanes.lane import OF_PHASE, Colour, LaneItems
@@ -184,7 +184,7 @@ def overview(lanes: ReplayedLanes) -> TimelineOverview:
         start_us=to_us(lanes.origin),
         duration_us=to_us(lanes.length),
         events=sum(len(lanes.lane(number)) for number in range(len(lanes.entries))),
-        lanes=[timeline.lane_row(lanes, number) for number in range(len(lanes.entries))],
+        lanes=[wire.lane_row(lanes, number) for number in range(len(lanes.entries))],
         minimap=Minimap([], [], []),
         colours=list(lane.NAMES),
     )

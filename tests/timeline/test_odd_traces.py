@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tb_hookview.loading import load
 from tb_hookview.timeline import Timeline
+from tb_hookview.timeline import timeline as wire
 from tb_hookview.timeline.event.detail import detail
 from tb_hookview.timeline.statistics.statistics import Question, search, statistics
 
@@ -78,9 +79,9 @@ def test_every_question_has_an_answer(
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": traced}))
     timeline = Timeline(load(path))
     every = range(len(timeline.entries))
-    answers: list[Any] = [timeline.overview(timeline)]
+    answers: list[Any] = [wire.overview(timeline)]
     for start, end in ((0, 50_000), (7, 8), (-(10**16), 10**16)):
-        answers.append(timeline.window(timeline, every, start, end, 300))
+        answers.append(wire.window(timeline, every, start, end, 300))
         answers.append(statistics(timeline, start, end))
         answers.append(search(timeline, Question("a", every, start, end, 16_384)))
     answers.append(search(timeline, Question("\u0130", every, None, None, 1)))
@@ -107,6 +108,6 @@ def test_an_empty_trace_has_a_timeline(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('{"traceEvents": []}')
     timeline = Timeline(load(path))
-    assert timeline.overview(timeline).duration_us == 0
+    assert wire.overview(timeline).duration_us == 0
     assert statistics(timeline, 0, 1).devices == []
     assert search(timeline, Question("a", [0], None, None, 3)).total == 1

@@ -16,7 +16,8 @@ from tb_hookview.analysis.selection import select
 from tb_hookview.export.packets import MODULE, backward_slices
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.timeline import Timeline, timeline
+from tb_hookview.timeline import Timeline
+from tb_hookview.timeline import timeline as wire
 
 
 @pytest.fixture
@@ -277,7 +278,7 @@ TRACES_WITH_DEVICES = [
 @pytest.mark.parametrize("name", TRACES_WITH_DEVICES)
 def test_lanes_are_found_by_the_ids_of_the_report(name: str) -> None:
     analysis = load(shared_trace(name))
-    report, lanes = build_report(analysis).data, timeline.overview(Timeline(analysis)).lanes
+    report, lanes = build_report(analysis).data, wire.overview(Timeline(analysis)).lanes
     of_host = {(lane.thread_id, lane.thread) for lane in lanes if lane.kind == "host"}
     assert {(thread.id, thread.thread) for thread in report.threads} <= of_host
     assert {(sync.thread_id, sync.thread) for sync in report.syncs} <= of_host

@@ -14,6 +14,7 @@ from tb_hookview.loading import load
 from tb_hookview.schema.timeline import EventDetail
 from tb_hookview.simulation.whatif import path_time
 from tb_hookview.timeline import Timeline
+from tb_hookview.timeline import timeline as wire
 from tb_hookview.timeline.lanes.lane import Colour
 
 WORDS = {
@@ -112,16 +113,16 @@ def test_a_piece_leads_to_what_ran_and_to_the_ends_of_its_edge(tmp_path: Path) -
 def test_a_trace_that_is_not_replayed_says_why_in_a_line(tmp_path: Path) -> None:
     timeline = drawn(tmp_path, WAITS.replace("gemm corr=1", "gemm       "))
     (number,) = timeline.lanes_of("path")
-    row = timeline.lane_row(timeline, number)
+    row = wire.lane_row(timeline, number)
     assert row.note is not None
     assert "launches of 0%" in row.note
     assert "\n" not in row.note
-    assert timeline.window(timeline, [number], 0, 50_000, 100).lanes == []
+    assert wire.window(timeline, [number], 0, 50_000, 100).lanes == []
 
 
 def test_neither_overview_nor_search_makes_the_lane(tmp_path: Path) -> None:
     timeline = drawn(tmp_path, WAITS)
-    row = timeline.overview(timeline).lanes[1]
+    row = wire.overview(timeline).lanes[1]
     assert (row.kind, row.events, row.note) == ("path", None, None)
     assert "graph" not in vars(timeline.path.simulator)
 
