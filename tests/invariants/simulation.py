@@ -18,8 +18,8 @@ from tb_hookview.simulation.simulator import Simulator
 
 ALLOWED = 0.025
 """Error of a replay with nothing changed, as a share of the step."""
-BEGINNING = 2e-3
-"""Part of a step by which a change moves how far the device is behind as the measured steps begin."""
+BEGINNING = 4e-3
+"""Part of a step by which a change moves how far behind the device is as measured steps begin."""
 SHARED_DEVICE = {"gpu.late_rank.even": 0.04}
 """The same where other ranks' processes take turns on the device."""
 ROUNDING = 1e-3
