@@ -18,6 +18,11 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 _SHARE = 0.02
 """Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
 
+_NOTHING_AGAIN = (
+    "Assumes that nothing runs again: memory has to hold what checkpointing frees. Fewer "
+    "checkpointed blocks save a part of it."
+)
+
 
 def _find(context: Context) -> Iterator[Occurrence]:
     return _on_host(context) if context.on_host else _on_devices(context)
@@ -40,11 +45,13 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         count=len(rows),
         host=context.rows.host_time(outermost),
         examples=tree.start[rows],
+        claims_gain=True,
     )
 
 
 def _on_devices(context: Context) -> Iterator[Occurrence]:
     owners = context.analysis.device_attribution
+    again = context.analysis.attribution.row_recompute
     if context.device_events.share(owners.recompute) <= _SHARE:
         return
     work = owners.recompute & context.device_events.counted
@@ -57,6 +64,8 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         count=int(work.sum()),
         wasted=np.flatnonzero(work),
         examples=context.device_events.starts(work),
+        # Compiled code recomputes within one call of the host.
+        claims_gain=bool(context.device_events.launched_by(again)[work].all()),
     )
 
 
@@ -72,9 +81,9 @@ def _occurrence(
         module=above,
         everywhere=above < 0 or modules.parent[above] < 0,
         evidence=f"forwards that run again in the backward pass {evidence}, "
-        f"in {format_count(len(rows), 'module')}; the saving depends on free memory",
+        f"in {format_count(len(rows), 'module')}",
         scale="recomputation",
-        claims_gain=False,
+        caveats=(_NOTHING_AGAIN,),
         **found,
     )
 
