@@ -151,7 +151,9 @@ class Analysis(Struct, frozen=True, dict=True):
             self.syncs,
             self.kernel_loads,
             self.bounds,
-            int(self.steps.window[0, 0]),
+            np.concatenate(
+                [self.steps.window[:1, 0], self.steps.window[self.steps.counted][:1, 0]]
+            ),
         )
 
     @cached_property
