@@ -145,6 +145,7 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def gaps(self) -> Gaps:
         """Idle time of the devices, attributed to its causes."""
+        since = self.steps.window[:, 0]
         return find_gaps(
             self.timing,
             self.call_times,
