@@ -152,9 +152,7 @@ class Analysis(Struct, frozen=True, dict=True):
             self.syncs,
             self.kernel_loads,
             self.bounds,
-            np.concatenate(
-                [self.steps.window[:1, 0], self.steps.window[self.steps.counted][:1, 0]]
-            ),
+            np.concatenate([since[:1], since[self.steps.counted][:1]]),
         )
 
     @cached_property
