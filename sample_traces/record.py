@@ -33,8 +33,8 @@ from sample_traces.scenarios import SCENARIOS
 
 _FOLDER = Path(__file__).resolve().parent
 _MOST_BYTES_OF_ONE = 2_000_000
-_MOST_BYTES = {"cuda": 24_000_000, "cpu": 15_000_000}
-"""Of all traces of a folder, by the kind of device."""
+_MOST_BYTES = 15_000_000
+"""Of all traces of a folder."""
 _CHECK_SECONDS = 300
 _START = 60
 """Seconds for a process to import torch and its libraries, to find the device, and to end."""
@@ -194,7 +194,7 @@ class Session:
         there = sum(
             path.stat().st_size for path in traces(self.out) if path.parent.name not in names
         )
-        room = max(0, _MOST_BYTES[self.device] - there)
+        room = max(0, _MOST_BYTES - there)
         return min(_MOST_BYTES_OF_ONE, room // sum(s.ranks * len(s.variants) for s in coming))
 
     def check(self) -> None:

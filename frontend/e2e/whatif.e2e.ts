@@ -26,7 +26,7 @@ async function ask(query: string): Promise<Asked> {
 }
 
 const written = (us: number): string =>
-  us < 999.95 ? `${us.toFixed(1)} µs` : `${(us / 1000).toFixed(2)} ms`;
+  us < 999.95 ? `${us.toFixed(1)} us` : `${(us / 1000).toFixed(2)} ms`;
 
 test("nothing is changed at first, and the page says what to do", async () => {
   const { replayed_us: now } = await ask("");

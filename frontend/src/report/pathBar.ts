@@ -18,6 +18,9 @@ export interface PathSegment {
 /** What is shorter than this is summed up with what is like it. */
 const WORTH_A_LABEL = 0.04;
 
+/** Delays for which the trace says that the device was busy with what is not in it. */
+export const OUTSIDE = "work outside of the trace";
+
 /** The critical path of a step by what ran, in the order in which it is drawn; the shares are of all of it. */
 export function pathSegments(report: WireReport): PathSegment[] {
   const whole = report.critical_path_work.reduce((sum, { us }) => sum + us, 0);
@@ -27,8 +30,10 @@ export function pathSegments(report: WireReport): PathSegment[] {
     const key = large ? row.id : `${row.part}:${row.phase ?? ""}:`;
     groups.set(key, [...(groups.get(key) ?? []), row]);
   }
+  const busy = report.trace.warnings.some(({ code }) => code === "unseen-queue");
   return [...groups]
     .flatMap(([key, rows]) => segment(key, rows, whole))
+    .map((one) => (busy && one.part === "unexplained" ? { ...one, label: OUTSIDE } : one))
     .sort((a, b) => rank(a) - rank(b) || b.us - a.us);
 }
 

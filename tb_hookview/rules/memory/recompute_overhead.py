@@ -17,6 +17,10 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _SHARE = 0.02
 """Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
+_CAVEAT = (
+    "What checkpoint itself does in Python, in the forward and for each saved tensor, ends with it "
+    "too and is not counted: with small blocks and use_reentrant=False half as much again."
+)
 
 _NOTHING_AGAIN = (
     "Assumes that nothing runs again: memory has to hold what checkpointing frees. Fewer "
@@ -45,7 +49,6 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         count=len(rows),
         host=context.rows.host_time(outermost),
         examples=tree.start[rows],
-        claims_gain=True,
     )
 
 
@@ -83,7 +86,7 @@ def _occurrence(
         evidence=f"forwards that run again in the backward pass {evidence}, "
         f"in {format_count(len(rows), 'module')}",
         scale="recomputation",
-        caveats=(_NOTHING_AGAIN,),
+        caveats=(_NOTHING_AGAIN, _CAVEAT),
         **found,
     )
 

@@ -5,6 +5,7 @@ import type { Target } from "../../api/request";
 import type { WireMemory, WireTablePage, WireReport } from "../../api/types";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { MemoryPlace } from "./address";
+import { BLOCK_COLUMNS } from "./blockStack";
 
 /** Rows of a page of blocks. */
 export const PAGE = 50;
@@ -40,6 +41,31 @@ export function useBlocks(
     const question = { table: "memory_blocks", sort: ["-bytes"], filter, offset, limit: PAGE };
     return (signal: AbortSignal) => api.table(target, question, signal);
   }, [api, target, device, kind, offset]);
+  return useLoad(load);
+}
+
+/** Of these the chart draws each; the others are one area. */
+const MOST_DRAWN = 1000;
+
+/** The largest blocks of a device, for the chart; null where it does not draw them. */
+export function useDrawnBlocks(
+  target: Target,
+  device: string,
+  drawn: boolean,
+): Loaded<WireTablePage> {
+  const { api } = useServices();
+  const load = useMemo(() => {
+    if (!drawn) return null;
+    const question = {
+      table: "memory_blocks",
+      sort: ["-bytes"],
+      filter: [`device:eq:${device}`],
+      offset: 0,
+      limit: MOST_DRAWN,
+      columns: ["id", ...BLOCK_COLUMNS],
+    };
+    return (signal: AbortSignal) => api.table(target, question, signal);
+  }, [api, target, device, drawn]);
   return useLoad(load);
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactElement } from "react";
+import { useEffect, useRef, type CSSProperties, type ReactElement } from "react";
 
 import type { WireCollectiveRanks, WireRunOverview } from "../../api/types";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
@@ -38,6 +38,7 @@ export function Together({ runKey, run, id }: TogetherProps): ReactElement {
     <section
       ref={box}
       className="facet together"
+      style={{ "--rows": Math.min(run.ranks.length, MOST_SHOWN) } as CSSProperties}
       aria-label="Collective on all ranks"
       aria-busy={loaded.status === "loading"}
     >
@@ -130,3 +131,4 @@ function RankPages({ shown }: { shown: WireCollectiveRanks }): ReactElement | nu
 
 /** Ranks in an answer, the late one not counted. */
 const PAGE = 15;
+const MOST_SHOWN = PAGE + 1;

@@ -11,7 +11,13 @@ import {
   WORTH_SAYING,
 } from "../../parts/Band";
 import { perText } from "../../report/findings";
-import { pathHeads, pathSegments, segmentText, type PathSegment } from "../../report/pathBar";
+import {
+  OUTSIDE,
+  pathHeads,
+  pathSegments,
+  segmentText,
+  type PathSegment,
+} from "../../report/pathBar";
 import { labelledDevice, labelledPhases, stepBars } from "../../report/stepBars";
 import { DEVICE_COLOURS, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
 
@@ -58,7 +64,8 @@ function blockOf(segment: PathSegment): BandBlock {
   return { key, label, us, share, text, colour: colour(segment), place: placeOf(segment) };
 }
 
-function colour({ part, phase }: PathSegment): keyof Palette {
+function colour({ part, phase, label }: PathSegment): keyof Palette {
+  if (label === OUTSIDE) return "idle";
   return phase === null ? PATH_COLOURS[part] : PHASE_COLOURS[phase];
 }
 

@@ -4,10 +4,11 @@ import type { WireEvent, WireLane, WireSpot } from "../../api/types";
 import { CopyButton } from "../../components/CopyButton";
 import { Name } from "../../components/Name";
 import { usePlace, type Loaded } from "../../parts/services";
+import { chainLines } from "../../report/chain";
 import { evidenceText } from "../../report/headline";
 import { clip, counted, duration, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
-import { argumentRows, chainLines, laneText, linkGroups } from "./event";
+import { argumentRows, laneText, linkGroups } from "./event";
 
 interface EventPanelProps {
   loaded: Loaded<WireEvent>;

@@ -1,4 +1,4 @@
-import type { WireEvent, WireLane, WireLink } from "../../api/types";
+import type { WireLane, WireLink } from "../../api/types";
 import { clip } from "../../text/formats";
 
 /** How much of an argument is shown. */
@@ -36,24 +36,4 @@ function meaningOf({ relation, kind, evidence }: WireLink): string {
   const shown = [kind?.replaceAll("_", "-"), evidence === null ? null : `by ${evidence}`];
   const said = shown.filter((text) => text != null).join(", ");
   return said === "" ? relation : `${relation} (${said})`;
-}
-
-export interface ChainLine {
-  readonly indent: string;
-  readonly kind: string;
-  readonly text: string;
-  /** null where it is no event that could be selected. */
-  readonly id: number | null;
-}
-
-/** The event and what is around it, from the inside out; lines of Python are not indented further. */
-export function chainLines(event: Pick<WireEvent, "name" | "chain">): ChainLine[] {
-  const lines: ChainLine[] = [{ indent: "", kind: "call", text: event.name, id: null }];
-  let depth = 0;
-  event.chain.forEach(({ kind, text, id }, index) => {
-    const goesOn = kind === "line" && event.chain[index - 1]?.kind === "line";
-    if (!goesOn) depth += 1;
-    lines.push({ indent: `${"  ".repeat(depth - 1)}└ `, kind, text, id });
-  });
-  return lines;
 }
