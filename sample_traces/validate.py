@@ -105,7 +105,7 @@ def verdicts(folder: Path) -> Iterator[Verdict]:
     """Analyze every trace that a folder's measured.json names."""
     for name, entry in measured.read(folder)["scenarios"].items():
         variants = entry.get("variants", {})
-        first = next(iter(variants.values()), {"expected": []})
+        first: dict[str, Any] = next(iter(variants.values()), {"expected": []})
         for variant, found in variants.items():
             path = folder / found.get("trace", "nothing")
             if len(traces(path)) != 1:  # of a run of several ranks there is no one report
@@ -136,7 +136,8 @@ def _fastest_other(variants: dict[str, Any], variant: str) -> dict[str, Any] | N
     others = [each for name, each in variants.items() if name != variant and "step_ms" in each]
     if "step_ms" not in variants[variant] or not others:
         return None
-    return min(others, key=lambda each: float(each["step_ms"]))
+    fastest: dict[str, Any] = min(others, key=lambda each: float(each["step_ms"]))
+    return fastest
 
 
 def _apart(one: dict[str, Any], other: dict[str, Any]) -> bool:
