@@ -145,13 +145,14 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def gaps(self) -> Gaps:
         """Idle time of the devices, attributed to its causes."""
+        since = self.steps.window[:, 0]
         return find_gaps(
             self.timing,
             self.call_times,
             self.syncs,
             self.kernel_loads,
             self.bounds,
-            int(self.steps.window[0, 0]),
+            np.concatenate([since[:1], since[self.steps.counted][:1]]),
         )
 
     @cached_property
