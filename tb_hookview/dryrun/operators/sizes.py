@@ -37,6 +37,7 @@ def _grouped_mm(a: Arguments) -> bool:
 
 _COUNT = Reason("size", "the number of unique elements is read")
 _NONZERO = Reason("size", "the number of nonzero elements is read")
+_LAST = Reason("to_device", "a number of the host is copied into a mask", 1)
 _SELECTED = Reason("size", "the number of selected elements is read")
 
 ROWS = (
@@ -58,7 +59,7 @@ ROWS = (
     ),
     Row(
         ("_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"),
-        "not empty; unique_dim waits in Thrust besides",
+        "not empty; unique_dim by Thrust",
         "cuda/UniqueCub.cu, cuda/Unique.cu",
         always(_COUNT),
         evidence="binary",
@@ -86,10 +87,11 @@ ROWS = (
     ),
     Row(
         ("isin.Tensor_Tensor", "isin.Tensor_Tensor_out"),
-        "more than 10 n^0.145 elements to test against, without assume_unique: unique twice",
+        "more than 10 n^0.145 elements to test against, without assume_unique: unique twice, and "
+        "a number of the host into the last element of a mask",
         "TensorCompare.cpp",
-        when(_isin, _COUNT, _COUNT),
-        evidence="binary",
+        when(_isin, _COUNT, _COUNT, _LAST),
+        evidence="binary, recording",
         symbols=("isin_sorting", "structured_isin_Tensor_Tensor_out"),
     ),
     Row(
@@ -132,6 +134,7 @@ ROWS = (
 
 _ERRORS = Reason("check", "errors are read back")
 _FINITE = Reason("check", "whether all values are finite is read")
+_REAL = Reason("read", "whether all eigenvalues are real is read")
 _BATCH = "linalg/BatchLinearAlgebra.cpp, BatchLinearAlgebra.cpp"
 
 
@@ -140,6 +143,19 @@ def _svd(a: Arguments) -> Iterator[Reason]:
         yield _ERRORS
         if a["driver"] is None:
             yield Reason("to_host", "whether gesvdj converged is copied to the host")
+
+
+def _eigenvalues(a: Arguments) -> Iterator[Reason]:
+    if filled(a["self"]):
+        yield _ERRORS
+        if not a["self"].is_complex():
+            yield _REAL
+
+
+def _eigenvectors(a: Arguments) -> Iterator[Reason]:
+    if filled(a["self"]):
+        yield _FINITE
+        yield from _eigenvalues(a)
 
 
 def _exponent(a: Arguments) -> Iterator[Reason]:
@@ -158,26 +174,29 @@ LINALG = (
         symbols=("structured__linalg_svd_out",),
     ),
     Row(
-        (
-            *("_linalg_eigh", "cholesky", "cholesky_inverse", "linalg_lstsq"),
-            *("_linalg_eigvals", "linalg_eigvals"),
-        ),
+        ("_linalg_eigh", "cholesky", "linalg_lstsq"),
         "always",
         _BATCH,
         always(_ERRORS),
+        evidence="binary, recording",
+        symbols=("structured__linalg_eigh_out", "cholesky", "linalg_lstsq_out"),
+    ),
+    Row(
+        ("_linalg_eigvals", "linalg_eigvals"),
+        "always: errors, and of a real matrix whether its eigenvalues are real",
+        _BATCH,
+        _eigenvalues,
         evidence="binary",
-        symbols=(
-            *("structured__linalg_eigh_out", "cholesky_inverse_out", "cholesky"),
-            *("linalg_lstsq_out", "_linalg_eigvals", "linalg_eigvals_out"),
-        ),
+        symbols=("_linalg_eigvals", "linalg_eigvals_out", "linalg_eig_out_info"),
     ),
     Row(
         ("linalg_eig",),
-        "always: errors, and whether the matrix is finite; it also copies there and back where it "
-        "runs on the host (CUDA before 12.8)",
+        "always: whether the matrix is finite, errors, and of a real matrix whether its "
+        "eigenvalues are real; where it runs on the host (CUDA before 12.8) it copies there and "
+        "back instead",
         _BATCH,
-        always(_FINITE, _ERRORS),
-        evidence="binary",
+        _eigenvectors,
+        evidence="binary, recording",
         symbols=("linalg_eig_out",),
     ),
     Row(
@@ -197,7 +216,8 @@ LINALG = (
     ),
     Row(
         ("linalg_matrix_exp",),
-        "matrices of more than one element: at least norms to the host, and indices back",
+        "matrices of more than one element: at least norms to the host, and indices back; up to "
+        "four more by the norm, which a row cannot know",
         "LinearAlgebra.cpp",
         _exponent,
         symbols=("linalg_matrix_exp",),

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.compiled.attribution import Placement
 from tb_hookview.analysis.compiled.graphs import (
     GRAPH_CALL,
     REGION_ROW,
@@ -18,10 +17,10 @@ from tb_hookview.analysis.compiled.graphs import (
     is_generated,
     operators_of,
 )
-from tb_hookview.analysis.compiled.times import WHOLE, CompiledUnits
+from tb_hookview.analysis.compiled.placement import Placement
+from tb_hookview.analysis.compiled.times import NO_MAP, WHOLE, CompiledUnits
 from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.modules.attribution import EVIDENCE
-from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, index_of, isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
@@ -82,7 +81,16 @@ def _unknown(analysis: Analysis) -> tuple[Fault, ...]:
     if manifest is not None and not _ran_compiled(analysis):
         return counted("compiled-nothing", sum(each.compiled for each in manifest.modules))
     unknown = analysis.compiled_modules & ~with_times(analysis)
-    return counted("compiled", int(np.count_nonzero(unknown)))
+    code = "compiled-in-no-call" if _has_maps(analysis) else "compiled"
+    return counted(code, int(np.count_nonzero(unknown)))
+
+
+def _has_maps(analysis: Analysis) -> bool:
+    """Whether the recorder left a map of every compiled graph that was called."""
+    compiled = analysis.compiled
+    if compiled is None or not len(compiled.placement.calls.row):
+        return False
+    return not (compiled.placement.calls.whole == NO_MAP).any()
 
 
 def with_times(analysis: Analysis) -> Bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import numpy as np
 
 from tb_hookview.analysis.host.rows import Role
@@ -28,16 +29,23 @@ _FILLS = (
     *("aten::zeros_like", "aten::ones_like", "aten::full_like", "aten::rand_like"),
     *("aten::randn_like", "aten::fill_", "aten::zero_", "aten::normal_", "aten::uniform_"),
 )
-_AT_ONCE_NS = 25_000
-"""`torch.zeros(...).to(device)` moves within this time, on a slow host too."""
+_AT_ONCE_NS, _WITH_STACKS_NS = 25_000, 100_000
+"""`torch.zeros(...).to(device)` moves within this time, on a slow host too; and where the calls of
+Python in between are recorded."""
+
+
+def _filled_and_moved(context: Context) -> tuple[TreeRow, TreeRow]:
+    """The operator before that which moves, and that, for each sync; -1 for none."""
+    moved = context.syncs.outermost(r"aten::(to|cuda|_to_copy)")
+    return context.syncs.before(moved), moved
 
 
 def _explains_create_on_cpu_then_move(context: Context) -> Bool:
     syncs, call_tree = context.syncs, context.call_tree
     memory = rf"{traffic.PAGEABLE}|{traffic.UNKNOWN}"
-    moved = syncs.outermost(r"aten::(to|cuda|_to_copy)")
-    filled = syncs.before(moved)
-    at_once = lookup(call_tree.start, moved) - lookup(call_tree.end, filled) <= _AT_ONCE_NS
+    filled, moved = _filled_and_moved(context)
+    within = _WITH_STACKS_NS if context.with_stacks else _AT_ONCE_NS
+    at_once = lookup(call_tree.start, moved) - lookup(call_tree.end, filled) <= within
     found = np.asarray(syncs.named(filled, *_FILLS) & at_once)
     if found.any():
         found &= traffic.syncs_for(context, traffic.uploads(context, memory))
@@ -63,11 +71,27 @@ def _find_create_on_cpu_then_move(context: Context) -> Iterator[Occurrence]:
         & context.syncs.counted
         & traffic.repeated(context)
     )
-    return traffic.by_place_of_copies(
-        context,
-        unique(context.syncs.copy[found]),
-        saved=1.0,
-        note="each right after an operator that filled a tensor on the host",
+    filled, moved = _filled_and_moved(context)
+    for occurrence in traffic.by_place_of_copies(
+        context, unique(context.syncs.copy[found]), saved=1.0
+    ):
+        yield _with_fills(context, occurrence, filled, moved)
+
+
+def _with_fills(
+    context: Context, occurrence: Occurrence, filled: TreeRow, moved: TreeRow
+) -> Occurrence:
+    """The occurrence with what filled its tensors: the host does neither without it."""
+    tree, mine = context.call_tree, occurrence.syncs
+    fills = unique(filled[mine][filled[mine] >= 0])
+    held = context.steps.us_per_step(tree.duration[fills].sum())
+    time = intervals.of(tree.start[fills], tree.end[fills])
+    return msgspec.structs.replace(
+        occurrence,
+        evidence=f"{occurrence.evidence}; each right after an operator that filled a tensor on the "
+        f"host, {context.us_text(held)}",
+        gaps=union(occurrence.gaps, context.gaps.within(time, Cause.LAUNCH)),
+        gone=union(fills, moved[mine][moved[mine] >= 0]),
     )
 
 
@@ -76,7 +100,8 @@ CREATE_ON_CPU_THEN_MOVE = Rule(
     family="data-movement",
     title="Tensors are created on the CPU and then copied to the device",
     description="An operator that fills a tensor without a kernel (aten::zeros, randn, arange, "
-    "...), and within 25 us aten::to with a copy to the device that blocks.",
+    "...), and within 25 us (100 us where Python stacks are recorded) aten::to with a copy to the "
+    "device that blocks.",
     fix="Create them where they are used: device= and dtype= in the constructor, or new_* and "
     "*_like of a tensor on the device. Register constants as buffers.",
     reference="PyTorch Performance Tuning Guide: create tensors directly on the target device",

@@ -31,6 +31,11 @@ from tb_hookview.trace import EventCategory
 
 # Peak of a device's memory: which modules and classes hold it.
 
+_NOTHING_AGAIN = (
+    "Assumes that nothing runs again: memory has to hold what checkpointing frees. Fewer "
+    "checkpointed blocks save a part of it."
+)
+
 
 _SHARE = 0.5
 """Part of a device's memory from which its peak matters."""
@@ -303,12 +308,12 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         count=len(rows),
         host=context.rows.host_time(outermost),
         examples=tree.start[rows],
-        caveats=(_CAVEAT,),
     )
 
 
 def _on_devices(context: Context) -> Iterator[Occurrence]:
     owners = context.analysis.device_attribution
+    again = context.analysis.attribution.row_recompute
     if context.device_events.share(owners.recompute) <= _SHARE_RECOMPUTE_OVERHEAD:
         return
     work = owners.recompute & context.device_events.counted
@@ -321,6 +326,8 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         count=int(work.sum()),
         wasted=np.flatnonzero(work),
         examples=context.device_events.starts(work),
+        # Compiled code recomputes within one call of the host.
+        claims_gain=bool(context.device_events.launched_by(again)[work].all()),
     )
 
 
@@ -336,9 +343,9 @@ def _occurrence_recompute_overhead(
         module=above,
         everywhere=above < 0 or modules.parent[above] < 0,
         evidence=f"forwards that run again in the backward pass {evidence}, "
-        f"in {format_count(len(rows), 'module')}; the saving depends on free memory",
+        f"in {format_count(len(rows), 'module')}",
         scale="recomputation",
-        claims_gain=False,
+        caveats=(_NOTHING_AGAIN, _CAVEAT),
         **found,
     )
 
