@@ -292,8 +292,8 @@ def _cut(edge: Int, time: Intervals, moment: Nanoseconds, module: ModuleIndex) -
 # another machine is at it is known from rows of stacks (a trace whose shortest Python calls take
 # half as long was recorded at half the cost), else from the recorder's marks, which it times. On a
 # virtual host of an H200, where marks cost up to six times as much, 18 of 27 estimates are within
-# 15% of timed steps, and 8 were without that. What CUPTI and its like add to calls of the runtime is
-# unknown, and is left in.
+# 15% of timed steps, and 8 were without that. What CUPTI and its like add to calls of the runtime
+# is unknown, and is left in.
 
 
 OPERATOR = 260.0

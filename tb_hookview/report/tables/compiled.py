@@ -21,6 +21,7 @@ from tb_hookview.analysis.compiled.placement import Placement
 from tb_hookview.analysis.compiled.times import NO_MAP, WHOLE, CompiledUnits
 from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.modules.attribution import EVIDENCE
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, index_of, isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
