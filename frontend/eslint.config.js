@@ -23,6 +23,7 @@ export default tseslint.config(
       // Concerns the React compiler, which is not used here.
       "react-hooks/incompatible-library": "off",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },
   { files: ["src/**"], plugins: { zones }, rules: { "zones/direction": "error" } },

@@ -52,9 +52,7 @@ export function Help(): ReactElement {
   });
   useEffect(() => {
     document.addEventListener("keydown", obey);
-    return () => {
-      document.removeEventListener("keydown", obey);
-    };
+    return () => document.removeEventListener("keydown", obey);
   }, []);
   return (
     <>
@@ -69,9 +67,7 @@ export function Help(): ReactElement {
         role="dialog"
         aria-label="Help"
         tabIndex={-1}
-        onToggle={(event) => {
-          setOpen(event.newState === "open");
-        }}
+        onToggle={(event) => setOpen(event.newState === "open")}
       >
         {open && <KeyList title="Keys" keys={EVERYWHERE} />}
         {open && view === "timeline" && <KeyList title="In the timeline" keys={TIMELINE_KEYS} />}

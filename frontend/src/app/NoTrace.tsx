@@ -69,25 +69,14 @@ export function Missing({ choice }: { choice: Extract<Choice, { found: false }> 
       <ul className="choices">
         {shown.map((name) => (
           <li key={name}>
-            <button
-              type="button"
-              onClick={() => {
-                choose(name);
-              }}
-            >
+            <button type="button" onClick={() => choose(name)}>
               <bdi>{name}</bdi>
             </button>
           </li>
         ))}
         {hidden > 0 && (
           <li>
-            <button
-              type="button"
-              className="link"
-              onClick={() => {
-                setOpen(true);
-              }}
-            >
+            <button type="button" className="link" onClick={() => setOpen(true)}>
               and {count(hidden)} more
             </button>
           </li>

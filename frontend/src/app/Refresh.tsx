@@ -39,9 +39,7 @@ export function Refresh({ runs, shown }: RefreshProps): ReactElement {
         <button
           type="button"
           className="link"
-          onClick={() => {
-            go({ ...START, view: place.view, averaging: place.averaging, ...newest });
-          }}
+          onClick={() => go({ ...START, view: place.view, averaging: place.averaging, ...newest })}
         >
           Show the newest
         </button>

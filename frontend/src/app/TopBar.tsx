@@ -55,9 +55,9 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
         label="worker"
         value={worker.name}
         options={named(run.workers)}
-        onChange={(name) => {
-          go({ ...OF_A_TRACE, run: run.name, worker: name, trace: null, compare });
-        }}
+        onChange={(name) =>
+          go({ ...OF_A_TRACE, run: run.name, worker: name, trace: null, compare })
+        }
       />
       {worker.traces.length > 1 && (
         <Picker
@@ -67,9 +67,9 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
             value: one.id,
             text: traceText(one.modified, one.id),
           }))}
-          onChange={(id) => {
-            go({ ...OF_A_TRACE, run: run.name, worker: worker.name, trace: id, compare });
-          }}
+          onChange={(id) =>
+            go({ ...OF_A_TRACE, run: run.name, worker: worker.name, trace: id, compare })
+          }
         />
       )}
       {whole !== null && whole.steps.length > 0 && <StepPicker steps={whole.steps} />}

@@ -22,12 +22,7 @@ export function TraceContent(props: TraceContentProps): ReactElement {
     return (
       <ErrorCard error={error} file={trace.file} onRetry={retry}>
         {wrongStep && (
-          <button
-            type="button"
-            onClick={() => {
-              go({ step: null });
-            }}
-          >
+          <button type="button" onClick={() => go({ step: null })}>
             Show all steps
           </button>
         )}

@@ -23,9 +23,7 @@ export function CopyButton({ text, source, label = "Copy" }: CopyButtonProps): R
       type="button"
       className="quiet"
       onClick={() => void copy()}
-      onBlur={() => {
-        setResult("idle");
-      }}
+      onBlur={() => setResult("idle")}
     >
       <span aria-live="polite">{said}</span>
     </button>

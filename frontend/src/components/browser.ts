@@ -62,19 +62,13 @@ export function useWidth<T extends HTMLElement>(): [RefObject<T | null>, number]
   useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const measure = (): void => {
-      setWidth(element.clientWidth);
-    };
+    const measure = (): void => setWidth(element.clientWidth);
     // Before the first paint: the observer speaks only after it.
     measure();
     // In the frame that the width is new in, not in the next one.
-    const observer = new ResizeObserver(() => {
-      flushSync(measure);
-    });
+    const observer = new ResizeObserver(() => flushSync(measure));
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
   return [ref, width];
 }

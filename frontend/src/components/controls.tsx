@@ -19,9 +19,7 @@ export function SearchBox({ label, text, onText, found }: SearchBoxProps): React
         aria-label={label}
         value={text}
         spellCheck={false}
-        onChange={(event) => {
-          onText(event.target.value);
-        }}
+        onChange={(event) => onText(event.target.value)}
       />
       <span className="found" role="status">
         {found}
@@ -58,9 +56,7 @@ export function Segments<Value extends string>(props: SegmentsProps<Value>): Rea
           title={tooltip}
           aria-pressed={value === chosen}
           disabled={disabled}
-          onClick={() => {
-            onChoose(value);
-          }}
+          onClick={() => onChoose(value)}
         >
           {title}
         </button>
@@ -90,9 +86,7 @@ export function FilterSelect(props: FilterSelectProps): ReactElement {
       <span className="picker-label">{label}</span>
       <select
         value={value ?? ANY}
-        onChange={(event) => {
-          onChange(event.target.value === ANY ? null : event.target.value);
-        }}
+        onChange={(event) => onChange(event.target.value === ANY ? null : event.target.value)}
       >
         <option value={ANY}>any</option>
         {options.map(([name, n]) => (
@@ -133,9 +127,7 @@ export function Picker({
       <select
         value={value}
         title={clip(options.find((option) => option.value === value)?.text ?? value, 500)}
-        onChange={(event) => {
-          onChange(event.target.value);
-        }}
+        onChange={(event) => onChange(event.target.value)}
       >
         {options.map((option) => (
           <option key={option.value} value={option.value}>

@@ -5,9 +5,7 @@ import { PALETTES, type Palette } from "../theme/colours";
 function subscribe(listener: () => void): () => void {
   const observer = new MutationObserver(listener);
   observer.observe(document.documentElement, { attributeFilter: ["data-mode"] });
-  return () => {
-    observer.disconnect();
-  };
+  return () => observer.disconnect();
 }
 
 const current = (): Palette =>

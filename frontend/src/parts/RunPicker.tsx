@@ -35,9 +35,7 @@ export function RunPicker({ listed, value, onChange }: RunPickerProps): ReactEle
       setOpen(false);
     };
     document.addEventListener("pointerdown", close);
-    return () => {
-      document.removeEventListener("pointerdown", close);
-    };
+    return () => document.removeEventListener("pointerdown", close);
   }, [open]);
   const close = (): void => {
     setOpen(false);
@@ -53,9 +51,7 @@ export function RunPicker({ listed, value, onChange }: RunPickerProps): ReactEle
         aria-expanded={open}
         aria-label={`run ${value}`}
         title={value}
-        onClick={() => {
-          setOpen(!open);
-        }}
+        onClick={() => setOpen(!open)}
       >
         <span className="picker-label">run</span>
         <Name text={value} />
@@ -175,9 +171,7 @@ function Row({ id, choice, selected, atCursor, onChoose }: RowProps): ReactEleme
       aria-selected={selected}
       className={atCursor ? "run-row at-cursor" : "run-row"}
       title={known?.sentence ?? "Not analyzed yet"}
-      onClick={() => {
-        onChoose(name);
-      }}
+      onClick={() => onChoose(name)}
     >
       <span className="run-name">
         <Name text={name} className="code" />

@@ -71,27 +71,17 @@ export function useLoad<T>(load: Load<T> | null): Loaded<T> {
       setAnswer({ load, attempt, value, error });
     };
     load(controller.signal).then(
-      (value) => {
-        settle(value, null);
-      },
-      (error: unknown) => {
-        settle(null, asApiError(error));
-      },
+      (value) => settle(value, null),
+      (error: unknown) => settle(null, asApiError(error)),
     );
     giveUp.current = () => {
       settle(null, new ApiError("stopped", "You stopped it before it was done."));
       controller.abort();
     };
-    return () => {
-      controller.abort();
-    };
+    return () => controller.abort();
   }, [load, attempt]);
-  const retry = useCallback(() => {
-    setAttempt((n) => n + 1);
-  }, []);
-  const stop = useCallback(() => {
-    giveUp.current();
-  }, []);
+  const retry = useCallback(() => setAttempt((n) => n + 1), []);
+  const stop = useCallback(() => giveUp.current(), []);
   const current = answer?.load === load && answer.attempt === attempt ? answer : null;
   if (current === null) return { status: "loading", value: answer?.value ?? null, retry, stop };
   if (current.error !== null) {

@@ -141,9 +141,7 @@ function BodyRow<Row extends object>(props: BodyRowProps<Row>): ReactElement {
       aria-level={branch?.level}
       aria-expanded={branch?.open ?? undefined}
       style={{ transform: `translateY(${props.top}px)` }}
-      onClick={() => {
-        table.onSelect(row.id);
-      }}
+      onClick={() => table.onSelect(row.id)}
       onMouseEnter={() => table.onHover?.(row.id)}
       onMouseLeave={() => table.onHover?.(null)}
     >

@@ -50,9 +50,7 @@ export function TableBar({ count, total, hidden, content }: TableBarProps): Reac
           className="quiet"
           disabled={count === 0}
           onClick={() => void copy(format)}
-          onBlur={() => {
-            setSaid("");
-          }}
+          onBlur={() => setSaid("")}
         >
           Copy {format.name}
         </button>

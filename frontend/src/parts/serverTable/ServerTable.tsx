@@ -68,9 +68,7 @@ export function ServerTable(props: ServerTableProps): ReactElement {
         sort={props.sort}
         onSort={props.onSort}
         selected={selected === null ? null : String(selected)}
-        onSelect={(id) => {
-          onSelect(Number(id) === selected ? null : Number(id));
-        }}
+        onSelect={(id) => onSelect(Number(id) === selected ? null : Number(id))}
         empty={loaded.status === "loading" ? "Loading…" : props.empty}
       />
       <Pager total={loaded.value?.total ?? 0} page={props.page} onPage={props.onPage} />
@@ -91,9 +89,7 @@ function Pager({ total, page, onPage }: PagerProps): ReactElement | null {
     <button
       type="button"
       disabled={target < 0 || target > last || target === page}
-      onClick={() => {
-        onPage(target);
-      }}
+      onClick={() => onPage(target)}
     >
       {label}
     </button>

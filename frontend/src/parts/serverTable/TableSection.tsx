@@ -73,9 +73,7 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
     limit: TOP,
     columns: asked,
   });
-  const onSelect = (row: number | null): void => {
-    onPlace({ row });
-  };
+  const onSelect = (row: number | null): void => onPlace({ row });
   return (
     <>
       <TableToolbar {...props} found={loaded.value?.total ?? null} />
@@ -97,13 +95,9 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
         columns={props.columns}
         loaded={loaded}
         sort={sort}
-        onSort={(next) => {
-          onPlace({ page: 0 }, { sort: next }, true);
-        }}
+        onSort={(next) => onPlace({ page: 0 }, { sort: next }, true)}
         page={place.page}
-        onPage={(page) => {
-          onPlace({ page });
-        }}
+        onPage={(page) => onPlace({ page })}
         selected={place.row}
         onSelect={onSelect}
         search={search}
@@ -127,9 +121,7 @@ function TableToolbar<Group extends string>({
       <SearchBox
         label={`Search ${label.toLowerCase()}`}
         text={search}
-        onText={(text) => {
-          onPlace({ page: 0 }, { search: text }, true);
-        }}
+        onText={(text) => onPlace({ page: 0 }, { search: text }, true)}
         found={search === "" ? null : `${count(found)} found`}
       />
       <Segments
@@ -139,9 +131,7 @@ function TableToolbar<Group extends string>({
           title,
         }))}
         chosen={place.group}
-        onChoose={(group) => {
-          onPlace({ group, page: 0, row: null }, { sort: null });
-        }}
+        onChoose={(group) => onPlace({ group, page: 0, row: null }, { sort: null })}
       />
     </div>
   );

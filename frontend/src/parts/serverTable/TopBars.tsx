@@ -38,13 +38,7 @@ export function TopBars(props: TopBarsProps): ReactElement {
           const value = numberOf(row, column);
           return (
             <li key={String(row.id)}>
-              <button
-                type="button"
-                className="quiet"
-                onClick={() => {
-                  onSelect(Number(row.id));
-                }}
-              >
+              <button type="button" className="quiet" onClick={() => onSelect(Number(row.id))}>
                 <Name kernel={kernel} text={textOf(row, "name")} />
                 {detail !== undefined && <Name text={detail(row)} className="muted" />}
               </button>

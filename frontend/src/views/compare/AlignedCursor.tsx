@@ -71,12 +71,8 @@ export function AlignedCursor(props: AlignedCursorProps): ReactElement {
         tabIndex={0}
         aria-label="Both steps on one axis of time. Arrows move through time and lanes, plus and minus zoom, Enter opens a module that differs."
         aria-describedby="aligned-readout"
-        onPointerMove={(event) => {
-          setAt(pointed(event, props));
-        }}
-        onPointerLeave={() => {
-          setAt(null);
-        }}
+        onPointerMove={(event) => setAt(pointed(event, props))}
+        onPointerLeave={() => setAt(null)}
         onClick={select}
         onKeyDown={onKey}
       >

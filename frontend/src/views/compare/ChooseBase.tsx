@@ -63,13 +63,7 @@ function Choices({ group }: { group: SuggestionGroup }): ReactElement {
       ))}
       {!open && hidden > 0 && (
         <li>
-          <button
-            type="button"
-            className="link"
-            onClick={() => {
-              setOpen(true);
-            }}
-          >
+          <button type="button" className="link" onClick={() => setOpen(true)}>
             and {counted(hidden, `more ${kind}`)}
           </button>
         </li>

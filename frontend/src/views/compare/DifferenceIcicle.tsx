@@ -57,9 +57,7 @@ export function DifferenceIcicle(props: DifferenceIcicleProps): ReactElement | n
                 "--size": Math.abs(block.shade),
               } as CSSProperties
             }
-            onClick={() => {
-              onSelect(block.id);
-            }}
+            onClick={() => onSelect(block.id)}
           >
             {block.width * width >= NAMED_PX && (
               <bdi>{`${clip(block.name, 200)} ${changeOf(block.change)}`}</bdi>

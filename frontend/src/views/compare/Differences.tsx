@@ -75,9 +75,9 @@ export function Differences(props: DifferencesProps): ReactElement {
           other={other}
           before={before}
           after={after}
-          onSelect={(row) => {
-            go({ search: "", compare: { ...place.compare, table: "modules", status: null, row } });
-          }}
+          onSelect={(row) =>
+            go({ search: "", compare: { ...place.compare, table: "modules", status: null, row } })
+          }
         />
         <Tools comparison={comparison} table={table} all={all} found={rows.length} />
         <Changes comparison={comparison} table={table} all={all} rows={rows} after={after} />
@@ -90,9 +90,7 @@ export function Differences(props: DifferencesProps): ReactElement {
           other={other}
           before={before}
           after={after}
-          onClose={() => {
-            go({ compare: { ...place.compare, row: null } });
-          }}
+          onClose={() => go({ compare: { ...place.compare, row: null } })}
         />
       )}
     </div>
@@ -116,9 +114,8 @@ function Changes({ comparison, table, all, rows, after }: ChangesProps): ReactEl
     () => compareColumns({ table, rows: all, step: whole, search }),
     [table, all, whole, search],
   );
-  const choose = (id: string): void => {
+  const choose = (id: string): void =>
     go({ compare: { ...compare, row: id === compare.row ? null : id } });
-  };
   return (
     <>
       {table === "modules" && (
@@ -135,9 +132,7 @@ function Changes({ comparison, table, all, rows, after }: ChangesProps): ReactEl
         rows={rows}
         rowId={rowId}
         sort={sort ?? EFFECT_FIRST}
-        onSort={(next) => {
-          go({ sort: next }, true);
-        }}
+        onSort={(next) => go({ sort: next }, true)}
         selected={compare.row}
         onSelect={choose}
         empty={emptyText(all.length, search !== "" || compare.status !== null)}
@@ -190,17 +185,13 @@ function Tools({ comparison, table, all, found }: ToolsProps): ReactElement {
       <SearchBox
         label="Search name, place, kind"
         text={search}
-        onText={(text) => {
-          go({ search: text }, true);
-        }}
+        onText={(text) => go({ search: text }, true)}
         found={search === "" ? null : `${found} of ${all.length}`}
       />
       <StatusChoice
         counts={tallyStatus(all)}
         value={compare.status}
-        onChange={(status) => {
-          go({ compare: { ...compare, status, row: null } });
-        }}
+        onChange={(status) => go({ compare: { ...compare, status, row: null } })}
       />
     </div>
   );

@@ -26,9 +26,8 @@ interface SidesProps {
 export function Sides(props: SidesProps): ReactElement {
   const { whole, target, base, other, compared } = props;
   const [place, go] = usePlace();
-  const change = (rest: Partial<ComparePlace>): void => {
+  const change = (rest: Partial<ComparePlace>): void =>
     go({ compare: { ...place.compare, row: null, ...rest } });
-  };
   const names = whole.steps.map(({ name }) => name);
   return (
     <div className="sides">
@@ -37,25 +36,16 @@ export function Sides(props: SidesProps): ReactElement {
         <BasePickers
           listed={props.listed}
           base={base}
-          onChange={(next) => {
-            change({ base: next });
-          }}
+          onChange={(next) => change({ base: next })}
         />
         <StepRange
           label="before"
           all={compared?.base_steps ?? []}
           chosen={base.steps.length > 0 ? base.steps : (compared?.comparison.base.step_names ?? [])}
-          onChange={(steps) => {
-            change({ base: { ...base, steps } });
-          }}
+          onChange={(steps) => change({ base: { ...base, steps } })}
         />
       </fieldset>
-      <button
-        type="button"
-        onClick={() => {
-          go(swapped(place, base, other));
-        }}
-      >
+      <button type="button" onClick={() => go(swapped(place, base, other))}>
         Swap
       </button>
       <fieldset>
@@ -69,18 +59,10 @@ export function Sides(props: SidesProps): ReactElement {
           chosen={
             other.steps.length > 0 ? other.steps : (compared?.comparison.other.step_names ?? [])
           }
-          onChange={(steps) => {
-            go({ step: null, compare: { ...place.compare, row: null, steps } });
-          }}
+          onChange={(steps) => go({ step: null, compare: { ...place.compare, row: null, steps } })}
         />
       </fieldset>
-      <button
-        type="button"
-        className="quiet"
-        onClick={() => {
-          change({ base: null, steps: [] });
-        }}
-      >
+      <button type="button" className="quiet" onClick={() => change({ base: null, steps: [] })}>
         Change
       </button>
     </div>
@@ -103,18 +85,14 @@ function BasePickers({ listed, base, onChange }: BasePickersProps): ReactElement
       <RunPicker
         listed={listed}
         value={base.run}
-        onChange={(name) => {
-          onChange({ run: name, worker: null, trace: null, steps: [] });
-        }}
+        onChange={(name) => onChange({ run: name, worker: null, trace: null, steps: [] })}
       />
       {run !== undefined && run.workers.length > 1 && (
         <Picker
           label="worker"
           value={base.worker}
           options={named(run.workers)}
-          onChange={(name) => {
-            onChange({ run: base.run, worker: name, trace: null, steps: [] });
-          }}
+          onChange={(name) => onChange({ run: base.run, worker: name, trace: null, steps: [] })}
         />
       )}
       {worker !== undefined && worker.traces.length > 1 && (
@@ -125,9 +103,7 @@ function BasePickers({ listed, base, onChange }: BasePickersProps): ReactElement
             value: id,
             text: `${new Date(modified * 1000).toLocaleString()} (${id})`,
           }))}
-          onChange={(id) => {
-            onChange({ run: base.run, worker: base.worker, trace: id, steps: [] });
-          }}
+          onChange={(id) => onChange({ run: base.run, worker: base.worker, trace: id, steps: [] })}
         />
       )}
     </>
@@ -161,9 +137,7 @@ function StepRange({ label, all, chosen, onChange }: StepRangeProps): ReactEleme
           key={says}
           aria-label={`${label}, ${says} step`}
           value={at}
-          onChange={(event) => {
-            onChange(range(Number(event.target.value)));
-          }}
+          onChange={(event) => onChange(range(Number(event.target.value)))}
         >
           {all.map((name, index) => (
             <option key={name} value={index}>

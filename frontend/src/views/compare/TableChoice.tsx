@@ -30,13 +30,13 @@ export function TableChoice({ comparison, table }: TableChoiceProps): ReactEleme
             key={name}
             type="button"
             aria-pressed={name === table}
-            onClick={() => {
+            onClick={() =>
               go({
                 sort: null,
                 search: "",
                 compare: { ...place.compare, table: name, status: null, row: null },
-              });
-            }}
+              })
+            }
           >
             {TITLES[name]} <span className="muted">{count(differing.length)}</span>
           </button>

@@ -13,9 +13,7 @@ import { lineText, sentence, type DryPlace } from "./places";
 export function DryRunPanel({ run, place }: { run: WireDryRun; place: DryPlace }): ReactElement {
   const [, go] = usePlace();
   const { sync, perStep, steps } = place;
-  const close = (): void => {
-    go({ sync: null });
-  };
+  const close = (): void => go({ sync: null });
   return (
     <SidePanel label="Sync" className="sync-panel row-panel" onClose={close}>
       <PanelHeader onClose={close}>

@@ -47,13 +47,9 @@ export function DryRunView({ run }: { run: WireDryRun }): ReactElement {
           rows={shown}
           rowId={({ id }) => id}
           sort={sort}
-          onSort={(next) => {
-            go({ sort: next }, true);
-          }}
+          onSort={(next) => go({ sort: next }, true)}
           selected={selected?.id ?? null}
-          onSelect={(id) => {
-            go({ sync: id === selected?.id ? null : id });
-          }}
+          onSelect={(id) => go({ sync: id === selected?.id ? null : id })}
           empty={
             all.length === 0
               ? "With a GPU the host would not wait for it in these steps."
@@ -109,34 +105,26 @@ function Toolbar({ run, all, shown }: ToolbarProps): ReactElement {
       <SearchBox
         label="Search syncs"
         text={search}
-        onText={(text) => {
-          go({ search: text }, true);
-        }}
+        onText={(text) => go({ search: text }, true)}
         found={filtered ? `${shown.length} of ${all.length}` : null}
       />
       <FilterSelect
         label="phase"
         value={phase}
         options={tally(all, ({ sync }) => sync.phase)}
-        onChange={(value) => {
-          go({ phase: value });
-        }}
+        onChange={(value) => go({ phase: value })}
       />
       <FilterSelect
         label="cause"
         value={cause}
         options={tally(all, ({ sync }) => sync.cause)}
-        onChange={(value) => {
-          go({ cause: value });
-        }}
+        onChange={(value) => go({ cause: value })}
       />
       <FilterSelect
         label="step"
         value={step}
         options={steps.map((one) => [`${one}`, placesOf(run, `${one}`).length])}
-        onChange={(value) => {
-          go({ step: value, sync: null });
-        }}
+        onChange={(value) => go({ step: value, sync: null })}
       />
     </div>
   );

@@ -47,9 +47,7 @@ export function FindingList({ report, target, rows, sort }: FindingListProps): R
             row={row}
             search={place.search}
             open={row.id === open}
-            onToggle={() => {
-              go({ finding: row.id === open ? "" : row.id });
-            }}
+            onToggle={() => go({ finding: row.id === open ? "" : row.id })}
           >
             <FindingDetail report={report} target={target} row={row} />
           </FindingItem>
@@ -81,9 +79,9 @@ function SortButton({ name, definition, sort }: SortButtonProps): ReactElement {
         className={sorted ? "sort sorted" : "sort"}
         title={definition.text}
         aria-pressed={sorted}
-        onClick={() => {
-          go({ sort: { key: name, descending: sorted ? !sort.descending : true } }, true);
-        }}
+        onClick={() =>
+          go({ sort: { key: name, descending: sorted ? !sort.descending : true } }, true)
+        }
       >
         {sorted && (
           <span className="sort-mark" aria-hidden="true">

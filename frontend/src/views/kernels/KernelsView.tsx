@@ -39,9 +39,7 @@ interface KernelsViewProps {
 /** What kernels cost, how near they are to what the device can do, and which launches they are. */
 export function KernelsView({ report, target }: KernelsViewProps): ReactElement {
   const [{ kernels: place, sort }, go] = usePlace();
-  const change = (next: Partial<KernelsPlace>): void => {
-    go({ kernels: { ...place, ...next } });
-  };
+  const change = (next: Partial<KernelsPlace>): void => go({ kernels: { ...place, ...next } });
   const most = mostBy(place.group);
   const quick = quickColumns(place.group, sort?.key ?? most);
   const fill = useGains(target, place.group, quick.length > 0);
@@ -58,9 +56,9 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             columns={columns}
             groups={GROUPS}
             place={place}
-            onPlace={(next, also, quietly) => {
-              go({ kernels: { ...place, ...next }, ...also }, quietly);
-            }}
+            onPlace={(next, also, quietly) =>
+              go({ kernels: { ...place, ...next }, ...also }, quietly)
+            }
             cost={{
               column: most,
               definition: place.group === "sequence" ? S.removable : D.total,
@@ -77,9 +75,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             <RooflineFacet
               target={target}
               points={place.points}
-              onPoints={(points) => {
-                change({ points, row: null });
-              }}
+              onPoints={(points) => change({ points, row: null })}
               selected={place.row}
               onSelect={(row) => {
                 if (place.points === "kernel") change({ group: "launch", row });
@@ -94,9 +90,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
           target={target}
           group={place.group}
           id={place.row}
-          onClose={() => {
-            change({ row: null });
-          }}
+          onClose={() => change({ row: null })}
         />
       )}
     </div>

@@ -84,26 +84,16 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
               tabIndex={0}
               aria-label={sentence(point)}
               aria-pressed={point.id === selected}
-              onClick={() => {
-                onSelect(point.id);
-              }}
+              onClick={() => onSelect(point.id)}
               onKeyDown={(event) => {
                 if (event.key !== "Enter" && event.key !== " ") return;
                 event.preventDefault();
                 onSelect(point.id);
               }}
-              onFocus={() => {
-                setPointed(point.id);
-              }}
-              onBlur={() => {
-                setPointed(null);
-              }}
-              onMouseEnter={() => {
-                setPointed(point.id);
-              }}
-              onMouseLeave={() => {
-                setPointed(null);
-              }}
+              onFocus={() => setPointed(point.id)}
+              onBlur={() => setPointed(null)}
+              onMouseEnter={() => setPointed(point.id)}
+              onMouseLeave={() => setPointed(null)}
             />
           ))}
         </svg>

@@ -20,13 +20,7 @@ interface ModuleCellProps {
 export function ModuleCell({ row, search, classless, onFold }: ModuleCellProps): ReactElement {
   const { node, open } = row;
   return (
-    <TreeCell
-      depth={node.depth}
-      open={open}
-      onFold={(unfold) => {
-        onFold(node.index, unfold);
-      }}
-    >
+    <TreeCell depth={node.depth} open={open} onFold={(unfold) => onFold(node.index, unfold)}>
       <Name text={node.label} className="code" mark={search} />
       <LoadsKernels us={row.numbers.loading} />
       <HoldsLump us={row.numbers.lump} />

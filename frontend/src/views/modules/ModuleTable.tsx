@@ -67,21 +67,13 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       rows={rows}
       rowId={moduleRowId}
       sort={sort ?? MOST_EXPENSIVE_FIRST}
-      onSort={(next) => {
-        go({ sort: next }, true);
-      }}
+      onSort={(next) => go({ sort: next }, true)}
       selected={idOf(shared.selected)}
-      onSelect={(id) => {
-        props.onSelect(Number(id));
-      }}
+      onSelect={(id) => props.onSelect(Number(id))}
       hovered={idOf(shared.hovered)}
-      onHover={(id) => {
-        shared.onHover(id === null ? null : Number(id));
-      }}
+      onHover={(id) => shared.onHover(id === null ? null : Number(id))}
       branch={(row) => ({ level: row.node.depth + 1, open: row.open })}
-      onFold={(id, open) => {
-        fold(Number(id), open);
-      }}
+      onFold={(id, open) => fold(Number(id), open)}
       footer={(shown) => (
         <NotAttributed
           report={report}

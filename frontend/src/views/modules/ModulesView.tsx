@@ -95,9 +95,7 @@ function Rows({ report, target, modules, kernels }: RowsProps): ReactElement {
         <>
           <Toolbar
             search={place.search}
-            onSearch={(search) => {
-              go({ search }, true);
-            }}
+            onSearch={(search) => go({ search }, true)}
             hits={modules.search === null ? null : modules.search.hits.size}
             kernels={kernels}
             levels={tree.levels}

@@ -47,9 +47,7 @@ export function QuantityPicker({
           disabled: !holds(report, value) && value !== chosen.quantity,
         }))}
         chosen={chosen.quantity}
-        onChoose={(quantity) => {
-          go({ quantity });
-        }}
+        onChoose={(quantity) => go({ quantity })}
       />
       <Segments
         label="Time of"
@@ -60,26 +58,20 @@ export function QuantityPicker({
           disabled: !clocks.includes(value),
         }))}
         chosen={chosen.clock}
-        onChoose={(clock) => {
-          go({ clock });
-        }}
+        onChoose={(clock) => go({ clock })}
       />
       <Segments
         label="Group by"
         segments={GROUPINGS.map((value) => ({ value, title: value, tooltip: GROUP_TITLES[value] }))}
         chosen={place.group}
-        onChoose={(group) => {
-          go({ group, zoom: null, picked: null });
-        }}
+        onChoose={(group) => go({ group, zoom: null, picked: null })}
       />
       {chosen.quantity !== "forward" && (
         <label className="check" title="Each row's forward, drawn to the same scale.">
           <input
             type="checkbox"
             checked={place.withForward}
-            onChange={(event) => {
-              go({ withForward: event.target.checked }, true);
-            }}
+            onChange={(event) => go({ withForward: event.target.checked }, true)}
           />
           show forward
         </label>

@@ -79,9 +79,7 @@ export class Bars {
     if (this.asked.has(path)) return;
     this.asked.add(path);
     if (this.waiting.length === 0) {
-      setTimeout(() => {
-        this.ask();
-      }, WAIT_MS);
+      setTimeout(() => this.ask(), WAIT_MS);
     }
     this.waiting.push(path);
   }
@@ -111,11 +109,6 @@ export function useBars(target: Target, measure: CallMeasure): Bars {
       api.module.bars(target, measure, paths, controller.signal);
     return [new Bars(load), controller] as const;
   }, [api, target, measure]);
-  useEffect(
-    () => () => {
-      controller.abort();
-    },
-    [controller],
-  );
+  useEffect(() => () => controller.abort(), [controller]);
   return bars;
 }

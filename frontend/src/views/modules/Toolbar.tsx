@@ -28,20 +28,10 @@ export function Toolbar(props: ToolbarProps): ReactElement {
         found={foundText(props)}
       />
       <div className="group" role="group" aria-label="Fold">
-        <button
-          type="button"
-          onClick={() => {
-            onLevels(levels);
-          }}
-        >
+        <button type="button" onClick={() => onLevels(levels)}>
           Expand all
         </button>
-        <button
-          type="button"
-          onClick={() => {
-            onLevels(1);
-          }}
-        >
+        <button type="button" onClick={() => onLevels(1)}>
           Collapse all
         </button>
         <LevelSelect levels={levels} onLevels={onLevels} />
@@ -70,9 +60,7 @@ function LevelSelect({
     <select
       aria-label="Show levels"
       value=""
-      onChange={(event) => {
-        onLevels(Number(event.target.value));
-      }}
+      onChange={(event) => onLevels(Number(event.target.value))}
     >
       <option value="" disabled hidden>
         To level…

@@ -76,23 +76,21 @@ export function useFolds(tree: ModuleTree, selected: string | null): Folds {
     const index = indexOfPath(tree, selected);
     return index === null ? first : withLineage(first, tree, index);
   });
-  const fold = useCallback((index: number, open: boolean) => {
-    setExpanded((before) => {
-      const after = new Set(before);
-      if (open) after.add(index);
-      else after.delete(index);
-      return after;
-    });
-  }, []);
+  const fold = useCallback(
+    (index: number, open: boolean) =>
+      setExpanded((before) => {
+        const after = new Set(before);
+        if (open) after.add(index);
+        else after.delete(index);
+        return after;
+      }),
+    [],
+  );
   return {
     expanded,
     fold,
-    toLevel: (levels) => {
-      setExpanded(expandedToLevel(tree, levels));
-    },
-    reveal: (index) => {
-      setExpanded((before) => withLineage(before, tree, index));
-    },
+    toLevel: (levels) => setExpanded(expandedToLevel(tree, levels)),
+    reveal: (index) => setExpanded((before) => withLineage(before, tree, index)),
   };
 }
 

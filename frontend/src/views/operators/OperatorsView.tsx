@@ -52,9 +52,9 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
           columns={columns}
           groups={GROUPS}
           place={place}
-          onPlace={(next, also, quietly) => {
-            go({ operators: { ...place, ...next }, ...also }, quietly);
-          }}
+          onPlace={(next, also, quietly) =>
+            go({ operators: { ...place, ...next }, ...also }, quietly)
+          }
           cost={device ? BY_DEVICE : BY_HOST}
           of={rowsNote(report)}
           expected={report.operators.length}
@@ -68,9 +68,7 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
           target={target}
           group={place.group}
           id={place.row}
-          onClose={() => {
-            go({ operators: { ...place, row: null } });
-          }}
+          onClose={() => go({ operators: { ...place, row: null } })}
         />
       )}
     </div>

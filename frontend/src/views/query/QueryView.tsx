@@ -73,9 +73,7 @@ function ScopePicker({ workers }: Pick<ContentProps, "workers">): ReactElement |
         },
       ]}
       chosen={scope}
-      onChoose={(chosen) => {
-        go({ scope: chosen === "run" ? chosen : null });
-      }}
+      onChoose={(chosen) => go({ scope: chosen === "run" ? chosen : null })}
     />
   );
 }
@@ -132,12 +130,7 @@ function Asked({ tables, target, workers }: ContentProps): ReactElement {
 function useDraft(asked: string | null, first: string): [string, (text: string) => void] {
   const [draft, setDraft] = useState({ asked, text: asked });
   const text = (draft.asked === asked || asked === null ? draft.text : asked) ?? first;
-  return [
-    text,
-    (next) => {
-      setDraft({ asked, text: next });
-    },
-  ];
+  return [text, (next) => setDraft({ asked, text: next })];
 }
 
 function useAnswer(scope: SqlScope, target: Target, query: string | null): Loaded<WireSqlAnswer> {
@@ -159,12 +152,7 @@ function Examples({ scope, onChoose }: ExamplesProps): ReactElement {
   return (
     <label>
       Examples{" "}
-      <select
-        value=""
-        onChange={(event) => {
-          onChoose(event.target.value);
-        }}
-      >
+      <select value="" onChange={(event) => onChoose(event.target.value)}>
         <option value="" disabled>
           choose one
         </option>

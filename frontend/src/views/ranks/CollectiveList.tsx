@@ -28,9 +28,7 @@ export function CollectiveList({ runKey, run }: CollectiveListProps): ReactEleme
           value={place.kind}
           options={run.kinds.map(({ name, count }) => [name, count])}
           text={kindText}
-          onChange={(kind) => {
-            change({ kind, page: 0, collective: null });
-          }}
+          onChange={(kind) => change({ kind, page: 0, collective: null })}
         />
       </div>
       <div className="collective-charts">
@@ -45,9 +43,7 @@ export function CollectiveList({ runKey, run }: CollectiveListProps): ReactEleme
         first={{ key: "wait_us", descending: true }}
         filter={place.kind === null ? [] : [`name:eq:${place.kind}`]}
         isSelected={(row) => row.id === place.collective}
-        onSelect={(row) => {
-          change({ collective: row === null ? null : Number(row.id), others: 0 });
-        }}
+        onSelect={(row) => change({ collective: row === null ? null : Number(row.id), others: 0 })}
         empty="No collectives of several ranks were matched."
       />
     </>

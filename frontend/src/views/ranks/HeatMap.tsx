@@ -97,12 +97,8 @@ function Grid(props: GridProps): ReactElement {
       aria-label={`${HEAT_DEFINITIONS[heat].title}: ${counted(rows, "step")} of ${counted(ranks, "rank")}. Arrows move, Enter selects.`}
       aria-describedby="rank-heat-readout"
       style={{ height: rowPx * rows }}
-      onPointerMove={(event) => {
-        onAt(pointedCell(event, rows, ranks));
-      }}
-      onPointerLeave={() => {
-        onAt(null);
-      }}
+      onPointerMove={(event) => onAt(pointedCell(event, rows, ranks))}
+      onPointerLeave={() => onAt(null)}
       onClick={(event) => {
         const cell = pointedCell(event, rows, ranks);
         if (cell !== null) select((cursor.current = cell));
@@ -110,9 +106,7 @@ function Grid(props: GridProps): ReactElement {
       onFocus={(event) => {
         if (event.currentTarget.matches(":focus-visible")) onAt(cursor.current);
       }}
-      onBlur={() => {
-        onAt(null);
-      }}
+      onBlur={() => onAt(null)}
       onKeyDown={onKey}
     >
       <Cells {...props} />
@@ -126,9 +120,8 @@ function Grid(props: GridProps): ReactElement {
 /** Selects the step of a rank, which the panel then shows. */
 function useSelect(run: WireRunOverview, steps: WireStepMatrix): (cell: Cell) => void {
   const change = useChangeRanks();
-  return ({ rank, step }) => {
+  return ({ rank, step }) =>
     change({ rank: run.ranks[rank] ?? null, at: steps.steps[step] ?? null, collective: null });
-  };
 }
 
 function pointedCell(

@@ -52,9 +52,7 @@ export function HeatSection({ runKey, run }: HeatSectionProps): ReactElement {
             tooltip: HEAT_DEFINITIONS[value].text,
           }))}
           chosen={place.heat}
-          onChoose={(heat) => {
-            change({ heat });
-          }}
+          onChoose={(heat) => change({ heat })}
         />
         <span className="spring" />
         {scale !== null && <HeatLegend heat={place.heat} scale={scale} colour={colour} />}
@@ -102,9 +100,7 @@ function StepPages({ steps }: { steps: WireStepMatrix }): ReactElement | null {
     <button
       type="button"
       disabled={!possible}
-      onClick={() => {
-        change({ offset: Math.max(target, 0) });
-      }}
+      onClick={() => change({ offset: Math.max(target, 0) })}
     >
       {label}
     </button>

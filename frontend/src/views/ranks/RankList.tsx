@@ -36,9 +36,7 @@ export function RankList({ runKey, run }: RankListProps): ReactElement {
         first={{ key: "rank", descending: false }}
         filter={[]}
         isSelected={(row) => row.rank === place.rank}
-        onSelect={(row) => {
-          change({ rank: row === null ? null : numberOf(row, "rank"), at: null });
-        }}
+        onSelect={(row) => change({ rank: row === null ? null : numberOf(row, "rank"), at: null })}
         empty="The run has no ranks."
       />
     </>

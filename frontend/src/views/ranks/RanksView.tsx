@@ -164,9 +164,9 @@ function Lists({ runKey, run }: PartProps): ReactElement {
         label="List"
         segments={RANK_LISTS.map((value) => ({ value, title: TITLES[value] }))}
         chosen={place.list}
-        onChoose={(list) => {
-          go({ ranks: { ...place, list, page: 0, collective: null }, sort: null });
-        }}
+        onChoose={(list) =>
+          go({ ranks: { ...place, list, page: 0, collective: null }, sort: null })
+        }
       />
       {place.list === "ranks" && <RankTable runKey={runKey} run={run} />}
       {place.list === "collectives" && <CollectiveList runKey={runKey} run={run} />}
@@ -202,15 +202,11 @@ function Selected({ runKey, run }: PartProps): ReactElement | null {
   const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
   if (place.collective !== null) {
-    const onClose = (): void => {
-      change({ collective: null });
-    };
+    const onClose = (): void => change({ collective: null });
     return <CollectivePanel runKey={runKey} run={run} id={place.collective} onClose={onClose} />;
   }
   const at = place.rank === null ? -1 : run.ranks.indexOf(place.rank);
   if (at < 0) return null;
-  const onClose = (): void => {
-    change({ rank: null, at: null });
-  };
+  const onClose = (): void => change({ rank: null, at: null });
   return <RankPanel runKey={runKey} run={run} place={at} step={place.at} onClose={onClose} />;
 }

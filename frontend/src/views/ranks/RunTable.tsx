@@ -41,17 +41,11 @@ export function RunTable(props: RunTableProps): ReactElement {
       columns={columns}
       loaded={loaded}
       sort={sort}
-      onSort={(next) => {
-        go({ sort: next, ranks: { ...place, page: 0 } }, true);
-      }}
+      onSort={(next) => go({ sort: next, ranks: { ...place, page: 0 } }, true)}
       page={place.page}
-      onPage={(page) => {
-        change({ page });
-      }}
+      onPage={(page) => change({ page })}
       selected={selected === undefined ? null : Number(selected.id)}
-      onSelect={(id) => {
-        onSelect(rows.find((row) => row.id === id) ?? null);
-      }}
+      onSelect={(id) => onSelect(rows.find((row) => row.id === id) ?? null)}
       search=""
       empty={empty}
     />

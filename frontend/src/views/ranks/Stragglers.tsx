@@ -50,9 +50,7 @@ function Late({ run, late }: { run: WireRunOverview; late: WireStraggler }): Rea
         <button
           type="button"
           className="link late-rank"
-          onClick={() => {
-            change({ rank: late.rank, at: null, collective: null });
-          }}
+          onClick={() => change({ rank: late.rank, at: null, collective: null })}
         >
           Rank {late.rank}
         </button>{" "}

@@ -52,9 +52,7 @@ export function Together({ runKey, run, id }: TogetherProps): ReactElement {
         <button
           type="button"
           className="quiet"
-          onClick={() => {
-            change({ together: false, others: 0 });
-          }}
+          onClick={() => change({ together: false, others: 0 })}
         >
           Close the picture
         </button>
@@ -106,22 +104,14 @@ function RankPages({ shown }: { shown: WireCollectiveRanks }): ReactElement | nu
       <button
         type="button"
         disabled={offset === 0}
-        onClick={() => {
-          change({ others: Math.max(offset - PAGE, 0) });
-        }}
+        onClick={() => change({ others: Math.max(offset - PAGE, 0) })}
       >
         Earlier ranks
       </button>
       <span role="status">
         {count(offset)} ranks before these, {count(left)} after; the straggler is always shown
       </span>
-      <button
-        type="button"
-        disabled={left === 0}
-        onClick={() => {
-          change({ others: offset + PAGE });
-        }}
-      >
+      <button type="button" disabled={left === 0} onClick={() => change({ others: offset + PAGE })}>
         Later ranks
       </button>
     </nav>

@@ -74,12 +74,12 @@ export function pixelsOf(
 ): Uint8ClampedArray<ArrayBuffer> {
   const width = values[0]?.length ?? 0;
   const pixels = new Uint8ClampedArray(4 * width * values.length);
-  values.forEach((row, y) => {
+  values.forEach((row, y) =>
     row.forEach((value, x) => {
       if (value === null) return;
       pixels.set([...mixed(ground, colour, shade(value, scale)), 255], 4 * (y * width + x));
-    });
-  });
+    }),
+  );
   return pixels;
 }
 

@@ -75,9 +75,7 @@ export function useActivities(key: RunKey, id: number, ranks: readonly number[])
       }
     };
     void load();
-    return () => {
-      controller.abort();
-    };
+    return () => controller.abort();
   }, [api, asked]);
   return found.asked === asked ? found.activities : NOTHING_YET;
 }
@@ -85,7 +83,5 @@ export function useActivities(key: RunKey, id: number, ranks: readonly number[])
 /** Change the view's part of the place; `replace` leaves no entry in the history. */
 export function useChangeRanks(): (change: Partial<RanksPlace>, replace?: boolean) => void {
   const [{ ranks }, go] = usePlace();
-  return (change, replace = false) => {
-    go({ ranks: { ...ranks, ...change } }, replace);
-  };
+  return (change, replace = false) => go({ ranks: { ...ranks, ...change } }, replace);
 }

@@ -27,13 +27,7 @@ export function RunNote({ report, target, listed }: RunNoteProps): ReactElement 
       {asked || workers <= FEW_RANKS ? (
         <Stragglers runKey={key} workers={workers} />
       ) : (
-        <button
-          type="button"
-          className="link"
-          onClick={() => {
-            setAsked(true);
-          }}
-        >
+        <button type="button" className="link" onClick={() => setAsked(true)}>
           Read the {counted(workers, "trace")} of this run to find stragglers
         </button>
       )}

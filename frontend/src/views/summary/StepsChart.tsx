@@ -123,9 +123,7 @@ function StepRow({ report, bar, longest }: StepRowProps): ReactElement {
         type="button"
         aria-pressed={chosen}
         aria-label={rowText(bar, host, device)}
-        onClick={() => {
-          go({ step: chosen ? null : bar.name });
-        }}
+        onClick={() => go({ step: chosen ? null : bar.name })}
       >
         <Name text={stepLabel(bar.name)} className="step-name" />
         <StackedBar parts={host} whole={longest} height={HEIGHT} />

@@ -33,9 +33,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
   if (row === null) return null;
   const { sync } = row;
   const title = causeTitle(sync.cause, rules);
-  const close = (): void => {
-    go({ sync: null });
-  };
+  const close = (): void => go({ sync: null });
   return (
     <SidePanel label="Sync" className="sync-panel row-panel" onClose={close}>
       <PanelHeader onClose={close}>
@@ -73,13 +71,7 @@ function Which({ node, id, onReveal }: SyncPanelProps & { id: string }): ReactEl
   return (
     <>
       What happens in{" "}
-      <button
-        type="button"
-        className="link"
-        onClick={() => {
-          onReveal(id);
-        }}
-      >
+      <button type="button" className="link" onClick={() => onReveal(id)}>
         the longest
       </button>
     </>

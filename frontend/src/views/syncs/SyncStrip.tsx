@@ -48,9 +48,7 @@ export function SyncStrip(props: SyncStripProps): ReactElement | null {
             className={`strip-bin ${bin.look ? "look" : ""} ${markOf(bin, selected)}`}
             style={across(bin)}
             title={`${counted(bin.rows.length, "sync")}, ${duration(bin.us)} of the host`}
-            onClick={() => {
-              onSelect(bin.longest.id);
-            }}
+            onClick={() => onSelect(bin.longest.id)}
           >
             <span style={{ height: `${Math.max(10, bin.blocked * 100)}%` }} />
           </span>

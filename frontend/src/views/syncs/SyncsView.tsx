@@ -63,13 +63,9 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           rows={syncs.rows}
           rowId={rowId}
           sort={sort}
-          onSort={(next) => {
-            go({ sort: next }, true);
-          }}
+          onSort={(next) => go({ sort: next }, true)}
           selected={selected?.id ?? null}
-          onSelect={(id) => {
-            go({ sync: id === selected?.id ? null : id });
-          }}
+          onSelect={(id) => go({ sync: id === selected?.id ? null : id })}
           branch={branchOf}
           onFold={fold}
           empty={syncs.all.length === 0 ? whyNoSyncs(report) : "No sync fits search and filters."}
@@ -98,51 +94,33 @@ function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
       <SearchBox
         label="Search syncs"
         text={search}
-        onText={(text) => {
-          go({ search: text }, true);
-        }}
+        onText={(text) => go({ search: text }, true)}
         found={filtered ? `${fitting.length} of ${all.length}` : null}
       />
       <FilterSelect
         label="phase"
         value={phase}
         options={tally(all, "phase")}
-        onChange={(value) => {
-          go({ phase: value });
-        }}
+        onChange={(value) => go({ phase: value })}
       />
       <FilterSelect
         label="cause"
         value={cause}
         options={tally(all, "cause")}
-        onChange={(value) => {
-          go({ cause: value });
-        }}
+        onChange={(value) => go({ cause: value })}
       />
       <FilterSelect
         label="step"
         value={step}
         options={stepTally(all)}
         text={stepLabel}
-        onChange={(value) => {
-          go({ step: value });
-        }}
+        onChange={(value) => go({ step: value })}
       />
       <div className="group" role="group" aria-label="Fold">
-        <button
-          type="button"
-          onClick={() => {
-            foldAll(true);
-          }}
-        >
+        <button type="button" onClick={() => foldAll(true)}>
           Expand all
         </button>
-        <button
-          type="button"
-          onClick={() => {
-            foldAll(false);
-          }}
-        >
+        <button type="button" onClick={() => foldAll(false)}>
           Group by call site
         </button>
       </div>

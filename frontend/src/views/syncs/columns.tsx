@@ -137,9 +137,7 @@ function SyncCell({ node, open, rules, search, onFold }: SyncCellProps): ReactEl
     <TreeCell
       depth={node.level - 1}
       open={open}
-      onFold={(unfold) => {
-        onFold(node.id, unfold);
-      }}
+      onFold={(unfold) => onFold(node.id, unfold)}
       className="sync-cell"
     >
       <What node={node} rules={rules} search={search} />

@@ -86,9 +86,7 @@ function Owner({ event }: { event: WireEvent }): ReactElement {
       type="button"
       className="link"
       title="Show module"
-      onClick={() => {
-        go({ view: "modules", module, zoom: null, search: "", sort: null });
-      }}
+      onClick={() => go({ view: "modules", module, zoom: null, search: "", sort: null })}
     >
       <Name text={pathText(module)} className="code" />
     </button>
@@ -153,13 +151,7 @@ function Links({
           <ul>
             {links.map((link) => (
               <li key={link.id}>
-                <button
-                  type="button"
-                  className="link"
-                  onClick={() => {
-                    onLink(link);
-                  }}
-                >
+                <button type="button" className="link" onClick={() => onLink(link)}>
                   <Name kernel text={link.name} className="code" />
                 </button>
                 <span className="muted">{duration(link.duration)}</span>
@@ -199,9 +191,7 @@ function Chain({ event }: { event: WireEvent }): ReactElement {
               <button
                 type="button"
                 className="link"
-                onClick={() => {
-                  go({ event: String(id), range: null });
-                }}
+                onClick={() => go({ event: String(id), range: null })}
               >
                 <bdi>{clip(text, 300)}</bdi>
               </button>

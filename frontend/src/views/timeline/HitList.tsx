@@ -27,13 +27,7 @@ export function HitList({ hits, lanes, actions }: HitListProps): ReactElement | 
     <aside className="hit-list" aria-label="Hits">
       <header>
         <h2>{count(total)} found</h2>
-        <button
-          type="button"
-          className="link"
-          onClick={() => {
-            setByLength(!byLength);
-          }}
-        >
+        <button type="button" className="link" onClick={() => setByLength(!byLength)}>
           {byLength ? "Order by time" : "Longest first"}
         </button>
       </header>
@@ -59,13 +53,7 @@ interface HitProps {
 
 function Hit({ hit, lanes, onLook }: HitProps): ReactElement {
   return (
-    <button
-      type="button"
-      className="quiet"
-      onClick={() => {
-        onLook(hit);
-      }}
-    >
+    <button type="button" className="quiet" onClick={() => onLook(hit)}>
       <Name kernel text={hit.name} className="code" />
       <span>{duration(hit.duration)}</span>
       <span className="muted">

@@ -22,9 +22,7 @@ export function SelectionPanel({
   actions,
 }: SelectionPanelProps): ReactElement {
   const { event, statistics } = selection;
-  const onLink = (spot: WireSpot): void => {
-    actions.lookAt(spot);
-  };
+  const onLink = (spot: WireSpot): void => actions.lookAt(spot);
   if (event === null && statistics === null) return <Hints />;
   return (
     <section

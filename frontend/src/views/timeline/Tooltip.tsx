@@ -35,9 +35,7 @@ export function Tooltip({
   const [hovered, setHovered] = useState<Hovered | null>(null);
   useEffect(() => {
     source.listen(setHovered);
-    return () => {
-      source.listen(null);
-    };
+    return () => source.listen(null);
   }, [source]);
   if (hovered === null) return null;
   const { block, x, y } = hovered;

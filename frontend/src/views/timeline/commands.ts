@@ -22,9 +22,7 @@ export function useCommands(
   });
   useEffect(() => {
     document.addEventListener("keydown", obey);
-    return () => {
-      document.removeEventListener("keydown", obey);
-    };
+    return () => document.removeEventListener("keydown", obey);
   }, []);
 }
 

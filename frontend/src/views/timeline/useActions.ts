@@ -64,9 +64,7 @@ export function useActions(
       ...movement(chart, selected),
       pick,
       lookAt: look,
-      selectRange: (range) => {
-        shown.go({ range, event: null });
-      },
+      selectRange: (range) => shown.go({ range, event: null }),
       mark: () => {
         const same = place.mark !== null && selected !== null && textsEqual(place.mark, selected);
         if (selected !== null || place.mark !== null) shown.go({ mark: same ? null : selected });
@@ -92,9 +90,7 @@ function movement(chart: Chart | null, selected: Span | null): Movement {
   const whole = (): void => chart?.show(chart.bounds, true);
   return {
     whole,
-    fitBlock: ({ span }) => {
-      fill(span);
-    },
+    fitBlock: ({ span }) => fill(span),
     fit: () => {
       if (selected === null) whole();
       else fill(selected);

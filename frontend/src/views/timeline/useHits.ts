@@ -67,12 +67,8 @@ export function useHits(target: Target, text: string): Hits {
 function useLate(text: string): string {
   const [late, setLate] = useState(text);
   useEffect(() => {
-    const timer = window.setTimeout(() => {
-      setLate(text);
-    }, TYPING_MS);
-    return () => {
-      window.clearTimeout(timer);
-    };
+    const timer = window.setTimeout(() => setLate(text), TYPING_MS);
+    return () => window.clearTimeout(timer);
   }, [text]);
   return late;
 }

@@ -34,9 +34,7 @@ export function useSelection(target: Target): Selection {
   );
   const event = useLoad(loadEvent);
   const statistics = useLoad(loadStatistics);
-  const expect = useCallback((of: string, spot: Spot) => {
-    setExpected({ id: of, spot });
-  }, []);
+  const expect = useCallback((of: string, spot: Spot) => setExpected({ id: of, spot }), []);
   const known = id !== null && event.status === "ready" ? event.value : null;
   const early = expected !== null && expected.id === id ? expected.spot : null;
   const spot = useMemo(() => (known === null ? early : spotOf(known)), [known, early]);

@@ -48,9 +48,7 @@ export function AddFactor({ report, place }: AddFactorProps): ReactElement {
         aria-label={`Which ${NAMED_TITLES[named]}`}
         disabled={chosen === undefined}
         value={chosen?.name ?? ""}
-        onChange={(event) => {
-          setName(event.target.value);
-        }}
+        onChange={(event) => setName(event.target.value)}
       >
         {chosen === undefined && <option value="">none in these steps</option>}
         {options.map((choice) => (

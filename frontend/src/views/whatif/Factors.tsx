@@ -81,9 +81,9 @@ const STEP = 0.05;
 
 function FactorRow({ what, label, factor, nothing, children }: FactorRowProps): ReactElement {
   const change = useChangeQuestion();
-  const [text, onText] = useFactor(factor, (wanted) => {
-    change((place) => scaled(place, what, wanted), true);
-  });
+  const [text, onText] = useFactor(factor, (wanted) =>
+    change((place) => scaled(place, what, wanted), true),
+  );
   const reset = what.includes(":") ? "Remove" : "Reset";
   return (
     <li className="whatif-factor">
@@ -99,9 +99,7 @@ function FactorRow({ what, label, factor, nothing, children }: FactorRowProps): 
             max={MOST_SLID}
             step={STEP}
             value={Math.min(Number(text), MOST_SLID)}
-            onChange={(event) => {
-              onText(event.target.value);
-            }}
+            onChange={(event) => onText(event.target.value)}
           />
           <input
             type="number"
@@ -110,18 +108,14 @@ function FactorRow({ what, label, factor, nothing, children }: FactorRowProps): 
             max={MOST_FACTOR}
             step={STEP}
             value={text}
-            onChange={(event) => {
-              onText(event.target.value);
-            }}
+            onChange={(event) => onText(event.target.value)}
           />
           <button
             type="button"
             className="quiet"
             disabled={reset === "Reset" && factor === 1}
             aria-label={`${reset} ${clip(label, 100)}`}
-            onClick={() => {
-              change((place) => unscaled(place, what));
-            }}
+            onClick={() => change((place) => unscaled(place, what))}
           >
             {reset}
           </button>
@@ -151,9 +145,7 @@ function SyncsRow({ report, place }: FactorsProps): ReactElement {
             type="checkbox"
             aria-label={title}
             checked={free}
-            onChange={() => {
-              change((now) => scaled(now, SYNCS, free ? 1 : 0));
-            }}
+            onChange={() => change((now) => scaled(now, SYNCS, free ? 1 : 0))}
           />
           <label htmlFor={id} className="muted">
             assumes that none is needed

@@ -31,9 +31,7 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
             type="button"
             className="link"
             disabled={findings.length === 0}
-            onClick={() => {
-              change((now) => allGone(now, findings));
-            }}
+            onClick={() => change((now) => allGone(now, findings))}
           >
             All
           </button>
@@ -41,9 +39,7 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
             type="button"
             className="link"
             disabled={place.without.length === 0}
-            onClick={() => {
-              change((now) => ({ ...now, without: [] }));
-            }}
+            onClick={() => change((now) => ({ ...now, without: [] }))}
           >
             None
           </button>
@@ -92,9 +88,7 @@ function Choice({ finding, scale, gone, all }: ChoiceProps): ReactElement {
         <input
           type="checkbox"
           checked={gone}
-          onChange={() => {
-            change((now) => toggled(now, finding, all));
-          }}
+          onChange={() => change((now) => toggled(now, finding, all))}
         />
         <span className="whatif-what">
           <Name text={finding.title} />
@@ -117,9 +111,9 @@ function Unknown({ id }: { id: string }): ReactElement {
         <input
           type="checkbox"
           checked
-          onChange={() => {
-            change((now) => ({ ...now, without: now.without.filter((one) => one !== id) }));
-          }}
+          onChange={() =>
+            change((now) => ({ ...now, without: now.without.filter((one) => one !== id) }))
+          }
         />
         <span className="whatif-what">
           <span>Not found in these steps</span>

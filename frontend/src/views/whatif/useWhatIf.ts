@@ -39,9 +39,7 @@ export type ChangeQuestion = (
 export function useChangeQuestion(): ChangeQuestion {
   const { places } = useServices();
   return useCallback(
-    (change, quietly = false) => {
-      places.go({ whatIf: change(places.get().whatIf) }, quietly);
-    },
+    (change, quietly = false) => places.go({ whatIf: change(places.get().whatIf) }, quietly),
     [places],
   );
 }
@@ -56,12 +54,7 @@ export function useFactor(
 ): [text: string, change: (text: string) => void] {
   const [draft, setDraft] = useState({ text: "", from: NaN });
   const timer = useRef<number | undefined>(undefined);
-  useEffect(
-    () => () => {
-      window.clearTimeout(timer.current);
-    },
-    [],
-  );
+  useEffect(() => () => window.clearTimeout(timer.current), []);
   const change = (text: string): void => {
     window.clearTimeout(timer.current);
     setDraft({ text, from: factor });

@@ -47,9 +47,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
         withForward={withForward}
         communication={communicationIn(report, chosen)}
         waits={modules.numbers.some(({ ownLost }) => isHighlighted(ownLost, step))}
-        onZoom={(index) => {
-          go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) });
-        }}
+        onZoom={(index) => go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) })}
       />
       <Icicle
         modules={modules}
@@ -103,13 +101,7 @@ function Breadcrumb(props: BreadcrumbProps): ReactElement {
             : "Width and depth of colour are self time. Click for the rows below."}
         </span>
       ) : (
-        <button
-          type="button"
-          className="link"
-          onClick={() => {
-            onZoom(null);
-          }}
-        >
+        <button type="button" className="link" onClick={() => onZoom(null)}>
           all modules
         </button>
       )}
@@ -136,13 +128,7 @@ function Breadcrumb(props: BreadcrumbProps): ReactElement {
           {at === chain.length - 1 ? (
             <Name text={node.label} className="code" />
           ) : (
-            <button
-              type="button"
-              className="link"
-              onClick={() => {
-                onZoom(node.index);
-              }}
-            >
+            <button type="button" className="link" onClick={() => onZoom(node.index)}>
               <Name text={node.label} className="code" />
             </button>
           )}

@@ -52,9 +52,7 @@ export function CallChart({ report, calls, clock }: CallChartProps): ReactElemen
                   min={0}
                   max={bars.length - 1}
                   value={bars.indexOf(bar)}
-                  onChange={(event) => {
-                    setPicked(Number(event.target.value));
-                  }}
+                  onChange={(event) => setPicked(Number(event.target.value))}
                 />
               </label>
             </>

@@ -29,9 +29,7 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
   const sums = numbers[index];
   if (node === undefined || sums === undefined) return null;
   const per = chosen.averaging === "mean" && report.per_step.of > 1 ? " per step" : "";
-  const close = (): void => {
-    go({ picked: null });
-  };
+  const close = (): void => go({ picked: null });
   return (
     <SidePanel label="Group" className="module-panel" onClose={close}>
       <PanelHeader onClose={close}>

@@ -45,9 +45,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
     <Fix key={finding.id} finding={finding} basis={basis} />
   ));
   const syncs = <ModuleSyncs key="syncs" report={report} target={target} module={module} by={by} />;
-  const close = (): void => {
-    go({ module: null });
-  };
+  const close = (): void => go({ module: null });
   return (
     <SidePanel label="Module" className="module-panel" onClose={close}>
       <Head {...props} onClose={close} />
@@ -107,9 +105,7 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
         <button
           type="button"
           className="link"
-          onClick={() => {
-            go({ zoom: zoomed ? null : node.path });
-          }}
+          onClick={() => go({ zoom: zoomed ? null : node.path })}
         >
           {zoomed ? "Show all modules in the picture" : "Show only this in the picture"}
         </button>

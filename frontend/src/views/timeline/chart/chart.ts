@@ -233,9 +233,7 @@ export class Chart {
       drawOverlay(this.lanes.context, scene);
     });
     this.axis.resize(width, AXIS_HEIGHT, ratio);
-    this.axis.scaled(() => {
-      drawAxis(this.axis.context, scene);
-    });
+    this.axis.scaled(() => drawAxis(this.axis.context, scene));
     this.minimap.draw({ ...scene, span: this.bounds }, this.span);
     this.events.onFrame?.(this.span);
     this.afterwards();

@@ -21,9 +21,7 @@ export class Minimap {
   draw(scene: Scene, shown: Span): void {
     this.surface.resize(scene.width, MINIMAP_HEIGHT, scene.ratio);
     this.surface.context.drawImage(this.picture(scene), 0, 0);
-    this.surface.scaled(() => {
-      drawFrame(this.surface.context, scene, shown);
-    });
+    this.surface.scaled(() => drawFrame(this.surface.context, scene, shown));
   }
 
   /** What is below the frame, drawn again when something of it changed. */

@@ -103,9 +103,7 @@ export class TileStore {
         if (controller.signal.aborted) return;
         this.failure = error as ApiError;
         this.failed.set(text, performance.now() + RETRY_MS);
-        this.retry = window.setTimeout(() => {
-          this.next();
-        }, RETRY_MS + 50);
+        this.retry = window.setTimeout(() => this.next(), RETRY_MS + 50);
         this.settle(text);
       },
     );
