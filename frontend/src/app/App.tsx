@@ -3,7 +3,7 @@ import { useEffect, useMemo, type ReactElement } from "react";
 import { chooseTrace, type Choice } from "../address/chooseTrace";
 import type { Place } from "../address/place";
 import { COUNTED, type Target } from "../api/request";
-import type { WireRuns } from "../api/types";
+import type { Runs } from "../api/schema";
 import { readStored, store } from "../components/browser";
 import { usePlace } from "../parts/services";
 import { ErrorCard } from "../parts/states";
@@ -11,7 +11,7 @@ import { clip } from "../text/formats";
 import { DryRunPage } from "./DryRunPage";
 import { Navigation } from "./Navigation";
 import { Empty, LeftOut, Missing } from "./NoTrace";
-import { Refresh, useRuns, type Runs } from "./Refresh";
+import { Refresh, useRuns, type RunsState } from "./Refresh";
 import { TopBar } from "./TopBar";
 import { TraceContent, useReports } from "./TraceContent";
 import { VIEW_ENTRIES } from "./views";
@@ -30,8 +30,8 @@ export function App(): ReactElement {
 }
 
 interface TracePageProps {
-  runs: Runs;
-  listed: WireRuns;
+  runs: RunsState;
+  listed: Runs;
   choice: Extract<Choice, { found: true }>;
 }
 

@@ -1,6 +1,6 @@
 import { useId, type ReactElement } from "react";
 
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
 import {
   attributedTo,
   evidenceOf,
@@ -16,7 +16,7 @@ import { over } from "../text/numbers";
 const WORTH_A_LOOK = 0.9;
 
 /** How much is attributed, on every page; a click says by what, and what is wrong with the trace. */
-export function CoverageNote({ report }: { report: WireReport }): ReactElement {
+export function CoverageNote({ report }: { report: ReportData }): ReactElement {
   const id = useId();
   const attributed = attributedTo(report);
   const notes = report.trace.warnings.length;
@@ -106,7 +106,7 @@ function Parts({
   );
 }
 
-function TraceFacts({ report }: { report: WireReport }): ReactElement {
+function TraceFacts({ report }: { report: ReportData }): ReactElement {
   const { trace } = report;
   const devices = trace.devices.map(({ name }) => name).join(", ");
   const facts: [string, string][] = [

@@ -1,15 +1,15 @@
 import type { ReactElement } from "react";
 
 import { VIEWS, type Place, type View } from "../address/place";
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
 import { usePlace, useServices } from "../parts/services";
 import { NOTHING } from "../text/formats";
 import { VIEW_ENTRIES, type Badge } from "./views";
 
 interface NavigationProps {
-  report: WireReport | null;
+  report: ReportData | null;
   /** Of all steps, whatever step is shown. */
-  whole: WireReport | null;
+  whole: ReportData | null;
   /** Number of workers of the run. */
   workers: number;
 }
@@ -60,8 +60,8 @@ function ViewLink({
 
 function badgeOf(
   badge: (typeof VIEW_ENTRIES)[View]["badge"],
-  report: WireReport | null,
-  whole: WireReport | null,
+  report: ReportData | null,
+  whole: ReportData | null,
 ): Partial<Badge> & { text: string } {
   if (badge === undefined) return { text: "" };
   return report === null ? { text: NOTHING } : badge(report, whole ?? report);

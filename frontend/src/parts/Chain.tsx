@@ -1,6 +1,6 @@
 import { useRef, type ReactElement, type ReactNode } from "react";
 
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
 import { CopyButton } from "../components/CopyButton";
 import {
   chainIndent,
@@ -15,7 +15,7 @@ import { avoidable, isHighlighted, lostIn, type SyncRow } from "../report/syncs"
 import { duration } from "../text/formats";
 
 interface ChainProps {
-  report: WireReport;
+  report: ReportData;
   row: SyncRow;
   title?: ReactNode;
 }

@@ -8,7 +8,7 @@ import {
   type ReactElement,
 } from "react";
 
-import type { WireKnownTrace, WireRun, WireRuns } from "../api/types";
+import type { KnownTrace, ListedRun, Runs } from "../api/schema";
 import { Name } from "../components/Name";
 import { count, counted, duration } from "../text/formats";
 import { runChoices, type RunChoice } from "./runChoices";
@@ -18,7 +18,7 @@ import { useLoad, useServices } from "./services";
 const MOST = 100;
 
 interface RunPickerProps {
-  listed: WireRuns;
+  listed: Runs;
   value: string;
   onChange: (run: string) => void;
 }
@@ -73,7 +73,7 @@ export function RunPicker({ listed, value, onChange }: RunPickerProps): ReactEle
 }
 
 interface RunListProps {
-  runs: readonly WireRun[];
+  runs: readonly ListedRun[];
   value: string;
   onClose: () => void;
   onChoose: (run: string) => void;
@@ -149,7 +149,7 @@ function RunList({ runs, value, onClose, onChoose }: RunListProps): ReactElement
   );
 }
 
-const NONE_KNOWN: readonly WireKnownTrace[] = [];
+const NONE_KNOWN: readonly KnownTrace[] = [];
 
 interface RowProps {
   id: string;
@@ -184,7 +184,7 @@ function Row({ id, choice, selected, atCursor, onChoose }: RowProps): ReactEleme
   );
 }
 
-function deviceText(known: WireKnownTrace | null): string {
+function deviceText(known: KnownTrace | null): string {
   if (known === null) return "—";
   return known.devices.length === 0 ? "CPU only" : known.devices.join(", ");
 }

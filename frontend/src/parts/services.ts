@@ -12,7 +12,7 @@ import type { Place } from "../address/place";
 import type { PlaceStore } from "../address/placeStore";
 import type { Api } from "../api/client";
 import { ApiError } from "../api/request";
-import type { WireProgress, WireRule } from "../api/types";
+import type { ReadingProgress, RuleInfo } from "../api/schema";
 
 export interface Services {
   api: Api;
@@ -98,8 +98,8 @@ function asApiError(error: unknown): ApiError {
 const EVERY_MS = 300;
 
 /** How far the server is, asked again and again (memoize `ask`!); null until it first says so. */
-export function useProgress(ask: Load<WireProgress>): WireProgress | null {
-  const [progress, setProgress] = useState<WireProgress | null>(null);
+export function useProgress(ask: Load<ReadingProgress>): ReadingProgress | null {
+  const [progress, setProgress] = useState<ReadingProgress | null>(null);
   useEffect(() => {
     const controller = new AbortController();
     const again = (): void => {
@@ -117,7 +117,7 @@ export function useProgress(ask: Load<WireProgress>): WireProgress | null {
 }
 
 /** The rules that traces are held against; null until they are there, or where they cannot be had. */
-export function useRules(): readonly WireRule[] | null {
+export function useRules(): readonly RuleInfo[] | null {
   const { api } = useServices();
   const rules = useLoad(api.rules);
   return rules.status === "ready" ? rules.value : null;

@@ -1,7 +1,7 @@
 import { useCallback, useRef, type ReactElement, type ReactNode } from "react";
 
 import type { ApiError, Target } from "../api/request";
-import type { WireProgress, WireTrace } from "../api/types";
+import type { ListedTrace, ReadingProgress } from "../api/schema";
 import { CopyButton } from "../components/CopyButton";
 import { bytes, counted } from "../text/formats";
 import { useProgress, useServices } from "./services";
@@ -9,7 +9,7 @@ import { useProgress, useServices } from "./services";
 interface LoadingProps {
   target: Target;
   /** The file that is being read. */
-  trace: WireTrace;
+  trace: ListedTrace;
   onStop: () => void;
 }
 
@@ -48,7 +48,7 @@ const STAGES: Readonly<Record<string, string>> = {
 };
 
 /** What the server is doing with a file of `size` bytes; a stage unknown here is named as it is. */
-export function progressText(progress: WireProgress | null, size: number): string {
+export function progressText(progress: ReadingProgress | null, size: number): string {
   if (progress === null) return "asking the server";
   const parts = [STAGES[progress.stage] ?? progress.stage];
   if (progress.bytes !== null && progress.bytes < size) {

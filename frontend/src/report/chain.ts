@@ -1,4 +1,4 @@
-import type { WireSync } from "../api/types";
+import type { Sync } from "../api/schema";
 import { duration } from "../text/formats";
 import { pathText } from "../text/names";
 
@@ -10,7 +10,7 @@ export interface ChainLink {
 }
 
 /** From the call outwards: operator, autograd node, module, Python frames, step and phase. */
-export function chainOf(sync: WireSync, classOf: (path: string) => string | null): ChainLink[] {
+export function chainOf(sync: Sync, classOf: (path: string) => string | null): ChainLink[] {
   const links: ChainLink[] = [];
   const add = (kind: ChainLink["kind"], text: string, deeper = true): void => {
     const above = links.at(-1)?.depth ?? -1;
@@ -32,7 +32,7 @@ export function chainIndent(depth: number): string {
 }
 
 /** The chain as indented lines for pasting elsewhere. */
-export function chainText(sync: WireSync, classOf: (path: string) => string | null): string {
+export function chainText(sync: Sync, classOf: (path: string) => string | null): string {
   return chainOf(sync, classOf)
     .map(({ text, depth }) =>
       depth === 0 ? `${text}  ${duration(sync.duration_us)}` : chainIndent(depth) + text,

@@ -1,4 +1,4 @@
-import type { WirePathWork, WireReport } from "../api/types";
+import type { PathWork, ReportData } from "../api/schema";
 import { kindText } from "../text/names";
 import type { Phase } from "./stepBars";
 import { PATH_DEFINITIONS, PATH_PARTS, type PathPart } from "./criticalPath";
@@ -19,9 +19,9 @@ export interface PathSegment {
 const WORTH_A_LABEL = 0.04;
 
 /** The critical path of a step by what ran, in the order in which it is drawn; the shares are of all of it. */
-export function pathSegments(report: WireReport): PathSegment[] {
+export function pathSegments(report: ReportData): PathSegment[] {
   const whole = report.critical_path_work.reduce((sum, { us }) => sum + us, 0);
-  const groups = new Map<string, WirePathWork[]>();
+  const groups = new Map<string, PathWork[]>();
   for (const row of report.critical_path_work) {
     const large = row.us >= WORTH_A_LABEL * whole;
     const key = large ? row.id : `${row.part}:${row.phase ?? ""}:`;
@@ -32,7 +32,7 @@ export function pathSegments(report: WireReport): PathSegment[] {
     .sort((a, b) => rank(a) - rank(b) || b.us - a.us);
 }
 
-function segment(key: string, rows: readonly WirePathWork[], whole: number): PathSegment[] {
+function segment(key: string, rows: readonly PathWork[], whole: number): PathSegment[] {
   const [first] = rows;
   const part = PATH_PARTS.find((name) => name === first?.part);
   if (first === undefined || part === undefined) return [];
@@ -41,7 +41,7 @@ function segment(key: string, rows: readonly WirePathWork[], whole: number): Pat
   return [{ key, part, phase, label: labelOf(part, rows), us, share: us / whole }];
 }
 
-function labelOf(part: PathPart, rows: readonly WirePathWork[]): string {
+function labelOf(part: PathPart, rows: readonly PathWork[]): string {
   const { phase, name } = rows[0] ?? { phase: null, name: null };
   const several = rows.length > 1;
   if (part === "host") {
@@ -53,7 +53,7 @@ function labelOf(part: PathPart, rows: readonly WirePathWork[]): string {
 }
 
 /** The kinds of device events that take longest, by name. */
-function kindsOf(rows: readonly WirePathWork[]): string {
+function kindsOf(rows: readonly PathWork[]): string {
   const names = rows
     .toSorted((a, b) => b.us - a.us)
     .map(({ name }) => (name === null ? "kernels" : kindText(name)));

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import { inTimeline } from "../../address/links";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import type { Definition } from "../../text/definitions";
@@ -11,7 +11,7 @@ import { EVENT_LIST_DEFINITIONS as D } from "./definitions";
 import { numberOf, textOf, type TableRow } from "./rows";
 
 interface EventListProps {
-  report: WireReport;
+  report: ReportData;
   rows: readonly TableRow[];
   /** Column of how long an event is in the timeline. */
   length: string;

@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { WireTablePage } from "../../api/types";
+import type { TablePage } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
@@ -35,7 +35,7 @@ export interface ServerColumn {
 interface ServerTableProps {
   label: string;
   columns: readonly ServerColumn[];
-  loaded: Loaded<WireTablePage>;
+  loaded: Loaded<TablePage>;
   sort: Sort;
   onSort: (sort: Sort) => void;
   page: number;

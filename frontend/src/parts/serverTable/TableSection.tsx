@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { Place } from "../../address/place";
 import type { Target } from "../../api/request";
-import type { WireTablePage } from "../../api/types";
+import type { TablePage } from "../../api/schema";
 import { SearchBox, Segments } from "../../components/controls";
 import type { Definition } from "../../text/definitions";
 import { count } from "../../text/formats";
@@ -138,9 +138,9 @@ function TableToolbar<Group extends string>({
 }
 
 function filled(
-  loaded: Loaded<WireTablePage>,
+  loaded: Loaded<TablePage>,
   fill: TableSectionProps<string>["fill"],
-): Loaded<WireTablePage> {
+): Loaded<TablePage> {
   if (fill === undefined || loaded.value === null) return loaded;
   return { ...loaded, value: { ...loaded.value, rows: rowsOf(loaded.value).map(fill) } };
 }

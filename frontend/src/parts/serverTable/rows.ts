@@ -2,7 +2,7 @@ import { useCallback } from "react";
 
 import type { Target } from "../../api/request";
 import type { TableQuestion } from "../../api/client";
-import type { WireTablePage } from "../../api/types";
+import type { TablePage } from "../../api/schema";
 import { useLoad, useServices, type Loaded } from "../services";
 
 /** Rows of a page; fewer than a megabyte even where each has a long name and a stack. */
@@ -14,7 +14,7 @@ export type TableRow = Readonly<Record<string, string | number | boolean | null>
 export function useRows(
   { run, worker, trace, step }: Target,
   question: TableQuestion | null,
-): Loaded<WireTablePage> {
+): Loaded<TablePage> {
   const { api } = useServices();
   const asked = question === null ? null : JSON.stringify(question);
   const load = useCallback(
@@ -25,7 +25,7 @@ export function useRows(
   return useLoad(asked === null ? null : load);
 }
 
-export function rowsOf(page: WireTablePage | null): TableRow[] {
+export function rowsOf(page: TablePage | null): TableRow[] {
   return (page?.rows ?? []) as TableRow[];
 }
 

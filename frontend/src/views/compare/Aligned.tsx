@@ -1,7 +1,7 @@
 import { useMemo, useState, type ReactElement } from "react";
 
 import type { CompareSide } from "../../api/client";
-import type { WireComparison, WireReport } from "../../api/types";
+import type { Comparison, ReportData } from "../../api/schema";
 import { usePalette } from "../../components/palette";
 import { AXIS_PX, type LaneRow, type Picture } from "../../parts/lanes/draw";
 import { LanesCanvas } from "../../parts/lanes/LanesCanvas";
@@ -29,12 +29,12 @@ import { useAligned, type AlignedSides } from "./useAligned";
 const ROW_PX = 17;
 
 interface AlignedProps {
-  comparison: WireComparison;
+  comparison: Comparison;
   base: CompareSide;
   other: CompareSide;
   /** Reports of all steps; of the side before null until it is there. */
-  before: WireReport | null;
-  after: WireReport;
+  before: ReportData | null;
+  after: ReportData;
   /** Takes the id of a row of the comparison. */
   onSelect: (row: string) => void;
 }
@@ -92,7 +92,7 @@ export function Aligned(props: AlignedProps): ReactElement {
 interface StepLinkProps {
   title: string;
   side: CompareSide;
-  report: WireReport | null;
+  report: ReportData | null;
   step: AlignedStep | null;
 }
 

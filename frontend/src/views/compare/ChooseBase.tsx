@@ -1,7 +1,7 @@
 import { useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireRuns } from "../../api/types";
+import type { ReportData, Runs } from "../../api/schema";
 import { averagedSteps } from "../../report/measures";
 import { COMPARE } from "./address";
 import { suggestionGroups, suggestions, type SuggestionGroup } from "./sides";
@@ -10,8 +10,8 @@ import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
 
 interface ChooseBaseProps {
-  listed: WireRuns;
-  whole: WireReport;
+  listed: Runs;
+  whole: ReportData;
   target: Target;
   /** What the address names and is not there; null where it names none. */
   missing: string | null;

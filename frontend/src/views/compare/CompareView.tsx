@@ -2,7 +2,7 @@ import { useMemo, type ReactElement } from "react";
 
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { WireReport, WireRuns, WireTrace } from "../../api/types";
+import type { ListedTrace, ReportData, Runs } from "../../api/schema";
 import { useLoad, usePlace, useServices } from "../../parts/services";
 import { ErrorCard, Loading } from "../../parts/states";
 import { ChooseBase } from "./ChooseBase";
@@ -13,8 +13,8 @@ import { baseSide, chooseBase, otherSide } from "./sides";
 interface CompareViewProps {
   target: Target;
   /** Report of all steps of the trace on show. */
-  whole: WireReport;
-  listed: WireRuns;
+  whole: ReportData;
+  listed: Runs;
 }
 
 /** Two traces, or two ranges of steps, side by side. */
@@ -48,7 +48,7 @@ interface ComparedProps extends CompareViewProps {
   base: CompareSide;
   other: CompareSide;
   /** The file of the side before. */
-  trace: WireTrace;
+  trace: ListedTrace;
 }
 
 function Compared(props: ComparedProps): ReactElement {

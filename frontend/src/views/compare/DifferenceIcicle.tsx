@@ -1,15 +1,15 @@
 import { useMemo, type CSSProperties, type ReactElement } from "react";
 
-import type { WireComparison, WireReport } from "../../api/types";
+import type { Comparison, ReportData } from "../../api/schema";
 import { useWidth } from "../../components/browser";
 import { clip } from "../../text/formats";
 import { changeOf } from "./changes";
 import { differenceBlocks } from "./differenceIcicle";
 
 interface DifferenceIcicleProps {
-  comparison: WireComparison;
+  comparison: Comparison;
   /** Report of the side after. */
-  after: WireReport;
+  after: ReportData;
   selected: string | null;
   onSelect: (row: string) => void;
 }

@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { CompareSide } from "../../api/client";
-import type { WireComparison, WireReport } from "../../api/types";
+import type { Comparison, ReportData } from "../../api/schema";
 import { SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
 import { usePlace } from "../../parts/services";
@@ -28,13 +28,13 @@ import {
 } from "./rows";
 
 interface DifferencesProps {
-  comparison: WireComparison;
+  comparison: Comparison;
   /** Rows that the server left out, by list. */
   cut: Readonly<Record<string, number>>;
   base: CompareSide;
   other: CompareSide;
   /** Report of all steps of the side after. */
-  whole: WireReport;
+  whole: ReportData;
   /** Which sides are compared. */
   children: ReactElement;
 }
@@ -102,7 +102,7 @@ interface ChangesProps extends Pick<DifferencesProps, "comparison"> {
   /** Every row of the table, and those that are shown. */
   all: readonly CompareRow[];
   rows: CompareRow[];
-  after: WireReport;
+  after: ReportData;
 }
 
 /** The rows of a table; of modules a picture of their tree too. */
@@ -148,8 +148,8 @@ function CutNote({ cut }: Pick<DifferencesProps, "cut">): ReactElement | null {
 }
 
 interface SetupNoteProps {
-  before: WireReport | null;
-  after: WireReport;
+  before: ReportData | null;
+  after: ReportData;
 }
 
 /** Says where not only the training differs; as high before it is known. */
@@ -169,7 +169,7 @@ function SetupNote({ before, after }: SetupNoteProps): ReactElement {
 }
 
 interface ToolsProps {
-  comparison: WireComparison;
+  comparison: Comparison;
   table: CompareTable;
   /** Every row of the table, and how many of them are shown. */
   all: readonly CompareRow[];

@@ -3,7 +3,7 @@ import { useMemo, type ReactElement } from "react";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import type { Place } from "../../address/place";
 import type { CompareSide } from "../../api/client";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { duration } from "../../text/formats";
@@ -18,8 +18,8 @@ interface RowPanelProps {
   base: CompareSide;
   other: CompareSide;
   /** Reports of all steps; of the side before null until it is there. */
-  before: WireReport | null;
-  after: WireReport;
+  before: ReportData | null;
+  after: ReportData;
   onClose: () => void;
 }
 
@@ -101,7 +101,7 @@ function SideSection(
 }
 
 /** Leads to the longest of a call site's syncs, once the report of its side is there. */
-function LongestSync(props: SideProps & { report: WireReport | null }): ReactElement | null {
+function LongestSync(props: SideProps & { report: ReportData | null }): ReactElement | null {
   const { report, row, place, side } = props;
   const site = place?.site ?? null;
   const syncs = useMemo(

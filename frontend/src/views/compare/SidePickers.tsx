@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { WireCompared, WireReport, WireRuns } from "../../api/types";
+import type { Compared, ReportData, Runs } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Picker } from "../../components/controls";
 import { RunPicker } from "../../parts/RunPicker";
@@ -13,13 +13,13 @@ import type { Base, ComparePlace } from "./address";
 import { stepRange, swapped } from "./sides";
 
 interface SidesProps {
-  listed: WireRuns;
-  whole: WireReport;
+  listed: Runs;
+  whole: ReportData;
   target: Target;
   base: CompareSide;
   other: CompareSide;
   /** null until it is there. */
-  compared: WireCompared | null;
+  compared: Compared | null;
 }
 
 /** Which traces are compared: the one before is chosen here, the one after at the top. */
@@ -70,7 +70,7 @@ export function Sides(props: SidesProps): ReactElement {
 }
 
 interface BasePickersProps {
-  listed: WireRuns;
+  listed: Runs;
   base: CompareSide;
   onChange: (base: Base) => void;
 }

@@ -1,13 +1,14 @@
 import type { ReactElement } from "react";
 
-import type { WireComparison, WireStatus } from "../../api/types";
+import type { Comparison } from "../../api/schema";
+import type { ChangeStatus } from "../../api/client";
 import { usePlace } from "../../parts/services";
 import { count } from "../../text/formats";
 import { COMPARE_TABLES, STATUSES, type CompareTable, type Status } from "./address";
 import { compareRows } from "./rows";
 
 interface TableChoiceProps {
-  comparison: WireComparison;
+  comparison: Comparison;
   table: CompareTable;
 }
 
@@ -47,7 +48,7 @@ export function TableChoice({ comparison, table }: TableChoiceProps): ReactEleme
 }
 
 interface StatusChoiceProps {
-  counts: ReadonlyMap<WireStatus, number>;
+  counts: ReadonlyMap<ChangeStatus, number>;
   value: Status | "all" | null;
   onChange: (status: Status | "all" | null) => void;
 }

@@ -1,13 +1,13 @@
 /** Steps of two traces as rows of lanes, one below the other on one axis of time. */
 
 import type {
-  WireBlocks,
-  WireComparison,
-  WireLane,
-  WirePair,
-  WireReport,
-  WireStep,
-} from "../../api/types";
+  Comparison,
+  LaneBlocks,
+  Pair,
+  ReportData,
+  Step,
+  TimelineLane,
+} from "../../api/schema";
 import { averagedSteps } from "../../report/measures";
 import { pathText } from "../../text/names";
 
@@ -22,11 +22,11 @@ export interface AlignedStep {
 }
 
 /** The step of median length among those compared; the whole trace where it has no steps. */
-export function medianStep(report: WireReport, compared: readonly string[]): AlignedStep {
+export function medianStep(report: ReportData, compared: readonly string[]): AlignedStep {
   const named = report.steps.filter(({ name }) => compared.includes(name));
   const steps = named.length > 0 ? named : averagedSteps(report.steps);
   const sorted = [...steps].sort((a, b) => a.duration_us - b.duration_us);
-  const median: WireStep | undefined = sorted[Math.floor((sorted.length - 1) / 2)];
+  const median: Step | undefined = sorted[Math.floor((sorted.length - 1) / 2)];
   if (median === undefined) return { name: null, from: 0, length: report.trace.duration_us };
   const { name, start_us, duration_us } = median;
   return { name, from: start_us - report.trace.start_us, length: duration_us };
@@ -60,15 +60,15 @@ export interface AlignedRow {
 }
 
 /** Kinds of lanes that the picture takes of a timeline. */
-const WANTED = new Set<WireLane["kind"]>(["steps", "forward", "backward", "device", "idle"]);
+const WANTED = new Set<TimelineLane["kind"]>(["steps", "forward", "backward", "device", "idle"]);
 
 /** Whether a timeline has neither modules nor a device: its host has to do. */
-export function onlyHost(lanes: readonly WireLane[]): boolean {
+export function onlyHost(lanes: readonly TimelineLane[]): boolean {
   return lanes.every(({ kind }) => kind !== "device" && kind !== "forward" && kind !== "backward");
 }
 
 /** The lanes that are drawn of a timeline; with the busiest thread of the host where asked for. */
-export function lanesOf(lanes: readonly WireLane[], withHost: boolean): WireLane[] {
+export function lanesOf(lanes: readonly TimelineLane[], withHost: boolean): TimelineLane[] {
   const threads = lanes.filter(({ kind, thread }) => kind === "host" && thread !== null);
   const [busiest] = threads.sort((a, b) => (b.events ?? 0) - (a.events ?? 0));
   return lanes.filter((lane) => WANTED.has(lane.kind) || (withHost && lane === busiest));
@@ -76,8 +76,8 @@ export function lanesOf(lanes: readonly WireLane[], withHost: boolean): WireLane
 
 /** A side's lanes, the blocks in them, and when its step ends on their clock. */
 export interface SideLanes {
-  readonly lanes: readonly WireLane[];
-  readonly blocks: readonly WireBlocks[];
+  readonly lanes: readonly TimelineLane[];
+  readonly blocks: readonly LaneBlocks[];
   readonly end: number;
 }
 
@@ -96,7 +96,7 @@ export function alignedRows(sides: Readonly<Record<SideName, SideLanes>>): Align
 }
 
 /** The busiest lanes of a kind, streams or one thread. */
-function busiest(kind: RowKind, { lanes, blocks }: SideLanes): WireBlocks[] {
+function busiest(kind: RowKind, { lanes, blocks }: SideLanes): LaneBlocks[] {
   const ids = new Set(
     lanes.filter((lane) => lane.kind === (kind === "phases" ? "steps" : kind)).map(({ id }) => id),
   );
@@ -110,7 +110,7 @@ function busiest(kind: RowKind, { lanes, blocks }: SideLanes): WireBlocks[] {
 function depthsOf(
   kind: RowKind,
   sides: Readonly<Record<SideName, SideLanes>>,
-  found: Readonly<Record<SideName, readonly WireBlocks[]>>,
+  found: Readonly<Record<SideName, readonly LaneBlocks[]>>,
 ): number[] {
   if (kind === "phases") return [1];
   const counts = SIDES.flatMap((side) =>
@@ -128,7 +128,7 @@ function depthsOf(
   return all.slice(Math.max(first, 0)).slice(0, MOST_ROWS[kind]);
 }
 
-function covered({ duration, depth }: WireBlocks): number {
+function covered({ duration, depth }: LaneBlocks): number {
   return duration.reduce((sum, us, at) => sum + (depth[at] === 0 ? us : 0), 0);
 }
 
@@ -142,7 +142,7 @@ export interface BlockAt {
 
 /** The block of a depth that a time lies in, the shortest where there are several. */
 export function blockAt(
-  blocks: WireBlocks,
+  blocks: LaneBlocks,
   names: readonly string[],
   depth: number,
   us: number,
@@ -174,7 +174,7 @@ export interface Differing {
 }
 
 /** Modules that differ by 1% of the step, with those below them, by their names on a side. */
-export function differing(comparison: WireComparison, side: SideName): Map<string, Differing> {
+export function differing(comparison: Comparison, side: SideName): Map<string, Differing> {
   const all = new Map<string, Differing>();
   for (const module of comparison.modules) {
     const path = module[`${side}_path`];
@@ -194,6 +194,6 @@ export function differing(comparison: WireComparison, side: SideName): Map<strin
   return new Map([...all].filter(([, { change }]) => Math.abs(change) >= LEAST_SHARE * step));
 }
 
-function changeIn({ base, other }: WirePair): number {
+function changeIn({ base, other }: Pair): number {
   return (other ?? 0) - (base ?? 0);
 }

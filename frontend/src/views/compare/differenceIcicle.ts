@@ -1,6 +1,6 @@
 import { hierarchy, partition } from "d3-hierarchy";
 
-import type { WireModule, WireModuleChange, WirePair } from "../../api/types";
+import type { Module, ModuleChange, Pair } from "../../api/schema";
 import { pathText } from "../../text/names";
 
 /**
@@ -22,7 +22,7 @@ export interface DifferenceBlock {
 
 interface Node {
   /** null: above all others. */
-  readonly row: WireModuleChange | null;
+  readonly row: ModuleChange | null;
   readonly children: Node[];
   /** The longer side of the module alone. */
   readonly length: number;
@@ -36,8 +36,8 @@ const MOST_LEVELS = 6;
 
 /** The modules of both sides as one tree, that of the side after; what vanished is by its path. */
 export function differenceBlocks(
-  changes: readonly WireModuleChange[],
-  after: readonly WireModule[],
+  changes: readonly ModuleChange[],
+  after: readonly Module[],
 ): DifferenceBlock[] {
   const tree = hierarchy(treeOf(changes, after))
     .eachAfter(({ data, children = [] }) => {
@@ -64,7 +64,7 @@ export function differenceBlocks(
   );
 }
 
-function treeOf(changes: readonly WireModuleChange[], after: readonly WireModule[]): Node {
+function treeOf(changes: readonly ModuleChange[], after: readonly Module[]): Node {
   const parents = new Map(after.map(({ id, parent_id: parent }) => [id, parent]));
   const byId = new Map<number, Node>();
   const byPath = new Map<string, Node>();
@@ -98,6 +98,6 @@ function nearest(byPath: ReadonlyMap<string, Node>, vanished: Node): Node | unde
     .find((found) => found !== undefined && found !== vanished);
 }
 
-function sum(pairs: readonly WirePair[], side: keyof WirePair): number {
+function sum(pairs: readonly Pair[], side: keyof Pair): number {
   return pairs.reduce((all, pair) => all + (pair[side] ?? 0), 0);
 }

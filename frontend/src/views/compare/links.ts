@@ -1,7 +1,7 @@
 import { inTimeline, syncInTimeline } from "../../address/links";
 import { START, type Place } from "../../address/place";
 import type { CompareSide } from "../../api/client";
-import type { WireReport, WireSite, WireSync } from "../../api/types";
+import type { ReportData, Site, Sync } from "../../api/schema";
 import { averagedSteps } from "../../report/measures";
 import type { CompareTable } from "./address";
 import type { AlignedStep } from "./aligned";
@@ -26,14 +26,14 @@ export function rowPlace(
 /** How often a call site syncs in the steps of a side, and its longest sync. */
 export interface SiteSyncs {
   readonly count: number;
-  readonly longest: WireSync;
+  readonly longest: Sync;
 }
 
 /** The syncs of a call site in these steps (none named: in those that count); null without one. */
 export function syncsAt(
-  report: Pick<WireReport, "steps" | "syncs">,
+  report: Pick<ReportData, "steps" | "syncs">,
   cause: string,
-  site: WireSite,
+  site: Site,
   steps: readonly string[],
 ): SiteSyncs | null {
   const names = steps.length > 0 ? steps : averagedSteps(report.steps).map(({ name }) => name);
@@ -55,7 +55,7 @@ export function syncsAt(
 
 /** Where the timeline of a side's own trace shows a step. */
 export function stepPlace(
-  report: Pick<WireReport, "trace">,
+  report: Pick<ReportData, "trace">,
   { run, worker, trace }: CompareSide,
   step: AlignedStep,
 ): Partial<Place> {
@@ -65,9 +65,9 @@ export function stepPlace(
 
 /** Where the timeline of a side's own trace shows a sync. */
 export function syncPlace(
-  report: Pick<WireReport, "trace">,
+  report: Pick<ReportData, "trace">,
   side: CompareSide,
-  sync: WireSync,
+  sync: Sync,
 ): Partial<Place> {
   const { run, worker, trace } = side;
   return { ...START, run, worker, trace, ...syncInTimeline(report, sync) };

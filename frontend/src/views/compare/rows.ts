@@ -1,13 +1,13 @@
 import type {
-  WireComparison,
-  WireFindingChange,
-  WireKernelChange,
-  WireModuleChange,
-  WirePair,
-  WireSite,
-  WireStatus,
-  WireSyncChange,
-} from "../../api/types";
+  Comparison,
+  FindingChange,
+  KernelChange,
+  ModuleChange,
+  Pair,
+  Site,
+  SyncChange,
+} from "../../api/schema";
+import type { ChangeStatus } from "../../api/client";
 import { lostIn } from "../../report/syncs";
 import { classUnlessSame, kindText, pathText } from "../../text/names";
 import { compareNumbers, type Sort } from "../../text/numbers";
@@ -20,7 +20,7 @@ export interface CompareRow {
   readonly name: string;
   /** Class, call site, kind of work, or place. */
   readonly note: string;
-  readonly status: WireStatus;
+  readonly status: ChangeStatus;
   readonly before: number | null;
   readonly after: number | null;
   readonly change: number | null;
@@ -40,12 +40,12 @@ export interface RowPlace {
   /** Path of its module; null for none. */
   readonly module: string | null;
   /** The call site; null where the row is no call site. */
-  readonly site: WireSite | null;
+  readonly site: Site | null;
 }
 
 export const EFFECT_FIRST: Sort = { key: "effect", descending: true };
 
-export function compareRows(comparison: WireComparison, table: CompareTable): CompareRow[] {
+export function compareRows(comparison: Comparison, table: CompareTable): CompareRow[] {
   switch (table) {
     case "modules":
       return comparison.modules.map(moduleRow);
@@ -59,7 +59,7 @@ export function compareRows(comparison: WireComparison, table: CompareTable): Co
 }
 
 /** The table to show first: the one with the largest effect, else the first with any row. */
-export function firstTable(comparison: WireComparison): CompareTable {
+export function firstTable(comparison: Comparison): CompareTable {
   const tables = COMPARE_TABLES.map((table) => {
     const rows = compareRows(comparison, table);
     const differing = rows.filter(({ status }) => status !== "same");
@@ -70,7 +70,7 @@ export function firstTable(comparison: WireComparison): CompareTable {
   return (first ?? tables.find(({ holds }) => holds))?.table ?? "modules";
 }
 
-function moduleRow(module: WireModuleChange): CompareRow {
+function moduleRow(module: ModuleChange): CompareRow {
   const place = (path: string | null): RowPlace | null =>
     path === null ? null : { text: pathText(path), module: path, site: null };
   return {
@@ -91,7 +91,7 @@ function moduleRow(module: WireModuleChange): CompareRow {
   };
 }
 
-function syncRow(sync: WireSyncChange): CompareRow {
+function syncRow(sync: SyncChange): CompareRow {
   const base = sitePlace(sync.base_site);
   const other = sitePlace(sync.other_site);
   return {
@@ -107,7 +107,7 @@ function syncRow(sync: WireSyncChange): CompareRow {
   };
 }
 
-function kernelRow(kernel: WireKernelChange): CompareRow {
+function kernelRow(kernel: KernelChange): CompareRow {
   const place = { text: kernel.name, module: null, site: null };
   return {
     id: kernel.id,
@@ -122,7 +122,7 @@ function kernelRow(kernel: WireKernelChange): CompareRow {
   };
 }
 
-function findingRow(finding: WireFindingChange): CompareRow {
+function findingRow(finding: FindingChange): CompareRow {
   const place = (where: string | null, module: string | null): RowPlace | null =>
     where === null ? null : { text: where, module, site: null };
   return {
@@ -139,7 +139,7 @@ function findingRow(finding: WireFindingChange): CompareRow {
 }
 
 /** "head · aten::item · train.py(10): loop", from the module inwards. */
-function sitePlace(site: WireSite | null): RowPlace | null {
+function sitePlace(site: Site | null): RowPlace | null {
   if (site === null) return null;
   const parts = [
     site.module === null ? null : pathText(site.module),
@@ -153,12 +153,12 @@ function sitePlace(site: WireSite | null): RowPlace | null {
 
 type Numbers = Pick<CompareRow, "before" | "after" | "change">;
 
-function numbersOf({ base, other, change }: WirePair): Numbers {
+function numbersOf({ base, other, change }: Pair): Numbers {
   return { before: base, after: other, change };
 }
 
 /** Two numbers of a row together; one that neither side holds adds nothing. */
-function sumOf(a: WirePair, b: WirePair): Numbers {
+function sumOf(a: Pair, b: Pair): Numbers {
   const add = (x: number | null, y: number | null): number | null =>
     x === null && y === null ? null : (x ?? 0) + (y ?? 0);
   return {
@@ -186,14 +186,14 @@ export function filterRows(rows: readonly CompareRow[], filter: CompareFilter): 
   );
 }
 
-function statusFits(status: WireStatus, wanted: CompareFilter["status"]): boolean {
+function statusFits(status: ChangeStatus, wanted: CompareFilter["status"]): boolean {
   if (wanted === null) return status !== "same";
   return wanted === "all" || status === wanted;
 }
 
 /** How often each status is there. */
-export function tallyStatus(rows: readonly CompareRow[]): Map<WireStatus, number> {
-  const counts = new Map<WireStatus, number>();
+export function tallyStatus(rows: readonly CompareRow[]): Map<ChangeStatus, number> {
+  const counts = new Map<ChangeStatus, number>();
   for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
   return counts;
 }

@@ -1,7 +1,7 @@
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 
 /** What of two recordings differs, other than the training, so that their times are no like for like. */
-export function setupDifferences(before: WireReport, after: WireReport): string[] {
+export function setupDifferences(before: ReportData, after: ReportData): string[] {
   return Object.entries(SETUP).flatMap(([title, of]) => {
     const [was, is] = [of(before), of(after)];
     return was === null || is === null || was === is ? [] : [`${title} ${was} → ${is}`];
@@ -9,7 +9,7 @@ export function setupDifferences(before: WireReport, after: WireReport): string[
 }
 
 /** Null where the trace does not say. */
-const SETUP: Readonly<Record<string, (report: WireReport) => string | null>> = {
+const SETUP: Readonly<Record<string, (report: ReportData) => string | null>> = {
   device: ({ trace }) => named(trace.devices.map(({ name }) => name)),
   platform: ({ trace }) => named(trace.devices.map(({ kind }) => kind)),
   devices: ({ trace }) => (trace.devices.length === 0 ? "none" : String(trace.devices.length)),

@@ -2,11 +2,11 @@ import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
 import { chooseTrace, type Choice } from "../../address/chooseTrace";
 import { START, type Place } from "../../address/place";
-import type { WireRuns } from "../../api/types";
+import type { Runs } from "../../api/schema";
 import type { Base } from "./address";
 
 /** The trace that a base names, filled up with defaults; or what of it does not exist. */
-export function chooseBase(runs: WireRuns, base: Base): Choice | null {
+export function chooseBase(runs: Runs, base: Base): Choice | null {
   return chooseTrace(runs, { ...START, ...base }, null);
 }
 
@@ -67,11 +67,7 @@ export function suggestionGroups(all: readonly Suggestion[]): SuggestionGroup[] 
 }
 
 /** All bases, likely ones first: earlier traces, runs, older before newer, workers, first steps. */
-export function suggestions(
-  runs: WireRuns,
-  target: Target,
-  steps: readonly string[],
-): Suggestion[] {
+export function suggestions(runs: Runs, target: Target, steps: readonly string[]): Suggestion[] {
   const run = runs.runs.find(({ name }) => name === target.run);
   const worker = run?.workers.find(({ name }) => name === target.worker);
   const shown = worker?.traces.find(({ id }) => id === target.trace);
@@ -98,7 +94,7 @@ export function suggestions(
 }
 
 /** Runs older than the trace on show come first, the latest of them before all. */
-function otherRuns(runs: WireRuns, target: Target, modified: number): Suggestion[] {
+function otherRuns(runs: Runs, target: Target, modified: number): Suggestion[] {
   const aged = runs.runs
     .filter(({ name }) => name !== target.run)
     .map(({ name, workers }) => {

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { WireTimeline, WireWindow } from "../../api/types";
+import type { TimelineOverview, TimelineWindow } from "../../api/schema";
 import { useLoad, useServices, type Loaded } from "../../parts/services";
 import { timeText, type Span } from "../../text/span";
 import { lanesOf, onlyHost, type AlignedStep, type SideName } from "./aligned";
@@ -12,8 +12,8 @@ const WIDTH = 1200;
 
 /** What a side of the picture is drawn from. */
 export interface AlignedSide {
-  readonly timeline: WireTimeline;
-  readonly window: WireWindow;
+  readonly timeline: TimelineOverview;
+  readonly window: TimelineWindow;
 }
 export type AlignedSides = Readonly<Record<SideName, AlignedSide>>;
 
@@ -50,7 +50,7 @@ export function useAligned(base: Asked | null, other: Asked, span: Span): Loaded
         const part = { from: start + Number(from), to: start + Number(to) };
         return api.timeline.window(target, { ...part, width: WIDTH, lanes }, signal);
       });
-      const [first, second] = (await Promise.all(windows)) as [WireWindow, WireWindow];
+      const [first, second] = (await Promise.all(windows)) as [TimelineWindow, TimelineWindow];
       return {
         base: { timeline: ready[0], window: first },
         other: { timeline: ready[1], window: second },

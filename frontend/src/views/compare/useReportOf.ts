@@ -1,11 +1,11 @@
 import { useMemo } from "react";
 
 import type { CompareSide } from "../../api/client";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { useLoad, useServices } from "../../parts/services";
 
 /** The report of all steps of a side; null until it is there. */
-export function useReportOf(side: CompareSide): WireReport | null {
+export function useReportOf(side: CompareSide): ReportData | null {
   const { api } = useServices();
   const { run, worker, trace } = side;
   const load = useMemo(

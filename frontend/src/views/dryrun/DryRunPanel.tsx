@@ -1,6 +1,6 @@
 import { useRef, type ReactElement } from "react";
 
-import type { WireDryRun } from "../../api/types";
+import type { DryRunReport } from "../../api/schema";
 import { CopyButton } from "../../components/CopyButton";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
@@ -10,7 +10,7 @@ import { pathText } from "../../text/names";
 import { lineText, sentence, type DryPlace } from "./places";
 
 /** One place: what the host would wait for, how it came there, and the fix. */
-export function DryRunPanel({ run, place }: { run: WireDryRun; place: DryPlace }): ReactElement {
+export function DryRunPanel({ run, place }: { run: DryRunReport; place: DryPlace }): ReactElement {
   const [, go] = usePlace();
   const { sync, perStep, steps } = place;
   const close = (): void => go({ sync: null });

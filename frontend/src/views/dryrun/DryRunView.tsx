@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement, type ReactNode } from "react";
 
-import type { WireDryRun } from "../../api/types";
+import type { DryRunReport } from "../../api/schema";
 import { FilterSelect, SearchBox } from "../../components/controls";
 import { Figure } from "../../components/Figure";
 import { Name } from "../../components/Name";
@@ -25,7 +25,7 @@ import {
 const MOST_FIRST: Sort = { key: "perStep", descending: true };
 
 /** The syncs of a dry run: places and counts, without times. */
-export function DryRunView({ run }: { run: WireDryRun }): ReactElement {
+export function DryRunView({ run }: { run: DryRunReport }): ReactElement {
   const [place, go] = usePlace();
   const { search, phase, cause, step } = place;
   const sort = place.sort ?? MOST_FIRST;
@@ -63,7 +63,7 @@ export function DryRunView({ run }: { run: WireDryRun }): ReactElement {
   );
 }
 
-function NoTimes({ run }: { run: WireDryRun }): ReactElement {
+function NoTimes({ run }: { run: DryRunReport }): ReactElement {
   return (
     <p className="dry-run-note" role="note">
       <strong>Dry run, not a recording.</strong> <bdi className="code">{run.program}</bdi> ran on a
@@ -73,7 +73,7 @@ function NoTimes({ run }: { run: WireDryRun }): ReactElement {
   );
 }
 
-function Figures({ run }: { run: WireDryRun }): ReactElement {
+function Figures({ run }: { run: DryRunReport }): ReactElement {
   const places = placesOf(run, null).filter(counts);
   const note = run.steps > 1 ? "without the first step" : "";
   return (
@@ -91,7 +91,7 @@ function Figures({ run }: { run: WireDryRun }): ReactElement {
 }
 
 interface ToolbarProps {
-  run: WireDryRun;
+  run: DryRunReport;
   all: readonly DryPlace[];
   shown: readonly DryPlace[];
 }
@@ -183,7 +183,7 @@ function What({ place, search }: { place: DryPlace; search: string }): ReactElem
 }
 
 /** What the run did otherwise than a GPU, and what no dry run can know. */
-function Unknown({ run }: { run: WireDryRun }): ReactElement {
+function Unknown({ run }: { run: DryRunReport }): ReactElement {
   return (
     <details className="dry-run-unknown" open>
       <summary>What this dry run cannot know</summary>

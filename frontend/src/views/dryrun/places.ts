@@ -1,4 +1,4 @@
-import type { WireDryRun, WireDrySync } from "../../api/types";
+import type { DryRunReport, DrySync } from "../../api/schema";
 import { pathText } from "../../text/names";
 import { compareNumbers, type Sort } from "../../text/numbers";
 
@@ -6,7 +6,7 @@ import { compareNumbers, type Sort } from "../../text/numbers";
 export interface DryPlace {
   readonly id: string;
   /** One of them, which stands for all. */
-  readonly sync: WireDrySync;
+  readonly sync: DrySync;
   readonly perStep: number;
   /** Steps that have it. */
   readonly steps: readonly number[];
@@ -21,9 +21,9 @@ export interface DryFilter {
 }
 
 /** Places of the steps that a filter chooses, without its other conditions. */
-export function placesOf(run: WireDryRun, step: string | null): DryPlace[] {
+export function placesOf(run: DryRunReport, step: string | null): DryPlace[] {
   const steps = step === null ? run.measured : [Number(step)];
-  const groups = new Map<string, WireDrySync[]>();
+  const groups = new Map<string, DrySync[]>();
   for (const sync of run.syncs) {
     if (!steps.includes(sync.step)) continue;
     const key = keyOf(sync);
@@ -82,19 +82,19 @@ export function sorted(places: readonly DryPlace[], { key, descending }: Sort): 
   });
 }
 
-export function lineText(sync: WireDrySync): string {
+export function lineText(sync: DrySync): string {
   return sync.line ?? "unknown line";
 }
 
 /** What the host waits for, with the forward line where a backward node is at work. */
-export function sentence(sync: WireDrySync): string {
+export function sentence(sync: DrySync): string {
   const of = `${sync.reason} (${sync.within ?? sync.operator})`;
   return sync.forward_line === null ? of : `${of}, in the backward of ${sync.forward_line}`;
 }
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
-function keyOf(sync: WireDrySync): string {
+function keyOf(sync: DrySync): string {
   const { file, line, column, operator, within, phase, module, node, forward_line: of } = sync;
   const { reason, certain, allowed } = sync;
   return JSON.stringify([
@@ -102,7 +102,7 @@ function keyOf(sync: WireDrySync): string {
   ]);
 }
 
-function textOf(sync: WireDrySync): string {
+function textOf(sync: DrySync): string {
   const { line, code, operator, within, module, node, cause, forward_line: of } = sync;
   return [line, code, operator, within, module, node, cause, of].filter(Boolean).join("\n");
 }

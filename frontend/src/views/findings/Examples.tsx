@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import { inTimeline } from "../../address/links";
 import type { Place } from "../../address/place";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -15,7 +15,7 @@ import type { FindingExample, FindingRow } from "./findings";
 const FIRST = 5;
 
 interface ExamplesProps {
-  report: WireReport;
+  report: ReportData;
   row: FindingRow;
 }
 
@@ -88,7 +88,7 @@ export function longestSync(row: FindingRow): SyncRow | null {
 
 /** Where the timeline shows an example: what begins there, selected and in full, else the surroundings. */
 export function exampleInTimeline(
-  report: Pick<WireReport, "trace">,
+  report: Pick<ReportData, "trace">,
   example: FindingExample,
 ): Partial<Place> {
   const { start, length, event } = example;

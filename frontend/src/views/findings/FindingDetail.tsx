@@ -2,7 +2,7 @@ import { useRef, type ReactElement } from "react";
 
 import { withoutFinding } from "../../address/links";
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { CopyButton } from "../../components/CopyButton";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { Fix } from "../../parts/Fix";
@@ -15,7 +15,7 @@ import { findingMarkdown, sentence } from "./findingText";
 import type { FindingRow } from "./findings";
 
 interface FindingDetailProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   row: FindingRow;
 }

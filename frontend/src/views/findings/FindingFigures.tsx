@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport, WireRule } from "../../api/types";
+import type { ReportData, RuleInfo } from "../../api/schema";
 import { Figure } from "../../components/Figure";
 import { meansNote } from "../../report/measures";
 import { tallyOf } from "../../report/syncs";
@@ -9,9 +9,9 @@ import { FINDING_DEFINITIONS as D } from "./definitions";
 import { countRules, sortFindings, type FindingRow } from "./findings";
 
 interface FindingFiguresProps {
-  report: WireReport;
+  report: ReportData;
   rows: readonly FindingRow[];
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
 }
 
 /** How many findings there are, of what weight, and what the most expensive costs. */

@@ -1,7 +1,7 @@
 import { useId, type ReactElement, type ReactNode } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { usePlace } from "../../parts/services";
 import type { Definition } from "../../text/definitions";
@@ -13,7 +13,7 @@ import { FINDING_DEFINITIONS as D } from "./definitions";
 import { unknownAmounts, type FindingRow, type FindingSortKey } from "./findings";
 
 interface FindingListProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   rows: readonly FindingRow[];
   sort: Sort | null;

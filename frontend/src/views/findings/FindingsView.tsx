@@ -1,7 +1,7 @@
 import { useMemo, useRef, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireRule } from "../../api/types";
+import type { ReportData, RuleInfo } from "../../api/schema";
 import { CopyButton } from "../../components/CopyButton";
 import { usePlace, useRules } from "../../parts/services";
 import { count, counted } from "../../text/formats";
@@ -13,7 +13,7 @@ import { findingsMarkdown } from "./findingText";
 import { countRules, filterFindings, findingRows, ruleFamilies, sortFindings } from "./findings";
 
 interface FindingsViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -78,8 +78,8 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
 const isChosen = (value: string | null): boolean => value !== null;
 
 interface NothingFoundProps {
-  report: WireReport;
-  rules: readonly WireRule[] | null;
+  report: ReportData;
+  rules: readonly RuleInfo[] | null;
 }
 
 /** No finding: what was looked for, and where. */
@@ -106,7 +106,7 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
 }
 
 interface CheckedProps {
-  rules: readonly WireRule[];
+  rules: readonly RuleInfo[];
   open?: boolean;
 }
 

@@ -1,9 +1,9 @@
-import type { WireFinding } from "../../api/types";
+import type { Finding } from "../../api/schema";
 import { priceText, type PriceBasis } from "../../report/findings";
 import { counted } from "../../text/formats";
 
 /** A finding as Markdown, to be put into an issue or a chat. */
-export function findingMarkdown(finding: WireFinding, basis: PriceBasis): string {
+export function findingMarkdown(finding: Finding, basis: PriceBasis): string {
   const lines = [
     `### ${escaped(finding.title)}`,
     "",
@@ -27,7 +27,7 @@ export function findingMarkdown(finding: WireFinding, basis: PriceBasis): string
 
 /** Several findings as one text. */
 export function findingsMarkdown(
-  findings: readonly WireFinding[],
+  findings: readonly Finding[],
   basis: PriceBasis,
   trace: string,
 ): string {

@@ -1,4 +1,4 @@
-import type { WireFinding, WireReport, WireRule, WireStep } from "../../api/types";
+import type { Finding, ReportData, RuleInfo, Step } from "../../api/schema";
 import { priceBasis } from "../../report/findings";
 import { syncRows, type SyncRow } from "../../report/syncs";
 import { compareNumbers, ratio, type Sort } from "../../text/numbers";
@@ -22,7 +22,7 @@ export type FindingSortKey = "cost" | "gain";
 export interface FindingRow {
   /** As an address has it. */
   readonly id: string;
-  readonly finding: WireFinding;
+  readonly finding: Finding;
   readonly examples: readonly FindingExample[];
   /** Phases of its syncs; empty where unknown. */
   readonly phases: readonly string[];
@@ -45,7 +45,7 @@ export interface FindingExample {
   readonly sync: SyncRow | null;
 }
 
-export function findingRows(report: WireReport): FindingRow[] {
+export function findingRows(report: ReportData): FindingRow[] {
   const syncs = new Map(syncRows(report).map((row) => [row.sync.id, row]));
   const step = priceBasis(report).stepUs;
   return report.findings.map((finding) => {
@@ -109,7 +109,7 @@ function amount({ finding }: FindingRow, sort: Sort): number | null {
   return sort.key === "gain" ? finding.gain_us_per_step : finding.cost_us_per_step;
 }
 
-function stepAt(report: WireReport, time: number): WireStep | null {
+function stepAt(report: ReportData, time: number): Step | null {
   return (
     report.steps.find(
       ({ start_us: start, duration_us: length }) => time >= start && time < start + length,
@@ -117,20 +117,20 @@ function stepAt(report: WireReport, time: number): WireStep | null {
   );
 }
 
-function haystack(finding: WireFinding): string[] {
+function haystack(finding: Finding): string[] {
   const { rule, title, where, evidence, fix } = finding;
   return [rule, title, where, evidence, fix];
 }
 
 /** How many rules a trace was held against, and those only a person can look at. */
-export function countRules(rules: readonly WireRule[]): { visible: number; unseen: number } {
+export function countRules(rules: readonly RuleInfo[]): { visible: number; unseen: number } {
   const visible = rules.filter((rule) => rule.visible).length;
   return { visible, unseen: rules.length - visible };
 }
 
 /** Rules by family, in the order of the list. */
-export function ruleFamilies(rules: readonly WireRule[]): [family: string, rules: WireRule[]][] {
-  const families = new Map<string, WireRule[]>();
+export function ruleFamilies(rules: readonly RuleInfo[]): [family: string, rules: RuleInfo[]][] {
+  const families = new Map<string, RuleInfo[]>();
   for (const rule of rules) {
     const family = families.get(rule.family);
     if (family === undefined) families.set(rule.family, [rule]);

@@ -1,7 +1,7 @@
 import { useCallback, useRef, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireHistory, WireRuns } from "../../api/types";
+import type { History, Runs } from "../../api/schema";
 import { CopyButton } from "../../components/CopyButton";
 import { DurationFigure, Figure } from "../../components/Figure";
 import { useLoad, useServices } from "../../parts/services";
@@ -15,7 +15,7 @@ import { StepCurve } from "./StepCurve";
 
 interface HistoryViewProps {
   target: Target;
-  listed: WireRuns;
+  listed: Runs;
 }
 
 /** A watched training from its first step to its last: when it was slow, where, on which rank. */
@@ -57,7 +57,7 @@ export function HistoryView({ target: { run }, listed }: HistoryViewProps): Reac
   );
 }
 
-function Figures({ history }: { history: WireHistory }): ReactElement {
+function Figures({ history }: { history: History }): ReactElement {
   const memory = history.ranks.map(({ memory_bytes }) => memory_bytes ?? 0);
   return (
     <dl className="figures">
@@ -73,7 +73,7 @@ function Figures({ history }: { history: WireHistory }): ReactElement {
   );
 }
 
-function Notes({ history }: { history: WireHistory }): ReactElement | null {
+function Notes({ history }: { history: History }): ReactElement | null {
   const lines = history.ranks.reduce((sum, { lost_lines }) => sum + lost_lines, 0);
   const missing = history.ranks.reduce((sum, { missing_steps }) => sum + missing_steps, 0);
   const notes = [
@@ -87,7 +87,7 @@ function Notes({ history }: { history: WireHistory }): ReactElement | null {
   return notes.length === 0 ? null : <p className="notice">{notes.join("; ")}.</p>;
 }
 
-function SlowRanks({ history }: { history: WireHistory }): ReactElement | null {
+function SlowRanks({ history }: { history: History }): ReactElement | null {
   if (history.ranks.length < 2) return null;
   return (
     <section className="facet" aria-label="Slow ranks">

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireCause, WireHistory, WireRuns, WireSlowSteps } from "../../api/types";
+import type { Cause, History, Runs, SlowSteps } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
@@ -10,8 +10,8 @@ import { HISTORY_DEFINITIONS as H, PART_DEFINITIONS } from "./definitions";
 import { moduleOfBlock, placeOfRecording, stepsText } from "./model";
 
 interface SlowListProps {
-  history: WireHistory;
-  listed: WireRuns;
+  history: History;
+  listed: Runs;
   run: string;
 }
 
@@ -50,13 +50,7 @@ export function SlowList({ history, listed, run }: SlowListProps): ReactElement 
   );
 }
 
-function Causes({
-  causes,
-  several,
-}: {
-  causes: readonly WireCause[];
-  several: boolean;
-}): ReactElement {
+function Causes({ causes, several }: { causes: readonly Cause[]; several: boolean }): ReactElement {
   if (causes.length === 0) return <span className="muted">unknown</span>;
   return (
     <ul>
@@ -74,7 +68,7 @@ function Causes({
 export function CauseName({
   cause: { part, block },
 }: {
-  cause: Pick<WireCause, "part" | "block">;
+  cause: Pick<Cause, "part" | "block">;
 }): ReactElement {
   const known = PART_DEFINITIONS[part as keyof typeof PART_DEFINITIONS] as
     (typeof PART_DEFINITIONS)["data"] | undefined;
@@ -92,7 +86,7 @@ function Recorded({
   history,
   listed,
   run,
-}: SlowListProps & { slow: WireSlowSteps }): ReactElement {
+}: SlowListProps & { slow: SlowSteps }): ReactElement {
   const recording = history.recordings.find(({ id }) => id === slow.recording_id);
   const to = recording && placeOfRecording(recording, listed, run);
   if (!to) return <span className="muted">{NOTHING}</span>;

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireHistory, WireRuns } from "../../api/types";
+import type { History, Runs } from "../../api/schema";
 import { usePlace, useServices } from "../../parts/services";
 import { duration } from "../../text/formats";
 import {
@@ -19,8 +19,8 @@ import {
 const [HEIGHT, TOP, BOTTOM] = [220, 20, 22];
 
 interface StepCurveProps {
-  history: WireHistory;
-  listed: WireRuns;
+  history: History;
+  listed: Runs;
   run: string;
 }
 
@@ -85,7 +85,7 @@ export function StepCurve({ history, listed, run }: StepCurveProps): ReactElemen
 }
 
 interface AxisProps {
-  history: WireHistory;
+  history: History;
   most: number;
   y: (us: number) => number;
 }

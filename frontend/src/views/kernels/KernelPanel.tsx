@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { EventList } from "../../parts/serverTable/EventList";
 import { RowPanel } from "../../parts/serverTable/RowPanel";
@@ -15,7 +15,7 @@ import { KERNEL_PANEL_DEFINITIONS as D } from "./definitions";
 const EVENTS = 20;
 
 interface KernelPanelProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   group: KernelGroup;
   id: number;
@@ -63,7 +63,7 @@ function ShowModule({ module }: { module: string }): ReactElement | null {
 }
 
 interface LongestProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   name: string;
 }

@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
 import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
 import { TableSection } from "../../parts/serverTable/TableSection";
@@ -32,7 +32,7 @@ const NOTHING_THERE: Readonly<Record<KernelGroup, string>> = {
 };
 
 interface KernelsViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import { inTimeline } from "../../address/links";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { numberOf, textOf, type TableRow } from "../../parts/serverTable/rows";
@@ -12,7 +12,7 @@ export function SequencePlace({
   report,
   row,
 }: {
-  report: WireReport;
+  report: ReportData;
   row: TableRow;
 }): ReactElement {
   const start = numberOf(row, "start_us") ?? 0;

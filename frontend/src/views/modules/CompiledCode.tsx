@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
@@ -9,7 +9,7 @@ import { count, duration } from "../../text/formats";
 import { COMPILED_DEFINITIONS as D } from "./definitions";
 
 interface CompiledCodeProps {
-  report: WireReport;
+  report: ReportData;
   /** What the numbers are divided by. */
   by: number;
 }
@@ -27,7 +27,7 @@ export function CompiledCode({ report, by }: CompiledCodeProps): ReactElement | 
   );
 }
 
-function Remedy({ report }: { report: WireReport }): ReactElement | null {
+function Remedy({ report }: { report: ReportData }): ReactElement | null {
   const remedy = compiledRemedy(report);
   return remedy === null ? null : <p>{remedy}</p>;
 }

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
 import { hasBackward, meansNote, type Averaging } from "../../report/measures";
@@ -10,7 +10,7 @@ import { ForwardFigures } from "./ForwardFigures";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface FiguresProps {
-  report: WireReport;
+  report: ReportData;
   averaging: Averaging;
 }
 

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Figure } from "../../components/Figure";
 import { divisor, meanStep, meansNote, type Averaging } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../../report/syncs";
@@ -9,7 +9,7 @@ import { over, sumOf } from "../../text/numbers";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface ForwardFiguresProps {
-  report: WireReport;
+  report: ReportData;
   averaging: Averaging;
 }
 
@@ -52,7 +52,7 @@ interface ForwardNumbers {
   readonly look: boolean;
 }
 
-export function forwardFigures(report: WireReport, averaging: Averaging): ForwardNumbers {
+export function forwardFigures(report: ReportData, averaging: Averaging): ForwardNumbers {
   const by = divisor(report, averaging);
   const { forward_device_us: onDevice } = report.totals;
   const device = (onDevice ?? 0) > 0;

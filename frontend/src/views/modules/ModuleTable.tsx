@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement, type ReactNode } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
 import { usePlace } from "../../parts/services";
@@ -25,7 +25,7 @@ import { visibleRows } from "./treeRows";
 import { MOST_EXPENSIVE_FIRST, type SharedSelection, type Folds, type Modules } from "./useModules";
 
 interface ModuleTableProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   modules: Modules;
   folds: Folds;
@@ -108,7 +108,7 @@ function useRows(modules: Modules, expanded: ReadonlySet<number>): ModuleRow[] {
 }
 
 interface NotAttributedProps {
-  report: WireReport;
+  report: ReportData;
   chosen: ChosenQuantity;
   columns: Column<ModuleRow>[];
   scale: DurationScale;
@@ -173,7 +173,7 @@ function cellsOf({
 }
 
 /** Reasons are known for the backward, in the report's own measure. */
-function whyNot(report: WireReport, { quantity, clock }: ChosenQuantity, by: number): string {
+function whyNot(report: ReportData, { quantity, clock }: ChosenQuantity, by: number): string {
   if (quantity === "backward" && clock === measureOf(report)) {
     return reasonsOf(report)
       .map(([reason, us]) => `${reason} ${duration(us / by)}`)

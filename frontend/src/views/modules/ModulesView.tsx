@@ -1,7 +1,7 @@
 import { useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { usePlace } from "../../parts/services";
 import { divisor, measureOf } from "../../report/measures";
 import { CompiledCode } from "./CompiledCode";
@@ -25,7 +25,7 @@ import {
 } from "./useModules";
 
 interface ModulesViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 

@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { RecordSnippet } from "../../parts/states";
 import { divisor, type Averaging } from "../../report/measures";
 import { NodeTable } from "./NodeTable";
 
 /** Said wherever host time stands in for device time. */
-export function HostNotice({ report }: { report: WireReport }): ReactElement {
+export function HostNotice({ report }: { report: ReportData }): ReactElement {
   const why =
     report.trace.devices.length === 0
       ? "This trace holds no device"
@@ -25,7 +25,7 @@ export function NoBackward(): ReactElement {
 }
 
 interface NoModulesProps {
-  report: WireReport;
+  report: ReportData;
   averaging: Averaging;
 }
 

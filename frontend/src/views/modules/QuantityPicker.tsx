@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Segments } from "../../components/controls";
 import { usePlace } from "../../parts/services";
 import type { Measure } from "../../report/measures";
@@ -24,7 +24,7 @@ export function QuantityPicker({
   report,
   chosen,
 }: {
-  report: WireReport;
+  report: ReportData;
   chosen: ChosenQuantity;
 }): ReactElement {
   const [place, go] = usePlace();

@@ -1,8 +1,7 @@
-import { useCallback, useEffect, useMemo, useSyncExternalStore, type ReactElement } from "react";
+import { type ReactElement, useCallback, useEffect, useMemo, useSyncExternalStore } from "react";
 
-import { MOST_PATHS } from "../../api/client";
+import { type CallBars, type CallMeasure, MOST_PATHS } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { CallMeasure, WireBars } from "../../api/types";
 import { useServices } from "../../parts/services";
 import { counted, duration } from "../../text/formats";
 import type { ModuleNode } from "./moduleTree";
@@ -52,7 +51,7 @@ export function Spark({ bars, node }: { bars: Bars; node: ModuleNode }): ReactEl
 /** Rows come into sight one by one; this long they are waited for, to be asked for together. */
 const WAIT_MS = 40;
 
-type Load = (paths: readonly string[]) => Promise<WireBars>;
+type Load = (paths: readonly string[]) => Promise<CallBars>;
 
 /** What calls cost over time, of the modules whose rows have come into sight. */
 export class Bars {

@@ -1,4 +1,4 @@
-import type { WireModule } from "../../api/types";
+import type { Module } from "../../api/schema";
 import { pathText } from "../../text/names";
 
 /** One module instance, or a group of them, and its place in the tree. */
@@ -29,7 +29,7 @@ export interface ModuleTree {
 }
 
 /** Build the tree from the report's rows, which hold parents before children. */
-export function buildTree(modules: readonly WireModule[]): ModuleTree {
+export function buildTree(modules: readonly Module[]): ModuleTree {
   const nodes: ModuleNode[] = [];
   const roots: number[] = [];
   const byPath = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import {
   backwardTotal,
   measureOf,
@@ -22,7 +22,7 @@ interface Asked {
   by?: Grouping;
 }
 
-function numbersOf(given: WireReport, asked: Asked = {}): ModuleNumbers[] {
+function numbersOf(given: ReportData, asked: Asked = {}): ModuleNumbers[] {
   const { averaging = "total", quantity = null, clock = null, by = "instance" } = asked;
   const base = buildTree(given.modules);
   return moduleNumbers(

@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useState } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import type { Sort } from "../../text/numbers";
 import type { Grouping } from "./address";
 import { groupTree } from "./groups";
@@ -32,7 +32,7 @@ export interface Modules {
 }
 
 export function useModules(
-  report: WireReport,
+  report: ReportData,
   wanted: Wanted & { group: Grouping },
   sort: Sort,
   text: string,

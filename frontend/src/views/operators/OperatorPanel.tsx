@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { EventList, PanelTable } from "../../parts/serverTable/EventList";
@@ -16,7 +16,7 @@ const CALLS = 20;
 const MODULES = 20;
 
 interface OperatorPanelProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   group: OperatorGroup;
   id: number;

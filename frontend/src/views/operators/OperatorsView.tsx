@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { TableSection } from "../../parts/serverTable/TableSection";
 import { usePlace } from "../../parts/services";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -32,7 +32,7 @@ const BY_HOST = {
 const EMPTY = { none: "The trace holds no operators.", notFound: "No operator fits the search." };
 
 interface OperatorsViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -76,7 +76,7 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
 }
 
 /** Why the device times of operators may sum to less than those of kernels. */
-function NoOperator({ report }: { report: WireReport }): ReactElement | null {
+function NoOperator({ report }: { report: ReportData }): ReactElement | null {
   const warning = report.trace.warnings.find(({ code }) => code === "no-launch");
   if (warning === undefined) return null;
   return (

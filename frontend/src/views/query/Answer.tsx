@@ -1,6 +1,6 @@
 import { useMemo, useState, type ReactElement } from "react";
 
-import type { WireSqlAnswer } from "../../api/types";
+import type { SqlAnswer } from "../../api/schema";
 import { ShareBar } from "../../components/charts";
 import { Name } from "../../components/Name";
 import { DataTable } from "../../components/table/DataTable";
@@ -16,7 +16,7 @@ interface Row {
 }
 
 /** The rows of an answer as a table, and as bars where that says something. */
-export function Answer({ answer }: { answer: WireSqlAnswer }): ReactElement {
+export function Answer({ answer }: { answer: SqlAnswer }): ReactElement {
   const [sort, setSort] = useState<Sort>({ key: "", descending: false });
   const [selected, setSelected] = useState<string | null>(null);
   const columns = useMemo(() => columnsOf(answer), [answer]);
@@ -44,12 +44,12 @@ export function Answer({ answer }: { answer: WireSqlAnswer }): ReactElement {
 }
 
 /** What is left out; nothing where all rows are here. */
-function cutTo({ rows, total }: WireSqlAnswer): string {
+function cutTo({ rows, total }: SqlAnswer): string {
   if (total === null) return `The first ${count(rows.length)} rows; there are more`;
   return total > rows.length ? `The first ${count(rows.length)} of ${counted(total, "row")}` : "";
 }
 
-function columnsOf({ columns }: WireSqlAnswer): Column<Row>[] {
+function columnsOf({ columns }: SqlAnswer): Column<Row>[] {
   return columns.map(({ name, type }, index) => {
     const number = isNumber(type);
     return {
@@ -73,7 +73,7 @@ function Value({ value }: { value: unknown }): ReactElement {
   return <Name text={typeof value === "string" ? value : JSON.stringify(value)} />;
 }
 
-function sorted({ rows }: WireSqlAnswer, { key, descending }: Sort): Row[] {
+function sorted({ rows }: SqlAnswer, { key, descending }: Sort): Row[] {
   const made = rows.map((values, id) => ({ id, values }));
   if (key === "") return made;
   const at = Number(key);

@@ -2,7 +2,7 @@ import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } fro
 
 import type { Target } from "../../api/request";
 import type { SqlScope } from "../../api/client";
-import type { WireRuns, WireSqlAnswer, WireSqlTables } from "../../api/types";
+import type { Runs, SqlAnswer, SqlTables } from "../../api/schema";
 import { Segments } from "../../components/controls";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
@@ -16,7 +16,7 @@ const Editor = lazy(() => import("./Editor"));
 
 interface QueryViewProps {
   target: Target;
-  listed: WireRuns;
+  listed: Runs;
 }
 
 /** Questions in SQL on the tables of a trace, or of all traces of its run. */
@@ -45,7 +45,7 @@ function useScope(): SqlScope {
 }
 
 interface ContentProps {
-  tables: WireSqlTables;
+  tables: SqlTables;
   target: Target;
   /** Of the run. */
   workers: number;
@@ -133,7 +133,7 @@ function useDraft(asked: string | null, first: string): [string, (text: string) 
   return [text, (next) => setDraft({ asked, text: next })];
 }
 
-function useAnswer(scope: SqlScope, target: Target, query: string | null): Loaded<WireSqlAnswer> {
+function useAnswer(scope: SqlScope, target: Target, query: string | null): Loaded<SqlAnswer> {
   const { api } = useServices();
   const load = useMemo(
     () =>
@@ -167,7 +167,7 @@ function Examples({ scope, onChoose }: ExamplesProps): ReactElement {
 }
 
 interface AnsweredProps {
-  loaded: Loaded<WireSqlAnswer>;
+  loaded: Loaded<SqlAnswer>;
   asked: boolean;
 }
 

@@ -1,10 +1,10 @@
 import type { ReactElement } from "react";
 
-import type { WireSqlTables } from "../../api/types";
+import type { SqlTables } from "../../api/schema";
 import { withoutBackticks } from "../../text/definitions";
 
 /** What there is to ask: tables, and the columns of each. */
-export function Tables({ tables }: Pick<WireSqlTables, "tables">): ReactElement {
+export function Tables({ tables }: Pick<SqlTables, "tables">): ReactElement {
   return (
     <section aria-label="Tables" className="query-tables">
       <h2>Tables</h2>

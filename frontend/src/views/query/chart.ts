@@ -1,4 +1,4 @@
-import type { WireSqlAnswer } from "../../api/types";
+import type { SqlAnswer } from "../../api/schema";
 
 /** The most rows that a chart has a bar for. */
 export const BARS = 40;
@@ -25,7 +25,7 @@ function isId(name: string): boolean {
  * The rows as bars: the last column of numbers that are no ids, labelled by the columns of text; null where there
  * is no such column, no text, or a negative number.
  */
-export function chartOf({ columns, rows }: WireSqlAnswer): Chart | null {
+export function chartOf({ columns, rows }: SqlAnswer): Chart | null {
   const at = columns.findLastIndex(({ name, type }) => isNumber(type) && !isId(name));
   const texts = columns.flatMap(({ type }, index) => (type === "string" ? [index] : []));
   const measure = columns[at];

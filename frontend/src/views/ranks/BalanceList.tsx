@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireBalance } from "../../api/types";
+import type { Balance } from "../../api/schema";
 import { ShareBar } from "../../components/charts";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
@@ -21,7 +21,7 @@ const PLACES: Readonly<Record<string, string>> = {
 };
 
 /** How evenly the work lies over the places of process groups. */
-export function BalanceList({ balance }: { balance: readonly WireBalance[] }): ReactElement {
+export function BalanceList({ balance }: { balance: readonly Balance[] }): ReactElement {
   if (balance.length === 0) {
     return (
       <p className="notice">
@@ -39,7 +39,7 @@ export function BalanceList({ balance }: { balance: readonly WireBalance[] }): R
   );
 }
 
-function BalanceOf({ row }: { row: WireBalance }): ReactElement {
+function BalanceOf({ row }: { row: Balance }): ReactElement {
   const place = PLACES[row.dimension] ?? "place";
   const most = imbalanceOf(row.compute_us);
   const [shown, more] = useMore(

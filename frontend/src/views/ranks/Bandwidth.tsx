@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireCollectiveSize } from "../../api/types";
+import type { CollectiveSize } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { useMore } from "../../components/more";
 import { bytes, count, counted, duration } from "../../text/formats";
@@ -10,7 +10,7 @@ import { COLLECTIVE_DEFINITIONS as C } from "./definitions";
 const [WIDTH, HEIGHT, BOTTOM, TOP, LEFT, RIGHT] = [560, 190, 24, 12, 64, 24];
 
 interface BandwidthProps {
-  sizes: readonly WireCollectiveSize[];
+  sizes: readonly CollectiveSize[];
   leftOut: number;
 }
 
@@ -37,7 +37,7 @@ export function Bandwidth({ sizes, leftOut }: BandwidthProps): ReactElement {
   );
 }
 
-function Circles({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactElement {
+function Circles({ sizes }: { sizes: readonly CollectiveSize[] }): ReactElement {
   const x = decades(sizes.map((size) => size.bytes));
   const y = decades(sizes.map((size) => size.bus_gb_per_s));
   const most = Math.max(...sizes.map(({ count: number }) => number));
@@ -90,7 +90,7 @@ function powers({ from, to }: LogAxis): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => 10 ** (from + index));
 }
 
-function SizeTable({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactElement {
+function SizeTable({ sizes }: { sizes: readonly CollectiveSize[] }): ReactElement {
   const [shown, more] = useMore(sizes, 20);
   return (
     <details>

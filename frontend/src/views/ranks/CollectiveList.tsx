@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 import { FilterSelect } from "../../components/controls";
 import { usePlace } from "../../parts/services";
 import type { RunKey } from "../../parts/run";
@@ -13,7 +13,7 @@ import { useChangeRanks } from "./useRun";
 
 interface CollectiveListProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
 }
 
 /** Collectives: how long they take, how fast they are, and each of them. */

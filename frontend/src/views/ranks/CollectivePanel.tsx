@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -16,7 +16,7 @@ import { useRunRows } from "./useRun";
 
 interface CollectivePanelProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
   id: number;
   onClose: () => void;
 }
@@ -49,7 +49,7 @@ function OnAllRanks(): ReactElement {
   );
 }
 
-function Links({ run, row }: { run: WireRunOverview; row: TableRow }): ReactElement {
+function Links({ run, row }: { run: RunOverview; row: TableRow }): ReactElement {
   const late = numberOf(row, "late_rank");
   const place = late === null ? -1 : run.ranks.indexOf(late);
   const module = row.late_module === null ? null : textOf(row, "late_module");

@@ -1,6 +1,6 @@
 import { useEffect, useRef, type ReactElement } from "react";
 
-import type { WireStepMatrix } from "../../api/types";
+import type { StepMatrix } from "../../api/schema";
 import { usePalette } from "../../components/palette";
 import type { Palette } from "../../theme/colours";
 import type { RankQuantity } from "./address";
@@ -11,7 +11,7 @@ import { folded, pixelsOf, type Cell, type Scale } from "./heat";
 const GAP_FROM_PX = 7;
 
 export interface CellsProps {
-  steps: WireStepMatrix;
+  steps: StepMatrix;
   heat: RankQuantity;
   scale: Scale;
   colour: keyof Palette;

@@ -1,6 +1,6 @@
 import { useRef, useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
 
-import type { WireRunOverview, WireStepMatrix } from "../../api/types";
+import type { RunOverview, StepMatrix } from "../../api/schema";
 import { useWidth } from "../../components/browser";
 import { usePlace } from "../../parts/services";
 import { counted, duration, percent } from "../../text/formats";
@@ -21,8 +21,8 @@ const [AROUND_PX, MOST_PX] = [48, 400];
 const TICK_PX = 44;
 
 interface HeatMapProps {
-  run: WireRunOverview;
-  steps: WireStepMatrix;
+  run: RunOverview;
+  steps: StepMatrix;
   heat: RankQuantity;
   scale: Scale;
   colour: keyof Palette;
@@ -118,7 +118,7 @@ function Grid(props: GridProps): ReactElement {
 }
 
 /** Selects the step of a rank, which the panel then shows. */
-function useSelect(run: WireRunOverview, steps: WireStepMatrix): (cell: Cell) => void {
+function useSelect(run: RunOverview, steps: StepMatrix): (cell: Cell) => void {
   const change = useChangeRanks();
   return ({ rank, step }) =>
     change({ rank: run.ranks[rank] ?? null, at: steps.steps[step] ?? null, collective: null });
@@ -134,7 +134,7 @@ function pointedCell(
 }
 
 /** The cell that the address names, if it is in sight. */
-function useSelectedCell(run: WireRunOverview, steps: WireStepMatrix): Cell | null {
+function useSelectedCell(run: RunOverview, steps: StepMatrix): Cell | null {
   const [{ ranks: place }] = usePlace();
   const step = place.at === null ? -1 : steps.steps.indexOf(place.at);
   const rank = place.rank === null ? -1 : run.ranks.indexOf(place.rank);

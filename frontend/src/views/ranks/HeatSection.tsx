@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireRunOverview, WireStepMatrix } from "../../api/types";
+import type { RunOverview, StepMatrix } from "../../api/schema";
 import { Segments } from "../../components/controls";
 import { Term } from "../../components/Tip";
 import { ErrorCard } from "../../parts/states";
@@ -24,7 +24,7 @@ const COLOURS: Readonly<Record<RankQuantity, keyof Palette>> = {
 
 interface HeatSectionProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
 }
 
 /** Steps by ranks as a heat map, with the choice of what it shows and its legend. */
@@ -92,7 +92,7 @@ function HeatLegend({ heat, scale, colour }: HeatLegendProps): ReactElement {
 }
 
 /** Which steps these are, where a run has more than one answer holds. */
-function StepPages({ steps }: { steps: WireStepMatrix }): ReactElement | null {
+function StepPages({ steps }: { steps: StepMatrix }): ReactElement | null {
   const change = useChangeRanks();
   const { offset, left_out, steps: names } = steps;
   if (offset === 0 && left_out === 0) return null;

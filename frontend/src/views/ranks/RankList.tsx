@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 import { numberOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import type { RunKey } from "../../parts/run";
@@ -10,7 +10,7 @@ import { useChangeRanks } from "./useRun";
 
 interface RankListProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
 }
 
 /** The ranks with the means of their steps. */

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Place } from "../../address/place";
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -20,7 +20,7 @@ const MOST = 10;
 
 interface RankPanelProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
   /** Place of the rank among those of the run. */
   place: number;
   /** Name of its step; null for the mean of its steps. */
@@ -54,7 +54,7 @@ export function RankPanel(props: RankPanelProps): ReactElement | null {
 }
 
 interface ToTimelineProps {
-  run: WireRunOverview;
+  run: RunOverview;
   place: number;
   row: TableRow | undefined;
 }

@@ -1,7 +1,7 @@
 import { useCallback, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireRunOverview, WireRuns } from "../../api/types";
+import type { RunOverview, Runs } from "../../api/schema";
 import { Segments } from "../../components/controls";
 import { DurationFigure, Figure } from "../../components/Figure";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -26,7 +26,7 @@ import { useChangeRanks, useRunRows } from "./useRun";
 
 interface RanksViewProps {
   target: Target;
-  listed: WireRuns;
+  listed: Runs;
 }
 
 /** All ranks of the run: stragglers and why, step by step, and what is between them. */
@@ -86,7 +86,7 @@ function Nothing({ text }: { text: string }): ReactElement {
   );
 }
 
-function RunFigures({ run }: { run: WireRunOverview }): ReactElement {
+function RunFigures({ run }: { run: RunOverview }): ReactElement {
   const { ranks, world_size, stragglers, step_us, wait_us, clock_spread_us } = run;
   return (
     <dl className="figures">
@@ -108,7 +108,7 @@ function RunFigures({ run }: { run: WireRunOverview }): ReactElement {
 }
 
 /** What of the run is not in the numbers. */
-function Omitted({ run }: { run: WireRunOverview }): ReactElement | null {
+function Omitted({ run }: { run: RunOverview }): ReactElement | null {
   const { missing, missing_ranks, unreadable, unreadable_traces, unmatched, warnings } = run;
   const lines = [
     ...(missing > 0 ? [`No trace of ${listedRanks(missing_ranks, missing)}.`] : []),
@@ -153,7 +153,7 @@ const TITLES: Readonly<Record<RankList, string>> = {
 
 interface PartProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
 }
 
 function Lists({ runKey, run }: PartProps): ReactElement {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, type ReactElement } from "react";
 
-import type { WireCollectiveRanks, WireRunOverview } from "../../api/types";
+import type { CollectiveRanks, RunOverview } from "../../api/schema";
 import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
 import { usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
@@ -13,7 +13,7 @@ import { useChangeRanks, useCollectiveRanks, useRunRows } from "./useRun";
 
 interface TogetherProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
   /** Id of the collective. */
   id: number;
 }
@@ -95,7 +95,7 @@ function Shown(props: PictureProps): ReactElement {
 }
 
 /** Which ranks these are, where the collective has more than one answer holds. */
-function RankPages({ shown }: { shown: WireCollectiveRanks }): ReactElement | null {
+function RankPages({ shown }: { shown: CollectiveRanks }): ReactElement | null {
   const change = useChangeRanks();
   const { offset, left_out: left } = shown;
   if (offset === 0 && left === 0) return null;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { WireCollectiveKind } from "../../api/types";
+import type { CollectiveKind } from "../../api/schema";
 import { RANKS, type RanksPlace } from "./address";
 import { imbalanceOf } from "./balance";
 import { along, binsOf, decades } from "./collectives";
@@ -78,7 +78,7 @@ describe("the heat map", () => {
   });
 });
 
-const KIND: WireCollectiveKind = {
+const KIND: CollectiveKind = {
   id: 0,
   name: "all_reduce",
   count: 3,

@@ -1,18 +1,13 @@
 import { useCallback, useEffect, useState } from "react";
 
 import type { TableQuestion } from "../../api/client";
-import type {
-  WireCollectiveRanks,
-  WireRankActivity,
-  WireStepMatrix,
-  WireTablePage,
-} from "../../api/types";
+import type { CollectiveRanks, RankActivity, StepMatrix, TablePage } from "../../api/schema";
 import type { RunKey } from "../../parts/run";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { RankQuantity, RanksPlace } from "./address";
 
 /** A quantity of steps by ranks, and the steps' durations. */
-export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loaded<WireStepMatrix> {
+export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loaded<StepMatrix> {
   const { api } = useServices();
   return useLoad(
     useCallback(
@@ -23,7 +18,7 @@ export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loade
 }
 
 /** Some rows of a table of the run; null asks nothing. */
-export function useRunRows(key: RunKey, question: TableQuestion | null): Loaded<WireTablePage> {
+export function useRunRows(key: RunKey, question: TableQuestion | null): Loaded<TablePage> {
   const { api } = useServices();
   const asked = question === null ? null : JSON.stringify(question);
   const load = useCallback(
@@ -39,7 +34,7 @@ export function useCollectiveRanks(
   key: RunKey,
   id: number,
   offset: number,
-): Loaded<WireCollectiveRanks> {
+): Loaded<CollectiveRanks> {
   const { api } = useServices();
   return useLoad(
     useCallback(
@@ -50,7 +45,7 @@ export function useCollectiveRanks(
 }
 
 /** What ranks ran around a collective by rank, as far as it came; null where that failed. */
-export type Activities = ReadonlyMap<number, WireRankActivity | null>;
+export type Activities = ReadonlyMap<number, RankActivity | null>;
 
 const NOTHING_YET: Activities = new Map();
 
@@ -64,7 +59,7 @@ export function useActivities(key: RunKey, id: number, ranks: readonly number[])
     const { signal } = controller;
     const [run, , collective, each] = JSON.parse(asked) as [string, string, number, number[]];
     const load = async (): Promise<void> => {
-      const activities = new Map<number, WireRankActivity | null>();
+      const activities = new Map<number, RankActivity | null>();
       for (const rank of each) {
         activities.set(
           rank,

@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from "react";
 
 import type { View } from "../../address/place";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
@@ -40,7 +40,7 @@ export function Block({ title, note, from, children }: BlockProps): ReactElement
 export const TIMELINE = { view: "timeline", title: "Timeline" } as const;
 
 /** Device events by their kind. */
-export function Kinds({ report }: { report: WireReport }): ReactElement | null {
+export function Kinds({ report }: { report: ReportData }): ReactElement | null {
   const rows = kindRows(report);
   if (rows.length === 0) return null;
   return (
@@ -55,7 +55,7 @@ export function Kinds({ report }: { report: WireReport }): ReactElement | null {
 }
 
 /** Steps as torch_tb_profiler takes them apart. */
-export function BreakdownBlock({ report }: { report: WireReport }): ReactElement | null {
+export function BreakdownBlock({ report }: { report: ReportData }): ReactElement | null {
   const rows = breakdownRows(report.breakdown);
   if (rows.length === 0) return null;
   const whole = rows.reduce((sum, { us }) => sum + us, 0);

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { NOTHING, percent, written } from "../../text/formats";
 import { DEVICE_DEFINITIONS as D } from "./definitions";
 import { deviceRows, type DeviceRow } from "./tables";
@@ -12,7 +12,7 @@ import { Block, TIMELINE } from "./Blocks";
 const NOT_HERE = "not in this trace";
 
 /** How well each device is used. */
-export function Devices({ report }: { report: WireReport }): ReactElement | null {
+export function Devices({ report }: { report: ReportData }): ReactElement | null {
   const rows = deviceRows(report);
   if (rows.length === 0) return null;
   return (

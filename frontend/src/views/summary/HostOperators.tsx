@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
@@ -10,7 +10,7 @@ import { SUMMARY_OPERATOR_DEFINITIONS as D } from "./definitions";
 const MOST = 10;
 
 /** Where the host's time goes, of a trace without a device; nothing where there is one. */
-export function HostOperators({ report }: { report: WireReport }): ReactElement | null {
+export function HostOperators({ report }: { report: ReportData }): ReactElement | null {
   const rows = report.trace.devices.length === 0 ? hostOperators(report, MOST) : [];
   if (rows.length === 0) return null;
   return (
@@ -30,13 +30,13 @@ export function HostOperators({ report }: { report: WireReport }): ReactElement 
 }
 
 /** Whether operators took more time on the host than the steps, which takes several threads. */
-export function atOnce({ operators, steps }: WireReport): boolean {
+export function atOnce({ operators, steps }: ReportData): boolean {
   const whole = steps.reduce((sum, { duration_us: us }) => sum + us, 0);
   return operators.reduce((sum, { self_host_us: us }) => sum + us, 0) > whole;
 }
 
 /** The operators with the most self time on the host. */
-export function hostOperators({ operators, steps }: WireReport, most: number): WorkRow[] {
+export function hostOperators({ operators, steps }: ReportData, most: number): WorkRow[] {
   const whole = operators.reduce((sum, { self_host_us: us }) => sum + us, 0);
   return operators
     .filter(({ self_host_us: us }) => us > 0)

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport, WireWarning } from "../../api/types";
+import type { ReportData, TraceWarning } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
@@ -12,7 +12,7 @@ import { SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
 import { severeWarnings, traceFacts } from "./tables";
 
 /** What attributed the backward, and why the rest is not. */
-export function Coverage({ report }: { report: WireReport }): ReactElement {
+export function Coverage({ report }: { report: ReportData }): ReactElement {
   const whole = backwardTotal(report) ?? 0;
   const share = attributedShare(report);
   const rows = [
@@ -51,7 +51,7 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
 }
 
 /** What makes figures of this report wrong or leaves them out; nothing where the trace is sound. */
-export function SevereWarnings({ report }: { report: WireReport }): ReactElement | null {
+export function SevereWarnings({ report }: { report: ReportData }): ReactElement | null {
   const severe = severeWarnings(report);
   if (severe.length === 0) return null;
   return (
@@ -63,7 +63,7 @@ export function SevereWarnings({ report }: { report: WireReport }): ReactElement
   );
 }
 
-function Warning({ warning }: { warning: WireWarning }): ReactElement {
+function Warning({ warning }: { warning: TraceWarning }): ReactElement {
   return (
     <li>
       <bdi>{clip(warning.message, 500)}</bdi>
@@ -73,7 +73,7 @@ function Warning({ warning }: { warning: WireWarning }): ReactElement {
 }
 
 /** What to keep in mind when reading the numbers. */
-export function DataQuality({ report }: { report: WireReport }): ReactElement {
+export function DataQuality({ report }: { report: ReportData }): ReactElement {
   const { warnings, recording } = report.trace;
   const { kernels_omitted: omitted, recorder } = report;
   const quiet = warnings.length === 0 && omitted === null;
@@ -108,7 +108,7 @@ export function DataQuality({ report }: { report: WireReport }): ReactElement {
 }
 
 /** What was recorded, where, and how. */
-export function TraceBlock({ report }: { report: WireReport }): ReactElement {
+export function TraceBlock({ report }: { report: ReportData }): ReactElement {
   const { trace } = report;
   const facts: [string, string][] = [
     ["events", count(trace.events)],

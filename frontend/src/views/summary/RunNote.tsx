@@ -1,7 +1,7 @@
 import { useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireRuns } from "../../api/types";
+import type { ReportData, Runs } from "../../api/schema";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { counted } from "../../text/formats";
 import { stragglersText } from "../../report/stragglers";
@@ -11,9 +11,9 @@ import { useOverview, useRunKey, type RunKey } from "../../parts/run";
 const FEW_RANKS = 16;
 
 interface RunNoteProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
-  listed: WireRuns;
+  listed: Runs;
 }
 
 /** For whom the ranks of the run wait; nothing where the trace is the only one. */

@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
@@ -25,7 +25,7 @@ import { topModules, type TopClass, type TopModuleRows } from "./moduleClasses";
 const MOST = 7;
 
 /** Which modules to look at: the classes whose self time is longest. */
-export function TopModules({ report }: { report: WireReport }): ReactElement {
+export function TopModules({ report }: { report: ReportData }): ReactElement {
   const top = useMemo(() => topModules(report, MOST), [report]);
   const length = meanStep(report);
   const syncs = top.rows.some((row) => row.blocked > 0);
@@ -141,7 +141,7 @@ function Rest({ top }: { top: TopModuleRows }): ReactElement | null {
   );
 }
 
-function nothingText(report: WireReport): string {
+function nothingText(report: ReportData): string {
   if (report.modules.length === 0) {
     return `The trace names no modules; the view Modules says how to record them.`;
   }

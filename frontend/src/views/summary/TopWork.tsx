@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Term } from "../../components/Tip";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { perText } from "../../report/findings";
@@ -18,7 +18,7 @@ const OPERATORS = {
 };
 
 /** What takes the time where no module does: kernels, or operators of a trace without a device. */
-export function TopWork({ report }: { report: WireReport }): ReactElement | null {
+export function TopWork({ report }: { report: ReportData }): ReactElement | null {
   const kernels = topKernels(report, MOST);
   const rows = kernels.length > 0 ? kernels : hostOperators(report, MOST);
   const view = kernels.length > 0 ? "kernels" : "operators";
@@ -48,7 +48,7 @@ export function TopWork({ report }: { report: WireReport }): ReactElement | null
 }
 
 /** The kernels that take the most device time. */
-export function topKernels(report: WireReport, most: number): WorkRow[] {
+export function topKernels(report: ReportData, most: number): WorkRow[] {
   const kinds = Object.values(report.totals.device_us_by_kind);
   const whole = kinds.reduce((sum, us) => sum + us, 0);
   return [...report.kernels]

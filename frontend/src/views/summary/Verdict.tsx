@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import { devicePlace, phasePlace, withoutFinding } from "../../address/links";
 import type { Place } from "../../address/place";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import {
   Band,
   type BandBlock,
@@ -16,7 +16,7 @@ import { labelledDevice, labelledPhases, stepBars } from "../../report/stepBars"
 import { DEVICE_COLOURS, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
 
 /** What decides the length of a step, what that consists of, and what the first finding would save. */
-export function Verdict({ report }: { report: WireReport }): ReactElement {
+export function Verdict({ report }: { report: ReportData }): ReactElement {
   const { sentence, unrecorded_sentence: unrecorded } = report.verdict;
   const segments = pathSegments(report);
   const known = segments.length > 0;
@@ -33,7 +33,7 @@ export function Verdict({ report }: { report: WireReport }): ReactElement {
 }
 
 /** The length of a step now and without the first finding. */
-function savingOf(report: WireReport): BandSaving | null {
+function savingOf(report: ReportData): BandSaving | null {
   const [first] = report.findings;
   const { step_us: from, bound } = report.verdict;
   const gain = first?.gain_us_per_step ?? null;
@@ -71,7 +71,7 @@ function placeOf({ part, phase }: PathSegment): Partial<Place> {
 }
 
 /** Of steps that cannot be replayed: what the host does in one, or the device where that says more. */
-function withoutPath(report: WireReport): { heads: BandHead[]; blocks: BandBlock[] } {
+function withoutPath(report: ReportData): { heads: BandHead[]; blocks: BandBlock[] } {
   const [mean] = stepBars(report);
   if (mean === undefined) return { heads: [], blocks: [] };
   const host = labelledPhases(mean.host).filter(({ us }) => us > 0);

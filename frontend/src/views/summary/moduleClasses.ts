@@ -1,4 +1,4 @@
-import type { WireModule, WireReport } from "../../api/types";
+import type { Module, ReportData } from "../../api/schema";
 import {
   forwardTime,
   measureOf,
@@ -15,7 +15,7 @@ const ANNOTATION = "annotation";
 /** All modules of one class that have self time, microseconds per step. */
 export interface TopClass {
   readonly name: string;
-  readonly modules: readonly WireModule[];
+  readonly modules: readonly Module[];
   readonly self: number;
   /** Of the whole pass, 0 to 1. */
   readonly share: number | null;
@@ -36,11 +36,11 @@ export interface TopModuleRows {
 }
 
 /** The classes with the longest self time in the backward; without a backward, in the forward. */
-export function topModules(report: WireReport, most: number): TopModuleRows {
+export function topModules(report: ReportData, most: number): TopModuleRows {
   const pass = report.steps.some((step) => (step.backward_us ?? 0) > 0) ? "backward" : "forward";
   const measure = pass === "backward" ? measureOf(report) : forwardMeasure(report);
   const by = Math.max(1, report.steps.length);
-  const selfOf = (module: WireModule): number => selfTime(module[pass], measure) ?? 0;
+  const selfOf = (module: Module): number => selfTime(module[pass], measure) ?? 0;
   const inside = report.modules.reduce((sum, module) => sum + selfOf(module), 0);
   const outside =
     pass === "forward"
@@ -48,7 +48,7 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
       : unattributedTime(report, measure);
   const rest = outside === null ? null : Math.max(0, outside);
   const whole = inside + (rest ?? 0);
-  const classes = new Map<string, WireModule[]>();
+  const classes = new Map<string, Module[]>();
   for (const module of report.modules.filter((module) => selfOf(module) > 0)) {
     const name = module.class === ANNOTATION ? module.path : module.class;
     classes.set(name, [...(classes.get(name) ?? []), module]);
@@ -66,16 +66,16 @@ export function topModules(report: WireReport, most: number): TopModuleRows {
 }
 
 interface Sums {
-  selfOf: (module: WireModule) => number;
+  selfOf: (module: Module) => number;
   /** Of the whole pass, microseconds of all steps. */
   whole: number;
   by: number;
 }
 
 function classOf(
-  report: WireReport,
+  report: ReportData,
   name: string,
-  modules: readonly WireModule[],
+  modules: readonly Module[],
   { selfOf, whole, by }: Sums,
 ): TopClass {
   const ids = new Set<number | null>(modules.map(({ id }) => id));
@@ -92,6 +92,6 @@ function classOf(
   };
 }
 
-function forwardMeasure(report: WireReport): Measure {
+function forwardMeasure(report: ReportData): Measure {
   return report.modules.some((module) => (module.forward.device_us ?? 0) > 0) ? "device" : "host";
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireIdle } from "../../api/types";
+import type { Idle } from "../../api/schema";
 import {
   DEVICE_PARTS,
   partsText,
@@ -15,7 +15,7 @@ import { classUnlessSame, stepLabel } from "../../text/names";
 import { busyShare, summaryFigures } from "./SummaryFigures";
 import { topModules } from "./moduleClasses";
 
-const NO_IDLE: WireIdle = {
+const NO_IDLE: Idle = {
   sync: 0,
   data_loading: 0,
   copy: 0,

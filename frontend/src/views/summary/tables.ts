@@ -1,4 +1,4 @@
-import type { WireBreakdown, WireDeviceUse, WireReport, WireWarning } from "../../api/types";
+import type { Breakdown, DeviceUse, ReportData, TraceWarning } from "../../api/schema";
 import { ratio } from "../../text/numbers";
 import type { BREAKDOWN_DEFINITIONS } from "./definitions";
 
@@ -16,12 +16,12 @@ export interface DeviceRow {
   readonly communication: number;
 }
 
-export function deviceRows(report: WireReport): DeviceRow[] {
+export function deviceRows(report: ReportData): DeviceRow[] {
   const names = new Map(report.trace.devices.map(({ id, name }) => [id, name]));
   return report.devices.map((use) => deviceRow(use, names.get(use.device) ?? ""));
 }
 
-function deviceRow(use: WireDeviceUse, name: string): DeviceRow {
+function deviceRow(use: DeviceUse, name: string): DeviceRow {
   return {
     id: use.id,
     name: `${name === "" ? "device" : name} ${use.device}`,
@@ -43,7 +43,7 @@ export interface ShareRow<Key extends string = string> {
 }
 
 /** Device events by their kind, most first. */
-export function kindRows(report: WireReport): ShareRow[] {
+export function kindRows(report: ReportData): ShareRow[] {
   const kinds = Object.entries(report.per_step.device_us_by_kind);
   const whole = kinds.reduce((sum, [, us]) => sum + us, 0);
   return kinds
@@ -66,9 +66,9 @@ const CATEGORIES: readonly Category[] = [
 ];
 
 /** The mean step by torch_tb_profiler's categories, which sum to it; empty where it has none. */
-export function breakdownRows(breakdown: readonly WireBreakdown[]): ShareRow<Category>[] {
+export function breakdownRows(breakdown: readonly Breakdown[]): ShareRow<Category>[] {
   if (breakdown.length === 0) return [];
-  const mean = (pick: (row: WireBreakdown) => number): number =>
+  const mean = (pick: (row: Breakdown) => number): number =>
     breakdown.reduce((sum, row) => sum + pick(row), 0) / breakdown.length;
   const whole = mean((row) => row.duration_us);
   return CATEGORIES.map((key) => {
@@ -78,7 +78,7 @@ export function breakdownRows(breakdown: readonly WireBreakdown[]): ShareRow<Cat
 }
 
 /** What to know about the file, as title and value; what it does not say is said to be so. */
-export function traceFacts(report: WireReport): [title: string, value: string][] {
+export function traceFacts(report: ReportData): [title: string, value: string][] {
   const { trace } = report;
   const { rank, world_size: world, recorder } = trace;
   const names = [...new Set(trace.devices.map(({ name }) => name).filter((name) => name !== ""))];
@@ -91,7 +91,7 @@ export function traceFacts(report: WireReport): [title: string, value: string][]
   ];
 }
 
-function markersText(report: WireReport, manifest: boolean): string {
+function markersText(report: ReportData, manifest: boolean): string {
   const { recorder } = report;
   if (recorder !== null) {
     return recorder.markers.length === 0 ? "by the recorder" : recorder.markers.join(", ");
@@ -101,6 +101,6 @@ function markersText(report: WireReport, manifest: boolean): string {
 }
 
 /** What makes figures of a report wrong, or leaves them out. */
-export function severeWarnings(report: WireReport): WireWarning[] {
+export function severeWarnings(report: ReportData): TraceWarning[] {
   return report.trace.warnings.filter(({ severity }) => severity === "high");
 }

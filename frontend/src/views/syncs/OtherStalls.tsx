@@ -1,13 +1,13 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { count, counted, duration } from "../../text/formats";
 import { OTHER_STALL_DEFINITIONS as D } from "./definitions";
 
 /** What resembles a sync and is not one, listed apart from the syncs. */
-export function OtherStalls({ report }: { report: WireReport }): ReactElement {
+export function OtherStalls({ report }: { report: ReportData }): ReactElement {
   const { deviceWaits, queueFull, queueFullUs, calls, blocked, idle } = otherStalls(report);
   return (
     <section className="other-stalls" aria-label="Not syncs">
@@ -36,7 +36,7 @@ export function OtherStalls({ report }: { report: WireReport }): ReactElement {
   );
 }
 
-function Allocations({ report }: { report: WireReport }): ReactElement {
+function Allocations({ report }: { report: ReportData }): ReactElement {
   return (
     <table className="small-table">
       <caption className="muted">
@@ -70,7 +70,7 @@ export interface OtherStallTotals {
   idle: number | null;
 }
 
-export function otherStalls(report: Pick<WireReport, "totals" | "allocations">): OtherStallTotals {
+export function otherStalls(report: Pick<ReportData, "totals" | "allocations">): OtherStallTotals {
   const { totals, allocations } = report;
   const idle = allocations.flatMap(({ device_idle_us: us }) => (us === null ? [] : [us]));
   return {
@@ -84,7 +84,7 @@ export function otherStalls(report: Pick<WireReport, "totals" | "allocations">):
 }
 
 /** Why there is no sync to list: none happened, or there is no device to wait for. */
-export function whyNoSyncs({ totals }: Pick<WireReport, "totals">): string {
+export function whyNoSyncs({ totals }: Pick<ReportData, "totals">): string {
   return Object.values(totals.device_busy_us).some((us) => us > 0)
     ? "The host never syncs with the device in these steps."
     : "The trace holds no device events in these steps, so there is nothing to sync with.";

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { meanStep, stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn, syncsPerStep, type SyncRow } from "../../report/syncs";
@@ -10,7 +10,7 @@ import { SYNC_FACT_DEFINITIONS as D } from "./definitions";
 import { common, type SyncNode } from "./syncTree";
 
 interface SyncFactsProps {
-  report: WireReport;
+  report: ReportData;
   node: SyncNode;
 }
 

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Figure } from "../../components/Figure";
 import { meansNote, stepsLength } from "../../report/measures";
 import {
@@ -15,7 +15,7 @@ import { count, durationParts } from "../../text/formats";
 import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface SyncFiguresProps {
-  report: WireReport;
+  report: ReportData;
   rows: readonly SyncRow[];
   filtered: boolean;
 }

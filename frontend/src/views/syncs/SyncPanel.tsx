@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { syncInTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
-import type { WireReport, WireRule } from "../../api/types";
+import type { ReportData, RuleInfo } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Chain } from "../../parts/Chain";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -17,10 +17,10 @@ import { WaitedFor, SyncFacts } from "./SyncFacts";
 import { longestOf, whatText, type SyncNode } from "./syncTree";
 
 interface SyncPanelProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   node: SyncNode;
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
   /** Show one sync among those of the table. */
   onReveal: (id: string) => void;
 }
@@ -109,7 +109,7 @@ function Fixes({ report, node, rules }: SyncPanelProps): ReactElement {
 
 interface RuleFixProps {
   cause: string;
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
 }
 
 /** What a rule advises where no finding holds the syncs: in the first of several steps, say. */

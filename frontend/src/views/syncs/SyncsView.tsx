@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { FilterSelect, SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
 import { usePlace, useRules } from "../../parts/services";
@@ -18,7 +18,7 @@ import { useSyncTree, type SyncTree } from "./useSyncTree";
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 
 interface SyncsViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 

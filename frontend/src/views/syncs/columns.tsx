@@ -1,6 +1,6 @@
 import type { ReactElement, ReactNode } from "react";
 
-import type { WireReport, WireRule } from "../../api/types";
+import type { ReportData, RuleInfo } from "../../api/schema";
 import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
 import { TreeCell } from "../../components/table/TreeCell";
@@ -26,9 +26,9 @@ export interface SyncTableRow {
 }
 
 interface Given {
-  report: WireReport;
+  report: ReportData;
   tree: readonly SyncNode[];
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
   search: string;
   onFold: (id: string, open: boolean) => void;
 }
@@ -127,7 +127,7 @@ interface SyncCellProps {
   node: SyncNode;
   /** null: a leaf. */
   open: boolean | null;
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
   search: string;
   onFold: (id: string, open: boolean) => void;
 }

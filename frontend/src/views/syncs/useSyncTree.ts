@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useState } from "react";
 
 import type { Place } from "../../address/place";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { filterSyncs, syncRows, type SyncRow } from "../../report/syncs";
 import type { Sort } from "../../text/numbers";
 import type { SyncTableRow } from "./columns";
@@ -25,7 +25,7 @@ export interface SyncTree {
 }
 
 /** The syncs of a report as a tree, as address and folds have it. */
-export function useSyncTree(report: WireReport, place: Place, sort: Sort): SyncTree {
+export function useSyncTree(report: ReportData, place: Place, sort: Sort): SyncTree {
   const { search, phase, cause } = place;
   const { key, descending } = sort;
   const all = useMemo(() => syncRows(report), [report]);

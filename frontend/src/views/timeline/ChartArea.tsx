@@ -1,6 +1,6 @@
 import type { ReactElement, RefObject } from "react";
 
-import type { WireTimeline } from "../../api/types";
+import type { TimelineOverview } from "../../api/schema";
 import { counted, duration } from "../../text/formats";
 import { Tooltip, type HoverSource } from "./Tooltip";
 import { LaneLabels } from "./LaneLabels";
@@ -9,7 +9,7 @@ import type { Arrangement } from "./useArrangement";
 import type { ChartRefs } from "./useChart";
 
 interface ChartAreaProps {
-  timeline: WireTimeline;
+  timeline: TimelineOverview;
   refs: ChartRefs;
   /** Says how much is in view. */
   readout: RefObject<HTMLSpanElement | null>;

@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
-import type { WireTimeline } from "../../api/types";
+import type { TimelineOverview } from "../../api/schema";
 import { Term } from "../../components/Tip";
 import { colourOf } from "../../theme/colours";
 import { legendOf } from "./legend";
 
 interface ColourLegendProps {
-  timeline: WireTimeline;
+  timeline: TimelineOverview;
   /** Whether threads and streams have the colours of names. */
   byName: boolean;
 }

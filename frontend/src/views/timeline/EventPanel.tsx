@@ -1,6 +1,6 @@
 import { useRef, type ReactElement } from "react";
 
-import type { WireEvent, WireLane, WireSpot } from "../../api/types";
+import type { EventDetail, EventSummary, TimelineLane } from "../../api/schema";
 import { CopyButton } from "../../components/CopyButton";
 import { Name } from "../../components/Name";
 import { usePlace, type Loaded } from "../../parts/services";
@@ -10,9 +10,9 @@ import { pathText } from "../../text/names";
 import { argumentRows, chainLines, laneText, linkGroups } from "./event";
 
 interface EventPanelProps {
-  loaded: Loaded<WireEvent>;
-  lanes: readonly WireLane[];
-  onLink: (spot: WireSpot) => void;
+  loaded: Loaded<EventDetail>;
+  lanes: readonly TimelineLane[];
+  onLink: (spot: EventSummary) => void;
   onClose: () => void;
 }
 
@@ -51,7 +51,7 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
   );
 }
 
-function Facts({ event }: { event: WireEvent }): ReactElement {
+function Facts({ event }: { event: EventDetail }): ReactElement {
   return (
     <dl className="facts">
       <Fact title="duration">{duration(event.duration)}</Fact>
@@ -77,7 +77,7 @@ function Facts({ event }: { event: WireEvent }): ReactElement {
 }
 
 /** The module that an event belongs to, or why it is not known. */
-function Owner({ event }: { event: WireEvent }): ReactElement {
+function Owner({ event }: { event: EventDetail }): ReactElement {
   const [, go] = usePlace();
   const { module } = event;
   if (module === null) return <Name text={event.no_module ?? NOTHING} />;
@@ -108,7 +108,7 @@ function Fact({
   );
 }
 
-function Arguments({ event }: { event: WireEvent }): ReactElement | null {
+function Arguments({ event }: { event: EventDetail }): ReactElement | null {
   if (event.args === null) {
     return <p className="muted">The file cannot be read any more, so it has no arguments here.</p>;
   }
@@ -137,8 +137,8 @@ function Links({
   event,
   onLink,
 }: {
-  event: WireEvent;
-  onLink: (spot: WireSpot) => void;
+  event: EventDetail;
+  onLink: (spot: EventSummary) => void;
 }): ReactElement {
   const groups = linkGroups(event.links);
   return (
@@ -168,7 +168,7 @@ function Links({
 }
 
 /** What led to an event, as indented text that can be copied; its events can be selected. */
-function Chain({ event }: { event: WireEvent }): ReactElement {
+function Chain({ event }: { event: EventDetail }): ReactElement {
   const [, go] = usePlace();
   const source = useRef<HTMLPreElement>(null);
   const lines = chainLines(event);

@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { WireLane, WireSpot } from "../../api/types";
+import type { EventSummary, TimelineLane } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { usePlace } from "../../parts/services";
 import { count, duration } from "../../text/formats";
@@ -12,7 +12,7 @@ const MOST_SHOWN = 200;
 
 interface HitListProps {
   hits: Hits;
-  lanes: readonly WireLane[];
+  lanes: readonly TimelineLane[];
   actions: Actions;
 }
 
@@ -46,9 +46,9 @@ export function HitList({ hits, lanes, actions }: HitListProps): ReactElement | 
 }
 
 interface HitProps {
-  hit: WireSpot;
-  lanes: readonly WireLane[];
-  onLook: (spot: WireSpot) => void;
+  hit: EventSummary;
+  lanes: readonly TimelineLane[];
+  onLook: (spot: EventSummary) => void;
 }
 
 function Hit({ hit, lanes, onLook }: HitProps): ReactElement {

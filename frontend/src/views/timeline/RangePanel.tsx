@@ -1,6 +1,6 @@
 import { Fragment, type ReactElement } from "react";
 
-import type { WireStatistics } from "../../api/types";
+import type { WindowStatistics } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import type { Loaded } from "../../parts/services";
@@ -10,7 +10,7 @@ import { count, duration, percent } from "../../text/formats";
 import { causeText, partsOf, rankings, SPAN_DEFINITIONS as D, type Ranking } from "./range";
 
 interface RangePanelProps {
-  loaded: Loaded<WireStatistics>;
+  loaded: Loaded<WindowStatistics>;
   onClose: () => void;
 }
 
@@ -46,7 +46,7 @@ function Sums({
   statistics,
   length,
 }: {
-  statistics: WireStatistics;
+  statistics: WindowStatistics;
   length: number;
 }): ReactElement {
   const { devices, phases, host_blocked_us: blocked } = statistics;
@@ -90,7 +90,7 @@ function Sums({
 }
 
 /** Idle time of all devices because the host waited, microseconds. */
-function idleBySyncs({ devices }: WireStatistics): number {
+function idleBySyncs({ devices }: WindowStatistics): number {
   return devices.reduce((sum, device) => sum + (device.idle_by_cause.sync ?? 0), 0);
 }
 

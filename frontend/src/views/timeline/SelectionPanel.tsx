@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireLane, WireSpot, WireTimeline } from "../../api/types";
+import type { EventSummary, TimelineLane, TimelineOverview } from "../../api/schema";
 import { clip, duration } from "../../text/formats";
 import { EventPanel } from "./EventPanel";
 import { RangePanel } from "./RangePanel";
@@ -10,7 +10,7 @@ import type { Actions } from "./useActions";
 import type { Selection } from "./useSelection";
 
 interface SelectionPanelProps {
-  timeline: WireTimeline;
+  timeline: TimelineOverview;
   selection: Selection;
   actions: Actions;
 }
@@ -22,7 +22,7 @@ export function SelectionPanel({
   actions,
 }: SelectionPanelProps): ReactElement {
   const { event, statistics } = selection;
-  const onLink = (spot: WireSpot): void => actions.lookAt(spot);
+  const onLink = (spot: EventSummary): void => actions.lookAt(spot);
   if (event === null && statistics === null) return <Hints />;
   return (
     <section
@@ -58,7 +58,7 @@ export function Announcement({
   lanes,
 }: {
   selection: Selection;
-  lanes: readonly WireLane[];
+  lanes: readonly TimelineLane[];
 }): ReactElement {
   const event = selection.event?.status === "ready" ? selection.event.value : null;
   const statistics = selection.statistics?.status === "ready" ? selection.statistics.value : null;

@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireTimeline } from "../../api/types";
+import type { ReportData, TimelineOverview } from "../../api/schema";
 import { useLoad, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { ChartArea } from "./ChartArea";
@@ -21,7 +21,7 @@ import { useSelection } from "./useSelection";
 import { firstShown, useShown } from "./useShown";
 
 interface TimelineViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -45,9 +45,9 @@ export function TimelineView({ report, target }: TimelineViewProps): ReactElemen
 }
 
 interface TimelineProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
-  timeline: WireTimeline;
+  timeline: TimelineOverview;
 }
 
 /** The chart and what is around it: search on top, what is selected below. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireChainLink, WireLink } from "../../api/types";
+import type { ChainLink, EventLink } from "../../api/schema";
 import { laneOf } from "./testing";
 import { argumentRows, chainLines, laneText, linkGroups } from "./event";
 
@@ -25,7 +25,7 @@ test("a lane by its name", () => {
 });
 
 test("links are grouped by what they mean", () => {
-  const link = (relation: WireLink["relation"], id: number): WireLink => ({
+  const link = (relation: EventLink["relation"], id: number): EventLink => ({
     relation,
     kind: relation === "launches" ? "launch" : null,
     evidence: relation === "launches" ? "correlation id" : null,
@@ -45,7 +45,7 @@ test("links are grouped by what they mean", () => {
 });
 
 test("the chain is indented, its Python lines by one", () => {
-  const chain: WireChainLink[] = [
+  const chain: ChainLink[] = [
     { kind: "operator", text: "aten::item", id: 4 },
     { kind: "line", text: "a.py(1): f", id: null },
     { kind: "line", text: "b.py(2): g", id: null },

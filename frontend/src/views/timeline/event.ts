@@ -1,4 +1,4 @@
-import type { WireEvent, WireLane, WireLink } from "../../api/types";
+import type { EventDetail, EventLink, TimelineLane } from "../../api/schema";
 import { clip } from "../../text/formats";
 
 /** How much of an argument is shown. */
@@ -13,7 +13,7 @@ export function argumentRows(args: Readonly<Record<string, unknown>>): [string, 
 }
 
 /** What a lane is called in a sentence. */
-export function laneText(lanes: readonly WireLane[], id: string): string {
+export function laneText(lanes: readonly TimelineLane[], id: string): string {
   const lane = lanes.find((one) => one.id === id);
   if (lane === undefined) return "no lane";
   const { group, title, subtitle } = lane;
@@ -21,8 +21,8 @@ export function laneText(lanes: readonly WireLane[], id: string): string {
 }
 
 /** Links by what they mean and what shows them, in the order in which the server has them. */
-export function linkGroups(links: readonly WireLink[]): [string, WireLink[]][] {
-  const groups = new Map<string, WireLink[]>();
+export function linkGroups(links: readonly EventLink[]): [string, EventLink[]][] {
+  const groups = new Map<string, EventLink[]>();
   for (const link of links) {
     const meaning = meaningOf(link);
     const group = groups.get(meaning);
@@ -32,7 +32,7 @@ export function linkGroups(links: readonly WireLink[]): [string, WireLink[]][] {
   return [...groups];
 }
 
-function meaningOf({ relation, kind, evidence }: WireLink): string {
+function meaningOf({ relation, kind, evidence }: EventLink): string {
   const shown = [kind?.replaceAll("_", "-"), evidence === null ? null : `by ${evidence}`];
   const said = shown.filter((text) => text != null).join(", ");
   return said === "" ? relation : `${relation} (${said})`;
@@ -47,7 +47,7 @@ export interface ChainLine {
 }
 
 /** The event and what is around it, from the inside out; lines of Python are not indented further. */
-export function chainLines(event: Pick<WireEvent, "name" | "chain">): ChainLine[] {
+export function chainLines(event: Pick<EventDetail, "name" | "chain">): ChainLine[] {
   const lines: ChainLine[] = [{ indent: "", kind: "call", text: event.name, id: null }];
   let depth = 0;
   event.chain.forEach(({ kind, text, id }, index) => {

@@ -1,4 +1,4 @@
-import type { WireTimeline } from "../../api/types";
+import type { TimelineOverview } from "../../api/schema";
 import { PATH_DEFINITIONS, PATH_PARTS } from "../../report/criticalPath";
 import {
   DEVICE_PARTS,
@@ -9,7 +9,7 @@ import {
 import type { Definition } from "../../text/definitions";
 import { DEVICE_COLOURS, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
 
-type Lane = Pick<WireTimeline["lanes"][number], "kind" | "note">;
+type Lane = Pick<TimelineOverview["lanes"][number], "kind" | "note">;
 
 interface LegendEntry {
   readonly colour: keyof Palette;

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import type { WireSpot } from "../../api/types";
+import type { EventSummary } from "../../api/schema";
 import { usePlace } from "../../parts/services";
 import { spanText, type Span } from "../../text/span";
 import type { Chart } from "./chart/chart";
@@ -19,7 +19,7 @@ export interface Actions {
   pick: (block: Block | null) => void;
   selectRange: (range: Span) => void;
   /** Select an event that may be out of view. */
-  lookAt: (spot: WireSpot) => void;
+  lookAt: (spot: EventSummary) => void;
   fitBlock: (block: Block) => void;
   fit: () => void;
   whole: () => void;
@@ -53,7 +53,7 @@ export function useActions(
         shown.go({ event: null, range: null });
       }
     };
-    const look = (of: WireSpot | null): void => {
+    const look = (of: EventSummary | null): void => {
       if (chart === null || of === null) return;
       const at = spotOf(of);
       expect(String(of.id), at);
@@ -108,7 +108,7 @@ async function nextHit(
   event: string | null,
   shown: Span,
   step: 1 | -1,
-): Promise<WireSpot | null> {
+): Promise<EventSummary | null> {
   const { found, total } = hits;
   const known = hitAfter(found, event, shown, step);
   const isLast = String(found.at(-1)?.id) === event;

@@ -1,6 +1,6 @@
 import { useCallback, useMemo } from "react";
 
-import type { WireTimeline } from "../../api/types";
+import type { TimelineOverview } from "../../api/schema";
 import { usePlace } from "../../parts/services";
 import type { LanesPlace, Opening } from "./address";
 import { layoutLanes, moved, type LaneBox } from "./data/lanes";
@@ -18,7 +18,7 @@ export interface Arrangement {
 }
 
 /** Which lanes are pinned, open and where, as the address says. */
-export function useArrangement(timeline: WireTimeline): Arrangement {
+export function useArrangement(timeline: TimelineOverview): Arrangement {
   const [{ lanes }, go] = usePlace();
   const boxes = useMemo(() => layoutLanes(timeline.lanes, lanes), [timeline, lanes]);
   const change = useCallback(

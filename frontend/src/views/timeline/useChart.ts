@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 import type { ApiError, Target } from "../../api/request";
-import type { WireTimeline } from "../../api/types";
+import type { TimelineOverview } from "../../api/schema";
 import { useServices } from "../../parts/services";
 import { duration } from "../../text/formats";
 import { lengthOf, type Span } from "../../text/span";
@@ -24,7 +24,7 @@ export interface ChartRefs {
 
 interface ChartParts {
   target: Target;
-  timeline: WireTimeline;
+  timeline: TimelineOverview;
   bounds: Span;
   /** What is in view at first. */
   first: Span;
@@ -32,7 +32,7 @@ interface ChartParts {
 }
 
 /** Lanes that are asked for by themselves, as the first request for them takes long; all others. */
-function lanesApart({ lanes }: WireTimeline): { lanes?: string[] }[] {
+function lanesApart({ lanes }: TimelineOverview): { lanes?: string[] }[] {
   const late = lanes.filter(({ events, note }) => events === null && note === null);
   return late.length === 0 ? [{}] : [{}, { lanes: late.map(({ id }) => id) }];
 }

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import type { WireReport, WireTimeline } from "../../api/types";
+import type { ReportData, TimelineOverview } from "../../api/schema";
 import { usePlace } from "../../parts/services";
 import { usePalette } from "../../components/palette";
 import { coloursOf } from "../../theme/colours";
@@ -13,8 +13,8 @@ import { spotOf, type Selection } from "./useSelection";
 
 /** What is drawn upon the trace, the same object while nothing of it changes. */
 export function useDecor(
-  report: WireReport,
-  timeline: WireTimeline,
+  report: ReportData,
+  timeline: TimelineOverview,
   boxes: readonly LaneBox[],
   { spot, links }: Selection,
   { found, density }: Hits,

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireSearch, WireSpot } from "../../api/types";
+import type { EventSummary, SearchResult } from "../../api/schema";
 import { useLoad, useServices } from "../../parts/services";
 import { count } from "../../text/formats";
 import type { Span } from "../../text/span";
@@ -9,14 +9,14 @@ import type { Span } from "../../text/span";
 const TYPING_MS = 200;
 
 export interface Hits {
-  found: readonly WireSpot[];
+  found: readonly EventSummary[];
   /** How many there are in each part of the trace. */
   density: readonly number[];
   /** null while nothing is searched or the answer is awaited. */
   total: number | null;
   failed: boolean;
   /** Ask for those that follow, where there are more than were sent; the first of them, or null. */
-  more: () => Promise<WireSpot | null>;
+  more: () => Promise<EventSummary | null>;
 }
 
 const NONE: Hits = {
@@ -35,7 +35,7 @@ export function useHits(target: Target, text: string): Hits {
     () =>
       wanted === ""
         ? null
-        : (signal: AbortSignal): Promise<WireSearch> =>
+        : (signal: AbortSignal): Promise<SearchResult> =>
             api.timeline.search(target, { text: wanted }, signal),
     [api, target, wanted],
   );
@@ -44,7 +44,7 @@ export function useHits(target: Target, text: string): Hits {
   const current = wanted === text.trim();
   const value = current && answer.status === "ready" ? answer.value : null;
   const failed = current && answer.status === "error";
-  const [later, setLater] = useState<{ of: WireSearch; found: WireSpot[] } | null>(null);
+  const [later, setLater] = useState<{ of: SearchResult; found: EventSummary[] } | null>(null);
   const more = useCallback(async () => {
     if (value === null) return null;
     const all = [...value.hits, ...(later?.of === value ? later.found : [])];

@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireEvent, WireSpot, WireStatistics } from "../../api/types";
+import type { EventDetail, EventSummary, WindowStatistics } from "../../api/schema";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { Spot } from "./chart/scene";
 import type { Block } from "./data/hits";
@@ -9,9 +9,9 @@ import type { Block } from "./data/hits";
 export interface Selection {
   /** Where the selected event is, as soon as that is known. */
   spot: Spot | null;
-  event: Loaded<WireEvent> | null;
+  event: Loaded<EventDetail> | null;
   links: readonly Spot[];
-  statistics: Loaded<WireStatistics> | null;
+  statistics: Loaded<WindowStatistics> | null;
   /** Say where an event is before the server does. */
   expect: (id: string, spot: Spot) => void;
 }
@@ -48,7 +48,7 @@ export function useSelection(target: Target): Selection {
   };
 }
 
-export function spotOf({ lane, depth, start, duration }: WireSpot): Spot {
+export function spotOf({ lane, depth, start, duration }: EventSummary): Spot {
   return { lane, depth, span: { from: start, to: start + duration } };
 }
 

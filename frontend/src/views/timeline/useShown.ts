@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef } from "react";
 
 import type { Place } from "../../address/place";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { usePlace } from "../../parts/services";
 import { spanText, type Span } from "../../text/span";
 import type { Chart } from "./chart/chart";
@@ -64,7 +64,7 @@ const SHARE = 0.94;
  */
 export function firstShown(
   place: Pick<Place, "shown" | "step">,
-  report: Pick<WireReport, "steps" | "trace">,
+  report: Pick<ReportData, "steps" | "trace">,
   bounds: Span,
 ): Span {
   const step = report.steps.find(({ name }) => name === place.step);

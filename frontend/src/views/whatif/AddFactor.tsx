@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { clip } from "../../text/formats";
 import type { WhatIfPlace } from "./address";
 import { choices, NAMED, scaled, type Named } from "./question";
@@ -13,7 +13,7 @@ const NAMED_TITLES: Readonly<Record<Named, string>> = {
 };
 
 interface AddFactorProps {
-  report: WireReport;
+  report: ReportData;
   place: WhatIfPlace;
 }
 

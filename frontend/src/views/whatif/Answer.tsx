@@ -1,6 +1,6 @@
 import type { CSSProperties, ReactElement, ReactNode } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Figure } from "../../components/Figure";
 import { Heads } from "../../components/Heads";
 import { stack } from "../../components/charts";
@@ -31,7 +31,7 @@ interface AnswerProps {
   changed: boolean;
   /** Whether another answer is awaited. */
   stale: boolean;
-  report: WireReport;
+  report: ReportData;
 }
 
 /** A step before and after, what it consists of, and how sure that is. */

@@ -1,6 +1,6 @@
 import { useId, type ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
 import { clip } from "../../text/formats";
@@ -12,7 +12,7 @@ import { added, factorOf, nothingOf, PLAIN, scaled, SYNCS, unscaled } from "./qu
 import { useChangeQuestion, useFactor } from "./useWhatIf";
 
 interface FactorsProps {
-  report: WireReport;
+  report: ReportData;
   place: WhatIfPlace;
 }
 

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireFinding, WireReport } from "../../api/types";
+import type { Finding, ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
 import { durationScale, NOTHING, scaledDuration, type DurationScale } from "../../text/formats";
@@ -10,7 +10,7 @@ import { allGone, isGone, toggled, unknownFindings } from "./question";
 import { useChangeQuestion } from "./useWhatIf";
 
 interface FindingChoiceProps {
-  report: WireReport;
+  report: ReportData;
   place: WhatIfPlace;
 }
 
@@ -73,10 +73,10 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
 }
 
 interface ChoiceProps {
-  finding: WireFinding;
+  finding: Finding;
   scale: DurationScale;
   gone: boolean;
-  all: readonly WireFinding[];
+  all: readonly Finding[];
 }
 
 function Choice({ finding, scale, gone, all }: ChoiceProps): ReactElement {

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
 import { duration, durationScale, NOTHING, scaledDuration } from "../../text/formats";
@@ -11,7 +11,7 @@ import { SLACK_DEFINITIONS as D } from "./definitions";
 import { useAnswer } from "./useWhatIf";
 
 interface PathTablesProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   place: WhatIfPlace;
 }

@@ -1,7 +1,7 @@
 import { useMemo, useState, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireTimeline, WireWindow } from "../../api/types";
+import type { ReportData, TimelineOverview, TimelineWindow } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { usePalette } from "../../components/palette";
 import { AXIS_PX } from "../../parts/lanes/draw";
@@ -15,7 +15,7 @@ import type { WhatIfPlace } from "./address";
 import { asked } from "./question";
 
 interface PredictedLanesProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   place: WhatIfPlace;
 }
@@ -64,8 +64,8 @@ export function PredictedLanes({ report, target, place }: PredictedLanesProps): 
 }
 
 interface LanesProps {
-  lanes: WireTimeline;
-  shown: Loaded<WireWindow>;
+  lanes: TimelineOverview;
+  shown: Loaded<TimelineWindow>;
   span: Span;
 }
 
@@ -104,7 +104,7 @@ function Lanes({ lanes: { lanes, colours }, shown, span }: LanesProps): ReactEle
 }
 
 /** How long the steps in view take on either side, for those who do not see the picture. */
-function textOf(lanes: WireTimeline["lanes"], shown: WireWindow | null): string {
+function textOf(lanes: TimelineOverview["lanes"], shown: TimelineWindow | null): string {
   const said = lanes
     .filter(({ kind }) => kind === "steps")
     .map(({ id, group }) => {

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireWhatIf } from "../../api/types";
+import type { ReportData, WhatIf } from "../../api/schema";
 import { usePlace, type Loaded } from "../../parts/services";
 import { Answer, Pending, Refused } from "./Answer";
 import { Explained } from "./Explained";
@@ -15,7 +15,7 @@ import { isChanged } from "./question";
 import { useAnswer, useChangeQuestion } from "./useWhatIf";
 
 interface WhatIfViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -53,9 +53,9 @@ export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
 }
 
 interface AnswerOfProps {
-  loaded: Loaded<WireWhatIf>;
+  loaded: Loaded<WhatIf>;
   changed: boolean;
-  report: WireReport;
+  report: ReportData;
 }
 
 function AnswerOf({ loaded, changed, report }: AnswerOfProps): ReactElement {

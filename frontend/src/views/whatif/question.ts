@@ -1,4 +1,4 @@
-import type { WireFinding, WireReport } from "../../api/types";
+import type { Finding, ReportData } from "../../api/schema";
 import { duration } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
 import type { Factor, WhatIfPlace } from "./address";
@@ -26,15 +26,15 @@ export function isChanged(place: WhatIfPlace): boolean {
 }
 
 /** Whether a finding is gone, by itself or with all of its rule. */
-export function isGone(place: WhatIfPlace, finding: WireFinding): boolean {
+export function isGone(place: WhatIfPlace, finding: Finding): boolean {
   return place.without.includes(finding.id) || place.without.includes(finding.rule);
 }
 
 /** A finding that was there gone, or the other way; of a rule that was gone, the others stay so. */
 export function toggled(
   place: WhatIfPlace,
-  finding: WireFinding,
-  findings: readonly WireFinding[],
+  finding: Finding,
+  findings: readonly Finding[],
 ): WhatIfPlace {
   if (!isGone(place, finding)) return { ...place, without: [...place.without, finding.id] };
   const others = findings.filter(({ rule, id }) => rule === finding.rule && id !== finding.id);
@@ -45,12 +45,12 @@ export function toggled(
 }
 
 /** All findings gone, by their rules: that keeps the address short. */
-export function allGone(place: WhatIfPlace, findings: readonly WireFinding[]): WhatIfPlace {
+export function allGone(place: WhatIfPlace, findings: readonly Finding[]): WhatIfPlace {
   return { ...place, without: [...new Set(findings.map(({ rule }) => rule))] };
 }
 
 /** What an address takes out that no finding of the report is. */
-export function unknownFindings(place: WhatIfPlace, findings: readonly WireFinding[]): string[] {
+export function unknownFindings(place: WhatIfPlace, findings: readonly Finding[]): string[] {
   const known = new Set(findings.flatMap(({ id, rule }) => [id, rule]));
   return place.without.filter((id) => !known.has(id));
 }
@@ -87,7 +87,7 @@ function isPlain(what: string): boolean {
 }
 
 /** Why something cannot be scaled in these steps; null where it can. */
-export function nothingOf(report: WireReport, what: Plain | typeof SYNCS): string | null {
+export function nothingOf(report: ReportData, what: Plain | typeof SYNCS): string | null {
   const { totals, steps, devices } = report;
   if (what === "host") return null;
   if (what === "data") {
@@ -118,7 +118,7 @@ const CHOICE_TEXT: Readonly<Record<Named, (name: string) => string>> = {
 };
 
 /** What of a report can be scaled by name. */
-export function choices(report: WireReport, named: Named): Choice[] {
+export function choices(report: ReportData, named: Named): Choice[] {
   return amounts(report, named)
     .filter(([, us]) => us > 0)
     .sort(([, one], [, other]) => other - one)
@@ -129,7 +129,7 @@ export function choices(report: WireReport, named: Named): Choice[] {
     }));
 }
 
-function amounts(report: WireReport, named: Named): [name: string, us: number][] {
+function amounts(report: ReportData, named: Named): [name: string, us: number][] {
   const steps = Math.max(1, report.steps.length);
   if (named === "kind") {
     return Object.entries(report.totals.device_us_by_kind).map(([kind, us]) => [kind, us / steps]);

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireWhatIf } from "../../api/types";
+import type { ReportData, WhatIf } from "../../api/schema";
 import { useLoad, useServices, type Loaded } from "../../parts/services";
 import { parseFactor, type WhatIfPlace } from "./address";
 import { asked } from "./question";
@@ -15,10 +15,10 @@ const REST_MS = 150;
  */
 export function useAnswer(
   target: Target,
-  report: WireReport,
+  report: ReportData,
   place: WhatIfPlace,
   modules: boolean,
-): Loaded<WireWhatIf> {
+): Loaded<WhatIf> {
   const { api } = useServices();
   // By what it says: a place that changes elsewhere is no reason to ask again.
   const key = JSON.stringify([target, asked(place)]);

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../../api/types";
+import type { ReportData } from "../../../api/schema";
 import { Name } from "../../../components/Name";
 import { usePlace } from "../../../parts/services";
 import { divisor, stepsLength } from "../../../report/measures";
@@ -14,7 +14,7 @@ import type { Folds, Modules, SharedSelection } from "../useModules";
 import { Icicle } from "./Icicle";
 
 interface PictureProps {
-  report: WireReport;
+  report: ReportData;
   modules: Modules;
   shared: SharedSelection;
   folds: Folds;
@@ -64,7 +64,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
 
 /** Collectives in the modules, which no block holds: they are not the modules' work. */
 function communicationIn(
-  report: WireReport,
+  report: ReportData,
   { quantity, clock, averaging }: ChosenQuantity,
 ): number {
   if (clock === "host") return 0;

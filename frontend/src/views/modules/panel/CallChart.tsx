@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { WireCall, WireCalls, WireReport } from "../../../api/types";
+import type { CallRow, CallsOverTime, ReportData } from "../../../api/schema";
 import { Term } from "../../../components/Tip";
 import { PlaceLink } from "../../../parts/PlaceLink";
 import type { Measure } from "../../../report/measures";
@@ -16,8 +16,8 @@ import {
 } from "./moduleDetail";
 
 interface CallChartProps {
-  report: WireReport;
-  calls: WireCalls;
+  report: ReportData;
+  calls: CallsOverTime;
   clock: Measure;
 }
 
@@ -57,7 +57,7 @@ export function CallChart({ report, calls, clock }: CallChartProps): ReactElemen
               </label>
             </>
           )}
-          <CallRow report={report} call={bar.call} clock={clock} />
+          <CallFacts report={report} call={bar.call} clock={clock} />
           <Slowest report={report} calls={calls} clock={clock} />
         </>
       )}
@@ -118,18 +118,18 @@ function Chart({ bars, picked, onPick }: ChartProps): ReactElement {
   );
 }
 
-function titleOf({ first, last }: CallBar, calls: WireCalls): string {
+function titleOf({ first, last }: CallBar, calls: CallsOverTime): string {
   const which = first === last ? `call ${count(first)}` : `calls ${count(first)} to ${count(last)}`;
   return `${which} of ${count(calls.count)}`;
 }
 
 interface CallRowProps {
-  report: WireReport;
-  call: WireCall;
+  report: ReportData;
+  call: CallRow;
   clock: Measure;
 }
 
-function CallRow({ report, call, clock }: CallRowProps): ReactElement {
+function CallFacts({ report, call, clock }: CallRowProps): ReactElement {
   const cost = costOf(call, clock);
   const backward = backwardInTimeline(report, call);
   return (

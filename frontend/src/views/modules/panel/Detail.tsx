@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { WireModule, WireModuleDetail, WireReport } from "../../../api/types";
+import type { Module, ModuleDetail, ReportData } from "../../../api/schema";
 import { Segments } from "../../../components/controls";
 import type { Loaded } from "../../../parts/services";
 import type { Measure } from "../../../report/measures";
@@ -9,9 +9,9 @@ import { KernelList, NodeList } from "./lists";
 import { SCOPES, SIDES, type Scope, type Side } from "./moduleDetail";
 
 interface DetailProps {
-  report: WireReport;
-  module: WireModule;
-  detail: Loaded<WireModuleDetail>;
+  report: ReportData;
+  module: Module;
+  detail: Loaded<ModuleDetail>;
   by: number;
   clock: Measure;
   /** Whether the forward is what is looked at. */

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import { PanelHeader, SidePanel } from "../../../components/SidePanel";
-import type { WireReport } from "../../../api/types";
+import type { ReportData } from "../../../api/schema";
 import { useMore } from "../../../components/more";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
@@ -15,7 +15,7 @@ import type { ModuleNumbers } from "../moduleNumbers";
 import type { Modules } from "../useModules";
 
 interface GroupPanelProps {
-  report: WireReport;
+  report: ReportData;
   modules: Modules;
   /** Row of the tree of groups. */
   index: number;

@@ -1,15 +1,15 @@
 import type { ReactElement } from "react";
 
-import type { WireLump, WireModule, WireModuleDetail, WireReport } from "../../../api/types";
+import type { CompiledLump, Module, ModuleDetail, ReportData } from "../../../api/schema";
 import { COMPILED_REMEDY, compiledRemedy } from "../../../report/compiled";
 import { evidenceParts } from "../../../report/headline";
 import { counted, duration } from "../../../text/formats";
 
 interface ModuleEvidenceProps {
-  report: WireReport;
-  module: WireModule;
+  report: ReportData;
+  module: Module;
   /** null: not here yet. */
-  detail: WireModuleDetail | null;
+  detail: ModuleDetail | null;
   by: number;
 }
 
@@ -47,7 +47,7 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
   );
 }
 
-function lumpTimes({ host_us: host, device_us: device }: WireLump, by: number): string {
+function lumpTimes({ host_us: host, device_us: device }: CompiledLump, by: number): string {
   const onHost = `${duration(host / by)} of host time`;
   return device === null ? onHost : `${duration(device / by)} of device time, ${onHost}`;
 }

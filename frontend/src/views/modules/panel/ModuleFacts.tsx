@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireModule, WireParameters } from "../../../api/types";
+import type { Module, Parameters } from "../../../api/schema";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
 import { bytes, count, counted } from "../../../text/formats";
@@ -8,9 +8,9 @@ import { pathText } from "../../../text/names";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 
 interface ModuleFactsProps {
-  module: WireModule;
+  module: Module;
   /** null: not in the trace, or not here yet. */
-  parameters: WireParameters | null;
+  parameters: Parameters | null;
 }
 
 /** What the module is given, and what it holds. */

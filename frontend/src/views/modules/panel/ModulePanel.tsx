@@ -2,7 +2,7 @@ import { useMemo, type ReactElement } from "react";
 
 import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import type { Target } from "../../../api/request";
-import type { WireReport } from "../../../api/types";
+import type { ReportData } from "../../../api/schema";
 import { Name } from "../../../components/Name";
 import { Fix } from "../../../parts/Fix";
 import { useLoad, usePlace, useServices } from "../../../parts/services";
@@ -19,7 +19,7 @@ import { ModuleSyncs } from "./ModuleSyncs";
 import { KindBars, WorkTable } from "./work";
 
 interface ModulePanelProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   modules: Modules;
   /** Row of the report. */

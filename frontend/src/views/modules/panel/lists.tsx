@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireModuleDetail } from "../../../api/types";
+import type { ModuleDetail } from "../../../api/schema";
 import { useMore } from "../../../components/more";
 import { Name } from "../../../components/Name";
 import { Term } from "../../../components/Tip";
@@ -11,7 +11,7 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { amountOf, kernelRows, nodeRows, type Scope, type Side } from "./moduleDetail";
 
 interface KernelListProps {
-  detail: WireModuleDetail;
+  detail: ModuleDetail;
   side: Side;
   scope: Scope;
   by: number;
@@ -58,7 +58,7 @@ function Omitted({ detail, side, scope, by }: KernelListProps): ReactElement | n
 }
 
 interface NodeListProps {
-  detail: WireModuleDetail;
+  detail: ModuleDetail;
   scope: Scope;
   by: number;
 }

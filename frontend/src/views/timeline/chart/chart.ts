@@ -1,4 +1,4 @@
-import type { WireTimeline } from "../../../api/types";
+import type { TimelineOverview } from "../../../api/schema";
 import { lengthOf, type Span } from "../../../text/span";
 import { blockAt, eventNextTo, sameBlock, type Block, type Direction } from "../data/hits";
 import { heightOf, pinnedHeight, rowTop, scrolled, type LaneBox } from "../data/lanes";
@@ -58,7 +58,7 @@ export class Chart {
 
   constructor(
     private readonly canvases: Canvases,
-    timeline: WireTimeline,
+    timeline: TimelineOverview,
     private readonly stores: readonly TileStore[],
     readonly bounds: Span,
     private decor: Decor,

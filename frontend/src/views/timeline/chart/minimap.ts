@@ -1,4 +1,4 @@
-import type { WireTimeline } from "../../../api/types";
+import type { TimelineOverview } from "../../../api/schema";
 import type { Span } from "../../../text/span";
 import { syncMarks } from "../data/syncMarks";
 import { Surface, toX, type Scene } from "./scene";
@@ -12,7 +12,7 @@ export class Minimap {
 
   constructor(
     canvas: HTMLCanvasElement,
-    private readonly timeline: WireTimeline,
+    private readonly timeline: TimelineOverview,
   ) {
     this.surface = new Surface(canvas);
   }
@@ -45,7 +45,11 @@ export class Minimap {
 }
 
 /** Phases and syncs of the whole trace. */
-function drawWhole(context: CanvasRenderingContext2D, timeline: WireTimeline, scene: Scene): void {
+function drawWhole(
+  context: CanvasRenderingContext2D,
+  timeline: TimelineOverview,
+  scene: Scene,
+): void {
   const { palette, width, colours } = scene;
   context.fillStyle = palette.hover;
   context.fillRect(0, 4, width, MINIMAP_HEIGHT - 8);

@@ -1,4 +1,4 @@
-import type { LaneKind } from "../../../api/types";
+import type { LaneKind } from "../../../api/client";
 import { lengthOf, type Span } from "../../../text/span";
 import { coloursOf, NAME_COLOURS, type Palette } from "../../../theme/colours";
 import { bytesOf, mixed, readableOn, type Rgb } from "../../../theme/rgb";

@@ -1,4 +1,4 @@
-import type { WireWindow } from "../../../api/types";
+import type { TimelineWindow } from "../../../api/schema";
 
 /** Blocks of one lane in columns, by depth, then by start; times in microseconds. */
 export interface Blocks {
@@ -29,7 +29,7 @@ export interface Tile {
   readonly weight: number;
 }
 
-export function tileFrom(wire: WireWindow): Tile {
+export function tileFrom(wire: TimelineWindow): Tile {
   const blocks = new Map<string, Blocks>();
   const curves = new Map<string, Curve>();
   let weight = wire.names.length;

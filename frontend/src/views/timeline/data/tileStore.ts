@@ -1,6 +1,6 @@
 import type { ApiError } from "../../../api/request";
 import type { WindowQuery } from "../../../api/client";
-import type { WireWindow } from "../../../api/types";
+import type { TimelineWindow } from "../../../api/schema";
 import type { Span } from "../../../text/span";
 import { tileFrom, type Tile } from "./blocks";
 import { keyText, tileSpan, type TileKey } from "./tiles";
@@ -17,7 +17,7 @@ const RETRY_MS = 3000;
 /** Widths are rounded up to this many pixels, so that a resized window needs no new tiles. */
 const WIDTH_STEP = 256;
 
-type Ask = (query: WindowQuery, signal: AbortSignal) => Promise<WireWindow>;
+type Ask = (query: WindowQuery, signal: AbortSignal) => Promise<TimelineWindow>;
 
 interface Held {
   tile: Tile;
