@@ -58,10 +58,10 @@ export interface CompareSide extends Omit<Target, "step"> {
 export interface TableQuestion {
   table: string;
   /** Columns, the most important first; `-` before one for descending. */
-  sort: readonly string[];
+  sort?: readonly string[];
   /** `column:op:value`; all must hold. */
-  filter: readonly string[];
-  offset: number;
+  filter?: readonly string[];
+  offset?: number;
   limit: number;
   /** Those asked for beside the id; all where left out. */
   columns?: readonly string[];
@@ -239,7 +239,7 @@ function windowOf(part: Part | null): Asked {
   return part === null ? {} : { start: part.from, end: part.to };
 }
 
-function rowsOf({ sort, filter, columns = [], offset, limit }: TableQuestion): Asked {
+function rowsOf({ sort = [], filter = [], columns = [], offset = 0, limit }: TableQuestion): Asked {
   const listed = columns.length === 0 ? null : columns.join(",");
   return { sort, filter, columns: listed, offset, limit };
 }

@@ -1,12 +1,13 @@
-import { useId, type ReactElement } from "react";
+import { type ReactElement, useId } from "react";
 
 import type { ReportData } from "../api/schema";
+import { Facts, SmallTable } from "../components/SmallTable";
 import {
+  type Attributed,
   attributedTo,
   evidenceOf,
   originsOf,
   reasonsOf,
-  type Attributed,
 } from "../report/headline";
 import { backwardTotal, divisor, measureOf } from "../report/measures";
 import { clip, count, counted, duration, percent } from "../text/formats";
@@ -90,19 +91,16 @@ function Parts({
 }): ReactElement | null {
   if (parts.length === 0) return null;
   return (
-    <table className="small-table">
-      <caption>{title}</caption>
-      <tbody>
-        {parts.map(([name, us]) => (
-          <tr key={name}>
-            <th scope="row">
-              <bdi>{clip(name, 100)}</bdi>
-            </th>
-            <td>{duration(us)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <SmallTable
+      caption={<caption>{title}</caption>}
+      head={null}
+      rows={parts}
+      keyOf={([name]) => name}
+      columns={[
+        [null, ([name]) => <bdi>{clip(name, 100)}</bdi>],
+        [null, ([, us]) => duration(us)],
+      ]}
+    />
   );
 }
 
@@ -120,16 +118,9 @@ function TraceFacts({ report }: { report: ReportData }): ReactElement {
   return (
     <>
       <h3>Trace</h3>
-      <dl className="facts">
-        {facts.map(([title, value]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>
-              <bdi>{clip(value, 300)}</bdi>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        of={facts.map(([title, value]) => [title, <bdi key={title}>{clip(value, 300)}</bdi>])}
+      />
     </>
   );
 }

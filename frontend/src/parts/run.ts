@@ -1,7 +1,7 @@
-import { useCallback, useMemo } from "react";
+import { useMemo } from "react";
 
 import type { RunOverview, Runs } from "../api/schema";
-import { useLoad, useServices, type Loaded } from "./services";
+import { type Loaded, useAsk, useServices } from "./services";
 
 /** A run by its name, and what changes when one of its files does. */
 export interface RunKey {
@@ -19,7 +19,5 @@ export function useRunKey(listed: Runs, run: string): RunKey {
 
 export function useOverview(key: RunKey): Loaded<RunOverview> {
   const { api } = useServices();
-  return useLoad(
-    useCallback((signal: AbortSignal) => api.ranks.overview(key.run, signal), [api, key]),
-  );
+  return useAsk(api.ranks.overview, [key.run], key);
 }

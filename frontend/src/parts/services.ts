@@ -3,6 +3,7 @@ import {
   use,
   useCallback,
   useEffect,
+  useMemo,
   useRef,
   useState,
   useSyncExternalStore,
@@ -90,6 +91,25 @@ export function useLoad<T>(load: Load<T> | null): Loaded<T> {
   return { status: "ready", value: current.value as T, retry, stop };
 }
 
+/**
+ * Ask the server: once for arguments that say the same, and again where `of` is another object;
+ * null asks nothing.
+ */
+export function useAsk<Asked extends readonly unknown[], T>(
+  ask: (...asked: [...Asked, AbortSignal]) => Promise<T>,
+  asked: Asked | null,
+  of?: unknown,
+): Loaded<T> {
+  const key = asked === null ? null : JSON.stringify(asked);
+  const load = useMemo((): Load<T> | null => {
+    if (key === null) return null;
+    const said = JSON.parse(key) as Asked;
+    return (signal) => ask(...said, signal);
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- an answer is of it
+  }, [ask, key, of]);
+  return useLoad(load);
+}
+
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError("internal", error instanceof Error ? error.message : String(error));
@@ -98,13 +118,18 @@ function asApiError(error: unknown): ApiError {
 const EVERY_MS = 300;
 
 /** How far the server is, asked again and again (memoize `ask`!); null until it first says so. */
-export function useProgress(ask: Load<ReadingProgress>): ReadingProgress | null {
+export function useProgress<Asked extends readonly unknown[]>(
+  ask: (...asked: [...Asked, AbortSignal]) => Promise<ReadingProgress>,
+  asked: Asked,
+): ReadingProgress | null {
+  const key = JSON.stringify(asked);
   const [progress, setProgress] = useState<ReadingProgress | null>(null);
   useEffect(() => {
     const controller = new AbortController();
+    const said = JSON.parse(key) as Asked;
     const again = (): void => {
       // Progress is an extra: where it cannot be had, the bar just stays without a measure.
-      ask(controller.signal).then(setProgress, () => undefined);
+      ask(...said, controller.signal).then(setProgress, () => undefined);
     };
     again();
     const timer = window.setInterval(again, EVERY_MS);
@@ -112,7 +137,7 @@ export function useProgress(ask: Load<ReadingProgress>): ReadingProgress | null 
       window.clearInterval(timer);
       controller.abort();
     };
-  }, [ask]);
+  }, [ask, key]);
   return progress;
 }
 

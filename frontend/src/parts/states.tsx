@@ -1,4 +1,4 @@
-import { useCallback, useRef, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useRef } from "react";
 
 import type { ApiError, Target } from "../api/request";
 import type { ListedTrace, ReadingProgress } from "../api/schema";
@@ -16,9 +16,7 @@ interface LoadingProps {
 /** A trace is being read: which one, what is being done, how far. */
 export function Loading({ target, trace, onStop }: LoadingProps): ReactElement {
   const { api } = useServices();
-  const progress = useProgress(
-    useCallback((signal: AbortSignal) => api.progress(target, signal), [api, target]),
-  );
+  const progress = useProgress(api.progress, [target]);
   const done = progress?.done ?? null;
   return (
     <div className="state" role="status">

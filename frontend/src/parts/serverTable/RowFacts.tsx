@@ -1,9 +1,10 @@
 import type { ReactElement } from "react";
 
 import { Name } from "../../components/Name";
+import { Facts } from "../../components/SmallTable";
 import { NOTHING, written } from "../../text/formats";
-import { numberOf, textOf, type TableRow } from "./rows";
 import type { ServerColumn } from "./ServerTable";
+import { numberOf, type TableRow, textOf } from "./rows";
 
 /** What the table says of a row, in full. */
 export function RowFacts({
@@ -14,16 +15,11 @@ export function RowFacts({
   columns: readonly ServerColumn[];
 }): ReactElement {
   return (
-    <dl className="facts">
-      {columns
+    <Facts
+      of={columns
         .filter(({ id }) => id !== "name" && id !== "stack")
-        .map(({ id, definition }) => (
-          <div key={id} title={definition.text}>
-            <dt>{definition.title}</dt>
-            <dd>{factText(row, id, definition.unit)}</dd>
-          </div>
-        ))}
-    </dl>
+        .map(({ id, definition }) => [definition, factText(row, id, definition.unit)])}
+    />
   );
 }
 

@@ -4,8 +4,8 @@ import type { Target } from "../../api/request";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { RowFacts } from "./RowFacts";
-import { rowsOf, textOf, useRows, type TableRow } from "./rows";
 import type { ServerColumn } from "./ServerTable";
+import { rowsOf, type TableRow, textOf, useRows } from "./rows";
 
 interface RowPanelProps {
   label: string;
@@ -23,7 +23,7 @@ interface RowPanelProps {
 /** One row of a table of the server: its name, its figures, and what belongs to it. */
 export function RowPanel(props: RowPanelProps): ReactElement | null {
   const { label, title, target, table, id, columns, onClose, children } = props;
-  const question = { table, sort: [], filter: [`id:eq:${id}`], offset: 0, limit: 1 };
+  const question = { table, filter: [`id:eq:${id}`], limit: 1 };
   const [row] = rowsOf(useRows(target, question).value);
   if (row === undefined) return null;
   const kernel = columns.some((column) => column.kernel);

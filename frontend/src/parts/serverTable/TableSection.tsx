@@ -7,10 +7,10 @@ import { SearchBox, Segments } from "../../components/controls";
 import type { Definition } from "../../text/definitions";
 import { count } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
-import { usePlace, type Loaded } from "../services";
-import { PAGE_ROWS, rowsOf, useRows, type TableRow } from "./rows";
-import { ServerTable, type ServerColumn } from "./ServerTable";
+import { type Loaded, usePlace } from "../services";
+import { type ServerColumn, ServerTable } from "./ServerTable";
 import { TopBars } from "./TopBars";
+import { PAGE_ROWS, rowsOf, type TableRow, useRows } from "./rows";
 
 const TOP = 8;
 
@@ -69,7 +69,6 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
     table,
     sort: costly,
     filter,
-    offset: 0,
     limit: TOP,
     columns: asked,
   });

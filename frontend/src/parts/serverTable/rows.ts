@@ -1,9 +1,7 @@
-import { useCallback } from "react";
-
-import type { Target } from "../../api/request";
 import type { TableQuestion } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { TablePage } from "../../api/schema";
-import { useLoad, useServices, type Loaded } from "../services";
+import { type Loaded, useAsk, useServices } from "../services";
 
 /** Rows of a page; fewer than a megabyte even where each has a long name and a stack. */
 export const PAGE_ROWS = 50;
@@ -11,18 +9,9 @@ export const PAGE_ROWS = 50;
 export type TableRow = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Some rows of a table of the server; null asks nothing. */
-export function useRows(
-  { run, worker, trace, step }: Target,
-  question: TableQuestion | null,
-): Loaded<TablePage> {
+export function useRows(target: Target, question: TableQuestion | null): Loaded<TablePage> {
   const { api } = useServices();
-  const asked = question === null ? null : JSON.stringify(question);
-  const load = useCallback(
-    (signal: AbortSignal) =>
-      api.table({ run, worker, trace, step }, JSON.parse(asked ?? "") as TableQuestion, signal),
-    [api, run, worker, trace, step, asked],
-  );
-  return useLoad(asked === null ? null : load);
+  return useAsk(api.table, question === null ? null : [target, question]);
 }
 
 export function rowsOf(page: TablePage | null): TableRow[] {

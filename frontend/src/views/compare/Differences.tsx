@@ -1,31 +1,31 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import type { CompareSide } from "../../api/client";
 import type { Comparison, ReportData } from "../../api/schema";
 import { SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
-import { usePlace } from "../../parts/services";
+import { useAsk, usePlace, useServices } from "../../parts/services";
+import { clip } from "../../text/formats";
 import { Aligned } from "./Aligned";
 import { Bars } from "./Bars";
 import { DifferenceIcicle } from "./DifferenceIcicle";
 import { RowPanel } from "./RowPanel";
-import { clip } from "../../text/formats";
 import { StatusChoice, TableChoice } from "./TableChoice";
 import { Totals } from "./Totals";
 import type { CompareTable } from "./address";
 import { compareHeadline, cutText } from "./changes";
 import { compareColumns } from "./columns";
-import { setupDifferences } from "./setup";
-import { useReportOf } from "./useReportOf";
 import {
+  type CompareRow,
   compareRows,
   EFFECT_FIRST,
   filterRows,
   firstTable,
   sortRows,
   tallyStatus,
-  type CompareRow,
 } from "./rows";
+import { setupDifferences } from "./setup";
+import { targetOf } from "./sides";
 
 interface DifferencesProps {
   comparison: Comparison;
@@ -43,6 +43,7 @@ interface DifferencesProps {
 export function Differences(props: DifferencesProps): ReactElement {
   const { comparison, cut, base, other, whole: after, children } = props;
   const [place, go] = usePlace();
+  const { api } = useServices();
   const { status, row: selected } = place.compare;
   const table = useMemo(
     () => place.compare.table ?? firstTable(comparison),
@@ -56,7 +57,8 @@ export function Differences(props: DifferencesProps): ReactElement {
     [all, search, status, key, descending],
   );
   const chosen = all.find((row) => row.id === selected);
-  const before = useReportOf(base);
+  const reported = useAsk(api.report, [targetOf(base)]);
+  const before = reported.status === "ready" ? reported.value : null;
   return (
     <div className="view">
       <div className="view-main compare">

@@ -1,10 +1,11 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
-import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import type { Place } from "../../address/place";
 import type { CompareSide } from "../../api/client";
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
+import { Facts } from "../../components/SmallTable";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { duration } from "../../text/formats";
 import type { CompareTable } from "./address";
@@ -47,11 +48,13 @@ export function RowPanel(props: RowPanelProps): ReactElement {
           </>
         )}
       </p>
-      <dl className="facts">
-        <Fact title="before, per step" value={duration(row.before)} />
-        <Fact title="after, per step" value={duration(row.after)} />
-        <Fact title="change" value={changeOf(row.change)} />
-      </dl>
+      <Facts
+        of={[
+          ["before, per step", duration(row.before)],
+          ["after, per step", duration(row.after)],
+          ["change", changeOf(row.change)],
+        ]}
+      />
       <SideSection title="before" row={row} table={table} {...{ place: row.base, side: base }}>
         <LongestSync report={before} row={row} place={row.base} side={base} />
       </SideSection>
@@ -123,14 +126,5 @@ function SideLink({ to, text }: { to: Partial<Place>; text: string }): ReactElem
     <PlaceLink className="button" to={to}>
       {text}
     </PlaceLink>
-  );
-}
-
-function Fact({ title, value }: { title: string; value: string }): ReactElement {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

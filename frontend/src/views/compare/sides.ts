@@ -1,7 +1,7 @@
+import { type Choice, chooseTrace } from "../../address/chooseTrace";
+import { type Place, START } from "../../address/place";
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
-import { chooseTrace, type Choice } from "../../address/chooseTrace";
-import { START, type Place } from "../../address/place";
 import type { Runs } from "../../api/schema";
 import type { Base } from "./address";
 
@@ -25,6 +25,11 @@ export function baseSide(choice: Choice | null, base: Base): CompareSide | null 
 export function otherSide(target: Target, steps: readonly string[]): CompareSide {
   const { run, worker, trace, step } = target;
   return { run, worker, trace, steps: step === null ? steps : [step] };
+}
+
+/** All steps of the trace of a side. */
+export function targetOf({ run, worker, trace }: CompareSide): Target {
+  return { run, worker, trace, step: null };
 }
 
 /** The place at which before and after have changed places. */

@@ -3,9 +3,10 @@ import { useMemo } from "react";
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
 import type { TimelineOverview, TimelineWindow } from "../../api/schema";
-import { useLoad, useServices, type Loaded } from "../../parts/services";
-import { timeText, type Span } from "../../text/span";
-import { lanesOf, onlyHost, type AlignedStep, type SideName } from "./aligned";
+import { type Loaded, useLoad, useServices } from "../../parts/services";
+import { type Span, timeText } from "../../text/span";
+import { type AlignedStep, lanesOf, onlyHost, type SideName } from "./aligned";
+import { targetOf } from "./sides";
 
 /** Pixels that are asked for; the picture is scaled to its place. */
 const WIDTH = 1200;
@@ -59,8 +60,4 @@ export function useAligned(base: Asked | null, other: Asked, span: Span): Loaded
   }, [api, key, ready, starts, from, to]);
   const loaded = useLoad(load);
   return overviews.status === "error" ? { ...overviews } : loaded;
-}
-
-function targetOf({ run, worker, trace }: CompareSide): Target {
-  return { run, worker, trace, step: null };
 }

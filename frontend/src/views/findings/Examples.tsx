@@ -3,8 +3,7 @@ import type { ReactElement } from "react";
 import { inTimeline } from "../../address/links";
 import type { Place } from "../../address/place";
 import type { ReportData } from "../../api/schema";
-import { Heads } from "../../components/Heads";
-import { useMore } from "../../components/more";
+import { SmallTable } from "../../components/SmallTable";
 import { PlaceLink } from "../../parts/PlaceLink";
 import type { SyncRow } from "../../report/syncs";
 import { counted, duration, instant, NOTHING } from "../../text/formats";
@@ -22,7 +21,6 @@ interface ExamplesProps {
 /** Where it was seen: each leads to the timeline, a sync to its chain as well. */
 export function Examples({ report, row }: ExamplesProps): ReactElement {
   const { finding, examples } = row;
-  const [shown, more] = useMore(examples, FIRST);
   return (
     <section aria-label="Examples">
       <h3>
@@ -32,47 +30,45 @@ export function Examples({ report, row }: ExamplesProps): ReactElement {
       {examples.length === 0 ? (
         <p className="muted">It concerns the steps as a whole: no single event shows it.</p>
       ) : (
-        <table className="small-table examples">
-          <Heads of={[D.start, "step", D.length, "show"]} />
-          <tbody>
-            {shown.map((example) => (
-              <tr key={example.start_us}>
-                <th scope="row">{instant(example.start)}</th>
-                <td>
-                  <bdi>{example.step === null ? NOTHING : stepLabel(example.step)}</bdi>
-                </td>
-                <td>{duration(example.length)}</td>
-                <td>
-                  <PlaceLink to={exampleInTimeline(report, example)}>timeline</PlaceLink>
-                  {example.sync !== null && (
-                    <>
-                      {" · "}
-                      <PlaceLink
-                        to={{
-                          view: "syncs",
-                          sync: example.sync.id,
-                          search: "",
-                          sort: null,
-                          phase: null,
-                          cause: null,
-                        }}
-                      >
-                        sync
-                      </PlaceLink>
-                    </>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <SmallTable
+          className="examples"
+          first={FIRST}
+          rows={examples}
+          keyOf={(example) => example.start_us}
+          columns={[
+            [D.start, (example) => instant(example.start)],
+            ["step", ({ step }) => <bdi>{step === null ? NOTHING : stepLabel(step)}</bdi>],
+            [D.length, ({ length }) => duration(length)],
+            ["show", (example) => <Show report={report} example={example} />],
+          ]}
+        />
       )}
-      {more}
     </section>
   );
 }
 
-/** How much of the timeline is shown around a moment of no known length. */
+function Show({ report, example }: { report: ReportData; example: FindingExample }): ReactElement {
+  const { sync } = example;
+  return (
+    <>
+      <PlaceLink to={exampleInTimeline(report, example)}>timeline</PlaceLink>
+      {sync !== null && (
+        <>
+          {" · "}
+          <PlaceLink
+            to={{
+              ...{ view: "syncs", sync: sync.id, search: "", sort: null },
+              ...{ phase: null, cause: null },
+            }}
+          >
+            sync
+          </PlaceLink>
+        </>
+      )}
+    </>
+  );
+}
+
 const AROUND_US = 500;
 
 /** The longest sync among a finding's examples; null where they are no syncs. */

@@ -1,17 +1,17 @@
-import { useCallback, useRef, type ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 
 import type { Target } from "../../api/request";
 import type { History, Runs } from "../../api/schema";
 import { CopyButton } from "../../components/CopyButton";
 import { DurationFigure, Figure } from "../../components/Figure";
-import { useLoad, useServices } from "../../parts/services";
+import { useAsk, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { bytes, count, counted, duration } from "../../text/formats";
-import { HISTORY_DEFINITIONS as H } from "./definitions";
-import { stepsText } from "./model";
 import { PartCurve } from "./PartCurve";
 import { CauseName, SlowList } from "./SlowList";
 import { StepCurve } from "./StepCurve";
+import { HISTORY_DEFINITIONS as H } from "./definitions";
+import { stepsText } from "./model";
 
 interface HistoryViewProps {
   target: Target;
@@ -21,9 +21,7 @@ interface HistoryViewProps {
 /** A watched training from its first step to its last: when it was slow, where, on which rank. */
 export function HistoryView({ target: { run }, listed }: HistoryViewProps): ReactElement {
   const { api } = useServices();
-  const loaded = useLoad(
-    useCallback((signal: AbortSignal) => api.history(run, signal), [api, run]),
-  );
+  const loaded = useAsk(api.history, [run]);
   if (loaded.status === "error") {
     if (loaded.error.kind === "not_found") return <NotWatched />;
     return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;

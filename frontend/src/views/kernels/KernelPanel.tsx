@@ -73,7 +73,6 @@ function Longest({ report, target, name }: LongestProps): ReactElement {
     table: "device_events",
     sort: ["-duration_us"],
     filter: [`name:eq:${name}`],
-    offset: 0,
     limit: EVENTS,
   });
   return (

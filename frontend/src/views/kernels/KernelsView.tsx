@@ -1,10 +1,10 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
-import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
 import { TableSection } from "../../parts/serverTable/TableSection";
+import { numberOf, rowsOf, type TableRow, textOf, useRows } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import { rowsNote } from "../../report/measures";
 import { counted, percent } from "../../text/formats";
@@ -101,7 +101,7 @@ const STEPS = 1000;
 
 /** MFU over the steps, and how much of the device's time it is about. */
 function UtilizationFigures({ target }: { target: Target }): ReactElement {
-  const question = { table: "step_utilization", sort: [], filter: [], offset: 0, limit: STEPS };
+  const question = { table: "step_utilization", limit: STEPS };
   const rows = rowsOf(useRows(target, question).value);
   const length = sum(rows, "duration_us");
   const atPeak = weighted(rows);

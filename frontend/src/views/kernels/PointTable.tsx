@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
-import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { duration, figure, percent } from "../../text/formats";
 import type { RooflinePoint } from "./axes";
 import { KERNEL_DEFINITIONS as K, ROOFLINE_DEFINITIONS as R } from "./definitions";
@@ -11,22 +11,17 @@ export function PointTable({ points }: { points: readonly RooflinePoint[] }): Re
   return (
     <details>
       <summary>The points as a table</summary>
-      <table className="small-table">
-        <Heads of={["name", R.intensity, R.rate, K.peak, { ...K.total, title: "time" }]} />
-        <tbody>
-          {points.map((point) => (
-            <tr key={point.id}>
-              <th scope="row">
-                <Name kernel text={point.name} />
-              </th>
-              <td>{figure(point.intensity)}</td>
-              <td>{figure(point.rate)}</td>
-              <td>{percent(point.share)}</td>
-              <td>{duration(point.us)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <SmallTable
+        rows={points}
+        keyOf={({ id }) => id}
+        columns={[
+          ["name", ({ name }) => <Name kernel text={name} />],
+          [R.intensity, ({ intensity }) => figure(intensity)],
+          [R.rate, ({ rate }) => figure(rate)],
+          [K.peak, ({ share }) => percent(share)],
+          [{ ...K.total, title: "time" }, ({ us }) => duration(us)],
+        ]}
+      />
     </details>
   );
 }

@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import { Segments } from "../../components/controls";
-import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
+import { numberOf, rowsOf, type TableRow, textOf, useRows } from "../../parts/serverTable/rows";
 import { PeakSource, peakText } from "./PeakSource";
 import { Roofline } from "./Roofline";
 import { ROOFLINE_POINTS, type RooflinePoints } from "./address";
@@ -52,14 +52,10 @@ export function RooflineFacet(props: RooflineFacetProps): ReactElement {
     table,
     sort: [`-${time}`],
     filter: ["flops:ge:1"],
-    offset: 0,
     limit: MOST,
   });
   const peaks = useRows(target, {
     table: "device_peaks",
-    sort: [],
-    filter: [],
-    offset: 0,
     limit: MOST,
   });
   const drawn = rowsOf(answer.value).flatMap((row) => pointOf(row, time, name(row)));

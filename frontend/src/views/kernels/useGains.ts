@@ -1,5 +1,5 @@
 import type { Target } from "../../api/request";
-import { rowsOf, useRows, type TableRow } from "../../parts/serverTable/rows";
+import { rowsOf, type TableRow, useRows } from "../../parts/serverTable/rows";
 import type { KernelGroup } from "./address";
 import { GAIN, KERNEL_TABLES } from "./columns";
 
@@ -13,9 +13,7 @@ export function useGains(
 ): (row: TableRow) => TableRow {
   const question = {
     table: KERNEL_TABLES[group],
-    sort: [],
     filter: [`${GAIN}:ge:0`],
-    offset: 0,
     limit: MOST,
     columns: ["id", GAIN],
   };

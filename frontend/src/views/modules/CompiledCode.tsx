@@ -1,11 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
-import { Heads } from "../../components/Heads";
-import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { compiledRemedy, compiledRows, compiledText } from "../../report/compiled";
 import { count, duration } from "../../text/formats";
+import { over } from "../../text/numbers";
 import { COMPILED_DEFINITIONS as D } from "./definitions";
 
 interface CompiledCodeProps {
@@ -33,28 +33,22 @@ function Remedy({ report }: { report: ReportData }): ReactElement | null {
 }
 
 function Regions({ report, by }: CompiledCodeProps): ReactElement {
-  const rows = compiledRows(report);
-  const [shown, more] = useMore(rows);
   return (
     <section aria-label="Compiled code">
-      <table className="small-table nodes">
-        <Heads of={[D.operators, D.region, "direction", D.calls, D.device, D.host]} />
-        <tbody>
-          {shown.map((row) => (
-            <tr key={`${String(row.id)} ${row.operators}`}>
-              <th scope="row">
-                <Name text={row.operators} className="code" />
-              </th>
-              <td>{row.region}</td>
-              <td>{row.direction}</td>
-              <td>{count(row.calls / by)}</td>
-              <td>{duration(row.device === null ? null : row.device / by)}</td>
-              <td>{duration(row.host / by)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {more}
+      <SmallTable
+        className="nodes"
+        first={8}
+        rows={compiledRows(report)}
+        keyOf={(row) => `${String(row.id)} ${row.operators}`}
+        columns={[
+          [D.operators, (row) => <Name text={row.operators} className="code" />],
+          [D.region, (row) => row.region],
+          ["direction", (row) => row.direction],
+          [D.calls, (row) => count(row.calls / by)],
+          [D.device, (row) => duration(over(row.device, by))],
+          [D.host, (row) => duration(row.host / by)],
+        ]}
+      />
     </section>
   );
 }

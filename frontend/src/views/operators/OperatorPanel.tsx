@@ -75,7 +75,7 @@ function Calls({ report, target, group, id, expected }: CallsProps): ReactElemen
   const longest = device ? "device_us" : "host_us";
   const filter = [`${OPERATOR_TABLES[group].of}:eq:${id}`];
   const sort = [`-${longest}`, "-host_us"];
-  const calls = useRows(target, { table: "operator_calls", sort, filter, offset: 0, limit: CALLS });
+  const calls = useRows(target, { table: "operator_calls", sort, filter, limit: CALLS });
   const rows = rowsOf(calls.value);
   const total = calls.value?.total ?? 0;
   return (
@@ -99,7 +99,6 @@ function OfModules({ target, name }: { target: Target; name: string }): ReactEle
     table: "operators_by_module",
     sort: ["-self_device_us", "-self_host_us"],
     filter: [`name:eq:${name}`],
-    offset: 0,
     limit: MODULES,
   });
   const rows = rowsOf(modules.value).filter((row) => row.module !== null);

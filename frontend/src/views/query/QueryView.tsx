@@ -1,15 +1,15 @@
-import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } from "react";
+import { lazy, type ReactElement, Suspense, useState } from "react";
 
-import type { Target } from "../../api/request";
 import type { SqlScope } from "../../api/client";
+import type { Target } from "../../api/request";
 import type { Runs, SqlAnswer, SqlTables } from "../../api/schema";
 import { Segments } from "../../components/controls";
-import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import { type Loaded, useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { counted } from "../../text/formats";
 import { Answer } from "./Answer";
-import { EXAMPLES } from "./examples";
 import { Tables } from "./Tables";
+import { EXAMPLES } from "./examples";
 
 // A large part of the page's code, and few open this view.
 const Editor = lazy(() => import("./Editor"));
@@ -23,9 +23,7 @@ interface QueryViewProps {
 export function QueryView({ target, listed }: QueryViewProps): ReactElement {
   const { api } = useServices();
   const scope = useScope();
-  const tables = useLoad(
-    useCallback((signal: AbortSignal) => api.sql.tables(scope, signal), [api, scope]),
-  );
+  const tables = useAsk(api.sql.tables, [scope]);
   const workers = listed.runs.find(({ name }) => name === target.run)?.workers.length ?? 0;
   if (tables.status === "error") return <ErrorCard error={tables.error} onRetry={tables.retry} />;
   return (
@@ -135,12 +133,7 @@ function useDraft(asked: string | null, first: string): [string, (text: string) 
 
 function useAnswer(scope: SqlScope, target: Target, query: string | null): Loaded<SqlAnswer> {
   const { api } = useServices();
-  const load = useMemo(
-    () =>
-      query === null ? null : (signal: AbortSignal) => api.sql.ask(scope, target, query, signal),
-    [api, scope, target, query],
-  );
-  return useLoad(load);
+  return useAsk(api.sql.ask, query === null ? null : [scope, target, query]);
 }
 
 interface ExamplesProps {

@@ -4,15 +4,15 @@ import type { RunOverview } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
-import { RowFacts } from "../../parts/serverTable/RowFacts";
-import { usePlace } from "../../parts/services";
 import type { RunKey } from "../../parts/run";
+import { RowFacts } from "../../parts/serverTable/RowFacts";
+import { numberOf, type TableRow, textOf } from "../../parts/serverTable/rows";
+import { usePlace } from "../../parts/services";
+import { lateTimes } from "./RankPanel";
 import { kindText } from "./collectives";
 import { COLLECTIVE_FACTS } from "./columns";
 import { moduleOf, timelineOf } from "./links";
-import { lateTimes } from "./RankPanel";
-import { useRunRows } from "./useRun";
+import { useRunRow } from "./useRun";
 
 interface CollectivePanelProps {
   runKey: RunKey;
@@ -24,9 +24,7 @@ interface CollectivePanelProps {
 /** One collective: its figures, the late rank at that moment, and the first one waiting for it. */
 export function CollectivePanel(props: CollectivePanelProps): ReactElement | null {
   const { runKey, run, id, onClose } = props;
-  const filter = [`id:eq:${id}`];
-  const question = { table: "collectives", sort: [], filter, offset: 0, limit: 1 };
-  const [row] = rowsOf(useRunRows(runKey, question).value);
+  const row = useRunRow(runKey, "collectives", id);
   if (row === undefined) return null;
   return (
     <SidePanel label="Collective" className="rank-panel" onClose={onClose}>

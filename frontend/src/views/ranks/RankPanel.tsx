@@ -5,12 +5,12 @@ import type { RunOverview } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
+import type { RunKey } from "../../parts/run";
 import { RowFacts } from "../../parts/serverTable/RowFacts";
+import { numberOf, rowsOf, type TableRow, textOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import { counted, duration } from "../../text/formats";
 import { pathText, stepLabel } from "../../text/names";
-import type { RunKey } from "../../parts/run";
 import { kindText } from "./collectives";
 import { RANK_COLUMNS, STEP_COLUMNS } from "./columns";
 import { timelineOf } from "./links";
@@ -35,7 +35,7 @@ export function RankPanel(props: RankPanelProps): ReactElement | null {
   const of = step === null ? `id:eq:${place}` : `rank_id:eq:${place}`;
   const filter = step === null ? [of] : [of, `name:eq:${step}`];
   const table = step === null ? "ranks" : "rank_steps";
-  const [row] = rowsOf(useRunRows(runKey, { table, sort: [], filter, offset: 0, limit: 1 }).value);
+  const [row] = rowsOf(useRunRows(runKey, { table, filter, limit: 1 }).value);
   return (
     <SidePanel label="Rank" className="rank-panel" onClose={onClose}>
       <PanelHeader onClose={onClose}>
@@ -83,7 +83,7 @@ function CameLast({
   rank,
 }: RankPanelProps & { rank: number }): ReactElement {
   const filter = [`late_rank:eq:${rank}`, ...(step === null ? [] : [`step:eq:${step}`])];
-  const question = { table: "collectives", sort: ["-wait_us"], filter, offset: 0, limit: MOST };
+  const question = { table: "collectives", sort: ["-wait_us"], filter, limit: MOST };
   const found = useRunRows(runKey, question);
   const rows = rowsOf(found.value);
   const [{ ranks: shown }] = usePlace();

@@ -1,27 +1,27 @@
-import { useCallback, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
 import type { RunOverview, Runs } from "../../api/schema";
-import { Segments } from "../../components/controls";
 import { DurationFigure, Figure } from "../../components/Figure";
+import { Segments } from "../../components/controls";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { numberOf, rowsOf } from "../../parts/serverTable/rows";
-import { ErrorCard, RecordSnippet } from "../../parts/states";
 import { usePlace, useProgress, useServices } from "../../parts/services";
+import { ErrorCard, RecordSnippet } from "../../parts/states";
 import { count, counted, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
-import { useOverview, useRunKey, type RunKey } from "../../parts/run";
-import { RANK_LISTS, type RankList } from "./address";
 import { BalanceList } from "./BalanceList";
 import { CollectiveList } from "./CollectiveList";
 import { CollectivePanel } from "./CollectivePanel";
-import { RANK_DEFINITIONS as D } from "./definitions";
 import { HeatSection } from "./HeatSection";
 import { RankList as RankTable } from "./RankList";
 import { RankPanel } from "./RankPanel";
 import { RunVerdict } from "./RunVerdict";
 import { Stragglers } from "./Stragglers";
 import { Together } from "./Together";
+import { RANK_LISTS, type RankList } from "./address";
+import { RANK_DEFINITIONS as D } from "./definitions";
 import { useChangeRanks, useRunRows } from "./useRun";
 
 interface RanksViewProps {
@@ -55,9 +55,7 @@ export function RanksView({ target, listed }: RanksViewProps): ReactElement {
 function Reading({ runKey, onStop }: { runKey: RunKey; onStop: () => void }): ReactElement {
   const { api } = useServices();
   const { run } = runKey;
-  const progress = useProgress(
-    useCallback((signal: AbortSignal) => api.ranks.progress(run, signal), [api, run]),
-  );
+  const progress = useProgress(api.ranks.progress, [run]);
   const done = progress?.done ?? null;
   const ranks = (JSON.parse(runKey.state) as unknown[]).length;
   return (
@@ -175,7 +173,7 @@ function Lists({ runKey, run }: PartProps): ReactElement {
   );
 }
 
-const LONGEST = { table: "collectives", sort: ["-wait_us"], filter: [], offset: 0, limit: 1 };
+const LONGEST = { table: "collectives", sort: ["-wait_us"], limit: 1 };
 
 /** The collective that the address names, where it asks for its picture; else the way to one. */
 function OnAllRanks({ runKey, run }: PartProps): ReactElement {

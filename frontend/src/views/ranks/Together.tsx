@@ -1,15 +1,15 @@
-import { useEffect, useRef, type ReactElement } from "react";
+import { type ReactElement, useEffect, useRef } from "react";
 
 import type { CollectiveRanks, RunOverview } from "../../api/schema";
-import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
-import { usePlace, useServices } from "../../parts/services";
+import type { RunKey } from "../../parts/run";
+import { numberOf, type TableRow, textOf } from "../../parts/serverTable/rows";
+import { useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { count, counted } from "../../text/formats";
 import { stepLabel } from "../../text/names";
-import type { RunKey } from "../../parts/run";
-import { kindText } from "./collectives";
 import { Picture, type PictureProps } from "./TogetherPicture";
-import { useChangeRanks, useCollectiveRanks, useRunRows } from "./useRun";
+import { kindText } from "./collectives";
+import { useChangeRanks, useRunRow } from "./useRun";
 
 interface TogetherProps {
   runKey: RunKey;
@@ -24,10 +24,8 @@ export function Together({ runKey, run, id }: TogetherProps): ReactElement {
   const change = useChangeRanks();
   const { api } = useServices();
   const box = useRef<HTMLElement>(null);
-  const loaded = useCollectiveRanks(runKey, id, place.others);
-  const filter = [`id:eq:${id}`];
-  const question = { table: "collectives", sort: [], filter, offset: 0, limit: 1 };
-  const [row] = rowsOf(useRunRows(runKey, question).value);
+  const loaded = useAsk(api.ranks.collective, [runKey.run, id, place.others], runKey);
+  const row = useRunRow(runKey, "collectives", id);
   const shown = loaded.value;
   const ready = shown !== null && row !== undefined;
   useEffect(() => {

@@ -1,47 +1,27 @@
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 
 import type { TableQuestion } from "../../api/client";
-import type { CollectiveRanks, RankActivity, StepMatrix, TablePage } from "../../api/schema";
+import type { RankActivity, StepMatrix, TablePage } from "../../api/schema";
 import type { RunKey } from "../../parts/run";
-import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import { rowsOf, type TableRow } from "../../parts/serverTable/rows";
+import { type Loaded, useAsk, usePlace, useServices } from "../../parts/services";
 import type { RankQuantity, RanksPlace } from "./address";
 
 /** A quantity of steps by ranks, and the steps' durations. */
 export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loaded<StepMatrix> {
   const { api } = useServices();
-  return useLoad(
-    useCallback(
-      (signal: AbortSignal) => api.ranks.steps(key.run, [heat, "duration"], offset, signal),
-      [api, key, heat, offset],
-    ),
-  );
+  return useAsk(api.ranks.steps, [key.run, [heat, "duration"], offset], key);
 }
 
 /** Some rows of a table of the run; null asks nothing. */
 export function useRunRows(key: RunKey, question: TableQuestion | null): Loaded<TablePage> {
   const { api } = useServices();
-  const asked = question === null ? null : JSON.stringify(question);
-  const load = useCallback(
-    (signal: AbortSignal) =>
-      api.ranks.table(key.run, JSON.parse(asked ?? "") as TableQuestion, signal),
-    [api, key, asked],
-  );
-  return useLoad(asked === null ? null : load);
+  return useAsk(api.ranks.table, question === null ? null : [key.run, question], key);
 }
 
-/** A collective on some of its ranks. */
-export function useCollectiveRanks(
-  key: RunKey,
-  id: number,
-  offset: number,
-): Loaded<CollectiveRanks> {
-  const { api } = useServices();
-  return useLoad(
-    useCallback(
-      (signal: AbortSignal) => api.ranks.collective(key.run, id, offset, signal),
-      [api, key, id, offset],
-    ),
-  );
+/** A row of a table of the run by its id. */
+export function useRunRow(key: RunKey, table: string, id: number): TableRow | undefined {
+  return rowsOf(useRunRows(key, { table, filter: [`id:eq:${id}`], limit: 1 }).value)[0];
 }
 
 /** What ranks ran around a collective by rank, as far as it came; null where that failed. */

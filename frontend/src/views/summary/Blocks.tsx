@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { View } from "../../address/place";
 import type { ReportData } from "../../api/schema";
-import { Heads } from "../../components/Heads";
+import { SmallTable } from "../../components/SmallTable";
 import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -91,26 +91,24 @@ interface ShareTableProps<Key extends string> {
 
 function ShareTable<Key extends string>(props: ShareTableProps<Key>): ReactElement {
   const [name, time, share] = props.head;
+  const ofSome = (row: ShareRow<Key>, text: string): string => (row.us === 0 ? NOTHING : text);
   return (
-    <table className="small-table shares">
-      <Heads of={[name, time, { ...share, span: 2 }]} />
-      <tbody>
-        {props.rows.map((row) => {
-          const word = props.wordOf(row);
-          return (
-            <tr key={row.key}>
-              <th scope="row">
-                <Term text={word.text}>{word.title}</Term>
-              </th>
-              <td>{row.us === 0 ? NOTHING : duration(row.us)}</td>
-              <td>{row.us === 0 ? NOTHING : percent(row.share)}</td>
-              <td className="bar-cell">
-                <ShareBar share={row.share} />
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <SmallTable
+      className="shares"
+      rows={props.rows}
+      keyOf={({ key }) => key}
+      columns={[
+        [
+          name,
+          (row) => {
+            const { title, text } = props.wordOf(row);
+            return <Term text={text}>{title}</Term>;
+          },
+        ],
+        [time, (row) => ofSome(row, duration(row.us))],
+        [{ ...share, span: 2 }, (row) => ofSome(row, percent(row.share))],
+        [null, (row) => <ShareBar share={row.share} />, "bar-cell"],
+      ]}
+    />
   );
 }

@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
-import { NOTHING, percent, written } from "../../text/formats";
-import { DEVICE_DEFINITIONS as D } from "./definitions";
-import { deviceRows, type DeviceRow } from "./tables";
 import { Name } from "../../components/Name";
-import { Term } from "../../components/Tip";
+import { Facts } from "../../components/SmallTable";
+import { NOTHING, percent, written } from "../../text/formats";
 import { Block, TIMELINE } from "./Blocks";
+import { DEVICE_DEFINITIONS as D } from "./definitions";
+import { type DeviceRow, deviceRows } from "./tables";
 
 /** Arguments of kernels that not every exporter writes. */
 const NOT_HERE = "not in this trace";
@@ -25,29 +25,23 @@ export function Devices({ report }: { report: ReportData }): ReactElement | null
 }
 
 function DeviceFacts({ row }: { row: DeviceRow }): ReactElement {
-  const facts = [
-    [D.utilization, percent(row.utilization)],
-    [D.efficiency, row.efficiency === null ? NOT_HERE : percent(row.efficiency)],
-    [D.occupancy, row.occupancy === null ? NOT_HERE : written(row.occupancy, "percent")],
-    [D.tensorCores, percent(row.tensorCores)],
-    [D.eligible, percent(row.eligible)],
-    [D.overlapped, row.communication === 0 ? NOTHING : percent(row.overlapped)],
-  ] as const;
   return (
     <>
       <p className="device-name">
         <Name text={row.name} />
       </p>
-      <dl className="device-use">
-        {facts.map(([definition, value]) => (
-          <div key={definition.title}>
-            <dt>
-              <Term text={definition.text}>{definition.title}</Term>
-            </dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        terms
+        className="device-use"
+        of={[
+          [D.utilization, percent(row.utilization)],
+          [D.efficiency, row.efficiency === null ? NOT_HERE : percent(row.efficiency)],
+          [D.occupancy, row.occupancy === null ? NOT_HERE : written(row.occupancy, "percent")],
+          [D.tensorCores, percent(row.tensorCores)],
+          [D.eligible, percent(row.eligible)],
+          [D.overlapped, row.communication === 0 ? NOTHING : percent(row.overlapped)],
+        ]}
+      />
     </>
   );
 }

@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 
 import type { ReportData, TraceWarning } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { Facts, SmallTable } from "../../components/SmallTable";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
 import { backwardTotal, divisor, measureOf } from "../../report/measures";
@@ -28,23 +29,27 @@ export function Coverage({ report }: { report: ReportData }): ReactElement {
       {share === null || rows.length === 0 ? (
         <p className="muted">There is no backward work in these steps.</p>
       ) : (
-        <table className="small-table shares">
-          <tbody>
-            {rows.map(({ name, us, missing }) => (
-              <tr key={`${String(missing)} ${name}`} className={missing ? "missing" : ""}>
-                <th scope="row">
+        <SmallTable
+          className="shares"
+          head={null}
+          rows={rows}
+          keyOf={({ name, missing }) => `${String(missing)} ${name}`}
+          rowClass={({ missing }) => (missing ? "missing" : "")}
+          columns={[
+            [
+              null,
+              ({ name, missing }) => (
+                <>
                   {missing ? "not: " : "by "}
                   <bdi>{clip(name, 100)}</bdi>
-                </th>
-                <td>{duration(us / divisor(report, "mean"))}</td>
-                <td>{percent(ratio(us, whole))}</td>
-                <td className="bar-cell">
-                  <ShareBar share={ratio(us, whole)} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+                </>
+              ),
+            ],
+            [null, ({ us }) => duration(us / divisor(report, "mean"))],
+            [null, ({ us }) => percent(ratio(us, whole))],
+            [null, ({ us }) => <ShareBar share={ratio(us, whole)} />, "bar-cell"],
+          ]}
+        />
       )}
     </Block>
   );
@@ -120,16 +125,7 @@ export function TraceBlock({ report }: { report: ReportData }): ReactElement {
       <p className="code">
         <Name text={trace.path} className="wrap" />
       </p>
-      <dl className="facts">
-        {facts.map(([title, value]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>
-              <Name text={value} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts of={facts.map(([title, value]) => [title, <Name key={title} text={value} />])} />
     </Block>
   );
 }

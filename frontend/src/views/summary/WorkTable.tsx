@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { ShareBar } from "../../components/charts";
 import { duration, percent } from "../../text/formats";
 
@@ -24,22 +25,17 @@ export function WorkTable({
   shown?: ((name: string) => string) | undefined;
 }): ReactElement {
   return (
-    <table className="small-table shares">
-      {head}
-      <tbody>
-        {rows.map(({ id, name, us, share }) => (
-          <tr key={id}>
-            <th scope="row" title={name}>
-              <Name text={shown(name)} className="code" />
-            </th>
-            <td>{duration(us)}</td>
-            <td>{percent(share)}</td>
-            <td className="bar-cell">
-              <ShareBar share={share} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <SmallTable
+      className="shares"
+      head={head}
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        [null, ({ name }) => <Name text={shown(name)} className="code" />],
+        [null, ({ us }) => duration(us)],
+        [null, ({ share }) => percent(share)],
+        [null, ({ share }) => <ShareBar share={share} />, "bar-cell"],
+      ]}
+    />
   );
 }

@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
-import { Heads } from "../../components/Heads";
 import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { count, counted, duration } from "../../text/formats";
 import { OTHER_STALL_DEFINITIONS as D } from "./definitions";
 
@@ -38,24 +38,21 @@ export function OtherStalls({ report }: { report: ReportData }): ReactElement {
 
 function Allocations({ report }: { report: ReportData }): ReactElement {
   return (
-    <table className="small-table">
-      <caption className="muted">
-        {counted(report.allocations.length, "call")} that allocate or free memory
-      </caption>
-      <Heads of={["call", D.allocationCount, D.allocationBlocked, D.allocationIdle]} />
-      <tbody>
-        {report.allocations.map((row) => (
-          <tr key={row.id}>
-            <th scope="row">
-              <Name text={row.api} className="code" />
-            </th>
-            <td>{count(row.count)}</td>
-            <td>{duration(row.blocked_us)}</td>
-            <td>{duration(row.device_idle_us)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <SmallTable
+      caption={
+        <caption className="muted">
+          {counted(report.allocations.length, "call")} that allocate or free memory
+        </caption>
+      }
+      rows={report.allocations}
+      keyOf={({ id }) => id}
+      columns={[
+        ["call", (row) => <Name text={row.api} className="code" />],
+        [D.allocationCount, (row) => count(row.count)],
+        [D.allocationBlocked, (row) => duration(row.blocked_us)],
+        [D.allocationIdle, (row) => duration(row.device_idle_us)],
+      ]}
+    />
   );
 }
 

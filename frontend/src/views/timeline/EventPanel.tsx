@@ -1,9 +1,10 @@
-import { useRef, type ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 
 import type { EventDetail, EventSummary, TimelineLane } from "../../api/schema";
 import { CopyButton } from "../../components/CopyButton";
 import { Name } from "../../components/Name";
-import { usePlace, type Loaded } from "../../parts/services";
+import { Facts, SmallTable } from "../../components/SmallTable";
+import { type Loaded, usePlace } from "../../parts/services";
 import { evidenceText } from "../../report/headline";
 import { clip, counted, duration, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
@@ -41,7 +42,7 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
       <div className="selection-columns">
         <div>
           {onDevice && <Name text={event.name} className="code muted wrap" />}
-          <Facts event={event} />
+          <EventFacts event={event} />
           <Arguments event={event} />
         </div>
         <Chain event={event} />
@@ -51,28 +52,24 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
   );
 }
 
-function Facts({ event }: { event: EventDetail }): ReactElement {
+function EventFacts({ event }: { event: EventDetail }): ReactElement {
+  const { self_us: self, device_us: device, step, evidence } = event;
   return (
-    <dl className="facts">
-      <Fact title="duration">{duration(event.duration)}</Fact>
-      {event.self_us !== null && event.self_us !== event.duration && (
-        <Fact title="self time">{duration(event.self_us)}</Fact>
-      )}
-      {event.device_us !== null && event.device_us > 0 && (
-        <Fact title="device time launched">{duration(event.device_us)}</Fact>
-      )}
-      <Fact title="start">{duration(event.start)}</Fact>
-      <Fact title="step">{event.step === null ? NOTHING : <Name text={event.step} />}</Fact>
-      <Fact title="phase">{event.phase ?? NOTHING}</Fact>
-      <Fact title="module">
-        <Owner event={event} />
-      </Fact>
-      {event.evidence !== null && (
-        <Fact title="attributed via">
-          <Name text={evidenceText(event.evidence)} />
-        </Fact>
-      )}
-    </dl>
+    <Facts
+      of={[
+        ["duration", duration(event.duration)],
+        self !== null && self !== event.duration && ["self time", duration(self)],
+        device !== null && device > 0 && ["device time launched", duration(device)],
+        ["start", duration(event.start)],
+        ["step", step === null ? NOTHING : <Name key="step" text={step} />],
+        ["phase", event.phase ?? NOTHING],
+        ["module", <Owner key="module" event={event} />],
+        evidence !== null && [
+          "attributed via",
+          <Name key="evidence" text={evidenceText(evidence)} />,
+        ],
+      ]}
+    />
   );
 }
 
@@ -93,21 +90,6 @@ function Owner({ event }: { event: EventDetail }): ReactElement {
   );
 }
 
-function Fact({
-  title,
-  children,
-}: {
-  title: string;
-  children: ReactElement | string;
-}): ReactElement {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 function Arguments({ event }: { event: EventDetail }): ReactElement | null {
   if (event.args === null) {
     return <p className="muted">The file cannot be read any more, so it has no arguments here.</p>;
@@ -115,21 +97,17 @@ function Arguments({ event }: { event: EventDetail }): ReactElement | null {
   const rows = argumentRows(event.args);
   if (rows.length === 0) return null;
   return (
-    <table className="small-table arguments">
-      <caption>Arguments</caption>
-      <tbody>
-        {rows.map(([name, value]) => (
-          <tr key={name}>
-            <th scope="row">
-              <Name text={name} />
-            </th>
-            <td>
-              <Name text={value} className="code" />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <SmallTable
+      className="arguments"
+      caption={<caption>Arguments</caption>}
+      head={null}
+      rows={rows}
+      keyOf={([name]) => name}
+      columns={[
+        [null, ([name]) => <Name text={name} />],
+        [null, ([, value]) => <Name text={value} className="code" />],
+      ]}
+    />
   );
 }
 

@@ -1,13 +1,13 @@
-import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
+import { type ReactElement, useMemo, useRef, useState } from "react";
 
 import type { Target } from "../../api/request";
 import type { ReportData, TimelineOverview } from "../../api/schema";
-import { useLoad, usePlace, useServices } from "../../parts/services";
+import { useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { ChartArea } from "./ChartArea";
 import { ColourLegend } from "./ColourLegend";
-import { Announcement, SelectionPanel } from "./SelectionPanel";
 import { HitList } from "./HitList";
+import { Announcement, SelectionPanel } from "./SelectionPanel";
 import { Toolbar } from "./Toolbar";
 import { HoverSource } from "./Tooltip";
 import { useCommands } from "./commands";
@@ -28,11 +28,7 @@ interface TimelineViewProps {
 /** What happened when: the trace on one axis of time. */
 export function TimelineView({ report, target }: TimelineViewProps): ReactElement {
   const { api } = useServices();
-  const load = useCallback(
-    (signal: AbortSignal) => api.timeline.overview(target, signal),
-    [api, target],
-  );
-  const loaded = useLoad(load);
+  const loaded = useAsk(api.timeline.overview, [target]);
   if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
   if (loaded.value === null) {
     return (

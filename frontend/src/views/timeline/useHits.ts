@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
 import type { EventSummary, SearchResult } from "../../api/schema";
-import { useLoad, useServices } from "../../parts/services";
+import { useAsk, useServices } from "../../parts/services";
 import { count } from "../../text/formats";
 import type { Span } from "../../text/span";
 
@@ -31,15 +31,7 @@ const NONE: Hits = {
 export function useHits(target: Target, text: string): Hits {
   const { api } = useServices();
   const wanted = useLate(text.trim());
-  const load = useMemo(
-    () =>
-      wanted === ""
-        ? null
-        : (signal: AbortSignal): Promise<SearchResult> =>
-            api.timeline.search(target, { text: wanted }, signal),
-    [api, target, wanted],
-  );
-  const answer = useLoad(load);
+  const answer = useAsk(api.timeline.search, wanted === "" ? null : [target, { text: wanted }]);
   // What was found of the text before is not what is looked for now.
   const current = wanted === text.trim();
   const value = current && answer.status === "ready" ? answer.value : null;

@@ -2,7 +2,7 @@ import { useCallback, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
 import type { EventDetail, EventSummary, WindowStatistics } from "../../api/schema";
-import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import { type Loaded, useAsk, usePlace, useServices } from "../../parts/services";
 import type { Spot } from "./chart/scene";
 import type { Block } from "./data/hits";
 
@@ -21,19 +21,8 @@ export function useSelection(target: Target): Selection {
   const { api } = useServices();
   const [{ event: id, range }] = usePlace();
   const [expected, setExpected] = useState<{ id: string; spot: Spot } | null>(null);
-  const loadEvent = useMemo(
-    () => (id === null ? null : (signal: AbortSignal) => api.timeline.event(target, id, signal)),
-    [api, target, id],
-  );
-  const loadStatistics = useMemo(
-    () =>
-      range === null
-        ? null
-        : (signal: AbortSignal) => api.timeline.statistics(target, range, signal),
-    [api, target, range],
-  );
-  const event = useLoad(loadEvent);
-  const statistics = useLoad(loadStatistics);
+  const event = useAsk(api.timeline.event, id === null ? null : [target, id]);
+  const statistics = useAsk(api.timeline.statistics, range === null ? null : [target, range]);
   const expect = useCallback((of: string, spot: Spot) => setExpected({ id: of, spot }), []);
   const known = id !== null && event.status === "ready" ? event.value : null;
   const early = expected !== null && expected.id === id ? expected.spot : null;

@@ -2,8 +2,10 @@ import type { CSSProperties, ReactElement, ReactNode } from "react";
 
 import type { ReportData } from "../../api/schema";
 import { Figure } from "../../components/Figure";
-import { Heads } from "../../components/Heads";
+import { SmallTable } from "../../components/SmallTable";
+import { Term } from "../../components/Tip";
 import { stack } from "../../components/charts";
+import { PATH_DEFINITIONS, type PathPart } from "../../report/criticalPath";
 import { meansNote } from "../../report/measures";
 import {
   duration,
@@ -18,13 +20,11 @@ import {
   answerText,
   gainText,
   hostClockText,
-  wholeOf,
   type PathRow,
   type Prediction,
+  wholeOf,
 } from "./answer";
-import { PATH_DEFINITIONS, type PathPart } from "../../report/criticalPath";
 import { WHATIF_DEFINITIONS as D } from "./definitions";
-import { Term } from "../../components/Tip";
 
 interface AnswerProps {
   prediction: Prediction;
@@ -166,24 +166,27 @@ function PathTable(props: { prediction: Prediction; changed: boolean }): ReactEl
   // What is not on the path has no ink.
   const cell = (us: number): string => (us === 0 ? NOTHING : scaledDuration(us, scale));
   return (
-    <table className="small-table whatif-path">
-      <Heads of={["critical path per step", D.now, D.then]} />
-      <tbody>
-        {prediction.parts.map(({ part, before, after }) => (
-          <tr key={part}>
-            <th scope="row">
+    <SmallTable
+      className="whatif-path"
+      rows={prediction.parts}
+      keyOf={({ part }) => part}
+      columns={[
+        [
+          "critical path per step",
+          ({ part }) => (
+            <>
               <span
                 className={part === "unexplained" ? "swatch striped" : "swatch"}
                 style={{ color: colourOf(PATH_COLOURS[part]) }}
               />
               <Term text={PATH_DEFINITIONS[part].text}>{PATH_DEFINITIONS[part].title}</Term>
-            </th>
-            <td>{cell(before)}</td>
-            <td>{changed ? cell(after) : NOTHING}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        ],
+        [D.now, ({ before }) => cell(before)],
+        [D.then, ({ after }) => (changed ? cell(after) : NOTHING)],
+      ]}
+    />
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 
+import { Facts } from "../../components/SmallTable";
 import { PATH_DEFINITIONS } from "../../report/criticalPath";
 import { SCALE_DEFINITIONS, SLACK_DEFINITIONS, WHATIF_DEFINITIONS } from "./definitions";
 
@@ -36,25 +37,12 @@ export function Explained(): ReactElement {
     <footer className="whatif-explained">
       <details>
         <summary>What is not offered, and why</summary>
-        <Words entries={NOT_OFFERED} />
+        <Facts className="whatif-words" of={NOT_OFFERED} />
       </details>
       <details>
         <summary>What the words mean</summary>
-        <Words entries={words.map(({ title, text }) => [title, text] as const)} />
+        <Facts className="whatif-words" of={words.map(({ title, text }) => [title, text])} />
       </details>
     </footer>
-  );
-}
-
-function Words(props: { entries: readonly (readonly [string, string])[] }): ReactElement {
-  return (
-    <dl className="whatif-words">
-      {props.entries.map(([title, text]) => (
-        <div key={title}>
-          <dt>{title}</dt>
-          <dd>{text}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

@@ -1,8 +1,8 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
 import type { Target } from "../../api/request";
 import type { ReportData, WhatIf } from "../../api/schema";
-import { useLoad, useServices, type Loaded } from "../../parts/services";
+import { type Loaded, useAsk, useServices } from "../../parts/services";
 import { parseFactor, type WhatIfPlace } from "./address";
 import { asked } from "./question";
 
@@ -20,14 +20,7 @@ export function useAnswer(
   modules: boolean,
 ): Loaded<WhatIf> {
   const { api } = useServices();
-  // By what it says: a place that changes elsewhere is no reason to ask again.
-  const key = JSON.stringify([target, asked(place)]);
-  const load = useMemo(() => {
-    const [of, question] = JSON.parse(key) as [Target, WhatIfPlace];
-    return (signal: AbortSignal) => api.whatIf.answer(of, question, modules, signal);
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- another report is another trace
-  }, [api, key, modules, report]);
-  return useLoad(load);
+  return useAsk(api.whatIf.answer, [target, asked(place), modules], report);
 }
 
 /** Change the question; `quietly` leaves no step in the browser's history. */

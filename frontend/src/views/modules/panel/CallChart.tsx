@@ -1,6 +1,7 @@
-import { useState, type ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
 import type { CallRow, CallsOverTime, ReportData } from "../../../api/schema";
+import { Facts } from "../../../components/SmallTable";
 import { Term } from "../../../components/Tip";
 import { PlaceLink } from "../../../parts/PlaceLink";
 import type { Measure } from "../../../report/measures";
@@ -9,10 +10,10 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { callField } from "../quantity";
 import {
   backwardInTimeline,
+  type CallBar,
   callBars,
   costOf,
   forwardInTimeline,
-  type CallBar,
 } from "./moduleDetail";
 
 interface CallChartProps {
@@ -133,22 +134,24 @@ function CallFacts({ report, call, clock }: CallRowProps): ReactElement {
   const cost = costOf(call, clock);
   const backward = backwardInTimeline(report, call);
   return (
-    <dl className="facts">
-      <div>
-        <dt>forward</dt>
-        <dd>
-          {duration(cost.forward)}
-          <PlaceLink to={forwardInTimeline(report, call)}>show in timeline</PlaceLink>
-        </dd>
-      </div>
-      <div>
-        <dt>backward</dt>
-        <dd>
-          {duration(backward === null ? null : cost.backward)}
-          {backward !== null && <PlaceLink to={backward}>show in timeline</PlaceLink>}
-        </dd>
-      </div>
-    </dl>
+    <Facts
+      of={[
+        [
+          "forward",
+          <>
+            {duration(cost.forward)}
+            <PlaceLink to={forwardInTimeline(report, call)}>show in timeline</PlaceLink>
+          </>,
+        ],
+        [
+          "backward",
+          <>
+            {duration(backward === null ? null : cost.backward)}
+            {backward !== null && <PlaceLink to={backward}>show in timeline</PlaceLink>}
+          </>,
+        ],
+      ]}
+    />
   );
 }
 

@@ -1,10 +1,10 @@
 import type { ReactElement } from "react";
 
-import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import type { ReportData } from "../../../api/schema";
-import { useMore } from "../../../components/more";
 import { Name } from "../../../components/Name";
-import { Term } from "../../../components/Tip";
+import { PanelHeader, SidePanel } from "../../../components/SidePanel";
+import { Facts } from "../../../components/SmallTable";
+import { useMore } from "../../../components/more";
 import { PlaceLink } from "../../../parts/PlaceLink";
 import { usePlace } from "../../../parts/services";
 import { count, counted, duration, percent, times } from "../../../text/formats";
@@ -48,26 +48,19 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
 function Totals({ sums, modules }: { sums: ModuleNumbers; modules: Modules }): ReactElement {
   const { chosen } = modules;
   const time = timeDefinitions(chosen);
-  const facts = [
-    [`${chosen.quantity}, ${time.total.title}`, time.total.text, duration(sums.total)],
-    [`${chosen.quantity}, ${time.self.title}`, time.self.text, duration(sums.self)],
-    [D.share.title, D.share.text, percent(sums.share)],
-    [D.forward.title, D.forward.text, duration(sums.forward)],
-    [D.ratio.title, D.ratio.text, times(sums.ratio)],
-    [D.kernels.title, D.kernels.text, count(sums.kernels)],
-    [D.blocked.title, D.blocked.text, duration(sums.blocked)],
-  ] as const;
   return (
-    <dl className="facts">
-      {facts.map(([title, text, value]) => (
-        <div key={title}>
-          <dt>
-            <Term text={text}>{title}</Term>
-          </dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <Facts
+      terms
+      of={[
+        [{ ...time.total, title: `${chosen.quantity}, ${time.total.title}` }, duration(sums.total)],
+        [{ ...time.self, title: `${chosen.quantity}, ${time.self.title}` }, duration(sums.self)],
+        [D.share, percent(sums.share)],
+        [D.forward, duration(sums.forward)],
+        [D.ratio, times(sums.ratio)],
+        [D.kernels, count(sums.kernels)],
+        [D.blocked, duration(sums.blocked)],
+      ]}
+    />
   );
 }
 

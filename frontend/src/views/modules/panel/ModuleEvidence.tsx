@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { CompiledLump, Module, ModuleDetail, ReportData } from "../../../api/schema";
+import { Facts } from "../../../components/SmallTable";
 import { COMPILED_REMEDY, compiledRemedy } from "../../../report/compiled";
 import { evidenceParts } from "../../../report/headline";
 import { counted, duration } from "../../../text/formats";
@@ -63,14 +64,7 @@ function Parts({ title, parts, by }: PartsProps): ReactElement | null {
   return (
     <>
       <h3>{title}</h3>
-      <dl className="facts evidence">
-        {parts.map(([name, us]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{duration(us / by)}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts className="facts evidence" of={parts.map(([name, us]) => [name, duration(us / by)])} />
     </>
   );
 }

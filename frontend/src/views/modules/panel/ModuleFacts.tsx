@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 
 import type { Module, Parameters } from "../../../api/schema";
 import { Name } from "../../../components/Name";
+import { type Fact, Facts } from "../../../components/SmallTable";
 import { Term } from "../../../components/Tip";
 import { bytes, count, counted } from "../../../text/formats";
 import { pathText } from "../../../text/names";
@@ -37,39 +38,27 @@ export function ModuleFacts({ module, parameters }: ModuleFactsProps): ReactElem
           <h3>
             <Term text={D.parameters.text}>Parameters</Term>
           </h3>
-          <dl className="facts">
-            <div>
-              <dt>including children</dt>
-              <dd>
-                {count(parameters.count)} · {bytes(parameters.bytes)}
-              </dd>
-            </div>
-            <div>
-              <dt>self</dt>
-              <dd>
-                {count(parameters.self_count)} · {bytes(parameters.self_bytes)}
-                {parameters.self_count > 0 && !parameters.trainable && " · frozen"}
-              </dd>
-            </div>
-            {parameters.shared.map((shared) => (
-              <div key={shared.parameter}>
-                <dt>
-                  <Name text={shared.parameter} className="code" />
-                </dt>
-                <dd>
-                  shared with&nbsp;
-                  <Name
-                    text={`${pathText(shared.owner)} ${shared.owner_parameter}`}
-                    className="code"
-                  />
-                </dd>
-              </div>
-            ))}
-          </dl>
+          <Facts of={parameterFacts(parameters)} />
         </>
       )}
     </section>
   );
+}
+
+function parameterFacts(parameters: Parameters): Fact[] {
+  const { count: all, bytes: size, self_count, self_bytes, trainable, shared } = parameters;
+  const frozen = self_count > 0 && !trainable ? " · frozen" : "";
+  return [
+    ["including children", `${count(all)} · ${bytes(size)}`],
+    ["self", `${count(self_count)} · ${bytes(self_bytes)}${frozen}`],
+    ...shared.map(({ parameter, owner, owner_parameter: name }): Fact => [
+      <Name key={parameter} text={parameter} className="code" />,
+      <>
+        shared with&nbsp;
+        <Name text={`${pathText(owner)} ${name}`} className="code" />
+      </>,
+    ]),
+  ];
 }
 
 /** "[8×16] [4]" of `[[8, 16], [], [4]]`: what is no tensor is left out. */

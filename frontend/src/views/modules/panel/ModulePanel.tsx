@@ -1,11 +1,11 @@
-import { useMemo, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
-import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import type { Target } from "../../../api/request";
 import type { ReportData } from "../../../api/schema";
 import { Name } from "../../../components/Name";
+import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import { Fix } from "../../../parts/Fix";
-import { useLoad, usePlace, useServices } from "../../../parts/services";
+import { useAsk, usePlace, useServices } from "../../../parts/services";
 import { findingsOfModule, priceBasis } from "../../../report/findings";
 import { divisor } from "../../../report/measures";
 import { counted } from "../../../text/formats";
@@ -33,11 +33,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   const { api } = useServices();
   const module = report.modules[index];
   const path = module?.path ?? "";
-  const load = useMemo(
-    () => (signal: AbortSignal) => api.module.detail(target, path, signal),
-    [api, target, path],
-  );
-  const detail = useLoad(load);
+  const detail = useAsk(api.module.detail, [target, path]);
   if (module === undefined) return null;
   const by = divisor(report, modules.chosen.averaging);
   const basis = priceBasis(report);
