@@ -2,8 +2,8 @@ import { type ReactElement, useMemo } from "react";
 
 import type { CompareSide } from "../../api/client";
 import type { Comparison, ReportData } from "../../api/schema";
-import { SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
+import { PlaceSearch } from "../../parts/placeControls";
 import { useAsk, usePlace, useServices } from "../../parts/services";
 import { clip } from "../../text/formats";
 import { Aligned } from "./Aligned";
@@ -184,10 +184,8 @@ function Tools({ comparison, table, all, found }: ToolsProps): ReactElement {
   return (
     <div className="toolbar">
       <TableChoice comparison={comparison} table={table} />
-      <SearchBox
+      <PlaceSearch
         label="Search name, place, kind"
-        text={search}
-        onText={(text) => go({ search: text }, true)}
         found={search === "" ? null : `${found} of ${all.length}`}
       />
       <StatusChoice

@@ -1,25 +1,25 @@
-import { useMemo, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useMemo } from "react";
 
 import type { DryRunReport } from "../../api/schema";
-import { FilterSelect, SearchBox } from "../../components/controls";
 import { Figure } from "../../components/Figure";
 import { Name } from "../../components/Name";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
+import { PlaceFilter, PlaceSearch } from "../../parts/placeControls";
 import { usePlace } from "../../parts/services";
 import { count, figure, NOTHING } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
-import { DRY_RUN_DEFINITIONS as D } from "./definitions";
 import { DryRunPanel } from "./DryRunPanel";
+import { DRY_RUN_DEFINITIONS as D } from "./definitions";
 import {
   counts,
+  type DryPlace,
+  type DrySortKey,
   fitting,
   lineText,
   placesOf,
   sorted,
   valueOf,
-  type DryPlace,
-  type DrySortKey,
 } from "./places";
 
 const MOST_FIRST: Sort = { key: "perStep", descending: true };
@@ -97,34 +97,21 @@ interface ToolbarProps {
 }
 
 function Toolbar({ run, all, shown }: ToolbarProps): ReactElement {
-  const [{ search, phase, cause, step }, go] = usePlace();
+  const [{ search, phase, cause }] = usePlace();
   const filtered = search !== "" || phase !== null || cause !== null;
   const steps = [...new Set(run.syncs.map((sync) => sync.step))];
   return (
     <div className="toolbar">
-      <SearchBox
+      <PlaceSearch
         label="Search syncs"
-        text={search}
-        onText={(text) => go({ search: text }, true)}
         found={filtered ? `${shown.length} of ${all.length}` : null}
       />
-      <FilterSelect
-        label="phase"
-        value={phase}
-        options={tally(all, ({ sync }) => sync.phase)}
-        onChange={(value) => go({ phase: value })}
-      />
-      <FilterSelect
-        label="cause"
-        value={cause}
-        options={tally(all, ({ sync }) => sync.cause)}
-        onChange={(value) => go({ cause: value })}
-      />
-      <FilterSelect
-        label="step"
-        value={step}
+      <PlaceFilter of="phase" options={tally(all, ({ sync }) => sync.phase)} />
+      <PlaceFilter of="cause" options={tally(all, ({ sync }) => sync.cause)} />
+      <PlaceFilter
+        of="step"
         options={steps.map((one) => [`${one}`, placesOf(run, `${one}`).length])}
-        onChange={(value) => go({ step: value, sync: null })}
+        also={{ sync: null }}
       />
     </div>
   );

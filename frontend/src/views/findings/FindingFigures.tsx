@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
 import type { ReportData, RuleInfo } from "../../api/schema";
-import { Figure } from "../../components/Figure";
+import { DurationFigure, Figure } from "../../components/Figure";
 import { meansNote } from "../../report/measures";
 import { tallyOf } from "../../report/syncs";
-import { count, durationParts, percent } from "../../text/formats";
+import { count, percent } from "../../text/formats";
 import { FINDING_DEFINITIONS as D } from "./definitions";
-import { countRules, sortFindings, type FindingRow } from "./findings";
+import { countRules, type FindingRow, sortFindings } from "./findings";
 
 interface FindingFiguresProps {
   report: ReportData;
@@ -17,8 +17,6 @@ interface FindingFiguresProps {
 /** How many findings there are, of what weight, and what the most expensive costs. */
 export function FindingFigures({ report, rows, rules }: FindingFiguresProps): ReactElement {
   const [mostExpensive] = sortFindings(rows, { key: "cost", descending: true });
-  const [cost, costUnit] = durationParts(mostExpensive?.finding.cost_us_per_step);
-  const [step, stepUnit] = durationParts(report.per_step.duration_us);
   const severities = tallyOf(rows.map(({ finding }) => finding.severity));
   const of = rules === null ? "" : `of ${countRules(rules).visible} rules`;
   return (
@@ -31,15 +29,18 @@ export function FindingFigures({ report, rows, rules }: FindingFiguresProps): Re
           number={count(severities.find(([name]) => name === severity)?.[1] ?? 0)}
         />
       ))}
-      <Figure
+      <DurationFigure
         definition={D.mostExpensive}
-        number={cost}
-        unit={costUnit}
+        us={mostExpensive?.finding.cost_us_per_step}
         note={
           mostExpensive?.costShare == null ? "" : `${percent(mostExpensive.costShare)} of the step`
         }
       />
-      <Figure definition={D.step} number={step} unit={stepUnit} note={meansNote(report)} />
+      <DurationFigure
+        definition={D.step}
+        us={report.per_step.duration_us}
+        note={meansNote(report)}
+      />
     </dl>
   );
 }

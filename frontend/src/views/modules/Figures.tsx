@@ -1,11 +1,11 @@
 import type { ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
-import { Figure } from "../../components/Figure";
+import { DurationFigure, Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
-import { hasBackward, meansNote, type Averaging } from "../../report/measures";
+import { type Averaging, hasBackward, meansNote } from "../../report/measures";
 import { isHighlighted, knownBlocked } from "../../report/syncs";
-import { durationParts, NOTHING } from "../../text/formats";
+import { NOTHING } from "../../text/formats";
 import { ForwardFigures } from "./ForwardFigures";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
 
@@ -26,45 +26,40 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
 function BackwardFigures({ report, averaging }: FiguresProps): ReactElement {
   const head = headline(report, averaging);
   const device = head.measure === "device";
-  const [step, stepUnit] = durationParts(head.step);
-  const [backward, backwardUnit] = durationParts(head.backward === 0 ? null : head.backward);
-  const [idle, idleUnit] = durationParts((head.backward ?? 0) > 0 ? head.idle : null);
-  const [blocked, blockedUnit] = durationParts(knownBlocked(report, head.blocked));
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
   const look = isHighlighted(head.lost, whole);
   const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";
   const means = meansNote(report);
-  const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};
-  const summed = ["sum over streams", ...Object.values(note)].join(", ");
+  const note = head.steps > 1 && averaging === "total" ? `in ${head.steps} steps` : undefined;
+  const summed = ["sum over streams", ...(note === undefined ? [] : [note])].join(", ");
   const none = head.ratio === null || head.ratio === 0;
-  const withPer = (unit: string): string => (unit === "" ? "" : unit + per);
   return (
     <dl className="figures">
-      <Figure
-        definition={D.step}
-        number={step}
-        unit={stepUnit}
-        {...(means === "" ? {} : { note: means })}
-      />
-      <Figure
+      <DurationFigure definition={D.step} us={head.step} note={means} />
+      <DurationFigure
         definition={device ? D.backwardDevice : D.backwardHost}
-        number={backward}
-        unit={withPer(backwardUnit)}
+        us={head.backward === 0 ? null : head.backward}
+        per={per}
         tone={(head.backward ?? 0) > 0 ? "backward" : "plain"}
-        {...(device ? { note: summed } : note)}
+        note={device ? summed : note}
       />
       <Figure
         definition={device ? D.ratioDevice : D.ratioHost}
         number={none ? NOTHING : (head.ratio ?? 0).toFixed(1)}
         unit={none ? "" : "×"}
       />
-      <Figure definition={D.backwardIdle} number={idle} unit={withPer(idleUnit)} {...note} />
-      <Figure
+      <DurationFigure
+        definition={D.backwardIdle}
+        us={(head.backward ?? 0) > 0 ? head.idle : null}
+        per={per}
+        note={note}
+      />
+      <DurationFigure
         definition={D.blocked}
-        number={blocked}
-        unit={withPer(blockedUnit)}
+        us={knownBlocked(report, head.blocked)}
+        per={per}
         tone={look ? "look" : "plain"}
-        {...note}
+        note={note}
       />
     </dl>
   );

@@ -1,10 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
-import { Figure } from "../../components/Figure";
-import { divisor, meanStep, meansNote, type Averaging } from "../../report/measures";
+import { DurationFigure } from "../../components/Figure";
+import { type Averaging, divisor, meansNote, meanStep } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../../report/syncs";
-import { durationParts } from "../../text/formats";
 import { over, sumOf } from "../../text/numbers";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
 
@@ -17,7 +16,6 @@ interface ForwardFiguresProps {
 export function ForwardFigures({ report, averaging }: ForwardFiguresProps): ReactElement {
   const figures = forwardFigures(report, averaging);
   const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";
-  const [step, stepUnit] = durationParts(meanStep(report));
   const shown = [
     [figures.device ? D.forwardDevice : D.forwardHost, figures.forward, false],
     [D.idle, figures.idle, false],
@@ -25,19 +23,16 @@ export function ForwardFigures({ report, averaging }: ForwardFiguresProps): Reac
   ] as const;
   return (
     <dl className="figures">
-      <Figure definition={D.step} number={step} unit={stepUnit} note={meansNote(report)} />
-      {shown.map(([definition, us, look]) => {
-        const [number, unit] = durationParts(us);
-        return (
-          <Figure
-            key={definition.title}
-            definition={definition}
-            number={number}
-            unit={unit === "" ? "" : unit + per}
-            tone={look ? "look" : "plain"}
-          />
-        );
-      })}
+      <DurationFigure definition={D.step} us={meanStep(report)} note={meansNote(report)} />
+      {shown.map(([definition, us, look]) => (
+        <DurationFigure
+          key={definition.title}
+          definition={definition}
+          us={us}
+          per={per}
+          tone={look ? "look" : "plain"}
+        />
+      ))}
     </dl>
   );
 }

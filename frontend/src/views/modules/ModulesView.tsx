@@ -1,4 +1,4 @@
-import { useState, type ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
@@ -9,7 +9,7 @@ import { Figures } from "./Figures";
 import { ModuleTable } from "./ModuleTable";
 import { HostNotice, NoBackward, NoModules } from "./Notices";
 import { QuantityPicker } from "./QuantityPicker";
-import { Toolbar, useKernelSearch, type KernelSearch } from "./Toolbar";
+import { type KernelSearch, Toolbar, useKernelSearch } from "./Toolbar";
 import { indexOfGroup } from "./groups";
 import { Picture } from "./icicle/Picture";
 import { indexOfPath } from "./moduleTree";
@@ -17,11 +17,11 @@ import { GroupPanel } from "./panel/GroupPanel";
 import { ModulePanel } from "./panel/ModulePanel";
 import { holds } from "./quantity";
 import {
+  type Modules,
   MOST_EXPENSIVE_FIRST,
+  type SharedSelection,
   useFolds,
   useModules,
-  type Modules,
-  type SharedSelection,
 } from "./useModules";
 
 interface ModulesViewProps {
@@ -94,8 +94,6 @@ function Rows({ report, target, modules, kernels }: RowsProps): ReactElement {
       {tree.nodes.length > 0 && (
         <>
           <Toolbar
-            search={place.search}
-            onSearch={(search) => go({ search }, true)}
             hits={modules.search === null ? null : modules.search.hits.size}
             kernels={kernels}
             levels={tree.levels}

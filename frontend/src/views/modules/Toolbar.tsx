@@ -1,14 +1,12 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import { MOST_TEXT } from "../../api/client";
 import type { Target } from "../../api/request";
-import { SearchBox } from "../../components/controls";
+import { PlaceSearch } from "../../parts/placeControls";
 import { useLoad, useServices } from "../../parts/services";
 import { count } from "../../text/formats";
 
 interface ToolbarProps {
-  search: string;
-  onSearch: (text: string) => void;
   /** Number of modules found, null without a search. */
   hits: number | null;
   kernels: Pick<KernelSearch, "state" | "omitted">;
@@ -18,15 +16,10 @@ interface ToolbarProps {
 
 /** Search, and how far the tree is unfolded. */
 export function Toolbar(props: ToolbarProps): ReactElement {
-  const { search, onSearch, levels, onLevels } = props;
+  const { levels, onLevels } = props;
   return (
     <div className="toolbar">
-      <SearchBox
-        label="Search module, class or kernel"
-        text={search}
-        onText={onSearch}
-        found={foundText(props)}
-      />
+      <PlaceSearch label="Search module, class or kernel" found={foundText(props)} />
       <div className="group" role="group" aria-label="Fold">
         <button type="button" onClick={() => onLevels(levels)}>
           Expand all

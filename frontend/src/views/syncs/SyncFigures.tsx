@@ -1,17 +1,17 @@
 import type { ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
-import { Figure } from "../../components/Figure";
+import { DurationFigure, Figure } from "../../components/Figure";
 import { meansNote, stepsLength } from "../../report/measures";
 import {
   avoidable,
   isHighlighted,
   lostIn,
   summarizeSyncs,
-  syncsPerStep,
   type SyncRow,
+  syncsPerStep,
 } from "../../report/syncs";
-import { count, durationParts } from "../../text/formats";
+import { count } from "../../text/formats";
 import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface SyncFiguresProps {
@@ -27,11 +27,6 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
   const sum = summarizeSyncs(syncs);
   const own = all.length - syncs.length;
   const whole = stepsLength(report);
-  const [blocked, blockedUnit] = durationParts(sum.blocked);
-  const [perStep, perStepUnit] = durationParts(syncsPerStep(report, syncs).blocked);
-  const [idle, idleUnit] = durationParts(sum.idle);
-  const [longest, longestUnit] = durationParts(syncs.length === 0 ? null : sum.longest);
-  const [profiler, profilerUnit] = durationParts(summarizeSyncs(all).blocked - sum.blocked);
   const steps = report.steps.length > 1 ? `sum over ${report.steps.length} steps` : "";
   const note = filtered ? "of those shown" : steps;
   const tone = (us: number | null): "look" | "plain" =>
@@ -39,25 +34,26 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
   return (
     <dl className="figures">
       <Figure definition={D.count} number={count(syncs.length)} note={note} />
-      <Figure
+      <DurationFigure
         definition={D.blocked}
-        number={blocked}
-        unit={blockedUnit}
+        us={sum.blocked}
         tone={tone(lostIn(sum.blocked, sum.idle))}
         note={note}
       />
       {report.per_step.of > 1 && (
-        <Figure
+        <DurationFigure
           definition={D.perStep}
-          number={perStep}
-          unit={`${perStepUnit}/step`}
+          us={syncsPerStep(report, syncs).blocked}
+          per="/step"
           note={filtered ? "of those shown" : meansNote(report)}
         />
       )}
-      <Figure definition={D.idle} number={idle} unit={idleUnit} tone={tone(sum.idle)} note={note} />
-      <Figure definition={D.longest} number={longest} unit={longestUnit} />
+      <DurationFigure definition={D.idle} us={sum.idle} tone={tone(sum.idle)} note={note} />
+      <DurationFigure definition={D.longest} us={syncs.length === 0 ? null : sum.longest} />
       <Figure definition={D.backward} number={count(sum.backward)} note={note} />
-      {own > 0 && <Figure definition={D.profiler} number={profiler} unit={profilerUnit} />}
+      {own > 0 && (
+        <DurationFigure definition={D.profiler} us={summarizeSyncs(all).blocked - sum.blocked} />
+      )}
     </dl>
   );
 }

@@ -1,9 +1,9 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
-import { FilterSelect, SearchBox } from "../../components/controls";
 import { DataTable } from "../../components/table/DataTable";
+import { PlaceFilter, PlaceSearch } from "../../parts/placeControls";
 import { usePlace, useRules } from "../../parts/services";
 import { stepTally, tally } from "../../report/syncs";
 import { stepLabel } from "../../text/names";
@@ -13,7 +13,7 @@ import { SyncFigures } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
 import { SyncStrip } from "./SyncStrip";
 import { syncColumns, type SyncTableRow } from "./columns";
-import { useSyncTree, type SyncTree } from "./useSyncTree";
+import { type SyncTree, useSyncTree } from "./useSyncTree";
 
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 
@@ -86,36 +86,18 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
 }
 
 function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
-  const [{ search, phase, cause, step }, go] = usePlace();
+  const [{ search, phase, cause }] = usePlace();
   const { all, fitting, foldAll } = syncs;
   const filtered = search !== "" || phase !== null || cause !== null;
   return (
     <div className="toolbar">
-      <SearchBox
+      <PlaceSearch
         label="Search syncs"
-        text={search}
-        onText={(text) => go({ search: text }, true)}
         found={filtered ? `${fitting.length} of ${all.length}` : null}
       />
-      <FilterSelect
-        label="phase"
-        value={phase}
-        options={tally(all, "phase")}
-        onChange={(value) => go({ phase: value })}
-      />
-      <FilterSelect
-        label="cause"
-        value={cause}
-        options={tally(all, "cause")}
-        onChange={(value) => go({ cause: value })}
-      />
-      <FilterSelect
-        label="step"
-        value={step}
-        options={stepTally(all)}
-        text={stepLabel}
-        onChange={(value) => go({ step: value })}
-      />
+      <PlaceFilter of="phase" options={tally(all, "phase")} />
+      <PlaceFilter of="cause" options={tally(all, "cause")} />
+      <PlaceFilter of="step" options={stepTally(all)} text={stepLabel} />
       <div className="group" role="group" aria-label="Fold">
         <button type="button" onClick={() => foldAll(true)}>
           Expand all

@@ -1,20 +1,13 @@
 import type { CSSProperties, ReactElement, ReactNode } from "react";
 
 import type { ReportData } from "../../api/schema";
-import { Figure } from "../../components/Figure";
+import { DurationFigure, Figure } from "../../components/Figure";
 import { SmallTable } from "../../components/SmallTable";
 import { Term } from "../../components/Tip";
 import { stack } from "../../components/charts";
 import { PATH_DEFINITIONS, type PathPart } from "../../report/criticalPath";
 import { meansNote } from "../../report/measures";
-import {
-  duration,
-  durationParts,
-  durationScale,
-  NOTHING,
-  percent,
-  scaledDuration,
-} from "../../text/formats";
+import { duration, durationScale, NOTHING, percent, scaledDuration } from "../../text/formats";
 import { colourOf, PATH_COLOURS } from "../../theme/colours";
 import {
   answerText,
@@ -76,15 +69,12 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
 
 function Figures({ prediction, changed, report }: Omit<AnswerProps, "stale">): ReactElement {
   const { before, after, decides } = prediction;
-  const [now, nowUnit] = durationParts(before);
-  const [then, thenUnit] = durationParts(changed ? after : null);
   return (
     <dl className="figures">
-      <Figure definition={D.now} number={now} unit={nowUnit} note={meansNote(report)} />
-      <Figure
+      <DurationFigure definition={D.now} us={before} note={meansNote(report)} />
+      <DurationFigure
         definition={D.then}
-        number={then}
-        unit={thenUnit}
+        us={changed ? after : null}
         note={changed ? gainText(prediction) : "nothing changed"}
       />
       <Figure
