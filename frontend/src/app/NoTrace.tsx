@@ -1,9 +1,9 @@
-import { useRef, useState, type ReactElement } from "react";
+import { type ReactElement, useRef, useState } from "react";
 
 import type { Choice } from "../address/chooseTrace";
 import { START } from "../address/place";
 import type { Runs } from "../api/schema";
-import { CopyButton } from "../components/CopyButton";
+import { CopyButton } from "../components/controls";
 import { usePlace } from "../parts/services";
 import { RecordSnippet } from "../parts/states";
 import { count, counted } from "../text/formats";

@@ -1,5 +1,7 @@
-import { useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { type RefObject, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { flushSync } from "react-dom";
+
+import { type Palette, PALETTES } from "../theme/colours";
 
 /** Put text on the clipboard; false where the browser forbids it. */
 export async function copyText(text: string): Promise<boolean> {
@@ -71,4 +73,18 @@ export function useWidth<T extends HTMLElement>(): [RefObject<T | null>, number]
     return () => observer.disconnect();
   }, []);
   return [ref, width];
+}
+
+function subscribe(listener: () => void): () => void {
+  const observer = new MutationObserver(listener);
+  observer.observe(document.documentElement, { attributeFilter: ["data-mode"] });
+  return () => observer.disconnect();
+}
+
+const current = (): Palette =>
+  PALETTES[document.documentElement.dataset.mode === "dark" ? "dark" : "light"];
+
+/** The colours that hold now, for what no style sheet reaches. */
+export function usePalette(): Palette {
+  return useSyncExternalStore(subscribe, current);
 }

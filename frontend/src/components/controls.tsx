@@ -1,6 +1,7 @@
-import type { ReactElement } from "react";
+import { type ReactElement, type RefObject, useState } from "react";
 
 import { clip } from "../text/formats";
+import { copyText, selectText } from "./browser";
 
 interface SearchBoxProps {
   label: string;
@@ -28,7 +29,7 @@ export function SearchBox({ label, text, onText, found }: SearchBoxProps): React
   );
 }
 
-export interface Segment<Value extends string> {
+interface Segment<Value extends string> {
   value: Value;
   title: string;
   tooltip?: string;
@@ -136,5 +137,33 @@ export function Picker({
         ))}
       </select>
     </label>
+  );
+}
+
+interface CopyButtonProps {
+  text: string;
+  /** Selected where the browser does not let us copy. */
+  source: RefObject<HTMLElement | null>;
+  /** What the button says before it is pressed. */
+  label?: string;
+}
+
+export function CopyButton({ text, source, label = "Copy" }: CopyButtonProps): ReactElement {
+  const [result, setResult] = useState<"idle" | "copied" | "selected">("idle");
+  const copy = async (): Promise<void> => {
+    const copied = await copyText(text);
+    if (!copied && source.current !== null) selectText(source.current);
+    setResult(copied ? "copied" : "selected");
+  };
+  const said = { idle: label, copied: "Copied", selected: "Selected: press Ctrl+C" }[result];
+  return (
+    <button
+      type="button"
+      className="quiet"
+      onClick={() => void copy()}
+      onBlur={() => setResult("idle")}
+    >
+      <span aria-live="polite">{said}</span>
+    </button>
   );
 }

@@ -1,14 +1,14 @@
-import { useRef, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useRef } from "react";
 
 import type { ReportData } from "../api/schema";
-import { CopyButton } from "../components/CopyButton";
+import { CopyButton } from "../components/controls";
 import {
   chainIndent,
+  type ChainLink,
   chainOf,
   chainText,
   frameShort,
   isLibrary,
-  type ChainLink,
 } from "../report/chain";
 import { meanStep } from "../report/measures";
 import { avoidable, isHighlighted, lostIn, type SyncRow } from "../report/syncs";

@@ -2,9 +2,10 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { Place } from "../address/place";
 import { useTip } from "../components/Tip";
+import { FilterSelect, SearchBox } from "../components/controls";
 import type { Definition } from "../text/definitions";
 import { colourOf, type Palette } from "../theme/colours";
-import { useServices } from "./services";
+import { usePlace, useServices } from "./services";
 
 interface PlaceLinkProps {
   to: Partial<Place>;
@@ -37,7 +38,7 @@ export function PlaceLink({ to, className, title, children }: PlaceLinkProps): R
   );
 }
 
-export interface LegendEntry {
+interface LegendEntry {
   key: string;
   definition: Definition;
   colour: keyof Palette;
@@ -64,4 +65,33 @@ export function Legend({ entries }: { entries: readonly LegendEntry[] }): ReactE
       ))}
     </ul>
   );
+}
+
+interface PlaceFilterProps {
+  /** What of the place it chooses. */
+  of: "phase" | "cause" | "step" | "severity" | "confidence" | "rule" | "about";
+  label?: string;
+  options: [value: string, n: number][];
+  text?: (value: string) => string;
+  /** What else of the place changes with it. */
+  also?: Partial<Place>;
+}
+
+/** One value of what rows are filtered by, or any; the address holds it. */
+export function PlaceFilter({ of, label = of, also, ...rest }: PlaceFilterProps): ReactElement {
+  const [place, go] = usePlace();
+  return (
+    <FilterSelect
+      label={label}
+      value={place[of]}
+      onChange={(value) => go({ [of]: value, ...also })}
+      {...rest}
+    />
+  );
+}
+
+/** The search that the address holds. */
+export function PlaceSearch(props: { label: string; found: string | null }): ReactElement {
+  const [{ search }, go] = usePlace();
+  return <SearchBox {...props} text={search} onText={(text) => go({ search: text }, true)} />;
 }

@@ -1,17 +1,16 @@
 import {
+  type KeyboardEvent,
+  type ReactElement,
   useEffect,
   useId,
   useMemo,
   useRef,
   useState,
-  type KeyboardEvent,
-  type ReactElement,
 } from "react";
 
 import type { KnownTrace, ListedRun, Runs } from "../api/schema";
 import { Name } from "../components/Name";
 import { count, counted, duration } from "../text/formats";
-import { runChoices, type RunChoice } from "./runChoices";
 import { useLoad, useServices } from "./services";
 
 /** Rows drawn at a time: further ones are a matter of the search. */
@@ -187,4 +186,33 @@ function Row({ id, choice, selected, atCursor, onChoose }: RowProps): ReactEleme
 function deviceText(known: KnownTrace | null): string {
   if (known === null) return "—";
   return known.devices.length === 0 ? "CPU only" : known.devices.join(", ");
+}
+
+/** A run to choose. */
+interface RunChoice {
+  readonly name: string;
+  readonly workers: number;
+  /** Of its first worker that was analyzed before; null: of none. */
+  readonly known: KnownTrace | null;
+}
+
+/** The runs in which each word of a search is found: in the name, device or verdict. */
+export function runChoices(
+  runs: readonly ListedRun[],
+  known: readonly KnownTrace[],
+  search: string,
+): RunChoice[] {
+  const byRun = new Map<string, KnownTrace>();
+  for (const trace of known) if (!byRun.has(trace.run)) byRun.set(trace.run, trace);
+  const words = search.toLowerCase().split(/\s+/);
+  return runs
+    .map(({ name, workers }) => ({
+      name,
+      workers: workers.length,
+      known: byRun.get(name) ?? null,
+    }))
+    .filter(({ name, known: of }) => {
+      const text = [name, ...(of?.devices ?? []), of?.bound, of?.sentence].join(" ").toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
 }

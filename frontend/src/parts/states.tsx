@@ -2,7 +2,7 @@ import { type ReactElement, type ReactNode, useRef } from "react";
 
 import type { ApiError, Target } from "../api/request";
 import type { ListedTrace, ReadingProgress } from "../api/schema";
-import { CopyButton } from "../components/CopyButton";
+import { CopyButton } from "../components/controls";
 import { bytes, counted } from "../text/formats";
 import { useProgress, useServices } from "./services";
 

@@ -1,7 +1,8 @@
+import { PathTime } from "../api/fields";
 import type { PathWork, ReportData } from "../api/schema";
+import { defineField } from "../text/definitions";
 import { kindText } from "../text/names";
 import type { Phase } from "./stepBars";
-import { PATH_DEFINITIONS, PATH_PARTS, type PathPart } from "./criticalPath";
 
 /** One labelled piece of the bar of the critical path. */
 export interface PathSegment {
@@ -102,3 +103,25 @@ export function segmentText({ part, phase, label }: PathSegment): string {
   if (part === "device") return `device, ${phase === null ? "" : `${phase}, `}${label}`;
   return label;
 }
+
+/** What passes the time of the critical path: the chain of dependencies that decides a step. */
+export const PATH_DEFINITIONS = {
+  host: defineField("host", PathTime.host),
+  data: defineField("data loading", PathTime.data),
+  device: defineField("device", PathTime.device),
+  communication: defineField("communication", PathTime.communication),
+  wait: defineField("latencies", PathTime.wait),
+  unexplained: defineField("unexplained", PathTime.unexplained),
+} as const;
+
+export type PathPart = keyof typeof PATH_DEFINITIONS;
+
+/** Parts of the critical path, in the order in which they are drawn. */
+export const PATH_PARTS = [
+  "host",
+  "data",
+  "device",
+  "communication",
+  "wait",
+  "unexplained",
+] as const satisfies readonly PathPart[];

@@ -1,8 +1,7 @@
 import type { LaneBlocks } from "../../api/schema";
 import type { Span } from "../../text/span";
 import { ticksOf } from "../../text/ticks";
-import type { Palette } from "../../theme/colours";
-import { bytesOf, mixed, readableOn } from "../../theme/rgb";
+import { bytesOf, mixed, type Palette, readableOn } from "../../theme/colours";
 
 /** Height of the line of times above all rows. */
 export const AXIS_PX = 20;

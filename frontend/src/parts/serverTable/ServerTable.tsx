@@ -1,16 +1,15 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import type { TablePage } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
 import type { Definition } from "../../text/definitions";
-import { count, NOTHING, scaledDuration, written, type DurationScale } from "../../text/formats";
+import { count, type DurationScale, NOTHING, scaledDuration, written } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
 import type { Loaded } from "../services";
 import { ErrorCard } from "../states";
-import { numberOf, PAGE_ROWS, rowsOf, textOf, type TableRow } from "./rows";
-import { largest, scalesOf } from "./scales";
+import { largest, numberOf, PAGE_ROWS, rowsOf, scalesOf, type TableRow, textOf } from "./rows";
 
 /** A column of the server's table. */
 export interface ServerColumn {

@@ -1,30 +1,31 @@
-import { useMemo, useState, type ReactElement } from "react";
+import { type ReactElement, useMemo, useState } from "react";
 
 import type { CompareSide } from "../../api/client";
 import type { Comparison, ReportData } from "../../api/schema";
-import { usePalette } from "../../components/palette";
-import { AXIS_PX, type LaneRow, type Picture } from "../../parts/lanes/draw";
+import { usePalette } from "../../components/browser";
+import { PlaceLink } from "../../parts/PlaceLink";
 import { LanesCanvas } from "../../parts/lanes/LanesCanvas";
 import { Movement, within } from "../../parts/lanes/Movement";
-import { PlaceLink } from "../../parts/PlaceLink";
+import { AXIS_PX, type LaneRow, type Picture } from "../../parts/lanes/draw";
 import { clip } from "../../text/formats";
 import { shortKernelName } from "../../text/kernelName";
 import { stepLabel } from "../../text/names";
 import type { Span } from "../../text/span";
 import { coloursOf } from "../../theme/colours";
+import { AlignedCursor } from "./AlignedCursor";
 import {
+  type AlignedRow,
   alignedRows,
+  type AlignedSides,
+  type AlignedStep,
   differing,
   medianStep,
   ROW_TITLES,
-  type AlignedRow,
-  type AlignedStep,
   type SideLanes,
   type SideName,
+  useAligned,
 } from "./aligned";
-import { AlignedCursor } from "./AlignedCursor";
-import { stepPlace } from "./links";
-import { useAligned, type AlignedSides } from "./useAligned";
+import { stepPlace } from "./rows";
 
 const ROW_PX = 17;
 

@@ -5,9 +5,8 @@ import type { Target } from "../../api/request";
 import type { ListedTrace, ReportData, Runs } from "../../api/schema";
 import { useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard, Loading } from "../../parts/states";
-import { ChooseBase } from "./ChooseBase";
 import { Differences } from "./Differences";
-import { Sides } from "./SidePickers";
+import { ChooseBase, Sides } from "./SidePickers";
 import { baseSide, chooseBase, otherSide } from "./sides";
 
 interface CompareViewProps {

@@ -1,18 +1,17 @@
 import { type ReactElement, useMemo } from "react";
 
-import type { CompareSide } from "../../api/client";
+import type { ChangeStatus, CompareSide } from "../../api/client";
 import type { Comparison, ReportData } from "../../api/schema";
 import { DataTable } from "../../components/table/DataTable";
-import { PlaceSearch } from "../../parts/placeControls";
+import { PlaceSearch } from "../../parts/PlaceLink";
 import { useAsk, usePlace, useServices } from "../../parts/services";
-import { clip } from "../../text/formats";
+import { clip, count } from "../../text/formats";
 import { Aligned } from "./Aligned";
 import { Bars } from "./Bars";
 import { DifferenceIcicle } from "./DifferenceIcicle";
 import { RowPanel } from "./RowPanel";
-import { StatusChoice, TableChoice } from "./TableChoice";
 import { Totals } from "./Totals";
-import type { CompareTable } from "./address";
+import { COMPARE_TABLES, type CompareTable, type Status, STATUSES } from "./address";
 import { compareHeadline, cutText } from "./changes";
 import { compareColumns } from "./columns";
 import {
@@ -24,8 +23,7 @@ import {
   sortRows,
   tallyStatus,
 } from "./rows";
-import { setupDifferences } from "./setup";
-import { targetOf } from "./sides";
+import { setupDifferences, targetOf } from "./sides";
 
 interface DifferencesProps {
   comparison: Comparison;
@@ -202,4 +200,78 @@ const rowId = (row: CompareRow): string => row.id;
 function emptyText(all: number, filtered: boolean): string {
   if (all === 0) return "Neither side holds any.";
   return filtered ? "Nothing fits search and filter." : "Nothing differs.";
+}
+
+interface TableChoiceProps {
+  comparison: Comparison;
+  table: CompareTable;
+}
+
+const TITLES = {
+  modules: "Modules",
+  syncs: "Syncs",
+  kernels: "Device events",
+  findings: "Findings",
+} as const;
+
+/** What is listed, with how much of each differs. */
+function TableChoice({ comparison, table }: TableChoiceProps): ReactElement {
+  const [place, go] = usePlace();
+  return (
+    <div className="group table-choice" role="group" aria-label="Tables">
+      {COMPARE_TABLES.map((name) => {
+        const differing = compareRows(comparison, name).filter(({ status }) => status !== "same");
+        return (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={name === table}
+            onClick={() =>
+              go({
+                sort: null,
+                search: "",
+                compare: { ...place.compare, table: name, status: null, row: null },
+              })
+            }
+          >
+            {TITLES[name]} <span className="muted">{count(differing.length)}</span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+interface StatusChoiceProps {
+  counts: ReadonlyMap<ChangeStatus, number>;
+  value: Status | "all" | null;
+  onChange: (status: Status | "all" | null) => void;
+}
+
+const DIFFERENT = "";
+
+/** What became of a row: what appeared, what vanished, what moved. */
+function StatusChoice({ counts, value, onChange }: StatusChoiceProps): ReactElement {
+  const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
+  const differing = all - (counts.get("same") ?? 0);
+  return (
+    <label className="picker">
+      <span className="picker-label">status</span>
+      <select
+        value={value ?? DIFFERENT}
+        onChange={(event) => {
+          const chosen = event.target.value;
+          onChange(chosen === "all" ? "all" : (STATUSES.find((one) => one === chosen) ?? null));
+        }}
+      >
+        <option value={DIFFERENT}>differs ({differing})</option>
+        {STATUSES.filter((one) => counts.has(one) || one === value).map((one) => (
+          <option key={one} value={one}>
+            {one} ({counts.get(one) ?? 0})
+          </option>
+        ))}
+        <option value="all">all ({all})</option>
+      </select>
+    </label>
+  );
 }

@@ -10,8 +10,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { duration } from "../../text/formats";
 import type { CompareTable } from "./address";
 import { changeOf } from "./changes";
-import { rowPlace, syncPlace, syncsAt } from "./links";
-import type { CompareRow, RowPlace } from "./rows";
+import { type CompareRow, rowPlace, type RowPlace, syncPlace, syncsAt } from "./rows";
 
 interface RowPanelProps {
   row: CompareRow;

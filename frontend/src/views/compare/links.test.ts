@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Sync } from "../../api/schema";
 import { report, step, sync } from "../../testing/report";
-import { syncPlace, syncsAt } from "./links";
+import { syncPlace, syncsAt } from "./rows";
 
 test("the longest sync of a call site, in the steps that are compared", () => {
   const site = {

@@ -2,7 +2,7 @@ import { type Choice, chooseTrace } from "../../address/chooseTrace";
 import { type Place, START } from "../../address/place";
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { Runs } from "../../api/schema";
+import type { ReportData, Runs } from "../../api/schema";
 import type { Base } from "./address";
 
 /** The trace that a base names, filled up with defaults; or what of it does not exist. */
@@ -44,7 +44,7 @@ export function swapped(place: Place, base: CompareSide, other: CompareSide): Pa
 }
 
 /** What the trace on show might be held against. */
-export interface Suggestion {
+interface Suggestion {
   readonly base: Base;
   /** Steps of the trace on show that it is held against; none for all. */
   readonly steps: readonly string[];
@@ -141,4 +141,29 @@ function firstSteps(target: Target, steps: readonly string[]): Suggestion[] {
 export function stepRange(all: readonly string[], from: number, to: number): readonly string[] {
   const [first, last] = from <= to ? [from, to] : [to, from];
   return all.slice(first, last + 1);
+}
+
+/** What of two recordings differs, other than the training, so that their times are no like for like. */
+export function setupDifferences(before: ReportData, after: ReportData): string[] {
+  return Object.entries(SETUP).flatMap(([title, of]) => {
+    const [was, is] = [of(before), of(after)];
+    return was === null || is === null || was === is ? [] : [`${title} ${was} → ${is}`];
+  });
+}
+
+/** Null where the trace does not say. */
+const SETUP: Readonly<Record<string, (report: ReportData) => string | null>> = {
+  device: ({ trace }) => named(trace.devices.map(({ name }) => name)),
+  platform: ({ trace }) => named(trace.devices.map(({ kind }) => kind)),
+  devices: ({ trace }) => (trace.devices.length === 0 ? "none" : String(trace.devices.length)),
+  torch: ({ trace }) => trace.torch_version,
+  ranks: ({ trace }) => (trace.world_size === null ? null : String(trace.world_size)),
+  "memory recorded": ({ memory_peaks: peaks }) => (peaks.length > 0 ? "yes" : "no"),
+  "shapes recorded": ({ modules }) =>
+    modules.length === 0 ? null : modules.some(({ shapes }) => shapes.length > 0) ? "yes" : "no",
+};
+
+function named(names: readonly string[]): string | null {
+  const known = [...new Set(names.filter((name) => name !== ""))];
+  return known.length === 0 ? null : known.join(", ");
 }

@@ -1,13 +1,13 @@
-import { useRef, type ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 
 import type { DryRunReport } from "../../api/schema";
-import { CopyButton } from "../../components/CopyButton";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
+import { CopyButton } from "../../components/controls";
 import { usePlace } from "../../parts/services";
 import { bytes, count, figure } from "../../text/formats";
 import { pathText } from "../../text/names";
-import { lineText, sentence, type DryPlace } from "./places";
+import { type DryPlace, lineText, sentence } from "./places";
 
 /** One place: what the host would wait for, how it came there, and the fix. */
 export function DryRunPanel({ run, place }: { run: DryRunReport; place: DryPlace }): ReactElement {

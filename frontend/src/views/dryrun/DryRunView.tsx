@@ -5,7 +5,7 @@ import { Figure } from "../../components/Figure";
 import { Name } from "../../components/Name";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
-import { PlaceFilter, PlaceSearch } from "../../parts/placeControls";
+import { PlaceFilter, PlaceSearch } from "../../parts/PlaceLink";
 import { usePlace } from "../../parts/services";
 import { count, figure, NOTHING } from "../../text/formats";
 import type { Sort } from "../../text/numbers";

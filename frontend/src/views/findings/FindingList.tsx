@@ -1,4 +1,4 @@
-import { useId, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useId } from "react";
 
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
@@ -7,10 +7,9 @@ import { usePlace } from "../../parts/services";
 import type { Definition } from "../../text/definitions";
 import { count, counted, duration, NOTHING, percent } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
-import { CostBar } from "./CostBar";
-import { FindingDetail } from "./FindingDetail";
+import { CostBar, FindingDetail } from "./FindingDetail";
 import { FINDING_DEFINITIONS as D } from "./definitions";
-import { unknownAmounts, type FindingRow, type FindingSortKey } from "./findings";
+import { type FindingRow, type FindingSortKey, unknownAmounts } from "./findings";
 
 interface FindingListProps {
   report: ReportData;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Finding } from "../../api/schema";
 import { finding } from "../../testing/findings";
-import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
+import { findingMarkdown, findingsMarkdown, sentence } from "./findings";
 
 const BASIS = { stepUs: 100, of: "device", per: "per step" } as const;
 

@@ -5,16 +5,16 @@ import { findingsOfModule, findingsOfSync, findingsOfSyncs } from "../../report/
 import { meansNote } from "../../report/measures";
 import { finding } from "../../testing/findings";
 import { report, step, sync } from "../../testing/report";
-import { exampleInTimeline, longestSync } from "./Examples";
+import { exampleInTimeline, longestSync } from "./FindingDetail";
 import {
   countRules,
   filterFindings,
+  type FindingRow,
   findingRows,
   OUTSIDE,
   ruleFamilies,
   sortFindings,
   unknownAmounts,
-  type FindingRow,
 } from "./findings";
 
 const given = report({

@@ -2,8 +2,8 @@ import { type ReactElement, useRef } from "react";
 
 import type { Target } from "../../api/request";
 import type { History, Runs } from "../../api/schema";
-import { CopyButton } from "../../components/CopyButton";
 import { DurationFigure, Figure } from "../../components/Figure";
+import { CopyButton } from "../../components/controls";
 import { useAsk, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { bytes, count, counted, duration } from "../../text/formats";

@@ -11,13 +11,12 @@ import { counted, percent } from "../../text/formats";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
 import type { KernelGroup, KernelsPlace } from "./address";
-import { KERNEL_TABLES, kernelColumns, mostBy, quickColumns } from "./columns";
+import { GAIN, KERNEL_TABLES, kernelColumns, mostBy, quickColumns } from "./columns";
 import {
   KERNEL_DEFINITIONS as D,
   ROOFLINE_DEFINITIONS as R,
   SEQUENCE_DEFINITIONS as S,
 } from "./definitions";
-import { useGains } from "./useGains";
 
 const GROUPS: Readonly<Record<KernelGroup, string>> = {
   name: "Name",
@@ -138,4 +137,20 @@ function weighted(rows: readonly TableRow[]): number | null {
 
 function sum(rows: readonly TableRow[], column: string): number {
   return rows.reduce((total, row) => total + (numberOf(row, column) ?? 0), 0);
+}
+
+const MOST = 50;
+
+/** What adds the gain to a row of a sequence, once it is replayed. */
+function useGains(target: Target, group: KernelGroup, later: boolean): (row: TableRow) => TableRow {
+  const question = {
+    table: KERNEL_TABLES[group],
+    filter: [`${GAIN}:ge:0`],
+    limit: MOST,
+    columns: ["id", GAIN],
+  };
+  const { value } = useRows(target, later ? question : null);
+  if (!later) return (row) => row;
+  const known = new Map(rowsOf(value).map((row) => [row.id, row[GAIN] ?? null]));
+  return (row) => ({ ...row, [GAIN]: known.get(row.id) ?? null });
 }

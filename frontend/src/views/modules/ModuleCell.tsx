@@ -1,8 +1,7 @@
 import type { ReactElement } from "react";
 
-import { Name } from "../../components/Name";
-import { TreeCell } from "../../components/table/TreeCell";
-import { LoadsKernels } from "../../parts/LoadsKernels";
+import { LoadsKernels, Name } from "../../components/Name";
+import { TreeCell } from "../../components/table/DataTable";
 import { COMPILED_REMEDY } from "../../report/compiled";
 import { duration } from "../../text/formats";
 import type { ModuleNumbers } from "./moduleNumbers";

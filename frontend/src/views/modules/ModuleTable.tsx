@@ -1,4 +1,4 @@
-import { useMemo, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useMemo } from "react";
 
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
@@ -7,22 +7,22 @@ import type { Column } from "../../components/table/props";
 import { usePlace } from "../../parts/services";
 import { reasonsOf } from "../../report/headline";
 import { divisor, measureOf, stepsLength } from "../../report/measures";
+import { avoidable } from "../../report/syncs";
 import {
   counted,
   duration,
+  type DurationScale,
   NOTHING,
   percent,
   scaledDuration,
-  type DurationScale,
 } from "../../text/formats";
-import { avoidable } from "../../report/syncs";
 import { over, ratio } from "../../text/numbers";
-import { moduleRowId, type ModuleRow } from "./ModuleCell";
+import { type ModuleRow, moduleRowId } from "./ModuleCell";
 import { useBars } from "./Spark";
 import { Bar, COPIED_CLASS, moduleColumns, totalScale } from "./columns";
-import { callMeasure, restOf, wholeOf, type ChosenQuantity } from "./quantity";
-import { visibleRows } from "./treeRows";
-import { MOST_EXPENSIVE_FIRST, type SharedSelection, type Folds, type Modules } from "./useModules";
+import { visibleRows } from "./moduleTree";
+import { callMeasure, type ChosenQuantity, restOf, wholeOf } from "./quantity";
+import { type Folds, type Modules, MOST_EXPENSIVE_FIRST, type SharedSelection } from "./useModules";
 
 interface ModuleTableProps {
   report: ReportData;

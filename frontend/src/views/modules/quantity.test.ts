@@ -2,17 +2,16 @@ import { expect, test } from "vitest";
 
 import type { ReportData } from "../../api/schema";
 import {
+  type Averaging,
   backwardTotal,
+  type Measure,
   measureOf,
   unattributedTime,
-  type Averaging,
-  type Measure,
 } from "../../report/measures";
 import { module, report, step, work } from "../../testing/report";
 import type { Grouping, Quantity } from "./address";
-import { groupTree } from "./groups";
 import { moduleNumbers, type ModuleNumbers } from "./moduleNumbers";
-import { buildTree } from "./moduleTree";
+import { buildTree, groupTree } from "./moduleTree";
 import { chooseQuantity, restOf, wholeOf } from "./quantity";
 
 interface Asked {

@@ -3,18 +3,21 @@ import { useCallback, useMemo, useState } from "react";
 import type { ReportData } from "../../api/schema";
 import type { Sort } from "../../text/numbers";
 import type { Grouping } from "./address";
-import { groupTree } from "./groups";
 import { moduleNumbers, type ModuleNumbers } from "./moduleNumbers";
-import { buildTree, indexOfPath, lineage, type ModuleTree } from "./moduleTree";
-import { chooseQuantity, type ChosenQuantity, type Wanted } from "./quantity";
 import {
+  buildTree,
   expandedToLevel,
   fittingLevel,
+  groupTree,
+  indexOfPath,
+  lineage,
+  type ModuleTree,
   orderTree,
-  searchTree,
   type SearchResult,
+  searchTree,
   type TreeOrder,
-} from "./treeRows";
+} from "./moduleTree";
+import { chooseQuantity, type ChosenQuantity, type Wanted } from "./quantity";
 
 export const MOST_EXPENSIVE_FIRST: Sort = { key: "total", descending: true };
 

@@ -6,9 +6,9 @@ import type { Runs, SqlAnswer, SqlTables } from "../../api/schema";
 import { Segments } from "../../components/controls";
 import { type Loaded, useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
+import { withoutBackticks } from "../../text/definitions";
 import { counted } from "../../text/formats";
 import { Answer } from "./Answer";
-import { Tables } from "./Tables";
 import { EXAMPLES } from "./examples";
 
 // A large part of the page's code, and few open this view.
@@ -182,6 +182,36 @@ function Answered({ loaded, asked }: AnsweredProps): ReactElement {
       ) : (
         <Answer answer={loaded.value} />
       )}
+    </section>
+  );
+}
+
+/** What there is to ask: tables, and the columns of each. */
+function Tables({ tables }: Pick<SqlTables, "tables">): ReactElement {
+  return (
+    <section aria-label="Tables" className="query-tables">
+      <h2>Tables</h2>
+      {tables.map(({ name, description, columns }) => (
+        <details key={name}>
+          <summary>
+            <code>{name}</code> <span className="muted">{withoutBackticks(description)}</span>
+          </summary>
+          <dl>
+            {columns.map((column) => (
+              <div key={column.name}>
+                <dt>
+                  <code>{column.name}</code>{" "}
+                  <span className="muted">
+                    {column.type}
+                    {column.unit === null ? "" : `, ${column.unit}`}
+                  </span>
+                </dt>
+                <dd>{withoutBackticks(column.description)}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      ))}
     </section>
   );
 }

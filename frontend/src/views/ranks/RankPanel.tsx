@@ -6,7 +6,7 @@ import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
 import type { RunKey } from "../../parts/run";
-import { RowFacts } from "../../parts/serverTable/RowFacts";
+import { RowFacts } from "../../parts/serverTable/RowPanel";
 import { numberOf, rowsOf, type TableRow, textOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import { counted, duration } from "../../text/formats";

@@ -1,6 +1,6 @@
 /** A heat map of steps by ranks: its scale, colours, and where its cells lie. */
 
-import { mixed, type Rgb } from "../../theme/rgb";
+import { mixed, type Rgb } from "../../theme/colours";
 
 export type Values = readonly (readonly (number | null)[])[];
 

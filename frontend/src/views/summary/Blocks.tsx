@@ -2,15 +2,20 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { View } from "../../address/place";
 import type { ReportData } from "../../api/schema";
-import { SmallTable } from "../../components/SmallTable";
+import { Name } from "../../components/Name";
+import { Facts, SmallTable } from "../../components/SmallTable";
 import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import type { Definition } from "../../text/definitions";
-import { counted, duration, NOTHING, percent } from "../../text/formats";
+import { counted, duration, NOTHING, percent, written } from "../../text/formats";
 import { kindText } from "../../text/names";
-import { BREAKDOWN_DEFINITIONS, SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
-import { breakdownRows, kindRows, type ShareRow } from "./tables";
+import {
+  BREAKDOWN_DEFINITIONS,
+  DEVICE_DEFINITIONS as D,
+  SUMMARY_TABLE_DEFINITIONS as T,
+} from "./definitions";
+import { breakdownRows, type DeviceRow, deviceRows, kindRows, type ShareRow } from "./tables";
 
 interface BlockProps {
   title: string;
@@ -37,7 +42,7 @@ export function Block({ title, note, from, children }: BlockProps): ReactElement
   );
 }
 
-export const TIMELINE = { view: "timeline", title: "Timeline" } as const;
+const TIMELINE = { view: "timeline", title: "Timeline" } as const;
 
 /** Device events by their kind. */
 export function Kinds({ report }: { report: ReportData }): ReactElement | null {
@@ -110,5 +115,43 @@ function ShareTable<Key extends string>(props: ShareTableProps<Key>): ReactEleme
         [null, (row) => <ShareBar share={row.share} />, "bar-cell"],
       ]}
     />
+  );
+}
+
+/** Arguments of kernels that not every exporter writes. */
+const NOT_HERE = "not in this trace";
+
+/** How well each device is used. */
+export function Devices({ report }: { report: ReportData }): ReactElement | null {
+  const rows = deviceRows(report);
+  if (rows.length === 0) return null;
+  return (
+    <Block title={rows.length > 1 ? "Devices" : "Device"} from={TIMELINE}>
+      {rows.map((row) => (
+        <DeviceFacts key={row.id} row={row} />
+      ))}
+    </Block>
+  );
+}
+
+function DeviceFacts({ row }: { row: DeviceRow }): ReactElement {
+  return (
+    <>
+      <p className="device-name">
+        <Name text={row.name} />
+      </p>
+      <Facts
+        terms
+        className="device-use"
+        of={[
+          [D.utilization, percent(row.utilization)],
+          [D.efficiency, row.efficiency === null ? NOT_HERE : percent(row.efficiency)],
+          [D.occupancy, row.occupancy === null ? NOT_HERE : written(row.occupancy, "percent")],
+          [D.tensorCores, percent(row.tensorCores)],
+          [D.eligible, percent(row.eligible)],
+          [D.overlapped, row.communication === 0 ? NOTHING : percent(row.overlapped)],
+        ]}
+      />
+    </>
   );
 }

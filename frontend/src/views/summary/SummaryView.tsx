@@ -4,16 +4,14 @@ import type { Target } from "../../api/request";
 import type { ReportData, Runs } from "../../api/schema";
 import { duration } from "../../text/formats";
 import { stepLabel } from "../../text/names";
-import { BreakdownBlock, Kinds } from "./Blocks";
-import { Devices } from "./Devices";
-import { HostOperators } from "./HostOperators";
+import { BreakdownBlock, Devices, Kinds } from "./Blocks";
 import { Coverage, DataQuality, SevereWarnings, TraceBlock } from "./Quality";
-import { RunNote } from "./RunNote";
 import { StepsChart } from "./StepsChart";
 import { SummaryFigures } from "./SummaryFigures";
 import { TopFindings } from "./TopFindings";
 import { TopModules } from "./TopModules";
-import { Verdict } from "./Verdict";
+import { HostOperators } from "./TopWork";
+import { RunNote, Verdict } from "./Verdict";
 
 interface SummaryViewProps {
   report: ReportData;

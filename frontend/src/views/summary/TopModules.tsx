@@ -1,10 +1,9 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
-import { Name } from "../../components/Name";
+import { LoadsKernels, Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
-import { LoadsKernels } from "../../parts/LoadsKernels";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { perText } from "../../report/findings";
 import { meanStep } from "../../report/measures";
@@ -18,9 +17,9 @@ import {
   scaledDuration,
 } from "../../text/formats";
 import { pathText } from "../../text/names";
-import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
 import { TopWork } from "./TopWork";
-import { topModules, type TopClass, type TopModuleRows } from "./moduleClasses";
+import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
+import { type TopClass, type TopModuleRows, topModules } from "./tables";
 
 const MOST = 7;
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ReportData } from "../../api/schema";
 import { report, step } from "../../testing/report";
-import { atOnce, hostOperators } from "./HostOperators";
+import { atOnce, hostOperators } from "./TopWork";
 
 const operator = (id: number, self_host_us: number): ReportData["operators"][number] =>
   ({ id, name: `op${id}`, self_host_us }) as ReportData["operators"][number];

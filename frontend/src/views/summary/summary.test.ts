@@ -3,17 +3,17 @@ import { expect, test } from "vitest";
 import type { Idle } from "../../api/schema";
 import {
   DEVICE_PARTS,
-  partsText,
-  stepBars,
   labelledDevice,
   labelledPhases,
+  partsText,
+  stepBars,
   worthAWord,
 } from "../../report/stepBars";
 import { random } from "../../testing/random";
 import { module, report, step, sync, work } from "../../testing/report";
 import { classUnlessSame, stepLabel } from "../../text/names";
 import { busyShare, summaryFigures } from "./SummaryFigures";
-import { topModules } from "./moduleClasses";
+import { topModules } from "./tables";
 
 const NO_IDLE: Idle = {
   sync: 0,

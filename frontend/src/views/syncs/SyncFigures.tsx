@@ -2,6 +2,8 @@ import type { ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
+import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { meansNote, stepsLength } from "../../report/measures";
 import {
   avoidable,
@@ -11,8 +13,8 @@ import {
   type SyncRow,
   syncsPerStep,
 } from "../../report/syncs";
-import { count } from "../../text/formats";
-import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
+import { count, counted, duration } from "../../text/formats";
+import { SYNC_FIGURE_DEFINITIONS as D, OTHER_STALL_DEFINITIONS as O } from "./definitions";
 
 interface SyncFiguresProps {
   report: ReportData;
@@ -56,4 +58,85 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
       )}
     </dl>
   );
+}
+
+/** What resembles a sync and is not one, listed apart from the syncs. */
+export function OtherStalls({ report }: { report: ReportData }): ReactElement {
+  const { deviceWaits, queueFull, queueFullUs, calls, blocked, idle } = otherStalls(report);
+  return (
+    <section className="other-stalls" aria-label="Not syncs">
+      <span className="muted">Not syncs:</span>
+      <span title={O.deviceWaits.text}>
+        <strong>{count(deviceWaits)}</strong> {O.deviceWaits.title}
+      </span>
+      <span title={O.queueFull.text}>
+        <strong>{count(queueFull)}</strong> {O.queueFull.title}
+        {(queueFullUs ?? 0) > 0 && `, ${duration(queueFullUs)}`}
+      </span>
+      {calls === 0 ? (
+        <span title={O.allocations.text}>
+          <strong>0</strong> {O.allocations.title}
+        </span>
+      ) : (
+        <details>
+          <summary title={O.allocations.text}>
+            <strong>{count(calls)}</strong> {O.allocations.title}, {duration(blocked)} of the host,
+            device idle {duration(idle)}
+          </summary>
+          <Allocations report={report} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Allocations({ report }: { report: ReportData }): ReactElement {
+  return (
+    <SmallTable
+      caption={
+        <caption className="muted">
+          {counted(report.allocations.length, "call")} that allocate or free memory
+        </caption>
+      }
+      rows={report.allocations}
+      keyOf={({ id }) => id}
+      columns={[
+        ["call", (row) => <Name text={row.api} className="code" />],
+        [O.allocationCount, (row) => count(row.count)],
+        [O.allocationBlocked, (row) => duration(row.blocked_us)],
+        [O.allocationIdle, (row) => duration(row.device_idle_us)],
+      ]}
+    />
+  );
+}
+
+/** What resembles a sync and is not one; times in microseconds, null where it is not known. */
+interface OtherStallTotals {
+  deviceWaits: number;
+  queueFull: number | null;
+  queueFullUs: number | null;
+  /** Calls that allocate or free memory. */
+  calls: number;
+  blocked: number;
+  idle: number | null;
+}
+
+export function otherStalls(report: Pick<ReportData, "totals" | "allocations">): OtherStallTotals {
+  const { totals, allocations } = report;
+  const idle = allocations.flatMap(({ device_idle_us: us }) => (us === null ? [] : [us]));
+  return {
+    deviceWaits: totals.device_wait_count,
+    queueFull: totals.queue_full_count,
+    queueFullUs: totals.queue_full_us,
+    calls: allocations.reduce((sum, row) => sum + row.count, 0),
+    blocked: allocations.reduce((sum, row) => sum + row.blocked_us, 0),
+    idle: idle.length === 0 ? null : idle.reduce((sum, us) => sum + us, 0),
+  };
+}
+
+/** Why there is no sync to list: none happened, or there is no device to wait for. */
+export function whyNoSyncs({ totals }: Pick<ReportData, "totals">): string {
+  return Object.values(totals.device_busy_us).some((us) => us > 0)
+    ? "The host never syncs with the device in these steps."
+    : "The trace holds no device events in these steps, so there is nothing to sync with.";
 }

@@ -3,17 +3,16 @@ import { type ReactElement, useMemo } from "react";
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { DataTable } from "../../components/table/DataTable";
-import { PlaceFilter, PlaceSearch } from "../../parts/placeControls";
+import { PlaceFilter, PlaceSearch } from "../../parts/PlaceLink";
 import { usePlace, useRules } from "../../parts/services";
 import { stepTally, tally } from "../../report/syncs";
 import { stepLabel } from "../../text/names";
 import type { Sort } from "../../text/numbers";
-import { OtherStalls, whyNoSyncs } from "./OtherStalls";
-import { SyncFigures } from "./SyncFigures";
+import { OtherStalls, SyncFigures, whyNoSyncs } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
 import { SyncStrip } from "./SyncStrip";
 import { syncColumns, type SyncTableRow } from "./columns";
-import { type SyncTree, useSyncTree } from "./useSyncTree";
+import { type SyncTree, useSyncTree } from "./syncTree";
 
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 

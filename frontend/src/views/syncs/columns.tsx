@@ -2,8 +2,8 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { ReportData, RuleInfo } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { TreeCell } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
-import { TreeCell } from "../../components/table/TreeCell";
 import { meanStep, stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../../report/syncs";
 import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
@@ -13,10 +13,10 @@ import {
   common,
   lineText,
   moduleText,
-  valueOf,
-  whatText,
   type SyncNode,
   type SyncSortKey,
+  valueOf,
+  whatText,
 } from "./syncTree";
 
 /** A node of the tree and whether it is open; null for a leaf. */

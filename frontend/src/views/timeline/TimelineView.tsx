@@ -4,21 +4,17 @@ import type { Target } from "../../api/request";
 import type { ReportData, TimelineOverview } from "../../api/schema";
 import { useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
-import { ChartArea } from "./ChartArea";
+import { ChartArea, HoverSource } from "./ChartArea";
 import { ColourLegend } from "./ColourLegend";
-import { HitList } from "./HitList";
-import { Announcement, SelectionPanel } from "./SelectionPanel";
+import { Announcement, HitList, SelectionPanel } from "./SelectionPanel";
 import { Toolbar } from "./Toolbar";
-import { HoverSource } from "./Tooltip";
 import { useCommands } from "./commands";
 import { boundsOf } from "./data/viewport";
-import { useActions } from "./useActions";
+import { firstShown, useActions, useShown } from "./useActions";
 import { useArrangement } from "./useArrangement";
-import { useChart, useChartEvents, useReveal } from "./useChart";
-import { useDecor } from "./useDecor";
+import { useChart, useChartEvents, useDecor, useReveal } from "./useChart";
 import { useHits } from "./useHits";
 import { useSelection } from "./useSelection";
-import { firstShown, useShown } from "./useShown";
 
 interface TimelineViewProps {
   report: ReportData;

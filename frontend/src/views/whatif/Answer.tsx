@@ -5,8 +5,8 @@ import { DurationFigure, Figure } from "../../components/Figure";
 import { SmallTable } from "../../components/SmallTable";
 import { Term } from "../../components/Tip";
 import { stack } from "../../components/charts";
-import { PATH_DEFINITIONS, type PathPart } from "../../report/criticalPath";
 import { meansNote } from "../../report/measures";
+import { PATH_DEFINITIONS, type PathPart } from "../../report/pathBar";
 import { duration, durationScale, NOTHING, percent, scaledDuration } from "../../text/formats";
 import { colourOf, PATH_COLOURS } from "../../theme/colours";
 import {

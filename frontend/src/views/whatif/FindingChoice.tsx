@@ -3,11 +3,10 @@ import type { ReactElement } from "react";
 import type { Finding, ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
-import { durationScale, NOTHING, scaledDuration, type DurationScale } from "../../text/formats";
+import { durationScale, type DurationScale, NOTHING, scaledDuration } from "../../text/formats";
 import type { WhatIfPlace } from "./address";
 import { WHATIF_DEFINITIONS as D } from "./definitions";
-import { allGone, isGone, toggled, unknownFindings } from "./question";
-import { useChangeQuestion } from "./useWhatIf";
+import { allGone, isGone, toggled, unknownFindings, useChangeQuestion } from "./question";
 
 interface FindingChoiceProps {
   report: ReportData;

@@ -8,7 +8,7 @@ import { duration, durationScale, NOTHING, scaledDuration } from "../../text/for
 import type { WhatIfPlace } from "./address";
 import { kindRows, moduleRest, moduleRows, type SlackRow } from "./answer";
 import { SLACK_DEFINITIONS as D } from "./definitions";
-import { useAnswer } from "./useWhatIf";
+import { useAnswer } from "./question";
 
 interface PathTablesProps {
   report: ReportData;

@@ -3,7 +3,7 @@ import { type ReactElement, useMemo, useState } from "react";
 import type { Target } from "../../api/request";
 import type { ReportData, TimelineOverview, TimelineWindow } from "../../api/schema";
 import { Name } from "../../components/Name";
-import { usePalette } from "../../components/palette";
+import { usePalette } from "../../components/browser";
 import { LanesCanvas } from "../../parts/lanes/LanesCanvas";
 import { Movement, within } from "../../parts/lanes/Movement";
 import { AXIS_PX } from "../../parts/lanes/draw";

@@ -1,8 +1,8 @@
 import type { PathTime, WhatIf } from "../../api/schema";
+import { PATH_PARTS, type PathPart } from "../../report/pathBar";
 import { duration, percent } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
 import { ratio } from "../../text/numbers";
-import { PATH_PARTS, type PathPart } from "../../report/criticalPath";
 
 /** An answer that was not refused. */
 export interface Prediction {

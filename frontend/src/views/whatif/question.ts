@@ -1,11 +1,15 @@
-import type { Finding, ReportData } from "../../api/schema";
+import { useCallback, useEffect, useRef, useState } from "react";
+
+import type { Target } from "../../api/request";
+import type { Finding, ReportData, WhatIf } from "../../api/schema";
+import { type Loaded, useAsk, useServices } from "../../parts/services";
 import { duration } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
-import type { Factor, WhatIfPlace } from "./address";
+import { type Factor, parseFactor, type WhatIfPlace } from "./address";
 
 /** What can be scaled without a name of its own, in the order in which it is offered. */
 export const PLAIN = ["host", "launches", "data", "kernels", "communication"] as const;
-export type Plain = (typeof PLAIN)[number];
+type Plain = (typeof PLAIN)[number];
 
 /** Taken out or not; there is nothing in between. */
 export const SYNCS = "syncs";
@@ -103,7 +107,7 @@ export function nothingOf(report: ReportData, what: Plain | typeof SYNCS): strin
 }
 
 /** Something to choose, most expensive first. */
-export interface Choice {
+interface Choice {
   readonly name: string;
   readonly text: string;
 }
@@ -147,4 +151,53 @@ function amounts(report: ReportData, named: Named): [name: string, us: number][]
     }
   }
   return [...sums];
+}
+
+/** How long a factor rests before it is asked about. */
+const REST_MS = 150;
+
+/**
+ * The answer to what the address asks, with or without the critical path by module; the one before
+ * stays until it is there.
+ */
+export function useAnswer(
+  target: Target,
+  report: ReportData,
+  place: WhatIfPlace,
+  modules: boolean,
+): Loaded<WhatIf> {
+  const { api } = useServices();
+  return useAsk(api.whatIf.answer, [target, asked(place), modules], report);
+}
+
+/** Change the question; `quietly` leaves no step in the browser's history. */
+type ChangeQuestion = (change: (place: WhatIfPlace) => WhatIfPlace, quietly?: boolean) => void;
+
+export function useChangeQuestion(): ChangeQuestion {
+  const { places } = useServices();
+  return useCallback(
+    (change, quietly = false) => places.go({ whatIf: change(places.get().whatIf) }, quietly),
+    [places],
+  );
+}
+
+/**
+ * A factor while it is typed or dragged: its text at once, the factor itself when it rests. What
+ * changes it from elsewhere wins.
+ */
+export function useFactor(
+  factor: number,
+  onFactor: (factor: number) => void,
+): [text: string, change: (text: string) => void] {
+  const [draft, setDraft] = useState({ text: "", from: NaN });
+  const timer = useRef<number | undefined>(undefined);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  const change = (text: string): void => {
+    window.clearTimeout(timer.current);
+    setDraft({ text, from: factor });
+    const wanted = parseFactor(text);
+    if (wanted !== null) timer.current = window.setTimeout(onFactor, REST_MS, wanted);
+  };
+  const current = draft.from === factor || parseFactor(draft.text) === factor;
+  return [current ? draft.text : String(factor), change];
 }

@@ -10,8 +10,8 @@ import { usePlace } from "../../../parts/services";
 import { count, counted, duration, percent, times } from "../../../text/formats";
 import { pathText } from "../../../text/names";
 import { MODULE_DEFINITIONS as D, timeDefinitions } from "../definitions";
-import { groupMembers } from "../groups";
 import type { ModuleNumbers } from "../moduleNumbers";
+import { groupMembers } from "../moduleTree";
 import type { Modules } from "../useModules";
 
 interface GroupPanelProps {

@@ -13,8 +13,7 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { countBelow } from "../moduleTree";
 import type { Modules } from "../useModules";
 import { Detail } from "./Detail";
-import { ModuleEvidence } from "./ModuleEvidence";
-import { ModuleFacts } from "./ModuleFacts";
+import { ModuleEvidence, ModuleFacts } from "./ModuleFacts";
 import { ModuleSyncs } from "./ModuleSyncs";
 import { KindBars, WorkTable } from "./work";
 

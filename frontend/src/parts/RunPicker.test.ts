@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { KnownTrace, ListedRun } from "../api/schema";
-import { runChoices } from "./runChoices";
+import { runChoices } from "./RunPicker";
 
 const run = (name: string, ...workers: string[]): ListedRun => ({
   name,

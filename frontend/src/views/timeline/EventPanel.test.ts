@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { ChainLink, EventLink } from "../../api/schema";
+import { argumentRows, chainLines, laneText, linkGroups } from "./EventPanel";
 import { laneOf } from "./testing";
-import { argumentRows, chainLines, laneText, linkGroups } from "./event";
 
 test("arguments are texts, and no longer than can be read", () => {
   const rows = argumentRows({ stream: 7, dims: [[2, 3]], name: "x", long: "k".repeat(10_000) });
