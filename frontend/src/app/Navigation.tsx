@@ -1,10 +1,11 @@
 import type { ReactElement } from "react";
 
-import { VIEWS, type Place, type View } from "../address/place";
+import { type Place, type View, VIEWS } from "../address/place";
 import type { ReportData } from "../api/schema";
-import { usePlace, useServices } from "../parts/services";
+import { usePlaceLinks } from "../parts/PlaceLink";
+import { usePlace } from "../parts/services";
 import { NOTHING } from "../text/formats";
-import { VIEW_ENTRIES, type Badge } from "./views";
+import { type Badge, VIEW_ENTRIES } from "./views";
 
 interface NavigationProps {
   report: ReportData | null;
@@ -34,19 +35,14 @@ function ViewLink({
   report,
   whole,
 }: Omit<NavigationProps, "workers"> & { view: View }): ReactElement {
-  const [place, go] = usePlace();
-  const { places } = useServices();
+  const [place] = usePlace();
+  const linkTo = usePlaceLinks();
   const { title, note, badge } = VIEW_ENTRIES[view];
   const { text, title: meaning, look } = badgeOf(badge, report, whole);
   return (
     <a
-      href={places.href(change(place, view))}
+      {...linkTo(change(place, view))}
       className={view === place.view ? "current" : ""}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        go(change(place, view));
-      }}
       aria-current={view === place.view ? "page" : undefined}
     >
       <span>{title(whole)}</span>

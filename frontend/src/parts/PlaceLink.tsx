@@ -1,4 +1,4 @@
-import type { ReactElement, ReactNode } from "react";
+import type { MouseEvent, ReactElement, ReactNode } from "react";
 
 import type { Place } from "../address/place";
 import { useTip } from "../components/Tip";
@@ -6,6 +6,22 @@ import { FilterSelect, SearchBox } from "../components/controls";
 import type { Definition } from "../text/definitions";
 import { colourOf, type Palette } from "../theme/colours";
 import { usePlace, useServices } from "./services";
+
+/** What makes an element lead to a place: in this page, or as the browser does with a key held. */
+export function usePlaceLinks(): (to: Partial<Place>) => {
+  href: string;
+  onClick: (event: MouseEvent) => void;
+} {
+  const { places } = useServices();
+  return (to) => ({
+    href: places.href(to),
+    onClick: (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      places.go(to);
+    },
+  });
+}
 
 interface PlaceLinkProps {
   to: Partial<Place>;
@@ -17,20 +33,11 @@ interface PlaceLinkProps {
 
 /** A link to another place of the page: it can be copied, and opened in a tab of its own. */
 export function PlaceLink({ to, className, title, children }: PlaceLinkProps): ReactElement {
-  const { places } = useServices();
+  const linkTo = usePlaceLinks();
   const { trigger, tip } = useTip(title);
   return (
     <>
-      <a
-        href={places.href(to)}
-        className={className ?? "link"}
-        {...trigger}
-        onClick={(event) => {
-          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-          event.preventDefault();
-          places.go(to);
-        }}
-      >
+      <a {...linkTo(to)} className={className ?? "link"} {...trigger}>
         {children}
       </a>
       {tip}

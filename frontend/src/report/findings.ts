@@ -1,6 +1,6 @@
 import type { Finding, Module, ReportData, Sync } from "../api/schema";
 import { duration, percent } from "../text/formats";
-import { ratio } from "../text/numbers";
+import { groupBy, ratio } from "../text/numbers";
 
 /**
  * What the report advises about a sync: the finding that has it as an example; where none has,
@@ -27,14 +27,9 @@ export function findingsOfModule(report: ReportData, module: Module): Finding[] 
 
 /** Findings of one rule and fix whose places differ in a number alone, as layers do. */
 export function alike(findings: readonly Finding[]): [Finding, ...Finding[]][] {
-  const groups = new Map<string, [Finding, ...Finding[]]>();
-  for (const finding of findings) {
-    const key = `${finding.rule} ${finding.fix} ${finding.where.replace(/[0-9]+/g, "#")}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [finding]);
-    else group.push(finding);
-  }
-  return [...groups.values()];
+  const keyOf = ({ rule, fix, where }: Finding): string =>
+    `${rule} ${fix} ${where.replace(/[0-9]+/g, "#")}`;
+  return [...groupBy(findings, keyOf).values()];
 }
 
 /** What a price is measured in, of the report that has the finding. */

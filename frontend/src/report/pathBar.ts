@@ -2,6 +2,7 @@ import { PathTime } from "../api/fields";
 import type { PathWork, ReportData } from "../api/schema";
 import { defineField } from "../text/definitions";
 import { kindText } from "../text/names";
+import { groupBy } from "../text/numbers";
 import type { Phase } from "./stepBars";
 
 /** One labelled piece of the bar of the critical path. */
@@ -22,13 +23,9 @@ const WORTH_A_LABEL = 0.04;
 /** The critical path of a step by what ran, in the order in which it is drawn; the shares are of all of it. */
 export function pathSegments(report: ReportData): PathSegment[] {
   const whole = report.critical_path_work.reduce((sum, { us }) => sum + us, 0);
-  const groups = new Map<string, PathWork[]>();
-  for (const row of report.critical_path_work) {
-    const large = row.us >= WORTH_A_LABEL * whole;
-    const key = large ? row.id : `${row.part}:${row.phase ?? ""}:`;
-    groups.set(key, [...(groups.get(key) ?? []), row]);
-  }
-  return [...groups]
+  const keyOf = (row: PathWork): string =>
+    row.us >= WORTH_A_LABEL * whole ? row.id : `${row.part}:${row.phase ?? ""}:`;
+  return [...groupBy(report.critical_path_work, keyOf)]
     .flatMap(([key, rows]) => segment(key, rows, whole))
     .sort((a, b) => rank(a) - rank(b) || b.us - a.us);
 }

@@ -2,7 +2,7 @@ import type { Finding, ReportData, RuleInfo, Step } from "../../api/schema";
 import { priceBasis, type PriceBasis, priceText } from "../../report/findings";
 import { type SyncRow, syncRows } from "../../report/syncs";
 import { counted } from "../../text/formats";
-import { compareNumbers, ratio, type Sort } from "../../text/numbers";
+import { compareNumbers, groupBy, ratio, type Sort } from "../../text/numbers";
 
 interface FindingFilter {
   search: string;
@@ -131,13 +131,7 @@ export function countRules(rules: readonly RuleInfo[]): { visible: number; unsee
 
 /** Rules by family, in the order of the list. */
 export function ruleFamilies(rules: readonly RuleInfo[]): [family: string, rules: RuleInfo[]][] {
-  const families = new Map<string, RuleInfo[]>();
-  for (const rule of rules) {
-    const family = families.get(rule.family);
-    if (family === undefined) families.set(rule.family, [rule]);
-    else family.push(rule);
-  }
-  return [...families];
+  return [...groupBy(rules, ({ family }) => family)];
 }
 
 /** A finding as Markdown, to be put into an issue or a chat. */

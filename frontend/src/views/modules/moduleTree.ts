@@ -1,7 +1,7 @@
 import type { Module } from "../../api/schema";
 import { counted } from "../../text/formats";
 import { pathText } from "../../text/names";
-import { compareNumbers, type Sort } from "../../text/numbers";
+import { compareNumbers, groupBy, type Sort } from "../../text/numbers";
 import type { Grouping } from "./address";
 import type { ModuleNumbers, NumberKey } from "./moduleNumbers";
 
@@ -169,14 +169,9 @@ export function indexOfGroup(tree: ModuleTree, label: string | null): number | n
 }
 
 function groupsOf(base: ModuleTree, by: Grouping): Group[] {
-  const groups = new Map<string, Group>();
-  for (const node of base.nodes) {
-    const label = by === "class" ? node.className : `level ${node.depth + 1}`;
-    const group = groups.get(label);
-    if (group === undefined) groups.set(label, { label, members: [node] });
-    else group.members.push(node);
-  }
-  return [...groups.values()];
+  const labelOfNode = (node: ModuleNode): string =>
+    by === "class" ? node.className : `level ${node.depth + 1}`;
+  return [...groupBy(base.nodes, labelOfNode)].map(([label, members]) => ({ label, members }));
 }
 
 /** The members that lie below no other member. */

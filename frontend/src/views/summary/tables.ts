@@ -7,7 +7,7 @@ import {
   unattributedTime,
 } from "../../report/measures";
 import { avoidable } from "../../report/syncs";
-import { over, ratio, sumOf, without } from "../../text/numbers";
+import { groupBy, over, ratio, sumOf, without } from "../../text/numbers";
 import type { BREAKDOWN_DEFINITIONS } from "./definitions";
 
 export interface DeviceRow {
@@ -152,11 +152,10 @@ export function topModules(report: ReportData, most: number): TopModuleRows {
       : unattributedTime(report, measure);
   const rest = outside === null ? null : Math.max(0, outside);
   const whole = inside + (rest ?? 0);
-  const classes = new Map<string, Module[]>();
-  for (const module of report.modules.filter((module) => selfOf(module) > 0)) {
-    const name = module.class === ANNOTATION ? module.path : module.class;
-    classes.set(name, [...(classes.get(name) ?? []), module]);
-  }
+  const named = report.modules.filter((module) => selfOf(module) > 0);
+  const classes = groupBy(named, (module) =>
+    module.class === ANNOTATION ? module.path : module.class,
+  );
   const rows = [...classes]
     .map(([name, modules]) => classOf(report, name, modules, { selfOf, whole, by }))
     .sort((a, b) => b.self - a.self)

@@ -11,7 +11,7 @@ import {
   type SyncSummary,
 } from "../../report/syncs";
 import { pathText } from "../../text/names";
-import { compareNumbers, type Sort } from "../../text/numbers";
+import { compareValues, groupBy, type Sort } from "../../text/numbers";
 import type { SyncTableRow } from "./columns";
 
 export type SyncSortKey =
@@ -32,13 +32,13 @@ export interface SyncNode {
 /** Syncs by cause, then by call site, then one by one; a site of one sync is that sync. */
 export function syncTree(rows: readonly SyncRow[]): SyncNode[] {
   const byTime = [...rows].sort((a, b) => a.start - b.start);
-  return groupBy(byTime, ({ sync }) => sync.cause).map(([cause, ofCause]) =>
+  return [...groupBy(byTime, ({ sync }) => sync.cause)].map(([cause, ofCause]) =>
     node(
       `cause:${cause}`,
       "cause",
       1,
       ofCause,
-      groupBy(ofCause, siteKey).map(([, ofSite]) => site(ofSite)),
+      [...groupBy(ofCause, siteKey)].map(([, ofSite]) => site(ofSite)),
     ),
   );
 }
@@ -72,15 +72,8 @@ export function nodesAbove(nodes: readonly SyncNode[], id: string): string[] {
 export function sortTree(nodes: readonly SyncNode[], sort: Sort): SyncNode[] {
   const sign = sort.descending ? -1 : 1;
   const key = sort.key as SyncSortKey;
-  const compare = (a: SyncNode, b: SyncNode): number => {
-    const [left, right] = [valueOf(a, key), valueOf(b, key)];
-    if (typeof left === "string" && typeof right === "string") {
-      return sign * COLLATOR.compare(left, right);
-    }
-    return typeof left === "string" || typeof right === "string"
-      ? Number(left === null) - Number(right === null)
-      : compareNumbers(left, right, sign);
-  };
+  const compare = (a: SyncNode, b: SyncNode): number =>
+    compareValues(valueOf(a, key), valueOf(b, key), sign);
   return [...nodes]
     .sort((a, b) => compare(a, b) || startOf(a) - startOf(b))
     .map((each) => ({ ...each, children: sortTree(each.children, sort) }));
@@ -150,8 +143,6 @@ export function whatText(node: SyncNode): string {
   return node.kind === "cause" ? first.sync.cause : placeText(first);
 }
 
-const COLLATOR = new Intl.Collator("en", { numeric: true });
-
 function site(rows: SyncRow[]): SyncNode {
   const [first] = rows;
   const events = rows.map((row) => node(row.id, "event", 3, [row], []));
@@ -177,17 +168,6 @@ function siteKey(row: SyncRow): string {
 
 function startOf(each: SyncNode): number {
   return each.rows[0]?.start ?? 0;
-}
-
-function groupBy(rows: readonly SyncRow[], keyOf: (row: SyncRow) => string): [string, SyncRow[]][] {
-  const groups = new Map<string, SyncRow[]>();
-  for (const row of rows) {
-    const key = keyOf(row);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
-  return [...groups];
 }
 
 /** Number of syncs up to which everything is open at first. */

@@ -8,6 +8,7 @@ import { type Loaded, usePlace } from "../../parts/services";
 import { evidenceText } from "../../report/headline";
 import { clip, counted, duration, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
+import { groupBy } from "../../text/numbers";
 
 interface EventPanelProps {
   loaded: Loaded<EventDetail>;
@@ -202,14 +203,7 @@ export function laneText(lanes: readonly TimelineLane[], id: string): string {
 
 /** Links by what they mean and what shows them, in the order in which the server has them. */
 export function linkGroups(links: readonly EventLink[]): [string, EventLink[]][] {
-  const groups = new Map<string, EventLink[]>();
-  for (const link of links) {
-    const meaning = meaningOf(link);
-    const group = groups.get(meaning);
-    if (group === undefined) groups.set(meaning, [link]);
-    else group.push(link);
-  }
-  return [...groups];
+  return [...groupBy(links, meaningOf)];
 }
 
 function meaningOf({ relation, kind, evidence }: EventLink): string {
