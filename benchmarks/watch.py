@@ -1,14 +1,17 @@
-"""What `hookview.watch` costs per step: interleaved rounds of watched and plain steps.
+"""What `hookview.watch` costs per step: paired rounds of watched and plain steps.
 
-    python benchmarks/watch.py [--rounds N] [--cycles N] [--model NAME]
+    python benchmarks/watch.py [--rounds N] [--model NAME]
 
-What is counted is processor time: that of the training thread, and what the watch's own thread
-takes to read the marks and write the rows. A round is some watched and some plain steps, in turns
-which of them first. Other programs make some steps longer and none shorter: of the steps at the
-same place of each cycle, from one run of steps whose blocks are timed to the next, the shortest
-counts. The cost is the median of the rounds' differences, with the 95 % confidence interval of that
-median. It depends on the number of blocks and on the number of steps in which they are timed, not
-on what they compute: so it is measured as in a step of 5 ms, and as in one of 50 ms.
+What is counted is processor time: that of the training thread, and that of the watch's own, which
+reads the marks and writes the rows. A round is the same number of steps in each of these ways:
+plain, without blocks, with blocks as in a step of 5 ms, as in one of 50 ms, and plain again; every
+other round the other way round. The steps are whole cycles of those whose blocks are timed and
+those whose are not. Of each way the sum counts, less the mean of both plain ones, so that nothing
+is left out that happens at the beginning of a cycle or once in many steps. The cost is the median
+of the rounds' differences, with the 95 % confidence interval of that median.
+
+The watch's own thread wakes up a few times per second. So its time is taken from a training whose
+steps have the length that the cost is a share of: those of the model, and a pause.
 """
 
 from __future__ import annotations
@@ -18,10 +21,11 @@ import math
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -30,14 +34,14 @@ import tb_hookview as hookview
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.common.markdown import table
-from tb_hookview.watching.blocks import choose_blocks
-from tb_hookview.watching.clock import BACKWARD, GRADIENT, OPTIMIZER, ROOT
+from tb_hookview.watching.blocks import MOST, choose_blocks
 from tb_hookview.watching.sampling import RUN, every_how_many
-from tb_hookview.watching.step_file import StepFile, row_line
-from tb_hookview.watching.step_rows import row_of
 
-WARM_UP = 8
+WARM_UP = RUN
 """Steps before those that are timed: the last gradients are looked for in the first of them."""
+
+IMPORT_S, THREAD_S = 3.0, 5.0
+"""How long the watch's own thread imports what it needs, and how long it is timed after that."""
 
 STEPS_US = (5_000, 50_000)
 """Steps that the cost is a share of; they say in how many steps blocks are timed."""
@@ -101,38 +105,90 @@ class Training:
         self.model(self.batch)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-6)
 
-    def run(self, steps: int, each: Callable[[], None]) -> list[int]:
-        """Nanoseconds of this thread's processor time that each step takes."""
-        times = []
-        for _ in range(steps):
-            since = time.thread_time_ns()
-            self.optimizer.zero_grad()
-            self.model(self.batch).square().mean().backward()
-            self.optimizer.step()
+    def step(self) -> None:
+        """Train one step."""
+        self.optimizer.zero_grad()
+        self.model(self.batch).square().mean().backward()
+        self.optimizer.step()
+
+    def run_us(self, steps: int, each: Callable[[], None]) -> float:
+        """Microseconds of this thread's processor time per step."""
+        for _ in range(WARM_UP):
+            self.step()
             each()
-            times.append(time.thread_time_ns() - since)
-        return times
+        since = time.thread_time_ns()
+        for _ in range(steps):
+            self.step()
+            each()
+        return (time.thread_time_ns() - since) / steps / 1e3
 
 
-def watched(training: Training, steps: int, blocks: int, every: int, folder: str) -> list[int]:
-    """Return the times of watched steps, whose blocks are timed in one of `every`."""
-    options: dict[str, Any] = {
-        "first": None,
-        "slow_factor": None,
-        "scalars": False,
-        "blocks": blocks,
-        "blocks_every": every,
-    }
-    model = training.model if blocks else None
-    with hookview.watch(folder, model=model, **options) as watch:
-        training.run(WARM_UP, watch.step)
-        return training.run(steps, watch.step)
+class Way(NamedTuple):
+    """How steps are watched."""
+
+    blocks: int
+    every: int
+    """Blocks are timed in one of this many steps."""
+
+    def begin(self, training: Training, folder: str, *, scalars: bool) -> hookview.Watch:
+        """Return the watch."""
+        return hookview.watch(
+            folder,
+            model=training.model if self.blocks else None,
+            blocks=self.blocks,
+            blocks_every=self.every,
+            first=None,
+            slow_factor=None,
+            scalars=scalars,
+        )
 
 
-def undisturbed_us(times: list[int], every: int) -> float:
-    """Microseconds per step: of steps at the same place of a cycle, the shortest counts."""
-    cycle = RUN * every
-    return statistics.mean(min(times[at::cycle]) for at in range(cycle)) / 1e3
+def training_us(training: Training, ways: list[Way], steps: int, rounds: int) -> list[list[float]]:
+    """Return what each way costs the training's thread per step, in each round; plain ones last."""
+
+    def run(way: Way | None) -> float:
+        if way is None:
+            return training.run_us(steps, lambda: None)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            way.begin(training, folder, scalars=False) as watch,
+        ):
+            return training.run_us(steps, watch.step)
+
+    costs: list[list[float]] = [[] for _ in (*ways, None)]
+    for number in range(rounds):
+        order = [None, *ways, None][:: -1 if number % 2 else 1]
+        first, *times, last = [run(way) for way in order]
+        plain = (first + last) / 2
+        found = [each - plain for each in times[:: -1 if number % 2 else 1]]
+        for series, value in zip(costs, (*found, plain), strict=True):
+            series.append(value)
+    return costs
+
+
+def thread_us(training: Training, way: Way, step_us: int) -> float:
+    """Microseconds of processor time per step that the watch's own thread takes."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        way.begin(training, folder, scalars=True) as watch,
+    ):
+        (thread,) = [each for each in threading.enumerate() if each.name == "hookview-watch"]
+        clock = time.pthread_getcpuclockid(thread.ident or 0)
+
+        def train(seconds: float) -> int:
+            until, steps = time.monotonic() + seconds, 0
+            while time.monotonic() < until:
+                end = time.monotonic() + step_us / 1e6
+                training.step()
+                watch.step()
+                steps += 1
+                time.sleep(max(0.0, end - time.monotonic()))
+            return steps
+
+        train(IMPORT_S)
+        begun = time.clock_gettime_ns(clock)
+        steps = train(THREAD_S)
+        return (time.clock_gettime_ns(clock) - begun) / steps / 1e3
 
 
 class Cost(NamedTuple):
@@ -148,42 +204,27 @@ class Cost(NamedTuple):
         return [interval, f"{self.median / step_us:.2%}"]
 
 
-def measure(case: Case, rounds: int, cycles: int, blocks: int) -> list[str]:
-    """Return a row of the table."""
+def measure(case: Case, rounds: int) -> list[list[str]]:
+    """Return the rows of a model: with blocks and without."""
     training = Training(case)
-    count = 0 if not blocks else len(choose_blocks(training.model, "", blocks))
-    every = {step_us: every_how_many(count, "host", 1000 * step_us) for step_us in STEPS_US}
-    plain: list[float] = []
-    costs: dict[int, list[float]] = {each: [] for each in every.values()}
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(rounds):
-            ways = [0, *costs] if number % 2 else [*costs, 0]
-            times = {
-                each: watched(training, cycles * RUN * each, blocks, each, folder)
-                if each
-                else plain_times(training, cycles * RUN * max(costs))
-                for each in ways
-            }
-            plain.append(undisturbed_us(times[0], 1))
-            for each, differences in costs.items():
-                more = undisturbed_us(times[each], each) - undisturbed_us(
-                    times[0][: len(times[each])], each
-                )
-                differences.append(more)
-    cells = [case.name, str(count), f"{statistics.median(plain) / 1e3:.1f} ms"]
-    for step_us, each in every.items():
-        writing = writing_us(count, each)
-        middle = statistics.median(costs[each])
-        low, high = median_interval(costs[each])
-        cost = Cost(middle + writing, low + writing, high + writing)
-        cells += [str(each) if count else "", *cost.text(step_us)]
-    return [*cells, f"{writing_us(count, every[STEPS_US[0]]):.0f} us"]
-
-
-def plain_times(training: Training, steps: int) -> list[int]:
-    """Return the times of steps that are not watched."""
-    training.run(WARM_UP, lambda: None)
-    return training.run(steps, lambda: None)
+    count = len(choose_blocks(training.model, "", MOST))
+    often = {step_us: every_how_many(count, "host", 1000 * step_us) for step_us in STEPS_US}
+    without = Way(0, 1)
+    ways = [without, *(Way(MOST, every) for every in dict.fromkeys(often.values()))]
+    steps = RUN * math.lcm(*often.values())
+    *costs, plain = training_us(training, ways, steps, rounds)
+    by_way = dict(zip(ways, costs, strict=True))
+    rows = []
+    for blocks in (count, 0):
+        cells = [case.name, str(blocks), f"{statistics.median(plain) / 1e3:.1f} ms"]
+        for step_us, every in often.items():
+            way = Way(MOST, every) if blocks else without
+            own = thread_us(training, way, step_us)
+            middle, (low, high) = statistics.median(by_way[way]), median_interval(by_way[way])
+            cost = Cost(middle + own, low + own, high + own)
+            cells += [str(every) if blocks else "", *cost.text(step_us), f"{own:.0f} us"]
+        rows.append(cells)
+    return rows
 
 
 def median_interval(values: list[float]) -> tuple[float, float]:
@@ -196,53 +237,30 @@ def median_interval(values: list[float]) -> tuple[float, float]:
     )
 
 
-def writing_us(blocks: int, every: int) -> float:
-    """Microseconds of processor time per step in which the watch's thread makes and writes rows."""
-    marks = [part for block in range(blocks) for part in (block, 100_000, 223_456)]
-    marks += [ROOT, 99_000, 300_000]
-    for block in reversed(range(blocks)):
-        marks += [GRADIENT + block, 2_000_000 - 100_000 * block, 0]
-    marks += [BACKWARD, 310_000, 2_100_000, OPTIMIZER, 2_200_000, 2_300_000]
-    others = [ROOT, 99_000, 300_000, GRADIENT, 2_000_000, 0, *marks[-6:]]
-    with tempfile.TemporaryDirectory() as folder:
-        file = StepFile(Path(folder), "host_1", lambda: {"watch": 1}, 1 << 30)
-        times = []
-        for _ in range(20):
-            since = time.thread_time_ns()
-            rows = [
-                row_of(
-                    (step, 0, 0, 5_000_000, others, 0)
-                    if step % every
-                    else (step, 0, 0, 5_000_000, marks, blocks)
-                )
-                for step in range(240)
-            ]
-            file.write([row_line(row, 0, 1.0, None) for row in rows])
-            times.append((time.thread_time_ns() - since) / 240)
-        file.close()
-    return min(times) / 1e3
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=240)
-    parser.add_argument("--cycles", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--model", default="", help="first part of a model's name; default: all")
     given = parser.parse_args()
     torch.set_num_threads(1)
     rows = [
-        measure(case, given.rounds, given.cycles, blocks)
+        row
         for case in CASES
         if case.name.startswith(given.model)
-        for blocks in (16, 0)
+        for row in measure(case, given.rounds)
     ]
     cost = [
         part
         for step_us in STEPS_US
-        for part in ("blocks in 1 of", "cost per step", f"of {step_us // 1000} ms")
+        for part in (
+            "blocks in 1 of",
+            "cost per step",
+            f"of {step_us // 1000} ms",
+            "of it the watch's thread",
+        )
     ]
-    head = ["model", "blocks", "step", *cost, "of it writing"]
+    head = ["model", "blocks", "step", *cost]
     print(table(head, rows))
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import json
 import statistics
-import sys
 import time
 import traceback
 import warnings
@@ -25,7 +24,7 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
 import tb_hookview as hookview
-from sample_traces import libraries, models
+from sample_traces import libraries, models, processes
 from sample_traces.measuring import summary
 from sample_traces.recording import Recording, record
 from sample_traces.scenario import Setting, Training, UnavailableError
@@ -38,8 +37,8 @@ Built = tuple[nn.Module, Callable[[nn.Module], torch.Tensor]]
 
 
 def main() -> None:
-    """Run the task given as JSON; write the result after each check."""
-    task = json.loads(sys.argv[1])
+    """Run the task on standard input; write the result after each check."""
+    task = processes.given_task()
     setting = setting_for(task["device"], quick=task["quick"])
     result: dict[str, Any] = {**place(setting.device), "quick": task["quick"]}
     checks: dict[str, Callable[[], Any]] = {
@@ -66,7 +65,7 @@ def gradients(setting: Setting) -> dict[str, Any]:
     itself when it is run plainly twice cannot be compared, and is skipped.
     """
     found: dict[str, Any] = {}
-    with _as_deterministic_as_can_be():
+    with as_deterministic_as_can_be():
         for name, build in GRADIENT_MODELS.items():
             try:
                 torch.manual_seed(0)
@@ -120,7 +119,8 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def _as_deterministic_as_can_be() -> Iterator[None]:
+def as_deterministic_as_can_be() -> Iterator[None]:
+    """Choose deterministic algorithms for the block, where there are any."""
     before, threads = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
     torch.set_num_threads(1)  # sums of several threads differ from run to run
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -322,7 +322,7 @@ def overhead(setting: Setting, *, quick: bool) -> dict[str, Any]:
     Wall time of many steps from one synchronization to another, divided by their number; the
     variants in turns.
     """
-    rounds, steps = (2, 3) if quick else (6, 20)
+    rounds, steps = (2, 3) if quick else (4, 15)
     found: dict[str, Any] = {}
     for name, build in OVERHEAD_MODELS.items():
         try:

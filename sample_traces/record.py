@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,8 @@ from sample_traces.scenarios import SCENARIOS
 
 _FOLDER = Path(__file__).resolve().parent
 _MOST_BYTES_OF_ONE = 2_000_000
-_MOST_BYTES = {"cuda": 24_000_000, "cpu": 15_000_000}
-"""Of all traces of a folder, by the kind of device."""
+_MOST_BYTES = 15_000_000
+"""Of all traces of a folder."""
 _CHECK_SECONDS = 300
 _START = 60
 """Seconds for a process to import torch and its libraries, to find the device, and to end."""
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     content = measured.read(out)
     _refuse_mixing(content, device, out, parser)
     print(f"recording on {device} into {out}", flush=True)
-    session = Session(out, device, options.quick, time.monotonic() + options.seconds, content)
+    session = Session(out, device, options, content)
     if options.overhead:
         session.check()
     else:
@@ -77,6 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--seconds", type=float, default=570, help="for all scenarios together (570)"
+    )
+    parser.add_argument(
+        "--round-seconds", type=float, default=1.5, help="each of three timings of a variant (1.5)"
     )
     return parser
 
@@ -116,32 +120,58 @@ class Session:
     """One run of the program."""
 
     def __init__(
-        self, out: Path, device: str, quick: bool, end: float, content: dict[str, Any]
+        self, out: Path, device: str, options: argparse.Namespace, content: dict[str, Any]
     ) -> None:
-        self.out, self.device, self.quick, self.end = out, device, quick, end
-        self.content = content
+        self.out, self.device, self.content = out, device, content
+        self.quick, self.round_seconds = options.quick, options.round_seconds
+        self.end = time.monotonic() + options.seconds
         self.failed: list[str] = []
         out.mkdir(parents=True, exist_ok=True)
 
     def record(self, chosen: list[Scenario]) -> None:
-        """Record scenarios one after another; write the results after each."""
-        for place, scenario in enumerate(chosen):
-            start = time.monotonic()
-            result = self._record(scenario, chosen[place:])
-            self.content["scenarios"][scenario.name] = result
-            self._keep_order()
-            measured.write(self.out, self.content)
-            if "error" in result:
-                self.failed.append(scenario.name)
-            said = result.get("error") or result.get("skipped") or "recorded"
-            print(f"{scenario.name}: {said} ({time.monotonic() - start:.0f} s)", flush=True)
+        """Record scenarios one after another; write the results after each.
 
-    def _record(self, scenario: Scenario, coming: list[Scenario]) -> dict[str, Any]:
-        lacking = libraries.missing(scenario.needs)
+        On a GPU the process of the next one imports its libraries meanwhile, on other cores.
+        """
+        with ExitStack() as ends:
+            waiting: dict[str, processes.Process] = {}
+
+            def start(scenarios: list[Scenario]) -> None:
+                for each in scenarios:
+                    if each.name not in waiting and not libraries.missing(each.needs):
+                        waiting[each.name] = self._started(each, ends)
+
+            for place, scenario in enumerate(chosen):
+                start(chosen[place : place + (2 if self.device == "cuda" else 1)])
+                began = time.monotonic()
+                process = waiting.get(scenario.name)
+                result = self._record(scenario, process, chosen[place:])
+                self.content["scenarios"][scenario.name] = result
+                self._keep_order()
+                measured.write(self.out, self.content)
+                if "error" in result:
+                    self.failed.append(scenario.name)
+                said = result.get("error") or result.get("skipped") or "recorded"
+                print(f"{scenario.name}: {said} ({time.monotonic() - began:.0f} s)", flush=True)
+
+    def _started(self, scenario: Scenario, ends: ExitStack) -> processes.Process:
+        scratch = ends.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        # The recorder maps a graph as it is compiled, not where a cache has it.
+        compiled = {"TORCHINDUCTOR_CACHE_DIR": scratch}
+        process = processes.Process(
+            "worker", environment={**compiled, **scenario.environment}, needs=scenario.needs
+        )
+        ends.callback(process.end)
+        return process
+
+    def _record(
+        self, scenario: Scenario, process: processes.Process | None, coming: list[Scenario]
+    ) -> dict[str, Any]:
         left = self.end - time.monotonic()
         nothing = {"title": scenario.title, "kind": self.device, "variants": {}}
-        if lacking:
-            return {**nothing, "skipped": f"{' and '.join(lacking)} not installed"}
+        if process is None:
+            lacking = " and ".join(libraries.missing(scenario.needs))
+            return {**nothing, "skipped": f"{lacking} not installed"}
         if left < _START / 2:
             return {**nothing, "skipped": f"out of time; run it with --only {scenario.name}"}
         with tempfile.TemporaryDirectory() as scratch:
@@ -152,16 +182,10 @@ class Session:
                 "device": self.device,
                 "quick": self.quick,
                 "seconds": min(scenario.seconds, left - _START / 2),
+                "round_seconds": self.round_seconds,
                 "most_bytes": self._room(coming),
             }
-            # The recorder maps a graph as it is compiled, not where a cache has it.
-            compiled = {"TORCHINDUCTOR_CACHE_DIR": str(Path(scratch, "compiled"))}
-            result = processes.run(
-                "worker",
-                task,
-                seconds=min(scenario.seconds + _START, left),
-                environment={**compiled, **scenario.environment},
-            )
+            result = process.run(task, seconds=min(scenario.seconds + _START, left))
         return {**nothing, **result}
 
     def _room(self, coming: list[Scenario]) -> int:
@@ -170,7 +194,7 @@ class Session:
         there = sum(
             path.stat().st_size for path in traces(self.out) if path.parent.name not in names
         )
-        room = max(0, _MOST_BYTES[self.device] - there)
+        room = max(0, _MOST_BYTES - there)
         return min(_MOST_BYTES_OF_ONE, room // sum(s.ranks * len(s.variants) for s in coming))
 
     def check(self) -> None:
@@ -183,9 +207,8 @@ class Session:
                 "quick": self.quick,
             }
             environment = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
-            checks = processes.run(
-                "gpu_checks", task, seconds=_CHECK_SECONDS, environment=environment
-            )
+            process = processes.Process("gpu_checks", environment=environment)
+            checks = process.run(task, seconds=_CHECK_SECONDS)
         self.content["checks"] = checks
         measured.write(self.out, self.content)
         if "error" in checks:

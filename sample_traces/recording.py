@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import shutil
 import tempfile
@@ -108,8 +109,10 @@ def _record(training: Training, folder: Path, recording: Recording) -> None:
 
 
 def _packed(trace: bytes) -> bytes:
-    """Pack a trace for a repository: tightly, and without the names of this machine."""
+    """Pack a trace for a repository: tightly, and without names and folders of this machine."""
     content = gzip.decompress(trace)
+    if compiled := os.environ.get("TORCHINDUCTOR_CACHE_DIR"):
+        content = content.replace(f"{compiled}/".encode(), b"")
     for key in (b"host_name", b"traceName"):
         content = re.sub(rb'("%s": *)"[^"]*"' % key, rb'\1"sample"', content, count=1)
     return gzip.compress(content, 9, mtime=0)

@@ -14,6 +14,7 @@ import shutil
 import sys
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import partial
@@ -22,6 +23,7 @@ from typing import Any
 
 import torch
 
+from sample_traces import libraries, processes
 from sample_traces.measuring import Clock, summary, time_calls
 from sample_traces.recording import TooLargeError, collect, record, traces
 from sample_traces.scenario import Recording, Scenario, Setting, Training, UnavailableError, Variant
@@ -43,13 +45,18 @@ class Task:
     device: str
     quick: bool
     seconds: float
+    round_seconds: float
+    """Of timing one variant, in each of some rounds."""
     most_bytes: int
     """Of one trace."""
 
 
 def main() -> None:
-    """Run the task given as JSON."""
-    task = Task(**json.loads(sys.argv[1]))
+    """Import the libraries that the arguments name, then run the task on standard input."""
+    for name in sys.argv[1:]:
+        with suppress(UnavailableError):  # the variant that needs it says so
+            libraries.load(name)
+    task = Task(**processes.given_task())
     work(task, next(each for each in SCENARIOS if each.name == task.scenario))
 
 
@@ -162,7 +169,11 @@ class Job:
         built = self._built()
         left = max(self.end - time.monotonic(), 0)
         share = 0.2 if self.scenario.further else 0.6
-        seconds = 0.1 if self.task.quick else min(1.5, share * left / _ROUNDS / max(len(built), 1))
+        seconds = (
+            0.1
+            if self.task.quick
+            else min(self.task.round_seconds, share * left / _ROUNDS / max(len(built), 1))
+        )
         rounds: dict[str, list[list[float]]] = {variant.name: [] for variant in built}
         for _ in range(1 if self.task.quick else _ROUNDS):
             for variant in built:

@@ -8,11 +8,12 @@ import shared_traces
 
 FOLDER = Path(__file__).resolve().parents[1] / "sample_traces" / "cpu"
 """A folder for each run; see its README.md."""
+GPU = FOLDER.parent / "gpu"
 
 
-def recordings() -> list[Path]:
+def recordings(of: Path = FOLDER) -> list[Path]:
     """One trace of each run, the first rank's where there are several; smallest first."""
-    folders = [path for path in FOLDER.iterdir() if path.is_dir()]
+    folders = [path for path in of.iterdir() if path.is_dir()]
     found = [min(folder.glob("*.pt.trace.json.gz")) for folder in folders]
     return sorted(found, key=lambda path: path.stat().st_size)
 
@@ -24,7 +25,7 @@ def recording(run: str) -> Path:
 
 def all_traces() -> list[Path]:
     """Our recordings and all shared traces."""
-    return [*recordings(), *shared_traces.all_traces()]
+    return [*recordings(), *recordings(GPU), *shared_traces.all_traces()]
 
 
 def small_traces() -> list[Path]:
@@ -46,4 +47,7 @@ def kinds_of_traces(most: int) -> list[Path]:
 
 def label(path: Path) -> str:
     """Name of a trace as the id of a test."""
-    return path.parent.name if path.is_relative_to(FOLDER) else path.name
+    for folder in (FOLDER, GPU):
+        if path.is_relative_to(folder):
+            return f"{folder.name}.{path.parent.name}" if folder == GPU else path.parent.name
+    return path.name

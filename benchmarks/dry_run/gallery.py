@@ -20,7 +20,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -31,7 +31,7 @@ from torch import nn
 
 from benchmarks.common.markdown import table, text
 from sample_traces.libraries import load
-from tb_hookview.dryrun import dry_run
+from tb_hookview.dryrun import DryRun, dry_run
 from tb_hookview.dryrun.outlets.text import places
 
 from .models import Trained, models
@@ -115,24 +115,39 @@ def _wait(child: int, until: float) -> None:
         time.sleep(0.02)
 
 
+def training_step(model: Trained, net: nn.Module) -> Callable[[int], None]:
+    """Return a step of training: AdamW, with clipping."""
+    optimizer = torch.optim.AdamW(net.parameters(), 1e-3)
+
+    def step(number: int) -> None:
+        optimizer.zero_grad()
+        model.loss(net, number).backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+def dry_trained(model: Trained) -> DryRun:
+    """Train a model in a dry run, and return that."""
+    torch.manual_seed(0)
+    with dry_run() as run:
+        step = training_step(model, model.make().to("cuda").train())
+        for number in range(STEPS):
+            step(number)
+            run.step()
+    return run
+
+
 def trained(model: Trained) -> dict[str, Any]:
     """Train a model in a dry run; return its syncs."""
     warnings.simplefilter("ignore")
-    torch.manual_seed(0)
-    with dry_run() as run:
-        net = model.make().to("cuda").train()
-        optimizer = torch.optim.AdamW(net.parameters(), 1e-3)
-        for step in range(STEPS):
-            optimizer.zero_grad()
-            model.loss(net, step).backward()
-            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-            optimizer.step()
-            run.step()
+    run = dry_trained(model)
     report = run.report
     rows = [
         {
             "count": place.total / len(report.measured),
-            "line": _place(place.sync.file, place.sync.line),
+            "line": place_of(place.sync.file, place.sync.line),
             "code": place.sync.code,
             "phase": place.sync.phase,
             "node": place.sync.node,
@@ -145,7 +160,7 @@ def trained(model: Trained) -> dict[str, Any]:
     return {"per_step": report.sync_count / len(report.measured), "places": rows}
 
 
-def _place(file: str | None, line: str | None) -> str:
+def place_of(file: str | None, line: str | None) -> str:
     """A line below the library's own folder, wherever it is installed."""
     if file is None or line is None:
         return "unknown line"

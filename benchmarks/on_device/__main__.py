@@ -1,5 +1,7 @@
 """Runs every measurement that needs a GPU, each in a process of its own with a time limit.
 
+Those whose results are no times run at once, before the others.
+
     python -m benchmarks.on_device OUT [--only PART]... [--seconds N] [--quick] [--pack DIR]
 
 OUT gets a file of results and a log for each part, and the traces. With --pack, all that is there
@@ -13,6 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .packing import pack
@@ -25,32 +28,40 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _arguments(argv)
     if options.list:
         for part in PARTS:
-            print(f"{part.name:<10}{part.title}")
+            print(f"{part.name:<15}{part.title}")
         return 0
     end = time.monotonic() + options.seconds
-    failed = False
-    for part in _chosen(options.only):
-        began = time.monotonic()
-        problem = _run(part, options, end - began)
-        print(f"{part.name}: {problem or 'done'} ({time.monotonic() - began:.0f} s)", flush=True)
-        failed |= problem is not None
-        if options.pack:
-            pack(options.out, options.pack)
+    chosen = [part for part in PARTS if not options.only or part.name in options.only]
+    together = [part for part in chosen if not part.timed]
+    failed = _all(together, options, end)
+    for part in chosen:
+        if part.timed:
+            failed |= _all([part], options, end)
     return int(failed)
 
 
-def _run(part: Part, options: argparse.Namespace, left: float) -> str | None:
-    """Run a part within the time that is left; return what went wrong."""
-    seconds = min(part.seconds, left)
-    if seconds < 1:
-        return "no time left"
-    options.out.mkdir(parents=True, exist_ok=True)
-    command = part.command(options.out.resolve(), quick=options.quick, seconds=seconds)
-    return run(command, options.out / f"{part.name}.log", seconds)
+def _all(parts: list[Part], options: argparse.Namespace, end: float) -> bool:
+    """Run parts at the same time; return whether one failed."""
+    if not parts:
+        return False
+    with ThreadPoolExecutor(len(parts)) as threads:
+        failed = list(threads.map(lambda part: _run(part, options, end), parts))
+    if options.pack:
+        pack(options.out, options.pack)
+    return any(failed)
 
 
-def _chosen(names: Sequence[str]) -> list[Part]:
-    return [part for part in PARTS if not names or part.name in names]
+def _run(part: Part, options: argparse.Namespace, end: float) -> bool:
+    """Run a part within the time that is left; say how it ended, and return whether it failed."""
+    began = time.monotonic()
+    problem: str | None = "no time left"
+    seconds = min(part.seconds, end - began)
+    if seconds >= 1:
+        options.out.mkdir(parents=True, exist_ok=True)
+        command = part.command(options.out.resolve(), quick=options.quick, seconds=seconds)
+        problem = run(command, options.out / f"{part.name}.log", seconds)
+    print(f"{part.name}: {problem or 'done'} ({time.monotonic() - began:.0f} s)", flush=True)
+    return problem is not None
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -42,7 +42,7 @@ def _language(setting: Setting) -> tuple[nn.Module, Callable[[nn.Module], torch.
     return model, lambda model: models.token_loss(model(inputs).logits, targets)
 
 
-MODELS: dict[str, Build] = {"vit_patch_dropout": _vision, "gpt2": _language}
+MODELS: dict[str, Build] = {"vit": _vision, "gpt2": _language}
 
 
 def measure(results: Results, name: str, mode: str, eager: dict[str, float]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def main() -> int:
     """Measure each model in each mode, eager first."""
     results = Results("compiled", __doc__)
     measurements: dict[str, Callable[[], Any]] = {}
-    for name in MODELS:
+    for name in (results.only,) if results.only else MODELS:
         eager: dict[str, float] = {}
         for mode in MODES:
             measurements[f"{name}, {mode}"] = partial(measure, results, name, mode, eager)

@@ -16,27 +16,38 @@ class Part(NamedTuple):
     title: str
     seconds: float
     """Time limit."""
+    timed: bool = True
+    """Whether its result is a time, so that nothing else may run meanwhile."""
 
     def command(self, out: Path, *, quick: bool, seconds: float) -> list[str]:
         """The command that writes its results into a folder."""
         if self.name in _RECORD:
             return _record(out, _RECORD[self.name], quick=quick, seconds=seconds)
-        module = f"{__package__}.{self.name}"
-        return [sys.executable, "-m", module, str(out), *(["--quick"] if quick else [])]
+        module, _, model = self.name.partition(".")
+        command = [sys.executable, "-m", f"{__package__}.{module}", str(out)]
+        return [*command, *(["--only", model] if model else []), *(["--quick"] if quick else [])]
 
 
 PARTS = (
-    Part("smoke", "gradients bit for bit, attribution and waits of a transformer", 120),
+    Part(
+        "smoke", "gradients bit for bit, attribution and waits of a transformer", 120, timed=False
+    ),
+    Part("compiled.vit", "modules inside torch.compile, and of CUDA graphs", 220, timed=False),
+    Part("compiled.gpt2", "the same of another model", 220, timed=False),
+    Part("memory", "peaks against the allocator's own", 90, timed=False),
+    *(
+        Part(f"syncs.{share}", "features of the dry run: expected, warned, recorded", 220, False)
+        for share in range(4)
+    ),
+    Part("gallery", "syncs of public models: predicted, warned, recorded", 220, timed=False),
     Part("samples", "the sample traces, each before and after its remedy", 600),
-    Part("compiled", "modules inside torch.compile, and of replayed CUDA graphs", 420),
     Part("checks", "what recording costs, attribution by a truth, gradients of all models", 320),
-    Part("waits", "edges of syncs against cuda_sync rows, and the depth of the launch queue", 120),
     Part("halves", "predictions of half the work against half the work", 150),
-    Part("memory", "peaks against the allocator's own", 90),
-    Part("syncs", "each feature of the dry run: expected, warned and recorded syncs", 240),
+    Part("watch", "blocks of a watched training, by events of the device", 60),
+    Part("waits", "edges of syncs against cuda_sync rows, and the depth of the launch queue", 120),
 )
 
-_RECORD = {"samples": [], "checks": ["--overhead"]}
+_RECORD = {"samples": ["--round-seconds", "0.5"], "checks": ["--overhead"]}
 """Parts that sample_traces/record.py measures, with further arguments."""
 _LAST_S = 15
 """Seconds that it needs to end by itself."""

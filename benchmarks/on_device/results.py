@@ -26,8 +26,11 @@ class Results:
         parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
         parser.add_argument("out", type=Path)
         parser.add_argument("--quick", action="store_true")
+        parser.add_argument("--only", metavar="MODEL", help="of the part's models")
         options = parser.parse_args()
-        self.name, self.out = name, options.out
+        self.only: str | None = options.only
+        self.name = f"{name}.{self.only}" if self.only else name
+        self.out = options.out
         device = "cuda" if torch.cuda.is_available() else "cpu"
         self.setting: Setting = setting_for(device, quick=options.quick)
         self.traces = self.out / "traces"

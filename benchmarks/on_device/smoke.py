@@ -21,8 +21,9 @@ _MODEL = "timm vision transformer, patch dropout"
 
 def gradients(results: Results) -> Any:
     """Loss, gradients and buffers plain, wrapped and recorded."""
-    model, loss_of = gpu_checks.GRADIENT_MODELS[_MODEL](results.setting)
-    return gpu_checks.compare(model.to(results.setting.device).train(), loss_of)
+    with gpu_checks.as_deterministic_as_can_be():
+        model, loss_of = gpu_checks.GRADIENT_MODELS[_MODEL](results.setting)
+        return gpu_checks.compare(model.to(results.setting.device).train(), loss_of)
 
 
 def recording(results: Results) -> dict[str, Any]:

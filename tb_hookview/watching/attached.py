@@ -21,7 +21,7 @@ class Attached:
     def __init__(self, model: nn.Module, blocks: list[Block], clock: StepClock) -> None:
         self.all_blocks = self.blocks = len(blocks)
         self._root, self._calls = Calls(clock), Calls(clock)
-        self._gradients = Gradients(blocks, clock)
+        self._gradients = Gradients(model, blocks, clock)
         self._root.add(within_parallel(model), ROOT)
         for number, block in enumerate(blocks):
             for module in block.modules:

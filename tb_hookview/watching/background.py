@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -23,7 +25,8 @@ class Background:
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
-        self._woken = threading.Event()
+        self._asleep = threading.Lock()  # whoever wakes the thread releases it
+        self._asleep.acquire()
         self._over = False
         self._thread = threading.Thread(target=self._run, name="hookview-watch", daemon=True)
 
@@ -33,19 +36,19 @@ class Background:
 
     def wake(self) -> None:
         """Have the function called now."""
-        self._woken.set()
+        with contextlib.suppress(RuntimeError):  # it is awake
+            self._asleep.release()
 
     def end(self, patience_s: float = 5.0) -> None:
         """Call it once more, and wait for that; for a store or a disk that hangs, not for long."""
         self._over = True
-        self._woken.set()
+        self.wake()
         if self._thread.is_alive():
             self._thread.join(patience_s)
 
     def _run(self) -> None:
         while not self._over:
-            self._woken.wait(PERIOD_S)
-            self._woken.clear()
+            self._asleep.acquire(timeout=PERIOD_S)
             self._call()
         self._call()  # what came while it was called the last time
 
@@ -61,6 +64,8 @@ def take_request(folder: Path) -> dict[str, Any] | None:
 
     Of several processes one gets it.
     """
+    if not os.access(os.path.join(folder, REQUEST), os.F_OK):  # noqa: PTH118 - a path takes longer
+        return None
     path = folder / REQUEST
     taken = folder / f".{REQUEST}.{threading.get_native_id()}"
     try:

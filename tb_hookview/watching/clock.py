@@ -14,10 +14,8 @@ GRADIENT = 32
 """Plus the number of a block: its last gradient. The mark has one time, and 0 as the second."""
 ON_HOST = frozenset((DATA, OPTIMIZER, COLLECTION))
 """Marks whose times are the host's in any case."""
-
-
-def _nothing() -> None:
-    pass
+NO_THREAD = 0
+"""In the place of a thread's number: the clock is in use no more."""
 
 
 class StepClock:
@@ -29,9 +27,8 @@ class StepClock:
     """
 
     __slots__ = (
+        "before_backward",
         "collecting_since",
-        "forget_gradients",
-        "learn",
         "marks",
         "note",
         "stamp",
@@ -49,10 +46,8 @@ class StepClock:
         self.note = self.marks.extend
         self.stamp = stamp
         self.thread = threading.get_ident()
-        self.forget_gradients: Callable[[], None] = _nothing
-        """Called before a backward pass that compiled autograd runs."""
-        self.learn: Callable[[Any], None] | None = None
-        """Called with what a backward pass begins from, before it; None once all is known."""
+        self.before_backward: Callable[[Any], None] | None = None
+        """Called with what a backward pass begins from, before it."""
         self.collecting_since = self.stepping_since = 0
 
     def on_collection(self, phase: str, _info: object) -> None:

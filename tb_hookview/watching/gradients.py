@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -18,6 +19,7 @@ _PASSES = 3
 """Backward passes in which blocks without a mark are looked for."""
 _MOST_NODES = 100_000
 """Nodes of a pass that are looked at: half a second."""
+_COMPILED_AUTOGRAD = "torch._dynamo.compiled_autograd"
 
 
 class Gradients:
@@ -27,9 +29,10 @@ class Gradients:
     has no way to take the empty list of hooks off. So only the parameters that come last get one.
     """
 
-    def __init__(self, blocks: list[Block], clock: StepClock) -> None:
-        """Attach nothing yet; the clock is asked to show the next backward passes."""
+    def __init__(self, model: nn.Module, blocks: list[Block], clock: StepClock) -> None:
+        """Attach nothing yet; the clock is asked to show the backward passes."""
         self._clock = clock
+        self._model = weakref.ref(model)
         self._modules = [
             (weakref.ref(module), number)
             for number, block in enumerate(blocks)
@@ -40,8 +43,15 @@ class Gradients:
         self._handles: dict[int, Any] = {}
         self._hooks: dict[int, Callable[[nn.Parameter], None]] = {}
         self._is_on = True
-        clock.forget_gradients = self.remove
-        clock.learn = self._learn if blocks else None
+        self._knows_all = False
+        clock.before_backward = self._before_backward if blocks else None
+
+    def _before_backward(self, begins: Any) -> None:
+        compiled = sys.modules.get(_COMPILED_AUTOGRAD)
+        if compiled is not None and compiled.compiled_autograd_enabled:
+            self.remove()  # it would compile the hooks
+        elif not self._knows_all:
+            self._learn(begins)
 
     def _learn(self, begins: Any) -> None:
         try:
@@ -57,11 +67,13 @@ class Gradients:
             faults.report("finding last gradients", fault, "some blocks have no backward times")
             self._passes = _PASSES
         if self._passes >= _PASSES or len(self._hooks) == len({n for _, n in self._modules}):
-            self._clock.learn = None
+            self._knows_all = True
 
     def _block_of(self) -> dict[torch.Tensor, int]:
+        model = self._model()
+        unsharded = {} if model is None else unsharded_parameters(model)
         return {
-            parameter: number
+            unsharded.get(parameter, parameter): number
             for reference, number in self._modules
             for module in (reference(),)
             if module is not None
@@ -77,8 +89,10 @@ class Gradients:
         """Mark the last gradients of all blocks, or only those that end a pass."""
         self._is_on = on
         for block, handle in self._handles.items():
+            if block in self._last:
+                continue
             hooks = handle.hooks_dict_ref()
-            if hooks is None or block in self._last:
+            if hooks is None:
                 continue
             if on:
                 hooks[handle.id] = self._hooks[block]
@@ -86,8 +100,8 @@ class Gradients:
                 hooks.pop(handle.id, None)
 
     def remove(self) -> None:
-        """Take the hooks off all parameters, for good: a compiler of backward would see them."""
-        self._clock.learn = None
+        """Take the hooks off all parameters, for good."""
+        self._clock.before_backward = None
         for handle in self._handles.values():
             handle.remove()
         self._handles.clear()
@@ -105,6 +119,29 @@ def _gradient_hook(block: int, clock: StepClock) -> Callable[[nn.Parameter], Non
         note((kind, stamp(), 0))
 
     return note_gradient
+
+
+def unsharded_parameters(model: nn.Module) -> dict[torch.Tensor, torch.Tensor]:
+    """Return what `fully_shard` puts in the place of each parameter while its module is used.
+
+    Gradients are of these, and reduced after that. A graph has no other way back to a module.
+    """
+    modules: Iterable[Any] = model.modules()
+    return {
+        each.sharded_param: each._unsharded_param
+        for module in modules
+        if hasattr(module, "_get_fsdp_state")
+        for group in _groups_of(module._get_fsdp_state())
+        for each in group.fsdp_params
+        if hasattr(each, "_unsharded_param")  # it was used
+    }
+
+
+def _groups_of(state: Any) -> Iterable[Any]:
+    if hasattr(state, "_fsdp_param_groups"):
+        groups: Iterable[Any] = state._fsdp_param_groups
+        return groups
+    return [] if state._fsdp_param_group is None else [state._fsdp_param_group]  # before torch 2.12
 
 
 def last_gradients(

@@ -76,7 +76,6 @@ class Keeper:
         """What is to be recorded next."""
         self.is_signalled = False
         """Whether a signal asked for a recording."""
-        self.last_step = 0
         self.blocks_every: int | None = None
         """Blocks are timed in one of this many steps; None for what the length of a step allows."""
         self._decision = Decision(triggers, perf_counter_ns() / 1e9)
@@ -140,11 +139,6 @@ class Keeper:
         if self.blocks_every is not None:
             return self.blocks_every
         return every_how_many(len(self._blocks), self._clock, self._decision.median.value)
-
-    def add(self, ended: Ended) -> None:
-        """Take a step."""
-        self.last_step = ended[0]
-        self.ended.append(ended)
 
     def describe(self, steps: Iterable[Ended]) -> list[dict[str, Any]]:
         """Return steps as the manifest of a recording holds them."""
@@ -223,7 +217,7 @@ class Keeper:
         with self._working:
             self._write_rows()
             self._prune()
-            if self.last_step:
+            if self._written:
                 self._look_for_requests()
                 self._agree()
 
@@ -248,7 +242,8 @@ class Keeper:
 
     def _decide(self, rows: list[Row]) -> None:
         for row in rows:
-            reason = self._decision.see(row[0], row[1], perf_counter_ns() / 1e9)
+            parts = (row[2], row[3], row[4], row[6])
+            reason = self._decision.see(row[0], row[1], perf_counter_ns() / 1e9, parts)
             if reason is not None:
                 self._asked.append(_Asked(reason, None, self._decision.slowest_ratio, None))
         if self.is_signalled:
@@ -273,6 +268,12 @@ class Keeper:
                 )
             )
 
+    @property
+    def _last_step(self) -> int:
+        """The last step that ended."""
+        waiting = self.ended
+        return waiting[-1][0] if waiting else self._written
+
     def _agree(self) -> None:
         if self._board is None:
             self._board = find_board(self._folder / FOLDER)
@@ -287,7 +288,7 @@ class Keeper:
 
     def _adopt(self, plan: RecordingPlan) -> None:
         self._number += 1
-        if plan.start > self.last_step:
+        if plan.start > self._last_step:
             self._decision.recorded(plan.reason, plan.start, perf_counter_ns() / 1e9)
             self.plan = plan
             self._drop_answered(plan)
@@ -304,6 +305,6 @@ class Keeper:
         if not isinstance(self._board, Alone):
             lead += 2 + math.ceil(3 * PERIOD_S * 1e9 / max(self._decision.median.value, 1_000_000))
         rank, _ = manifest.place()
-        start = self.last_step + lead
+        start = self._last_step + lead
         steps = asked.steps or self._steps
         return RecordingPlan(start, steps, asked.reason, rank or 0, asked.ranks, asked.ratio)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
@@ -21,49 +20,64 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from tb_hookview.recorder.compiled.inlined import hide
 from tb_hookview.watching import compiling
-from tb_hookview.watching.clock import BACKWARD, DATA, OPTIMIZER, StepClock
+from tb_hookview.watching.clock import BACKWARD, DATA, NO_THREAD, OPTIMIZER, StepClock
 
-_clocks: dict[int, list[StepClock]] = {}
-"""The clocks in use, by thread."""
-_undo: dict[str, Callable[[], object]] = {}
-_COMPILED_AUTOGRAD = "torch._dynamo.compiled_autograd"
+_clocks: list[StepClock] = []
+"""The clocks in use."""
+_undo: dict[str, list[Callable[[], object]]] = {}
+"""Takes back what times a phase, the latest last."""
+_given_way: set[str] = set()
+"""Phases that are not timed any more: the compiler looks at them."""
 _STEP_HOOKS = "_global_optimizer_pre_hooks"
 """Read by the code around each `Optimizer.step` alone, and guarded wherever that is traced."""
 
 
 def follow(clock: StepClock) -> None:
     """Have a clock be given the phases of its thread, until `leave`."""
-    if not _clocks:
-        _install()
-    _clocks.setdefault(clock.thread, []).append(clock)
+    _clocks.append(clock)
+    _install()
+    if len(_clocks) == 1:
+        compiling.begin(_give_way)
 
 
 def leave(clock: StepClock) -> None:
     """Give a clock nothing more."""
-    mine = _clocks.get(clock.thread, [])
-    if clock in mine:
-        mine.remove(clock)
-    if not mine:
-        _clocks.pop(clock.thread, None)
-    if not _clocks:
+    clock.thread = NO_THREAD
+    if clock in _clocks:
+        _clocks.remove(clock)
+    if _clocks:
+        _install()
+    else:
         forget_in_child()
 
 
 def forget_in_child() -> None:
     """Take everything back, also in a process that was forked."""
     _clocks.clear()
+    _given_way.clear()
     compiling.end()
-    for name in list(_undo):
-        _undo.pop(name)()
+    _take_back(*_undo)
 
 
 def _install() -> None:
-    _undo["backward"] = _replace(torch.autograd, "backward", _timed_backward)
-    _undo["data"] = _replace(_BaseDataLoaderIter, "__next__", _timed_loading)
-    before = register_optimizer_step_pre_hook(_before_step)
-    after = register_optimizer_step_post_hook(_after_step)
-    _undo["before step"], _undo["after step"] = before.remove, after.remove
-    compiling.begin(_give_way)
+    """Have each clock time the phases by functions of its own, which cost less than a loop."""
+    _take_back(*_undo)
+    for clock in _clocks:
+        _add("backward", _replace, torch.autograd, "backward", _timed_backward, clock)
+        _add("data", _replace, _BaseDataLoaderIter, "__next__", _timed_loading, clock)
+        _add("optimizer", _hook_optimizers, clock)
+
+
+def _add(phase: str, install: Callable[..., Callable[[], object]], *given: Any) -> None:
+    if phase not in _given_way:
+        _undo.setdefault(phase, []).append(install(*given))
+
+
+def _take_back(*phases: str) -> None:
+    for phase in phases:
+        undo = _undo.pop(phase, [])
+        while undo:
+            undo.pop()()
 
 
 def _give_way(code: CodeType, guards: str) -> None:
@@ -72,10 +86,14 @@ def _give_way(code: CodeType, guards: str) -> None:
     A training step that is compiled as a whole calls `backward`, and traces `Optimizer.step`.
     """
     if "backward" in code.co_names:
-        _undo.pop("backward", _nothing)()
+        _give_up("backward")
     if _STEP_HOOKS in code.co_names or _STEP_HOOKS in guards:
-        _undo.pop("before step", _nothing)()
-        _undo.pop("after step", _nothing)()
+        _give_up("optimizer")
+
+
+def _give_up(phase: str) -> None:
+    _given_way.add(phase)
+    _take_back(phase)
 
 
 def _nothing() -> None:
@@ -83,11 +101,14 @@ def _nothing() -> None:
 
 
 def _replace(
-    owner: Any, name: str, around: Callable[[Callable[..., Any]], Any]
+    owner: Any,
+    name: str,
+    around: Callable[[Callable[..., Any], StepClock], Any],
+    clock: StepClock,
 ) -> Callable[[], None]:
     """Wrap a function of torch's; it is unwrapped only where nobody has wrapped it again since."""
     original = getattr(owner, name)
-    wrapped = around(original)
+    wrapped = around(original, clock)
     setattr(owner, name, wrapped)
 
     def restore() -> None:
@@ -97,58 +118,69 @@ def _replace(
     return restore
 
 
-def _timed_backward(backward: Callable[..., Any]) -> Callable[..., Any]:
-    modules = sys.modules
+def _timed_backward(backward: Callable[..., Any], clock: StepClock) -> Callable[..., Any]:
+    note, stamp = clock.note, clock.stamp
 
     @functools.wraps(backward)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        clocks = _clocks.get(get_ident())
-        if clocks is None or is_dynamo_compiling():
+        if is_dynamo_compiling() or get_ident() != clock.thread:
             return backward(*args, **kwargs)
-        compiled = modules.get(_COMPILED_AUTOGRAD)
-        is_compiled = compiled is not None and compiled.compiled_autograd_enabled
-        begun = []
-        for clock in clocks:
-            if is_compiled:
-                clock.forget_gradients()
-            elif clock.learn is not None:
-                clock.learn(args[0] if args else kwargs.get("tensors"))
-            begun.append(clock.stamp())
+        if clock.before_backward is not None:
+            clock.before_backward(args[0] if args else kwargs.get("tensors"))
+        since = stamp()
         try:
             return backward(*args, **kwargs)
         finally:
-            for clock, since in zip(clocks, begun, strict=False):
-                clock.note((BACKWARD, since, clock.stamp()))
+            note((BACKWARD, since, stamp()))
 
     return timed
 
 
-def _timed_loading(load: Callable[..., Any]) -> Callable[..., Any]:
+def _timed_loading(load: Callable[..., Any], clock: StepClock) -> Callable[..., Any]:
+    note = clock.note
+
     @functools.wraps(load)
     def timed(loader: Any) -> Any:
         since = perf_counter_ns()
         try:
             return load(loader)
         finally:
-            until = perf_counter_ns()
-            for clock in _clocks.get(get_ident(), ()):
-                clock.note((DATA, since, until))
+            if get_ident() == clock.thread:
+                note((DATA, since, perf_counter_ns()))
 
     return timed
 
 
-def _before_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-    if not is_dynamo_compiling():
-        for clock in _clocks.get(get_ident(), ()):
+def _hook_optimizers(clock: StepClock) -> Callable[[], None]:
+    before, after = _optimizer_hooks(clock)
+    handles = register_optimizer_step_pre_hook(before), register_optimizer_step_post_hook(after)
+
+    def remove() -> None:
+        for handle in handles:
+            handle.remove()
+
+    return remove
+
+
+def _optimizer_hooks(clock: StepClock) -> tuple[Callable[..., None], Callable[..., None]]:
+    note = clock.note
+
+    def before(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        if not is_dynamo_compiling() and get_ident() == clock.thread:
             clock.stepping_since = perf_counter_ns()
 
+    def after(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        if not is_dynamo_compiling() and get_ident() == clock.thread and clock.stepping_since:
+            note((OPTIMIZER, clock.stepping_since, perf_counter_ns()))
+            clock.stepping_since = 0
 
-def _after_step(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-    if not is_dynamo_compiling():
-        for clock in _clocks.get(get_ident(), ()):
-            if clock.stepping_since:
-                clock.note((OPTIMIZER, clock.stepping_since, perf_counter_ns()))
-                clock.stepping_since = 0
+    return before, after
 
 
-hide(_timed_backward(_nothing), _timed_loading(_nothing), StepClock.on_collection)
+_unused = StepClock()
+hide(
+    _timed_backward(_nothing, _unused),
+    _timed_loading(_nothing, _unused),
+    *_optimizer_hooks(_unused),
+    StepClock.on_collection,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import weakref
 from collections import deque
@@ -73,8 +74,8 @@ def watch(
         ranks: the ranks that record; all by default. All write their steps.
         every_steps: record every this many steps.
         every_minutes: record every this many minutes.
-        slow_factor: record when steps are slower than this multiple of the running median; None
-            for never.
+        slow_factor: record when steps are slower than this multiple of the running median, or one
+            of their parts makes them slower by half of that, and lasts; None for never.
         slow_steps: slow steps in a row that ask for a recording.
         rest_minutes: time from one recording of slow steps to the next.
         first: step at which a first recording is made, to compare later ones with; None for none.
@@ -202,7 +203,6 @@ class Watch:
         self._marks.clear()
         keeper = self._keeper
         if self._is_routine and step != self._turn and keeper.plan is None:
-            keeper.last_step = step
             keeper.ended.append(ended)
             self._before.append(ended)
             self._since = now
@@ -234,7 +234,7 @@ class Watch:
             return
         _guarded("ending a recording", self._end_recording)
         for ended in () if self._device is None else self._device.rest():
-            self._keeper.add(ended)
+            self._keeper.ended.append(ended)
         _guarded("removing the hooks of a watch", self._detach)
         _guarded("ending a watch", self._keeper.end)
 
@@ -265,7 +265,7 @@ class Watch:
         self._after = False
         ended = (step, state, *ended[2:])
         for each in (ended,) if self._device is None else self._device.passed(ended):
-            self._keeper.add(each)
+            self._keeper.ended.append(each)
             if not each[1]:
                 self._before.append(each)
         if state:
@@ -281,7 +281,7 @@ class Watch:
         """Have blocks timed in the next step, or not; return the steps until it is looked again."""
         attached = self._attached
         if attached is None or not attached.all_blocks:
-            return RUN
+            return sys.maxsize
         every = self._keeper.current_blocks_every
         on = every == 1 or not self._blocks_timed
         if on != bool(self._blocks_timed):

@@ -101,7 +101,7 @@ def test_nothing_is_attached_to_other_modules_nor_left(tmp_path):
     assert all(not p._post_accumulate_grad_hooks for p in model.parameters())
     assert torch.autograd.backward.__module__ == "torch.autograd"
     assert not hasattr(torch.autograd.backward, "__wrapped__")
-    assert phases._clocks == {}
+    assert phases._clocks == []
 
 
 def test_gradients_are_equal_bit_for_bit(tmp_path):
@@ -258,6 +258,17 @@ def test_of_two_watches_either_may_end_first(tmp_path, first):
     assert [row["forward_us"] is None for row in rows(tmp_path / folder)] == [False] * 3
 
 
+def test_what_wraps_a_watched_backward_leaves_no_mark_after_the_watch(tmp_path, monkeypatch):
+    with hookview.watch(tmp_path, **QUIET) as watch:
+        watched = torch.autograd.backward
+        monkeypatch.setattr(torch.autograd, "backward", lambda *a, **k: watched(*a, **k))
+        train(net(), 2, watch.step)
+    left = list(watch._clock.marks)  # of the loader, which has no batch more
+    train(net(), 2)
+    assert watch._clock.marks == left
+    assert [row["backward_us"] > 0 for row in rows(tmp_path)] == [True, True]
+
+
 def test_a_replica_is_called_itself_while_its_original_is_recorded_too(tmp_path):
     """As `DataParallel` calls them: in other threads, with all attributes of the original."""
     model = nn.Linear(1, 1, bias=False)
@@ -302,7 +313,7 @@ def test_steps_of_a_forked_process_are_its_parents_alone(tmp_path):
             child = os.fork()
             if child == 0:
                 train(2)
-                os._exit(phases._clocks != {})
+                os._exit(phases._clocks != [])
             print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             train(2)
     """

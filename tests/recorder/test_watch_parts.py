@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tb_hookview.watching.recordings import Kept, surplus
 from tb_hookview.watching.sampling import every_how_many
 from tb_hookview.watching.step_file import StepFile, row_line
 from tb_hookview.watching.step_rows import Row, row_of
-from tb_hookview.watching.triggers import Decision, RunningMedian, Triggers
+from tb_hookview.watching.triggers import Decision, Parts, RunningMedian, Triggers
 
 
 def names(model: nn.Module, most: int = 16) -> list[str]:
@@ -69,16 +70,16 @@ def test_no_blocks_where_none_are_asked_for_nor_in_a_compiled_model():
 
 def test_blocks_are_timed_as_often_as_a_step_affords():
     assert every_how_many(16, "host", 0) == 1  # no step is known
-    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 16, 50)] == [16, 4, 1, 1]
+    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 32, 50)] == [32, 7, 1, 1]
     assert every_how_many(0, "host", 10**6) == 1
     assert every_how_many(16, "device", 50 * 10**6) == 2
 
 
 def test_the_running_median_is_that_of_the_latest():
     median = RunningMedian()
-    for value in [1000] * 101 + [5] * 101:
+    for value in [1000] * 201 + [5] * 201:
         median.add(value)
-    assert (median.value, len(median)) == (5, 101)
+    assert (median.value, len(median)) == (5, 201)
 
 
 def decide(durations: list[int], **options: object) -> list[tuple[int, str]]:
@@ -106,6 +107,51 @@ def test_slow_steps_that_last_are_recorded_in_a_rest_too_once():
     once = usual + noise + usual + [20] * 40
     assert decide(once) == [(63, "slow"), (153, "slow")]
     assert decide(once + [10] * 200 + [30] * 45) == [(63, "slow"), (153, "slow")]
+
+
+def test_noise_does_not_use_up_the_recording_of_what_lasts_after_it():
+    usual, noise = [10] * 220, [40] * 70
+    asked = [(223, "slow"), (253, "slow")]
+    assert decide(usual + noise + usual + [40] * 50) == asked
+    assert decide(usual + noise + usual + [40] * 200) == [*asked, (570, "slow")]
+
+
+def decide_by_parts(steps: list[tuple[int, ...]]) -> list[int]:
+    """Steps at which slow ones were recorded, by their parts; half a second passes in each."""
+    decision, asked = Decision(Triggers(first=None), now=0.0), []
+    for step, parts in enumerate(steps, 1):
+        if decision.see(step, sum(parts), step / 2, parts[:2]) is not None:
+            asked.append(step)
+            decision.recorded("slow", step, step / 2)
+    return asked
+
+
+def on_a_busy_machine(parts: tuple[int, ...], steps: int, seed: int) -> list[tuple[int, ...]]:
+    """Steps of these parts, a few times as long for a while and then not."""
+    drawn, level, made = random.Random(seed), 1.0, []
+    for step in range(steps):
+        if step % 70 == 0:
+            level = drawn.choice((1.0, 1.6, 3.0, 8.0))
+        made.append(tuple(round(1e8 * level * drawn.lognormvariate(0, 0.2) * p) for p in parts))
+    return made
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_part_that_becomes_slow_is_found_on_a_busy_machine_and_nothing_in_even_parts(seed):
+    even = on_a_busy_machine((3, 5, 1), 1200, seed)
+    asked = decide_by_parts(even)
+    later = decide_by_parts(even + on_a_busy_machine((8, 5, 1), 800, seed))
+    assert later[: len(asked)] == asked
+    assert any(1200 < step <= 1260 for step in later)
+    alone = Parts(1.25, 30)
+    assert [alone.find_slow(sum(step), step[:2]) for step in even] == [0.0] * 1200
+
+
+def test_parts_of_short_steps_are_not_compared_in_each():
+    parts = Parts(1.25, 5)
+    steps = [(1_000_000, 4_000_000)] * 400 + [(4_000_000, 4_000_000)] * 40
+    found = [step for step, each in enumerate(steps) if parts.find_slow(sum(each), each[:1])]
+    assert 400 + 5 * 3 - 3 <= found[0] <= 400 + 5 * 3
 
 
 def test_uneven_steps_are_not_slow():

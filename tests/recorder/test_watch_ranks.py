@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.ranks import FORKED_RANKS, run_forked_ranks
+from support.ranks import FORKED_RANKS, run_forked_ranks, run_ranks
+from support.watched import rows
 
 from tb_hookview.history.answer import read_history
 from tb_hookview.schema.history import History
@@ -68,3 +69,16 @@ def test_a_rank_that_is_killed_stops_no_other(tmp_path):
     assert recorded[0] == recorded[2]
     steps = {rank.rank: rank.steps for rank in said.ranks}
     assert steps[0] == steps[2] == recorded[0][0] + 2
+
+
+def test_sharded_blocks_have_times_and_gradients_are_equal(tmp_path):
+    program = PROGRAM.with_name("sharded_watched.py")
+    for said in run_ranks([program, tmp_path], tmp_path):
+        assert said.split() == ["144", "True"] * 2
+    for reshard in ("True", "False"):
+        written = [row for row in rows(tmp_path / reshard) if row["step"] > 4]
+        assert len(written) == 2 * 8
+        for row in written:
+            assert len(row["backward"]) == 6
+            assert None not in row["backward"]
+            assert sum(row["backward"]) <= row["backward_us"] + 6

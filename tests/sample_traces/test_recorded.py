@@ -30,7 +30,7 @@ def test_they_are_of_a_gpu_and_small():
     assert {entry["kind"] for entry in content["scenarios"].values()} == {"cuda"}
     sizes = [path.stat().st_size for path in recording.traces(FOLDER)]
     assert max(sizes) <= 2_000_000
-    assert sum(sizes) <= 24_000_000
+    assert sum(sizes) <= 15_000_000
 
 
 @each_verdict
