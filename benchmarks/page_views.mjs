@@ -114,7 +114,7 @@ async function measureAll(browser, path) {
     await page.goto(server.url);
     await page.locator(".content-inner[aria-busy=false]").waitFor({ timeout: FIRST_MS });
     const { events, end } = await page.evaluate(timelineOf);
-    const scenes = (statSync(path).isDirectory() ? RANKS : VIEWS(end)).filter(({ title }) =>
+    const scenes = (await scenesOf(page, path, end)).filter(({ title }) =>
       title.includes(values.only),
     );
     const found = new Map();
@@ -134,11 +134,23 @@ async function measureAll(browser, path) {
   }
 }
 
+async function scenesOf(page, path, end) {
+  if (!statSync(path).isDirectory()) return VIEWS(end);
+  const { ranks, steps } = await page.evaluate(async () =>
+    (await fetch("api/ranks?run=run")).json(),
+  );
+  const middle = (list) => list[Math.floor(list.length / 2)];
+  return RANKS({ rank: middle(ranks), step: middle(steps), collective: 1 });
+}
+
 /** Runs in the page: how many events the newest trace has, and how long it is in microseconds. */
 async function timelineOf() {
   const { runs } = await (await fetch("api/runs")).json();
   const run = runs.find(({ name }) => name === "run") ?? runs[0];
-  const query = new URLSearchParams({ run: run.name, worker: run.workers[0].name });
+  const query = new URLSearchParams({
+    run: run.name,
+    worker: run.workers[0].name,
+  });
   const { events, duration_us } = await (await fetch(`api/timeline?${query}`)).json();
   return { events, end: duration_us };
 }

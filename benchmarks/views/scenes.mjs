@@ -5,7 +5,12 @@ const ROWS = ".table-body [role=row]";
 const LANES = ".chart-canvas";
 const SUMMARY = "#/summary?run=run";
 
-const view = (title, to, ready = ROWS) => ({ title, from: SUMMARY, to: hash(to), ready });
+const view = (title, to, ready = ROWS) => ({
+  title,
+  from: SUMMARY,
+  to: hash(to),
+  ready,
+});
 const move = (title, to, on, ready, wheel) => ({
   ...view(title, to, ready),
   move: { on, wheel },
@@ -40,7 +45,10 @@ export const VIEWS = (end) => {
     view("Timeline, all of it", "timeline", LANES),
     view("Timeline, a thousandth", part, LANES),
     move("Timeline: pan there", part, LANES, LANES, { deltaX: 900, deltaY: 0 }),
-    move("Timeline: zoom out from there", part, LANES, LANES, { deltaY: 400, ctrlKey: true }),
+    move("Timeline: zoom out from there", part, LANES, LANES, {
+      deltaY: 400,
+      ctrlKey: true,
+    }),
     view("Memory: the peak", "memory", ".memory-chart"),
     view("Memory: activations", "memory?list=activations", ".memory-chart"),
     view("Memory: blocks", "memory?list=blocks", ".memory-chart"),
@@ -54,17 +62,21 @@ export const VIEWS = (end) => {
   ];
 };
 
-/** Of a run of many ranks. */
-export const RANKS = [
+/** Of a run of many ranks; a rank, a step and a collective of it. */
+export const RANKS = ({ rank, step, collective }) => [
   view("Ranks", "ranks", ".rank-heat canvas"),
   view("Ranks: idle", "ranks?heat=idle", ".rank-heat canvas"),
   view("Ranks: collectives", "ranks?ranks=collectives", ".rank-heat canvas"),
   view("Ranks: balance", "ranks?ranks=balance", ".rank-heat canvas"),
-  view("Ranks: one step of a rank", "ranks?rank=613&rankstep=ProfilerStep%2310", "aside"),
-  view("Ranks: one collective", "ranks?ranks=collectives&collective=10", "aside"),
+  view(
+    "Ranks: one step of a rank",
+    `ranks?${new URLSearchParams({ rank, rankstep: step })}`,
+    "aside",
+  ),
+  view("Ranks: one collective", `ranks?ranks=collectives&collective=${collective}`, "aside"),
   view(
     "Ranks: it on all ranks",
-    "ranks?ranks=collectives&collective=10&together=1",
+    `ranks?ranks=collectives&collective=${collective}&together=1`,
     ".together-picture",
   ),
 ];

@@ -145,8 +145,8 @@ test("a trace with a device shows device time, and marks the sync", async () => 
   await row(page, "head").waitFor();
   expect(await page.getByRole("columnheader", { name: "device total" }).count()).toBe(1);
   const cells = await row(page, "head").getByRole("gridcell").allTextContents();
-  expect(cells[2]).toBe("40.0 µs");
-  expect(await row(page, "head").locator(".look").first().textContent()).toBe("500.0 µs");
+  expect(cells[2]).toBe("40.0 us");
+  expect(await row(page, "head").locator(".look").first().textContent()).toBe("500.0 us");
   expect(await page.locator(".icicle .block.look").count()).toBe(1);
 });
 

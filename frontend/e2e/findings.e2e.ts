@@ -92,7 +92,7 @@ test("an example leads to its event on the timeline, which is selected and fits"
 test("a sync is drawn from the timeline", async () => {
   await page.goto(`${url}#/findings?run=device&rule=sync-scalar-item&q=head`);
   const picture = opened().getByRole("region", { name: "Timeline" });
-  await picture.getByText("sync 500.0 µs").waitFor();
+  await picture.getByText("sync 500.0 us").waitFor();
   expect(await picture.locator(".sync-timeline-block").count()).toBeGreaterThan(2);
 });
 

@@ -26,7 +26,7 @@ test("a recording is a point that opens", async () => {
 test("the parts of a step can be shown by block", async () => {
   const parts = page.getByRole("region", { name: "Parts of the step" });
   await parts.getByRole("button", { name: "Backward by block" }).click();
-  await expect.poll(() => parts.textContent()).toContain("300.0 µs → 1.20 ms");
+  await expect.poll(() => parts.textContent()).toContain("300.0 us → 1.20 ms");
 });
 
 test("a run that was not watched says how to", async () => {

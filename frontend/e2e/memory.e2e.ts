@@ -40,6 +40,20 @@ test("every table has no serious fault, and is reached by the keyboard", async (
   }
 });
 
+test("each block is drawn, and the one pointed at says what allocated it", async () => {
+  await page.getByRole("button", { name: "Each block" }).click();
+  await expect.poll(() => page.url()).toContain("stack=block");
+  await expect.poll(() => page.locator(".memory-block").count()).toBe(BLOCKS.length);
+  await page
+    .locator(".memory-block")
+    .first()
+    .hover({ position: { x: 4, y: 4 } });
+  const note = page.locator(".memory-note");
+  await expect.poll(() => note.innerText()).toContain("8.4 MB");
+  await expect.poll(() => note.locator(".chain").innerText()).toContain("aten::empty");
+  expect(await seriousFaults(page)).toEqual([]);
+});
+
 test("the peak leads to its moment in the timeline", async () => {
   await page.getByRole("link", { name: "Show it in the timeline" }).click();
   await expect.poll(() => page.url()).toContain("#/timeline");

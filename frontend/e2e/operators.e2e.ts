@@ -30,6 +30,15 @@ test("a grouping is in the address, and its table is shown", async () => {
   expect(await seriousFaults(page)).toEqual([]);
 });
 
+test("operators by call stack are an icicle of Python lines", async () => {
+  await page.goto(`${url}#/operators?run=tiny&operators=stack`);
+  await page.locator(".stack-bar").first().click();
+  await page.getByText("callers above").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.getByRole("button", { name: "all stacks" }).click();
+  await page.getByText("callers above").waitFor({ state: "detached" });
+});
+
 test("a search is asked of the server", async () => {
   const [first] = (await table("operators", "&sort=-self_device_us")).rows;
   await page.getByRole("searchbox").fill(first?.name ?? "");

@@ -40,7 +40,7 @@ test("the keyboard walks over the map and selects a cell, which the address keep
 test("pointing says the figures; another quantity is in the address", async () => {
   const box = await map().boundingBox();
   await map().hover({ position: { x: ((box?.width ?? 0) * 5) / 8, y: 5 } });
-  await expect.poll(readout).toMatch(/rank 2, step 0: straggler wait 0 µs, 0.0% of 17.00 ms/);
+  await expect.poll(readout).toMatch(/rank 2, step 0: straggler wait 0 us, 0.0% of 17.00 ms/);
   const shown = page.getByRole("group", { name: "Show" });
   await shown.getByRole("button", { name: "communication" }).click();
   await expect.poll(() => parameter(page.url(), "heat")).toBe("communication");

@@ -32,7 +32,7 @@ const figure = (name: RegExp): ReturnType<Page["getByRole"]> =>
 
 test("the page begins here, and its figures lead to where they come from", async () => {
   await openDetails();
-  expect(await figure(/^host blocked/).innerText()).toContain("800.0 µs/step");
+  expect(await figure(/^host blocked/).innerText()).toContain("800.0 us/step");
   await figure(/^host blocked/).click();
   await expect.poll(() => page.url()).toContain("#/syncs");
   await page.goBack();
@@ -48,15 +48,15 @@ test("the page begins here, and its figures lead to where they come from", async
 test("host blocked is one figure on every view, without the profiler's own sync", async () => {
   await page.goto(`${url}#/summary?run=stopped`);
   await openDetails();
-  await expect.poll(() => figure(/^host blocked/).innerText()).toContain("500.0 µs/step");
+  await expect.poll(() => figure(/^host blocked/).innerText()).toContain("500.0 us/step");
   await page.goto(`${url}#/syncs?run=stopped`);
-  const syncs = page.locator(".figures").getByText("500.0 µs");
+  const syncs = page.locator(".figures").getByText("500.0 us");
   await expect.poll(() => syncs.count()).toBeGreaterThan(0);
   await page.locator(".figures").getByText("20.00 ms").waitFor();
   expect(await page.locator(".look").getByText("20.00 ms").count()).toBe(0);
   await page.goto(`${url}#/modules?run=stopped`);
   await row(page, "(root)").waitFor();
-  expect(await row(page, "head").locator(".blocked").first().textContent()).toBe("500.0 µs");
+  expect(await row(page, "head").locator(".blocked").first().textContent()).toBe("500.0 us");
   expect(await page.getByText("20.00 ms").count()).toBe(0);
 });
 

@@ -23,10 +23,10 @@ test("syncs stand under their cause, the longest first, with their share of crim
     .first()
     .getByText(await ruleTitle(url, CAUSE))
     .waitFor();
-  expect(await rows().first().textContent()).toContain("800.0 µs");
+  expect(await rows().first().textContent()).toContain("800.0 us");
   expect(await modules()).toEqual(["head", "body"]);
   expect(await syncs().first().textContent()).toContain("aten::item");
-  expect(await syncs().first().locator("strong.look").first().textContent()).toBe("500.0 µs");
+  expect(await syncs().first().locator("strong.look").first().textContent()).toBe("500.0 us");
   expect(await page.locator(".figure dd").first().textContent()).toBe("2");
   const badge = page
     .getByRole("navigation", { name: "Views" })
@@ -72,7 +72,7 @@ test("a selected sync shows its chain, which can be copied", async () => {
   const chain = panel().getByRole("region", { name: "Chain" });
   await chain.waitFor();
   const expected = [
-    "cudaStreamSynchronize  500.0 µs",
+    "cudaStreamSynchronize  500.0 us",
     "└ aten::item",
     "  └ LinearBackward0",
     "    └ head (Linear)",
@@ -88,7 +88,7 @@ test("a selected sync shows its chain, which can be copied", async () => {
 test("a selected sync shows its picture, with the device's gap where it caused one", async () => {
   await syncs().first().click();
   const picture = panel().locator(".sync-timeline");
-  await picture.getByText("sync 500.0 µs").waitFor();
+  await picture.getByText("sync 500.0 us").waitFor();
   await picture.getByText("aten::item").first().waitFor();
   await picture.getByText("stream 7").waitFor();
   const answer = await fetch(`${url}api/report?run=device&worker=gpu0`);
@@ -97,7 +97,7 @@ test("a selected sync shows its picture, with the device's gap where it caused o
   };
   const idle = report.syncs.find((sync) => sync.duration_us === 500)?.device_idle_us ?? 0;
   expect(idle).toBeGreaterThan(0);
-  await picture.getByText(`idle ${idle.toFixed(1)} µs`).waitFor();
+  await picture.getByText(`idle ${idle.toFixed(1)} us`).waitFor();
   const [gap, sync] = await Promise.all([
     picture.locator(".sync-timeline-gap").boundingBox(),
     picture.locator(".sync-timeline-sync").boundingBox(),

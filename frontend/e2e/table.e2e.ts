@@ -79,7 +79,7 @@ test("what a search leaves is copied as Markdown, written as on the page", async
   await page.getByText("1 found").waitFor();
   const lines = (await copied("Markdown")).split("\n");
   expect(lines[0]).toMatch(/^\| module \| class \| calls \| device total \|/);
-  expect(lines.at(-1)).toMatch(/^\| head \| Linear \| 1 \| 40\.0 µs \|/);
+  expect(lines.at(-1)).toMatch(/^\| head \| Linear \| 1 \| 40\.0 us \|/);
   expect(lines.some((line) => line.includes("HYPERLINK"))).toBe(false);
 });
 

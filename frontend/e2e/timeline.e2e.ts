@@ -66,7 +66,7 @@ test("search, follow a link, go back, and come back by the address", async () =>
   await heading("cudaLaunchKernel").waitFor();
   const address = page.url();
   const announced = page.locator("#timeline-selected");
-  await expect.poll(() => announced.innerText()).toContain("cudaLaunchKernel, 5.0 µs");
+  await expect.poll(() => announced.innerText()).toContain("cudaLaunchKernel, 5.0 us");
   await page.goBack();
   await heading("gemm").waitFor();
   await page.goto("about:blank");

@@ -26,7 +26,7 @@ async function ask(query: string): Promise<Asked> {
 }
 
 const written = (us: number): string =>
-  us < 999.95 ? `${us.toFixed(1)} µs` : `${(us / 1000).toFixed(2)} ms`;
+  us < 999.95 ? `${us.toFixed(1)} us` : `${(us / 1000).toFixed(2)} ms`;
 
 test("nothing is changed at first, and the page says what to do", async () => {
   const { replayed_us: now } = await ask("");
@@ -147,7 +147,7 @@ test("lanes as predicted lie below those as recorded, and follow the question", 
   await page.goto(`${url}#/whatif?run=device&scale=host%3D0.5`);
   const { predicted_us: then } = await ask("&scale=host%3D0.5");
   expect(then).toBeLessThan(now);
-  const predicted = /as predicted ([\d.]+ [µm]s)/;
+  const predicted = /as predicted ([\d.]+ [um]s)/;
   const shown = async (): Promise<string | undefined> =>
     predicted.exec((await picture().getAttribute("aria-label")) ?? "")?.[1];
   const before = written(now);

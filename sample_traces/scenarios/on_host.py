@@ -250,6 +250,32 @@ def _zeros(setting: Setting, *, wrong: bool) -> Training:
     return Training(step, model)
 
 
+class _Unet(nn.Module):
+    """Pixels mixed at two sizes: one pooling down, one resizing up."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Conv2d(3, width, 3, padding=1)
+        self.pool = nn.MaxPool2d(2)
+        self.deep = nn.Conv2d(width, width, 1)
+        self.up = nn.Upsample(scale_factor=2, mode="bilinear")
+        self.outer = nn.Conv2d(2 * width, 16, 1)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        fine = F.relu(self.inner(images))
+        coarse = F.relu(self.deep(self.pool(fine)))
+        out: torch.Tensor = self.outer(torch.cat([fine, self.up(coarse)], 1))
+        return out.mean((2, 3))
+
+
+def _images(_: Setting, *, wrong: bool) -> Training:
+    model, images = _Unet(32), torch.randn(4, 3, 48, 48)
+    if not wrong:
+        model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        images = images.to(memory_format=torch.channels_last)
+    return _training(model, (images, torch.randint(16, (4,))))
+
+
 def _threads(wrong: int) -> Callable[[Setting], Any]:
     @contextmanager
     def chosen(_: Setting) -> Iterator[None]:
@@ -369,5 +395,15 @@ SCENARIOS = (
         _zeros,
         ("zeros", "none"),
         "Each gradient is filled, and then added to in the backward.",
+    ),
+    _scenario(
+        "channels_last",
+        "max pooling and bilinear resizing in NCHW, against channels-last",
+        "channels-last-on-cpu",
+        _images,
+        ("nchw", "channels_last"),
+        "A small U-Net. The manifest has the layout of the weights; its convolutions take about as "
+        "long in either.",
+        tolerance=1e-3,
     ),
 )

@@ -33,7 +33,7 @@ def _of_steps(suspect: Suspect | None) -> Iterator[str]:
         yield (
             f"the others waited {format_us(suspect.late / 1000)} per step for rank "
             f"{suspect.rank} in all of {suspect.steps} steps, too few to rule "
-            f"out chance; record {suspect.needed} or more"
+            f"out chance; record {suspect.needed + 1} or more, as the first warms up"
         )
 
 

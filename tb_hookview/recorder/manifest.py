@@ -48,6 +48,7 @@ def describe(
         "rank": rank,
         "world_size": world_size,
         "device": _device(assigned),
+        "layouts": _layouts(assigned),
         "host": host.describe(),
         # A root that is recorded as a part of another one does not count.
         "roots": [each.node.path for each in assigned if each.node.depth == 0],
@@ -89,6 +90,18 @@ def _device(assigned: list[Assigned]) -> dict[str, Any]:
         "parameters": [str(device) for device in devices],
         "accelerator": next((name for name in names if name), None),
     }
+
+
+def _layouts(assigned: list[Assigned]) -> list[str]:
+    """Return the memory formats of weights of convolutions, where they are of one alone."""
+    found: dict[str, None] = {}
+    for weight in (p for each in assigned for _, p in _parameters(each)):
+        # A subclass, such as a sharded tensor, may answer by an operator.
+        if type(weight) is nn.Parameter and weight.dim() == 4:
+            last = weight.is_contiguous(memory_format=torch.channels_last)
+            if last != weight.is_contiguous():
+                found["channels_last" if last else "contiguous"] = None
+    return list(found)
 
 
 def _accelerator(device: torch.device) -> str | None:

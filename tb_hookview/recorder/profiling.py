@@ -18,7 +18,7 @@ import torch
 from torch.profiler import ProfilerAction
 
 from tb_hookview.addresses.store import open_address
-from tb_hookview.addresses.text import place, shown
+from tb_hookview.addresses.text import child, place, shown
 from tb_hookview.errors import UsageError
 from tb_hookview.markers import COMPILED_KEY
 from tb_hookview.recorder import faults, manifest, progress, session, termination
@@ -26,7 +26,7 @@ from tb_hookview.recorder.backward_marks_from_trace import Mark, find_backward_m
 from tb_hookview.recorder.ranges import ThreadCalls
 from tb_hookview.recorder.step_times import StepTimes
 from tb_hookview.recorder.unrecorded import Schedule, reason
-from tb_hookview.recorder.writing import write, write_to_address
+from tb_hookview.recorder.writing import Upload, write, write_to_upload
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +66,9 @@ def profile(
 
     Args:
         logdir: folder for the traces, made if missing; an address (`s3://bucket/run`) needs
-            fsspec and the package of its kind. What cannot be uploaded is kept on this machine.
+            fsspec and the package of its kind. The training goes on while it is uploaded, until the
+            next recording begins or the profiler stops. What cannot be uploaded is kept on this
+            machine.
         ranks: the ranks that record; all by default.
         rank0_only: short for `ranks=[0]`.
         sync_events: record CUDA's synchronization events too, which say what a stream or the host
@@ -157,6 +159,7 @@ class Profile(torch.profiler.profile):
         self._finished: list[ThreadCalls] = []
         self._file: Path | str | None = None
         """The last recording, once it is written."""
+        self._upload: Upload | None = None
         if sync_events and kwargs.get("experimental_config") is None:
             kwargs["experimental_config"] = _config_with_sync_events()
         super().__init__(on_trace_ready=self._save, **kwargs)
@@ -190,6 +193,7 @@ class Profile(torch.profiler.profile):
             with termination.held():
                 try:
                     super().stop()
+                    self._wait_for_upload()
                 except BaseException:
                     # A finalizer would swallow a further exception of the script.
                     self._ends_as_meant()
@@ -240,6 +244,7 @@ class Profile(torch.profiler.profile):
         """Attach the hooks and start torch's recording."""
         if self._stands_by:
             return
+        self._wait_for_upload()
         self._file = None
         self._times.recorded_ns.clear()
         # Before torch starts: attaching is not part of what is recorded.
@@ -278,6 +283,7 @@ class Profile(torch.profiler.profile):
 
     def export_chrome_trace(self, path: str, *args: Any, **kwargs: Any) -> Any:
         """Copy the last recording's file, marks included; torch writes a recording only once."""
+        self._wait_for_upload()
         if self._file is not None and ".pftrace" in Path(path).name:
             faults.advise(
                 "pftrace", f"{path} is not written: this recording is {shown(self._file)}"
@@ -324,20 +330,35 @@ class Profile(torch.profiler.profile):
         try:
             _quietly(f"writing a trace into {shown(self._logdir)}", self._write, faults.LOST)
             if self._then is not None:
+                self._wait_for_upload()
                 self._then(profiler)
         finally:
-            file = self._file
-            termination.note("nothing could be written" if file is None else f"wrote {shown(file)}")
+            self._note()
+
+    def _note(self) -> None:
+        file = self._file
+        termination.note("nothing could be written" if file is None else f"wrote {shown(file)}")
 
     def _write(self) -> None:
         since = perf_counter()
         if isinstance(self._logdir, Path):
-            self._file = write(self, self._logdir, self.backward_marks)
+            self._over(since, write(self, self._logdir, self.backward_marks))
         else:
-            self._file = write_to_address(self, self._logdir, self.backward_marks)
-        self.written.append(self._file)
+            file = write_to_upload(self, self.backward_marks)
+            address = child(self._logdir, file.name)
+            self._upload = Upload(file, address, partial(self._over, since))
+
+    def _over(self, since: float, file: Path | str) -> None:
+        self._file = file
+        self.written.append(file)
         if self._reports():
-            progress.report(self._say, self._file, perf_counter() - since)
+            progress.report(self._say, file, perf_counter() - since)
+
+    def _wait_for_upload(self) -> None:
+        upload, self._upload = self._upload, None
+        if upload is not None:
+            upload.wait()
+            self._note()
 
     def _reports(self) -> bool:
         """Return whether this process is the first of those that record."""

@@ -11,20 +11,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import torch
 
 from tb_hookview.addresses.store import put
-from tb_hookview.addresses.text import child, shown
-from tb_hookview.errors import TraceError
+from tb_hookview.addresses.text import shown
 from tb_hookview.recorder import faults, manifest, trace_file
 from tb_hookview.recorder.backward_marks_from_trace import Mark
 
 _log = logging.getLogger(__name__)
 
-# Level 9, torch's own choice, takes several times as long for a few percent.
-_COMPRESSION = 5
+# Level 9, torch's own choice, takes several times as long; from level 4 on, zlib takes twice the
+# time of level 3 and saves a tenth.
+_COMPRESSION = 3
 
 _ROOM = 1 << 20
 """Bytes; a disk with more than that is not full."""
@@ -62,12 +63,47 @@ def write(
     return path
 
 
-def write_to_address(
-    profiler: torch.profiler.profile, folder: str, marks: Callable[[], Iterable[Mark]]
-) -> Path | str:
-    """Write the last recording of a profiler to an address, as `write`, and return the file's.
+class Upload:
+    """A recording on its way to an address, in a thread: waiting for a network needs no core."""
 
-    Where it cannot be uploaded it is kept on this machine, and its path is returned.
+    def __init__(self, file: Path, address: str, then: Callable[[Path | str], None]) -> None:
+        """Begin.
+
+        Args:
+            file: alone in a folder, which is removed with it once it is uploaded.
+            address: of the file.
+            then: called by the thread with the address, or the path where that failed.
+        """
+        self._file, self._address, self._then = file, address, then
+        self._thread = Thread(target=self._run, name="tb_hookview upload")
+        try:
+            self._thread.start()
+        except RuntimeError:  # at the end of the process no thread can be started
+            self._run()
+
+    def wait(self) -> None:
+        """Return when it is over."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            put(self._file, self._address)
+        except Exception as error:  # noqa: BLE001 - nobody else hears of it
+            faults.warn(
+                f"tb_hookview: a trace could not be uploaded ({error}); training is not affected, "
+                f"the trace is kept in {self._file}",
+                "not uploaded",
+            )
+            self._then(self._file)
+            return
+        shutil.rmtree(self._file.parent, ignore_errors=True)
+        _log.info("wrote %s", shown(self._address))
+        self._then(self._address)
+
+
+def write_to_upload(profiler: torch.profiler.profile, marks: Callable[[], Iterable[Mark]]) -> Path:
+    """Write the last recording of a profiler, as `write`, into a folder of its own.
 
     Raises:
         OSError: the file cannot be written.
@@ -75,23 +111,10 @@ def write_to_address(
     """
     scratch = Path(tempfile.mkdtemp(prefix="hookview-"))
     try:
-        path = write(profiler, scratch, marks)
+        return write(profiler, scratch, marks)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
-    address = child(folder, path.name)
-    try:
-        put(path, address)
-    except TraceError as error:
-        faults.warn(
-            f"tb_hookview: a trace could not be uploaded ({error}); training is not affected, "
-            f"the trace is kept in {path}",
-            "not uploaded",
-        )
-        return path
-    shutil.rmtree(scratch, ignore_errors=True)
-    _log.info("wrote %s", shown(address))
-    return address
 
 
 _UNKNOWN_LAYOUT = (

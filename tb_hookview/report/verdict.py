@@ -102,7 +102,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     once = simulator.unchanged.step - simulator.steady.pace.step
     later = (simulator.recorded.step - once) / 1000
     when = "per step" if marked else "in this trace"
-    words = _Sentence(found, when, later, one_batch=one_batch)
+    words = _Sentence(found, when, later, alone.queued / 1000, one_batch=one_batch)
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -157,10 +157,17 @@ class _Sentence:
     """Words for one verdict."""
 
     def __init__(
-        self, found: schema.Verdict, when: str, later_us: float, *, one_batch: bool
+        self,
+        found: schema.Verdict,
+        when: str,
+        later_us: float,
+        queued_us: float,
+        *,
+        one_batch: bool,
     ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
         self._later = later_us  # a step in which nothing happens that happens once
+        self._queued = queued_us  # before the first event of a stream
         self._host, self._device = format_us(found.host_side_us), format_us(found.device_side_us)
         self._loads = self._counts(found.data_us)
         self._communicates = self._counts(found.communication_us)
@@ -217,12 +224,13 @@ class _Sentence:
     def _remedy(self, waits: dict[str, float], unexplained_us: float) -> str:
         """What would have to change."""
         found = self._found
-        step, longer = self._later, max(found.host_side_us or 0, found.device_side_us or 0)
+        step = self._later - self._queued
+        longer = max(found.host_side_us or 0, found.device_side_us or 0)
         if self._loads_kernels(waits):
             return _LOADS_KERNELS.format(format_us(found.once_us))
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
-        if unexplained_us > _APART * step:
+        if unexplained_us - self._queued > _APART * step:
             return _DELAYS
         if step - longer > _APART * step:
             return _OVERLAP

@@ -49,6 +49,7 @@ from tb_hookview.rules.host import (
 )
 from tb_hookview.rules.kernels import (
     attention_unfused,
+    channels_last_on_cpu,
     conv_bias_before_bn,
     conv_layout_transpose,
     convolution_benchmark,
@@ -154,6 +155,7 @@ RULES: tuple[Rule, ...] = (
     tiny_kernels_launch_bound.RULE,
     attention_unfused.RULE,
     conv_layout_transpose.RULE,
+    channels_last_on_cpu.RULE,
     conv_bias_before_bn.RULE,
     index_put_sort_kernels.RULE,
     fp64_kernels.RULE,

@@ -24,6 +24,7 @@ from msgspec import Struct
 from tb_hookview.analysis.dependencies.build import PAUSE
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema import Bound
 from tb_hookview.simulation.changes import Change
@@ -54,6 +55,7 @@ _AS_RECORDED = (
     "_each_of_device",
     "device_side",
     "unexplained",
+    "queued",
 )
 """Properties of `Alone` that do not depend on the lags of host threads."""
 
@@ -195,7 +197,7 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def bound(self) -> Bound:
         """What decides the length of a step."""
-        if self.pauses_decide:
+        if self.unexplained - self.queued > max(self.host_side, self.device_side):
             return "unknown"
         if not self.device_known:
             return "communication" if self._mostly((Part.PEERS,)) else "unknown"
@@ -246,7 +248,28 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def unexplained(self) -> float:
         """Pauses on the critical path of a step that nothing in the trace explains, nanoseconds."""
-        simulator, path = self.simulator, self.base.path
+        path = self.base.path
         waits = self._unexplained_syncs[path.edge] & (path.part == Part.HOST)
-        time = (path.end - path.start)[(path.part == Part.PAUSE) | waits].sum()
-        return float(time) / len(simulator.window.steps)
+        return self._on_path((path.part == Part.PAUSE) | waits)
+
+    @cached_property
+    def queued(self) -> float:
+        """Part of `unexplained` before the first event of a stream, nanoseconds per step.
+
+        The device was busy with what was queued before the recording, or by another process: the
+        steps that go on do not have it.
+        """
+        return self._on_path((self.base.path.part == Part.PAUSE) & self._opens)
+
+    @cached_property
+    def _opens(self) -> Bool:
+        """Pieces of the critical path that lead to the first event of a stream."""
+        graph, edge = self.simulator.graph, self.base.path.edge
+        event = graph.nodes.event[graph.edges.target[edge]]
+        first = self.simulator.analysis.timing.first_of_stream
+        return np.asarray((edge >= 0) & (lookup(first, event) == 1))
+
+    def _on_path(self, pieces: Bool) -> float:
+        """Time of some pieces of the critical path, nanoseconds per step."""
+        path = self.base.path
+        return float((path.end - path.start)[pieces].sum()) / len(self.simulator.window.steps)

@@ -16,9 +16,9 @@ from tb_hookview.tables.catalogue import CATALOGUE
 OF_REPORT = [name for name, entry in CATALOGUE.items() if not entry.computed]
 MEASURED = {"severity", "evidence"}
 """Texts that say how much there was in the selected steps."""
-FIXES_BY_EVIDENCE = {"allocator-malloc-free-in-step"}
-"""Rules whose fix depends on how calls behaved in the selected steps: in a first step an operator
-may free and allocate again, as one that runs out of memory, and in later steps only allocate."""
+FIXES_BY_EVIDENCE = {"allocator-malloc-free-in-step", "launch-queue-shallow"}
+"""Rules whose fix depends on what the selected steps show: in a first step an operator may free and
+allocate again, as one that runs out of memory, and in later steps only allocate."""
 REFERENCES = {
     "device_events": {
         "id": "events",
@@ -148,6 +148,8 @@ def _identity(row: Any) -> dict[str, Any]:
     begin = {"start_us"} & set(type(row).__struct_fields__)
     if isinstance(row, Finding) and row.rule in FIXES_BY_EVIDENCE:
         texts.discard("fix")
+    if isinstance(row, Finding):
+        texts.discard("confidence")  # a first step may hold work from before, which lowers it
     return {name: getattr(row, name) for name in sorted(texts - MEASURED | begin)}
 
 

@@ -66,6 +66,22 @@ def test_it_says_where_the_parameters_are():
     hookview.unwrap(model)
 
 
+@pytest.mark.parametrize(
+    ("formats", "layouts"),
+    [
+        ([torch.contiguous_format], ["contiguous"]),
+        ([torch.channels_last], ["channels_last"]),
+        ([torch.contiguous_format, torch.channels_last], ["contiguous", "channels_last"]),
+    ],
+)
+def test_it_says_in_which_order_weights_of_convolutions_are(formats, layouts):
+    convolutions = [nn.Conv2d(2, 2, 3).to(memory_format=each) for each in formats]
+    # A filter of one pixel has both orders.
+    model = hookview.wrap(nn.Sequential(*convolutions, nn.Conv2d(2, 2, 1), nn.Linear(2, 2)))
+    assert described()["layouts"] == layouts
+    hookview.unwrap(model)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_it_names_the_accelerator():
     model = hookview.wrap(nn.Linear(2, 2, device="cuda"))

@@ -65,7 +65,12 @@ TURNS = """
 PAUSES = """
     main notes [ProfilerStep#1                                    ]
     main calls [launch corr=1][wait                               ]
-    gpu kernel                                          [k corr=1]
+    gpu kernel  [k corr=1]
+"""
+BUSY_BEFORE = """
+    main notes [ProfilerStep#1                                    ]
+    main calls [launch corr=1][wait                               ]
+    gpu kernel                                [k corr=1           ]
 """
 LOADS_KERNELS = """
     main notes [ProfilerStep#1                                            ]
@@ -146,6 +151,12 @@ CASES = {
         [1500, 0, 1000, 0],
         "Unknown: unexplained delays are longer than the device's 1.00 ms and the host's 1.50 ms "
         "per step.",
+    ),
+    BUSY_BEFORE: (
+        "device",
+        [1500, 0, 2100, 0],
+        "Device-bound: the device takes 2.10 ms per step, the host 1.50 ms. Reduce device work "
+        "first.",
     ),
     LOADS_KERNELS: (
         "device",

@@ -73,7 +73,7 @@ test("every part of a place survives its address", () => {
       together: true,
       others: 30,
     },
-    memory: { device: "cuda:1", table: "blocks", kind: "activation", offset: 50 },
+    memory: { device: "cuda:1", chart: "block", table: "blocks", kind: "activation", offset: 50 },
   };
   expect(placeFromHash(placeToHash(place))).toEqual(place);
 });

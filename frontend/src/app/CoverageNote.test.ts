@@ -13,7 +13,7 @@ function badge(by_origin: Record<string, number>): string {
 }
 
 test("the badge says whether the backward went to modules", () => {
-  expect(badge({ recorder: 9 })).toContain("attributed 90.0% of 10.0 µs backward device");
+  expect(badge({ recorder: 9 })).toContain("attributed 90.0% of 10.0 us backward device");
   expect(badge({ python_stack: 9 })).toContain("attributed 90.0% by stack labels of");
   expect(badge({ annotation: 9 })).toContain("attributed 0.0% to modules, 90.0% to annotations of");
 });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
+import type { ChainLink } from "../api/schema";
 import { sync } from "../testing/report";
-import { chainText, frameLine, frameShort, ownFrame } from "./chain";
+import { chainLines, chainText, frameLine, frameShort, ownFrame } from "./chain";
 
 test("the chain leads from the call outwards to the Python lines, the step and the phase", () => {
   const text = chainText(
@@ -22,7 +23,7 @@ test("the chain leads from the call outwards to the Python lines, the step and t
 test("links that the trace does not hold are left out of the chain", () => {
   const bare = sync({ operator: null, node: null, module: "", step: null, phase: "other" });
   expect(chainText(bare, () => null)).toBe(
-    "cudaStreamSynchronize  5.0 µs\n└ (root)\n  └ outside every step, other",
+    "cudaStreamSynchronize  5.0 us\n└ (root)\n  └ outside every step, other",
   );
 });
 
@@ -50,4 +51,19 @@ test("a long path keeps its last folder", () => {
   expect(frameShort("C:\\code\\src\\head.py(60): forward")).toBe("…/src\\head.py(60): forward");
   expect(frameShort("models/head.py(60): a/b")).toBe("models/head.py(60): a/b");
   expect(frameShort("<built-in method item>")).toBe("<built-in method item>");
+});
+
+test("the chain is indented, its Python lines by one", () => {
+  const chain: ChainLink[] = [
+    { kind: "operator", text: "aten::item", id: 4 },
+    { kind: "line", text: "a.py(1): f", id: null },
+    { kind: "line", text: "b.py(2): g", id: null },
+  ];
+  const lines = chainLines({ name: "cudaStreamSynchronize", chain });
+  expect(lines.map(({ indent, text }) => indent + text)).toEqual([
+    "cudaStreamSynchronize",
+    "└ aten::item",
+    "  └ a.py(1): f",
+    "  └ b.py(2): g",
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { Sync } from "../api/schema";
+import type { EventDetail, Sync } from "../api/schema";
 import { duration } from "../text/formats";
 import { pathText } from "../text/names";
 
@@ -67,4 +67,24 @@ export function frameShort(frame: string): string {
 function moduleText(path: string, classOf: (path: string) => string | null): string {
   const className = classOf(path);
   return className === null ? pathText(path) : `${pathText(path)} (${className})`;
+}
+
+interface ChainLine {
+  readonly indent: string;
+  readonly kind: string;
+  readonly text: string;
+  /** null where it is no event that could be selected. */
+  readonly id: number | null;
+}
+
+/** The event and what is around it, from the inside out; lines of Python are not indented further. */
+export function chainLines(event: Pick<EventDetail, "name" | "chain">): ChainLine[] {
+  const lines: ChainLine[] = [{ indent: "", kind: "call", text: event.name, id: null }];
+  let depth = 0;
+  event.chain.forEach(({ kind, text, id }, index) => {
+    const goesOn = kind === "line" && event.chain[index - 1]?.kind === "line";
+    if (!goesOn) depth += 1;
+    lines.push({ indent: `${"  ".repeat(depth - 1)}└ `, kind, text, id });
+  });
+  return lines;
 }

@@ -11,12 +11,12 @@ test("a price says what is known, whose time it is, and no more", () => {
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);
   expect(price(null, null)).toBe("Its cost is unknown in this trace.");
   expect(price(0, 0)).toBe("It costs no device time in this trace.");
-  expect(price(5, null)).toBe("Costs 5.0 µs (5.0%) of device time per step. Saving not estimated.");
+  expect(price(5, null)).toBe("Costs 5.0 us (5.0%) of device time per step. Saving not estimated.");
   expect(price(5, 5)).toBe(
-    "Costs 5.0 µs (5.0%) of device time per step. Estimated saving: 5.0 µs (5.0%) per step.",
+    "Costs 5.0 us (5.0%) of device time per step. Estimated saving: 5.0 us (5.0%) per step.",
   );
   expect(price(5, 0)).toContain("No saving: off the critical path.");
-  expect(price(null, 2)).toContain("Estimated saving: 2.0 µs (2.0%) per step");
+  expect(price(null, 2)).toContain("Estimated saving: 2.0 us (2.0%) per step");
 });
 
 test("findings of layers are one", () => {
@@ -33,23 +33,23 @@ test("what happens once is no time of a step", () => {
 test("what saves nothing now says what has to get faster first", () => {
   const row = finding({ gain_us_per_step: 0, saves_after: "host" });
   expect(priceText(row, BASIS)).toBe(
-    "Costs 10.0 µs (10.0%) of device time per step. Next to no saving now: the host has to get faster first.",
+    "Costs 10.0 us (10.0%) of device time per step. Next to no saving now: the host has to get faster first.",
   );
 });
 
 test("what recording hides is shown as an estimate", () => {
   const row = finding({ gain_us_per_step: 0, unrecorded_gain_us_per_step: 4 });
   expect(priceText(row, BASIS)).toBe(
-    "Costs 10.0 µs (10.0%) of device time per step. Estimated saving without the cost of recording: 4.0 µs (4.0%) per step.",
+    "Costs 10.0 us (10.0%) of device time per step. Estimated saving without the cost of recording: 4.0 us (4.0%) per step.",
   );
 });
 
 test("a gain above the cost has its reason", () => {
   const price = (cost: number, gain: number): string =>
     priceText(finding({ cost_us_per_step: cost, gain_us_per_step: gain }), BASIS);
-  expect(price(0, 2)).toContain("2.0 µs (2.0%) per step, as other work waits for it.");
-  expect(price(5, 9)).toContain("9.0 µs (9.0%) per step, as other work waits for it.");
-  expect(price(5, 2)).toMatch(/2\.0 µs \(2\.0%\) per step\.$/);
+  expect(price(0, 2)).toContain("2.0 us (2.0%) per step, as other work waits for it.");
+  expect(price(5, 9)).toContain("9.0 us (9.0%) per step, as other work waits for it.");
+  expect(price(5, 2)).toMatch(/2\.0 us \(2\.0%\) per step\.$/);
 });
 
 test("without a step there are no shares, and without a device it is the host's time", () => {
@@ -61,7 +61,7 @@ test("without a step there are no shares, and without a device it is the host's 
     of: "host",
     per: "in this trace",
   });
-  expect(text).toContain("Costs 5.0 µs of host time in this trace.");
+  expect(text).toContain("Costs 5.0 us of host time in this trace.");
 });
 
 test("shares are of the device's work where it runs behind the host", () => {

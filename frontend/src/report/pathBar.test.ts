@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { PathWork } from "../api/schema";
 import { report } from "../testing/report";
-import { pathHeads, pathSegments, segmentText } from "./pathBar";
+import { OUTSIDE, pathHeads, pathSegments, segmentText } from "./pathBar";
 
 const work = (part: string, us: number, rest: Partial<PathWork> = {}): PathWork => ({
   id: `${part}:${rest.phase ?? ""}:${rest.name ?? ""}`,
@@ -40,4 +40,15 @@ test("host time without a name is said to have none in the trace", () => {
   const [unnamed] = pathSegments(report({ critical_path_work: [work("host", 10)] }));
   expect(unnamed?.label).toBe("not named in the trace");
   expect(pathSegments(report())).toEqual([]);
+});
+
+test("delays of a device that was busy with what is not in the trace say so", () => {
+  const { trace } = report();
+  const warnings = [
+    { id: "unseen-queue", code: "unseen-queue", message: "", count: 1, severity: "high" as const },
+  ];
+  const rows = { critical_path_work: [work("unexplained", 10)] };
+  const [outside] = pathSegments(report({ ...rows, trace: { ...trace, warnings } }));
+  expect(outside?.label).toBe(OUTSIDE);
+  expect(pathSegments(report(rows))[0]?.label).toBe("unexplained");
 });

@@ -20,13 +20,18 @@ export interface PathSegment {
 /** What is shorter than this is summed up with what is like it. */
 const WORTH_A_LABEL = 0.04;
 
+/** Delays for which the trace says that the device was busy with what is not in it. */
+export const OUTSIDE = "work outside of the trace";
+
 /** The critical path of a step by what ran, in the order in which it is drawn; the shares are of all of it. */
 export function pathSegments(report: ReportData): PathSegment[] {
   const whole = report.critical_path_work.reduce((sum, { us }) => sum + us, 0);
   const keyOf = (row: PathWork): string =>
     row.us >= WORTH_A_LABEL * whole ? row.id : `${row.part}:${row.phase ?? ""}:`;
+  const busy = report.trace.warnings.some(({ code }) => code === "unseen-queue");
   return [...groupBy(report.critical_path_work, keyOf)]
     .flatMap(([key, rows]) => segment(key, rows, whole))
+    .map((one) => (busy && one.part === "unexplained" ? { ...one, label: OUTSIDE } : one))
     .sort((a, b) => rank(a) - rank(b) || b.us - a.us);
 }
 

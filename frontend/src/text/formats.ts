@@ -6,11 +6,11 @@ type Amount = number | null | undefined;
 
 /** How one column writes its durations: one unit and one precision for all of its cells. */
 export interface DurationScale {
-  readonly unit: "µs" | "ms" | "s";
+  readonly unit: "us" | "ms" | "s";
   readonly digits: number;
 }
 
-const PER_UNIT = { µs: 1, ms: 1e3, s: 1e6 } as const;
+const PER_UNIT = { us: 1, ms: 1e3, s: 1e6 } as const;
 
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const groupedTenths = new Intl.NumberFormat("en-US", {
@@ -23,7 +23,7 @@ export function durationScale(largestUs: number): DurationScale {
   if (largestUs >= 1e7) return { unit: "s", digits: 2 };
   if (largestUs >= 1e5) return { unit: "ms", digits: 1 };
   if (largestUs >= 1e3) return { unit: "ms", digits: 2 };
-  return { unit: "µs", digits: 1 };
+  return { unit: "us", digits: 1 };
 }
 
 /** A duration in the column's scale; what would round to nothing is marked as less than. */
@@ -49,8 +49,8 @@ export function durationParts(us: Amount): [number: string, unit: string] {
   const size = Math.abs(us);
   if (size >= 9.9995e6) return [fixed(us / 1e6, size >= 1e8 ? 1 : 2), "s"];
   if (size >= 999.95) return [fixed(us / 1e3, size >= 1e5 ? 1 : 2), "ms"];
-  if (size > 0 && size < 0.05) return ["<0.1", "µs"];
-  return [size === 0 ? "0" : fixed(us, 1), "µs"];
+  if (size > 0 && size < 0.05) return ["<0.1", "us"];
+  return [size === 0 ? "0" : fixed(us, 1), "us"];
 }
 
 /** A point in time, to the microsecond: events close to each other stay apart. */

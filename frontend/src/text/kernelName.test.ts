@@ -49,6 +49,18 @@ test.each([
   ],
   ["std::enable_if<!(false), void>::type internal::gemvx::kernel<int, float>(Params)", "gemvx"],
   ["void cutlass::device_kernel<lib::fp8::GemmKernel>(lib::fp8::GemmKernel::Params)", "fp8::Gemm"],
+  [
+    "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2>, X> > >(flash::Params)",
+    "flash_fwd",
+  ],
+  [
+    "void cutlass::device_kernel<flash::FlashAttnBwdPreprocess<cute::tuple<cute::C<64> >, float> >(flash::Params)",
+    "flash_bwd_preprocess",
+  ],
+  [
+    "void cutlass::device_kernel<vllm::enable_sm90_or_later<lib::fp8::GemmKernel> >(Params)",
+    "fp8::Gemm",
+  ],
   ["_ZN5aiter24add_rmsnorm_quant_kernelIDF16bLi64EEEvPT0_", "add_rmsnorm_quant"],
 ])("a signature: %s is %s", (name, short) => {
   expect(shortKernelName(name)).toBe(short);

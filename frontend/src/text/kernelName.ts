@@ -37,12 +37,16 @@ function isSignature(name: string): boolean {
 
 /** Kernels whose work is that of their template argument. */
 const WRAPPERS = /^(Kernel2?|device_kernel|kentry)$/;
+/** What keeps a kernel from architectures that it is not for. */
+const GUARD = /^(?:\w+::)*enable_sm\d\w*(?=<)/;
 const GENERIC =
   /^(?:vectorized_|unrolled_|legacy_)?(elementwise|reduce|multi_tensor_apply|index_elementwise)_kernel/;
 
 function shortOfWrapped(argument: string, own: string): string {
-  const inner = argument.slice(1, closing(argument));
-  const generated = generatedName(inner);
+  const whole = within(argument);
+  const guard = GUARD.exec(whole)?.[0];
+  const inner = guard === undefined ? whole : within(whole.slice(guard.length));
+  const generated = generatedName(inner) ?? flash(inner);
   if (generated !== null) return generated;
   const parts = pathOf(inner).filter((part) => !/^(kernel|device|detail)$/.test(part));
   return plain(parts.slice(-2).join("::")) || own;
@@ -76,14 +80,14 @@ function pathOf(signature: string): string[] {
   return (outside.trim().split(" ").at(-1) ?? "").split("::").filter((part) => part !== "");
 }
 
-/** Where the bracket that a text begins with closes. */
-function closing(text: string): number {
+/** What is within the bracket that a text begins with. */
+function within(text: string): string {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     if (text[at] === "<") depth++;
-    else if (text[at] === ">" && --depth === 0) return at;
+    else if (text[at] === ">" && --depth === 0) return text.slice(1, at);
   }
-  return text.length;
+  return text.slice(1);
 }
 
 /** The last part of a mangled name; of a wrapper, of what it wraps. */
@@ -144,6 +148,14 @@ function cuda(name: string): string | null {
 function implicit(name: string): string | null {
   const found = /^(igemm_[a-z]+)_gtc\w*?_(bf16|fp16|fp32)_\w*?bt(\d+x\d+x\d+)/.exec(name);
   return found === null ? null : found.slice(1).join(" ");
+}
+
+/** FlashAttention for Hopper: the class is what older versions name as a function. */
+function flash(name: string): string | null {
+  const found = /^(?:\w+::)*FlashAttn(Fwd|Bwd)(\w*?)(?:Sm\d+)?</.exec(name);
+  if (found === null) return null;
+  const [, pass = "", part = ""] = found;
+  return `flash_${pass}${part.replaceAll(/(?=[A-Z])/g, "_")}`.toLowerCase();
 }
 
 function collective(name: string): string | null {

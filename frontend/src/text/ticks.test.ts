@@ -7,7 +7,7 @@ test("round times, one unit, digits enough", () => {
   const texts = (from: number, to: number): string[] =>
     ticksOf({ from, to }, 500).map(({ text }) => text);
   expect(texts(520_000, 620_000)).toEqual(["550 ms", "600 ms"]);
-  expect(texts(0, 900)).toEqual(["0 µs", "200 µs", "400 µs", "600 µs", "800 µs"]);
+  expect(texts(0, 900)).toEqual(["0 us", "200 us", "400 us", "600 us", "800 us"]);
   expect(texts(1_500_000, 1_500_002)).toEqual([
     "1500.0000 ms",
     "1500.0005 ms",

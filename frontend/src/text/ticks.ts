@@ -34,8 +34,8 @@ export function roundUp(value: number): number {
 /** One unit for the whole axis, and enough digits to distinguish one tick from the next. */
 function scaleOf(span: Span, step: number): DurationScale {
   const largest = Math.max(Math.abs(span.from), Math.abs(span.to));
-  const unit = largest >= 9.9e6 ? "s" : largest >= 1e3 ? "ms" : "µs";
-  const inUnit = step / { µs: 1, ms: 1e3, s: 1e6 }[unit];
+  const unit = largest >= 9.9e6 ? "s" : largest >= 1e3 ? "ms" : "us";
+  const inUnit = step / { us: 1, ms: 1e3, s: 1e6 }[unit];
   const digits = Math.max(0, Math.ceil(-Math.log10(inUnit) - 1e-9));
   return { unit, digits };
 }

@@ -35,6 +35,7 @@ _READ = (
 _UPDATES = tuple(
     f"aten::{name}_" for name in ("add", "addcdiv", "addcmul", "copy", "div", "lerp", "mul", "sub")
 )
+_ELEMENT = "aten::select"
 _UPDATE = (
     "Update all tensors in one call: torch._foreach_mul_, _foreach_add_, _foreach_lerp_. For an "
     "average of weights (EMA) use torch.optim.swa_utils.AveragedModel with "
@@ -58,7 +59,7 @@ class _Loop(NamedTuple):
     thread: int
     time: TimeSet
     updates: bool
-    """Whether it updates tensors in place, outside of modules."""
+    """Whether it updates whole tensors in place, outside of modules."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -157,13 +158,15 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     around = int(tree.parent[lead[0]])
     module = int(context.analysis.attribution.row_module[around]) if around >= 0 else -1
     repeated = {int(context.host.string[rows[0]]) for _, rows in found}
+    updates = not repeated.isdisjoint(context.rows.name_indices(*_UPDATES))
+    updates &= repeated.isdisjoint(context.rows.name_indices(_ELEMENT))
     return _Loop(
         module,
         _name(context, int(_read(context, [rows for _, rows in found], lead)[0])),
         len(lead),
         int(tree.thread[lead[0]]),
         context.steps.cut(time),
-        module < 0 and not repeated.isdisjoint(context.rows.name_indices(*_UPDATES)),
+        module < 0 and updates,
     )
 
 

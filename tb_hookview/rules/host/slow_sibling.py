@@ -45,6 +45,10 @@ _COMPARE = (
     "at."
 )
 _SHAPES = "Record with record_shapes=True: sizes and types of inputs show another size, or float64."
+_CALLED = (
+    "Look for what calls it: a loop in a forward, a hook, another module that shares it. Keep its "
+    "output where a second call gets the same input."
+)
 _PYTHON = -1
 """In the place of an operator's name: time in no operator."""
 
@@ -82,22 +86,36 @@ def _find(context: Context) -> Iterator[Occurrence]:
     time = _by_step(context, work)
     least = _SHARE * context.steps.duration_us * 1000
     found: dict[int, float] = {}
+    calls, more = _calls(context, groups)
+    parent, inside = context.analysis.modules.parent, more.astype(np.int64)
     for group in reversed(groups):  # what lies deeper first
         if _is_pyramid(np.median(time[group], axis=1)):
             continue
         usual = np.median(time[group], axis=0)
-        for module in group.tolist():
+        usual_calls = float(np.median(calls[group]))
+        for module in group[
+            lookup(inside, parent[group]) != 1
+        ].tolist():  # or the one above is named
             own, end = time[module], int(context.analysis.modules.end[module])
-            excess = float(np.median(own - usual))
-            often = np.mean(own > _RATIO * usual) >= _MOST
-            noise = _NOISE * _scatter(time[group[group != module]])
-            sure = (often and excess > noise) or _calls(context, group, module)
-            if excess > least and np.median(own) > _RATIO * np.median(usual) and sure:
+            if more[module]:
+                excess = float(np.median(own)) * (1 - usual_calls / float(calls[module]))
+            else:
+                excess = float(np.median(own - usual))
+            others = time[group[group != module]]
+            if excess > least and (more[module] or _stands_out(own, usual, others)):
                 deeper = sum(more for inner, more in found.items() if module < inner < end)
                 found[module] = max(excess - deeper, 0.0)
                 if excess - deeper > least:
                     times = float(np.median(own)), float(np.median(usual))
-                    yield _occurrence(context, work, group, module, times)
+                    count = (float(calls[module]), usual_calls) if more[module] else None
+                    yield _occurrence(context, work, group, module, times, count)
+
+
+def _stands_out(own: Nanoseconds, usual: Float, others: Nanoseconds) -> bool:
+    """Whether the time of a module in each step is none that its siblings have by chance."""
+    slower = np.median(own) > _RATIO * np.median(usual)
+    often = np.mean(own > _RATIO * usual) >= _MOST
+    return bool(slower and often and np.median(own - usual) > _NOISE * _scatter(others))
 
 
 def _is_pyramid(times: Float) -> bool:
@@ -157,37 +175,65 @@ def _by_step(context: Context, work: _Work) -> Nanoseconds:
 
 
 def _occurrence(
-    context: Context, work: _Work, group: ModuleIndex, module: int, times: tuple[float, float]
+    context: Context,
+    work: _Work,
+    group: ModuleIndex,
+    module: int,
+    times: tuple[float, float],
+    calls: tuple[float, float] | None,
 ) -> Occurrence:
-    end = context.analysis.modules.end
-    mine = work.of(module, int(end[module]))
-    others = [work.of(each, int(end[each])).by_name() for each in group.tolist() if each != module]
-    excess = _excess(mine.by_name(), others)
-    charged = isin(mine.name, list(excess))
-    own_us, usual_us = times[0] / 1000, times[1] / 1000
+    """What a module does more than the usual one of a group.
+
+    Args:
+        context: the trace.
+        work: of all modules.
+        group: its siblings and itself.
+        module: the one that takes longer.
+        times: of its own and the usual, nanoseconds per step.
+        calls: its own and the usual per step, where it is called more often.
+    """
+    modules = context.analysis.modules
+    mine = work.of(module, int(modules.end[module]))
+    if calls is None:
+        others = [
+            work.of(each, int(modules.end[each])).by_name()
+            for each in group.tolist()
+            if each != module
+        ]
+        excess = _excess(mine.by_name(), others)
+        charged = isin(mine.name, list(excess))
+        saved = min(sum(excess.values()) / max(int(mine.length[charged].sum()), 1), 1.0)
+        why = f"most of the difference is in {_named(context, excess)}"
+    else:
+        charged, saved = np.ones(len(mine.name), bool), 1 - calls[1] / calls[0]
+        why = f"it is called {calls[0]:.3g} times per step, the others {calls[1]:.3g}"
+    compare = _COMPARE if calls is None else _CALLED
     return Occurrence(
         place="",
         module=module,
-        evidence=f"forward and backward take {context.us_text(own_us)}, those of "
-        f"{len(group) - 1} others of class {context.analysis.modules.module_class[module]} "
-        f"{format_us(usual_us)} by the median; most of the difference is in "
-        f"{_named(context, excess)}{_calls(context, group, module)}",
+        evidence=f"forward and backward take {context.us_text(times[0] / 1000)}, those of "
+        f"{len(group) - 1} others of class {modules.module_class[module]} "
+        f"{format_us(times[1] / 1000)} by the median; {why}",
         host=_spans(mine, charged),
-        saved=min(sum(excess.values()) / max(int(mine.length[charged].sum()), 1), 1.0),
+        saved=saved,
         examples=mine.time[charged, 0],
-        fix="" if context.with_shapes else f"{_COMPARE} {_SHAPES}",
+        fix=compare if calls or context.with_shapes else f"{_COMPARE} {_SHAPES}",
     )
 
 
-def _calls(context: Context, group: ModuleIndex, module: int) -> str:
-    """How often it is called, where the others are called less often."""
-    calls = context.analysis.module_calls.module[context.rows.counted]
-    count = np.bincount(calls[calls >= 0], minlength=len(context.analysis.modules))
-    per_step = count / max(len(context.steps), 1)
-    own, usual = float(per_step[module]), float(np.median(per_step[group]))
-    if own <= _RATIO * usual:
-        return ""
-    return f"; it is called {own:.3g} times per step, the others {usual:.3g}"
+def _calls(context: Context, groups: list[ModuleIndex]) -> tuple[Float, Bool]:
+    """Calls of each module per step, and whether they are more than those of its siblings.
+
+    Those that run again in the backward pass are not counted.
+    """
+    own = context.rows.counted & ~context.analysis.attribution.row_recompute
+    module = context.analysis.module_calls.module[own]
+    count = np.bincount(module[module >= 0], minlength=len(context.analysis.modules))
+    more = np.zeros(len(count), bool)
+    for group in groups:
+        usual = np.median(count[group])
+        more[group] = (usual > 0) & (count[group] > _RATIO * usual)
+    return np.asarray(count / max(len(context.steps), 1)), more
 
 
 def _excess(mine: dict[int, int], others: list[dict[int, int]]) -> dict[int, float]:
@@ -220,8 +266,9 @@ RULE = Rule(
     title="One module takes longer than its siblings",
     description="Where the model runs on the CPU: of three or more modules of one class, with "
     "equal parameters, at places that differ by a number alone, one takes 1.5 times as long as "
-    "their median or longer in 3 of 4 steps, by 3% of a step or more by the median of the steps; "
-    "and by four times what the others differ by among themselves, or it is called more often. "
+    "their median or longer in 3 of 4 steps, by 3% of a step or more by the median of the steps, "
+    "and by four times what the others differ by among themselves; or one is called 1.5 times as "
+    "often as their median or more, and the further calls take 3% of a step. "
     "Not where each takes 1.5 times as long as the next, or as the one before: such have inputs of "
     "other sizes by design. Forward and backward together.",
     fix=_COMPARE,

@@ -17,6 +17,10 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 
 _SHARE = 0.02
 """Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
+_CAVEAT = (
+    "What checkpoint itself does in Python, in the forward and for each saved tensor, ends with it "
+    "too and is not counted: with small blocks and use_reentrant=False half as much again."
+)
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -40,6 +44,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         count=len(rows),
         host=context.rows.host_time(outermost),
         examples=tree.start[rows],
+        caveats=(_CAVEAT,),
     )
 
 

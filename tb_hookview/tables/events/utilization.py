@@ -42,11 +42,12 @@ def step_utilization(selection: Selection) -> Arrays:
     pairs = unique(pair_key(step[mine], analysis.device_events.device[mine] + 1))
     devices = np.maximum(np.bincount(pairs >> 32, minlength=count), 1)
     length = steps.window[:, 1] - steps.window[:, 0]
+    whole = np.maximum(length * devices, of.device)  # a host that runs ahead ends a step early
     any_event = len(analysis.call_tree) + len(analysis.device_events) > 0
     return Arrays(
         np.array(selection.steps if any_event else [], np.int64),
         {
-            **utilization_columns(analysis, of, (length * devices).astype(np.float64)),
+            **utilization_columns(analysis, of, whole.astype(np.float64)),
             "id": Numbers,
             "step": lambda i: names.step(i),
             "duration_us": lambda i: microseconds(length[i]),

@@ -29,6 +29,16 @@ PATH_NAMES = (
 """Names of pieces of the critical path: by `EdgeKind`, then two more."""
 
 
+_CAUSES = {
+    Cause.SYNC: "syncs",
+    Cause.COPY: "copies",
+    Cause.KERNEL_LOADING: "lazy kernel loading",
+    Cause.LAUNCH: "launch-bound",
+    Cause.DEVICE: "idle with work queued",
+}
+"""Causes of idle time that the page calls other than the report's fields."""
+
+
 def label(name: str, longest: int = LONGEST_LABEL) -> str:
     """A name, cut to a number of characters."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
@@ -48,7 +58,7 @@ class LaneNames:
             analysis.trace.strings.texts,
             analysis.steps.name,
             [phase.name.lower() for phase in Phase],
-            [cause.name.lower().replace("_", " ") for cause in Cause],
+            [_CAUSES.get(cause, cause.name.lower().replace("_", " ")) for cause in Cause],
             paths,
             [f"{path}, recomputed" for path in paths],
             PATH_NAMES,

@@ -83,6 +83,8 @@ class Manifest(Struct, frozen=True):
     on_host: bool = False
     """Whether it lists devices of parameters, and all of them are the CPU."""
     host: Processor | None = None
+    layouts: tuple[str, ...] = ()
+    """Memory formats of the weights of convolutions: "contiguous", "channels_last"."""
 
 
 def read_manifest(raw: object) -> Manifest | None:
@@ -112,6 +114,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         unrecorded_us=_step_times(found, "unrecorded_us"),
         on_host=_parameter_devices(found) == {"cpu"},
         host=_processor(found.get("host")),
+        layouts=_texts(found.get("layouts")),
     )
 
 

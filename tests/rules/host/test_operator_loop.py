@@ -57,6 +57,14 @@ def test_updates_of_one_tensor_after_the_other_outside_of_modules(tmp_path: Path
     assert "backward" not in finding.evidence
 
 
+def test_elements_of_one_tensor_are_set_one_after_the_other(tmp_path: Path) -> None:
+    """As discounted returns are: there is no list of tensors to update."""
+    rows = [operator("aten::select", 2000 + 10 * i, 4) for i in range(40)]
+    rows += [operator("aten::copy_", 2005 + 10 * i, 4) for i in range(40)]
+    (finding,) = findings(tmp_path, [step(4000), *rows])[RULE]
+    assert finding.fix.startswith("Work on the whole tensor at once")
+
+
 def test_the_backward_of_a_function_written_in_python(tmp_path: Path) -> None:
     forward = operator("aten::mul", 1100, 10, **{"Sequence number": 5})
     inside = repeated("aten::select", 40, 2005, 10)

@@ -45,6 +45,13 @@ def test_before_the_first_operator(tmp_path: Path) -> None:
     assert finding.fix.startswith("Load and prepare the next batch in DataLoader workers")
 
 
+def test_in_an_optimizer(tmp_path: Path) -> None:
+    stepping = row("user_annotation", "Optimizer.step#AdamW.step", 2002, 4998)
+    (finding,) = findings(tmp_path, [*ROWS[:2], stepping, *ROWS[3:]])[RULE]
+    assert finding.where == "Optimizer.step#AdamW.step"
+    assert finding.fix.startswith("Keep hooks and logging out of the optimizer's step, and")
+
+
 @pytest.mark.parametrize("name", ["aten::sort", "enumerate(DataLoader)#It.__next__"])
 def test_an_operator_or_a_loader(tmp_path: Path, name: str) -> None:
     kind = "cpu_op" if "::" in name else "user_annotation"

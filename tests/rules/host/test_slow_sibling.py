@@ -89,15 +89,29 @@ def test_one_that_stands_out_from_noise(
     assert (RULE in findings(tmp_path, rows, **manifest([9] * 4))) is found
 
 
-def test_one_that_is_called_more_often(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [200, 1000], ids=["even calls", "another one is slow"])
+def test_one_that_is_called_more_often(tmp_path: Path, first: float) -> None:
     rows = [step(STEP)]
     for block, calls in enumerate([1, 1, 4, 1]):
         for number in range(calls):
+            length = first if block == 0 else 200
+            begin = 1001.0 + 2000 * block + 300 * number
+            rows += [call(f"blocks.{block}", begin, length + 10)]
+            rows += [operator("aten::mm", begin + 5, length)]
+    found = {each.module: each for each in findings(tmp_path, rows, **manifest([9] * 4))[RULE]}
+    assert found["blocks.2"].evidence.endswith("; it is called 4 times per step, the others 1")
+    assert found["blocks.2"].gain_us_per_step == pytest.approx(600)
+
+
+def test_modules_within_one_that_is_called_more_often_are_not_named(tmp_path: Path) -> None:
+    rows, listed = [step(STEP)], manifest([9] * 4)
+    for block, calls in enumerate([1, 1, 4, 1]):
+        listed["modules"].append({"path": f"blocks.{block}.fc", "class": "Fc", "parameters": 9})
+        for number in range(calls):
             begin = 1001.0 + 2000 * block + 300 * number
             rows += [call(f"blocks.{block}", begin, 210), operator("aten::mm", begin + 5, 200)]
-    (finding,) = findings(tmp_path, rows, **manifest([9] * 4))[RULE]
-    assert finding.module == "blocks.2"
-    assert finding.evidence.endswith("; it is called 4 times per step, the others 1")
+            rows[-1:-1] = [call(f"blocks.{block}.fc", begin + 1, 208, "Fc")]
+    assert [each.module for each in findings(tmp_path, rows, **listed)[RULE]] == ["blocks.2"]
 
 
 def test_what_another_finding_explains(tmp_path: Path) -> None:

@@ -75,12 +75,12 @@ def test_a_module_leads_from_forward_to_backward_and_back(training: Timeline) ->
 
 def test_idle_time_leads_to_its_cause(training: Timeline) -> None:
     """What is idle before the first launch has no call as its cause."""
-    before = found(training, "idle", "launch")
+    before = found(training, "idle", "launch-bound")
     assert linked(before) == [("ended by", GEMM)]
-    idle = found(training, "idle", "launch", place=1)
+    idle = found(training, "idle", "launch-bound", place=1)
     assert linked(idle) == [("caused by", LAUNCH), ("ended by", GEMM)]
     call = detail(training, idle.links[0].id)
-    assert ("left idle", "launch") in linked(call)
+    assert ("left idle", "launch-bound") in linked(call)
 
 
 def test_a_step_and_a_phase_report_their_times(training: Timeline) -> None:

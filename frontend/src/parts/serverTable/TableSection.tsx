@@ -54,6 +54,8 @@ interface TableSectionProps<Group extends string> {
   detail?: ((row: TableRow) => string) | undefined;
   /** Said where there are no rows, and where none fits the search. */
   empty: { none: string; notFound: string };
+  /** What is shown in place of the bars of the most expensive. */
+  picture?: ReactElement | undefined;
   /** Columns to ask for; all where there are none. */
   asked?: readonly string[];
   /** Adds to a row what comes later than the rest. */
@@ -84,19 +86,22 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
   return (
     <>
       <TableToolbar {...props} found={loaded.value?.total ?? null} />
-      {props.expected > 0 && !(top.status === "ready" && top.value.total === 0) && (
-        <TopBars
-          title={cost.title}
-          of={props.of}
-          kernel={props.columns.some(({ kernel }) => kernel)}
-          detail={props.detail}
-          rows={rowsOf(top.value)}
-          room={Math.min(TOP, props.expected)}
-          column={cost.column}
-          definition={cost.definition}
-          onSelect={onSelect}
-        />
-      )}
+      {props.picture}
+      {props.picture === undefined &&
+        props.expected > 0 &&
+        !(top.status === "ready" && top.value.total === 0) && (
+          <TopBars
+            title={cost.title}
+            of={props.of}
+            kernel={props.columns.some(({ kernel }) => kernel)}
+            detail={props.detail}
+            rows={rowsOf(top.value)}
+            room={Math.min(TOP, props.expected)}
+            column={cost.column}
+            definition={cost.definition}
+            onSelect={onSelect}
+          />
+        )}
       <ServerTable
         label={label}
         columns={props.columns}

@@ -24,12 +24,12 @@ test("a column of durations has the unit of its largest, none where it is no dur
   ];
   expect([...scalesOf(columns, rows)]).toEqual([
     ["long", { unit: "ms", digits: 2 }],
-    ["short", { unit: "µs", digits: 1 }],
+    ["short", { unit: "us", digits: 1 }],
   ]);
 });
 
 test("a column's own scale is used, and no rows are no error", () => {
   const own = [column("mean", { scale: MICROSECONDS })];
   expect(scalesOf(own, [{ mean: 2e6 }]).get("mean")).toBe(MICROSECONDS);
-  expect(scalesOf([column("mean")], []).get("mean")).toEqual({ unit: "µs", digits: 1 });
+  expect(scalesOf([column("mean")], []).get("mean")).toEqual({ unit: "us", digits: 1 });
 });

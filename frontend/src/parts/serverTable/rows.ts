@@ -32,7 +32,7 @@ export function textOf(row: TableRow, column: string): string {
 }
 
 /** For durations where small ones matter as much as large ones, as lengths of single kernels. */
-export const MICROSECONDS: DurationScale = { unit: "µs", digits: 1 };
+export const MICROSECONDS: DurationScale = { unit: "us", digits: 1 };
 
 /** How each column of durations is written, by id: one unit for all rows on show. */
 export function scalesOf(

@@ -66,7 +66,7 @@ describe("the headline", () => {
       modules: [moduleChange("head", pair(10, 90)), moduleChange("body", pair(30, 10))],
     });
     expect(compareHeadline(compared)).toBe(
-      "step 100.0 → 200.0 µs (2.00× as long): 80.0 µs more device time in head",
+      "step 100.0 → 200.0 us (2.00× as long): 80.0 us more device time in head",
     );
   });
 
@@ -96,7 +96,7 @@ describe("the headline", () => {
   });
 
   test("what did not change is said to be so, and no step has no time", () => {
-    expect(compareHeadline(comparison())).toBe("step 100.0 → 100.0 µs: as long as before");
+    expect(compareHeadline(comparison())).toBe("step 100.0 → 100.0 us: as long as before");
     const none = comparison({ step_us: pair(null, 100), speedup: null });
     expect(compareHeadline(none)).toBe("One of the sides has no steps.");
   });

@@ -24,6 +24,6 @@ test("Markdown holds all of a finding, and names stay text", () => {
   expect(text).toContain("- Cores: Bind them.");
   expect(findingsMarkdown([hostile, hostile], BASIS, "runs/a").match(/^### /gm)).toHaveLength(2);
   expect(sentence("it idled. Then")).toBe("It idled. Then.");
-  expect(sentence("for 7.5 us per step, 3 users")).toBe("For 7.5 µs per step, 3 users.");
+  expect(sentence("for 7.5 us per step, 3 users")).toBe("For 7.5 us per step, 3 users.");
   expect(sentence("")).toBe("");
 });

@@ -167,11 +167,10 @@ export function findingsMarkdown(
   return [head, ...findings.map((finding) => findingMarkdown(finding, basis))].join("\n");
 }
 
-/** Evidence is a phrase: as a sentence it begins large, ends with a full stop, and writes µs. */
+/** Evidence is a phrase: as a sentence it begins large, and ends with a full stop. */
 export function sentence(phrase: string): string {
   if (phrase === "") return "";
-  const written = phrase.replace(/(\d) us\b/g, "$1 µs");
-  const ended = /[.!?]$/.test(written) ? written : `${written}.`;
+  const ended = /[.!?]$/.test(phrase) ? phrase : `${phrase}.`;
   return ended.charAt(0).toUpperCase() + ended.slice(1);
 }
 

@@ -11,7 +11,7 @@ export const KERNEL_TABLES: Readonly<Record<KernelGroup, string>> = {
 };
 
 const OF_LAUNCH: ServerColumn[] = [
-  { id: "operator", definition: D.operator, width: 150 },
+  { id: "operator", definition: D.operator, width: 150, yields: 15 },
   { id: "grid", definition: D.grid, width: 92, yields: 7 },
   { id: "block", definition: D.block, width: 80, yields: 6 },
 ];
@@ -55,9 +55,9 @@ export function kernelColumns(group: KernelGroup): ServerColumn[] {
     { id: "name", definition: D.name, width: 0, kernel: true },
     ...(launch ? OF_LAUNCH : []),
     { id: "kind", definition: D.kind, width: 112, yields: 8, write: kindText },
-    { id: "count", definition: D.count, width: 60 },
+    { id: "count", definition: D.count, width: 60, yields: 14 },
     { id: "total_us", definition: D.total, width: 84 },
-    { id: "mean_us", definition: D.mean, width: 84, scale: MICROSECONDS },
+    { id: "mean_us", definition: D.mean, width: 84, scale: MICROSECONDS, yields: 13 },
     { id: "min_us", definition: D.least, width: 84, scale: MICROSECONDS, yields: 1 },
     { id: "max_us", definition: D.most, width: 84, scale: MICROSECONDS, yields: 5 },
     { id: "blocks_per_sm", definition: D.blocks, width: 84, yields: 4 },

@@ -1,17 +1,23 @@
 import { useState, type PointerEvent, type ReactElement } from "react";
 
+import type { Target } from "../../api/request";
 import type { WireMemoryCurve, WireMemoryPeak, WireReport } from "../../api/types";
 import { bytes, duration } from "../../text/formats";
 import { colourOf, MEMORY_COLOURS, PHASE_COLOURS } from "../../theme/colours";
-import { areas, fractionOf, highestOf, levelAt, line, SIDE } from "./curve";
+import { BlockAreas, BlockNote } from "./BlockAreas";
+import type { Block } from "./blockStack";
+import { areas as classAreas, fractionOf, highestOf, levelAt, line, SIDE } from "./curve";
 import { Readout } from "./Readout";
 import { ByteLines, ByteTicks, TimeTicks } from "./Ticks";
 import { useWindow, type Window } from "./useWindow";
 
-interface CurveProps {
+export interface CurveProps {
   curve: WireMemoryCurve;
   peak: WireMemoryPeak | null;
   report: WireReport;
+  target: Target;
+  /** The largest blocks, where they are drawn one by one; null before they are there. */
+  blocks: readonly Block[] | null | undefined;
 }
 
 const HEIGHT = 220;
@@ -19,14 +25,20 @@ const BAND = 10;
 /** A shorter drag is a click. */
 const LEAST = 0.005;
 
-/** Bytes in use over time, stacked by class; a drag zooms in. */
-export function Curve({ curve, peak, report }: CurveProps): ReactElement {
+/** Bytes in use over time, stacked by class or block; a drag zooms in. */
+export function Curve({ curve, peak, report, target, blocks }: CurveProps): ReactElement {
   const highest = highestOf(curve);
   const [at, setAt] = useState<number | null>(null);
   const [from, setFrom] = useState<number | null>(null);
   const window_ = useWindow(curve, report);
-  const begin = report.trace.start_us;
   const index = at === null ? null : levelAt(curve, at);
+  const [pointed, setPointed] = useState<Block | null>(null);
+  const [held, setHeld] = useState<Block | null>(null);
+  const areas = blocks ? (
+    <BlockAreas {...{ blocks, curve, highest, chosen: held ?? pointed, onPoint: setPointed }} />
+  ) : (
+    <ClassAreas curve={curve} highest={highest} />
+  );
   return (
     <section className="memory-curve" aria-label="Memory over time">
       <Scale curve={curve} highest={highest} report={report} window_={window_} />
@@ -55,17 +67,11 @@ export function Curve({ curve, peak, report }: CurveProps): ReactElement {
           onPointerUp={(event) => {
             const to = fraction(event);
             if (from !== null && Math.abs(to - from) > LEAST) window_.zoom(from, to);
+            else setHeld(pointed === held ? null : pointed);
             setFrom(null);
           }}
         >
-          {areas(curve, highest).map(({ key, path }) => (
-            <path
-              key={key}
-              className="memory-area"
-              d={path}
-              style={{ color: colourOf(MEMORY_COLOURS[key]) }}
-            />
-          ))}
+          {areas}
           <ByteLines highest={highest} />
           {curve.reserved_bytes !== null && (
             <path className="memory-reserved" d={line(curve, curve.reserved_bytes, highest)} />
@@ -82,13 +88,31 @@ export function Curve({ curve, peak, report }: CurveProps): ReactElement {
         </svg>
       </div>
       <Bands curve={curve} />
-      <TimeTicks from={curve.start_us - begin} to={curve.end_us - begin} />
+      <TimeTicks curve={curve} begin={report.trace.start_us} />
       <Readout curve={curve} index={index} peak={peak} />
+      {blocks !== undefined && (
+        <BlockNote block={held ?? pointed} held={held !== null} report={report} target={target} />
+      )}
     </section>
   );
 }
 
-interface ScaleProps extends Omit<CurveProps, "peak"> {
+function ClassAreas({ curve, highest }: { curve: WireMemoryCurve; highest: number }): ReactElement {
+  return (
+    <>
+      {classAreas(curve, highest).map(({ key, path }) => (
+        <path
+          key={key}
+          className="memory-area"
+          d={path}
+          style={{ color: colourOf(MEMORY_COLOURS[key]) }}
+        />
+      ))}
+    </>
+  );
+}
+
+interface ScaleProps extends Pick<CurveProps, "curve" | "report"> {
   highest: number;
   window_: Window;
 }

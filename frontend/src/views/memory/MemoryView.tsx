@@ -13,7 +13,7 @@ import { MEMORY_TABLES, type MemoryTable } from "./address";
 import { Activations } from "./Activations";
 import { AtPeak } from "./AtPeak";
 import { Blocks } from "./Blocks";
-import { Curve } from "./Curve";
+import { Chart } from "./Chart";
 import { MEMORY_DEFINITIONS } from "./definitions";
 import { Operators } from "./Operators";
 import { useChangeMemory, useMemory } from "./useMemory";
@@ -64,6 +64,14 @@ function Content({ loaded, report, target }: ContentProps): ReactElement {
             change({ device: value, offset: 0 });
           }}
         />
+        {answer.modules.length > 0 && (
+          <Segments
+            label="Chart"
+            segments={CHARTS}
+            chosen={place.chart}
+            onChoose={(chart) => change({ chart })}
+          />
+        )}
       </div>
       <Figures answer={answer} peak={peak} report={report} />
       {answer.curve === null ? (
@@ -72,13 +80,23 @@ function Content({ loaded, report, target }: ContentProps): ReactElement {
           How much was in use, and what lived how long, is unknown.
         </p>
       ) : (
-        <Curve curve={answer.curve} peak={peak} report={report} />
+        <Chart
+          curve={answer.curve}
+          peak={peak}
+          report={report}
+          target={target}
+          drawn={place.chart === "block" && answer.modules.length > 0}
+        />
       )}
       <Lists answer={answer} device={device} report={report} target={target} />
     </>
   );
 }
 
+const CHARTS = [
+  { value: "class", title: "Classes" },
+  { value: "block", title: "Each block" },
+] as const;
 const TITLES: Readonly<Record<MemoryTable, string>> = {
   peak: "At the peak",
   activations: "Longest-lived activations",

@@ -1,16 +1,22 @@
 import type { ReactElement } from "react";
 
+import type { WireMemoryCurve } from "../../api/types";
 import { bytes, duration } from "../../text/formats";
 import { SIDE, ticksTo } from "./curve";
+
+/** Above it a label would be over what says how high the chart is. */
+const TOP = 0.95;
 
 export function ByteTicks({ highest }: { highest: number }): ReactElement {
   return (
     <ol className="memory-bytes muted" aria-hidden="true">
-      {ticksTo(0, highest, 4).map(([value, at]) => (
-        <li key={value} style={{ bottom: `${at * 100}%` }}>
-          {bytes(value)}
-        </li>
-      ))}
+      {ticksTo(0, highest, 4)
+        .filter(([, at]) => at < TOP)
+        .map(([value, at]) => (
+          <li key={value} style={{ bottom: `${at * 100}%` }}>
+            {bytes(value)}
+          </li>
+        ))}
     </ol>
   );
 }
@@ -33,10 +39,18 @@ export function ByteLines({ highest }: { highest: number }): ReactElement {
   );
 }
 
-export function TimeTicks({ from, to }: { from: number; to: number }): ReactElement {
+interface TimeTicksProps {
+  curve: WireMemoryCurve;
+  /** Of the trace, on its own clock. */
+  begin: number;
+}
+
+/** Times that are round on the timeline's clock. */
+export function TimeTicks({ curve, begin }: TimeTicksProps): ReactElement {
+  const ticks = ticksTo(curve.start_us - begin, curve.end_us - begin, 6);
   return (
     <ol className="memory-times muted" aria-hidden="true">
-      {ticksTo(from, to, 6).map(([value, at]) => (
+      {ticks.map(([value, at]) => (
         <li key={value} style={{ insetInlineStart: `${at * 100}%` }}>
           {duration(value)}
         </li>

@@ -46,6 +46,16 @@ export function areas(curve: WireMemoryCurve, highest: number): Area[] {
   });
 }
 
+/** The area between two levels, as an SVG path. */
+export function between(
+  curve: WireMemoryCurve,
+  floor: readonly number[],
+  top: readonly number[],
+  highest: number,
+): string {
+  return area(positions(curve), floor, top, highest);
+}
+
 /** The steps of a line, as that of the reserved bytes. */
 export function line(curve: WireMemoryCurve, levels: readonly number[], highest: number): string {
   return `M${steps(positions(curve), levels, highest).join("L")}`;
@@ -116,6 +126,6 @@ function steps(x: readonly number[], levels: readonly number[], highest: number)
   });
 }
 
-function round(value: number): number {
+export function round(value: number): number {
   return Math.round(value * 100) / 100;
 }

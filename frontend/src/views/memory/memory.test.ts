@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { WireMemoryCurve } from "../../api/types";
 import { MEMORY, type MemoryPlace } from "./address";
+import { polygon, restOf, stackBlocks, type Block } from "./blockStack";
 import { areas, highestOf, levelAt, line, moved } from "./curve";
 import { treemap } from "./treemap";
 
@@ -52,6 +53,45 @@ describe("the curve", () => {
   });
 });
 
+describe("blocks", () => {
+  const block = (id: number, bytes: number, from: number | null, to: number | null): Block => ({
+    ...{ id, bytes, from, to, kind: from === null ? "parameter" : "activation" },
+    ...{ operator: null, operatorId: null, module: null },
+  });
+  const { stacked, top } = stackBlocks(
+    [block(3, 5, 130, null), block(2, 20, 120, 150), block(1, 10, null, null), block(4, 1, 1, 9)],
+    100,
+    200,
+  );
+
+  test("lie upon those before them, and come down when one below is freed", () => {
+    expect(stacked.map(({ block: { id }, levels, end }) => [id, levels, end])).toEqual([
+      [1, [[100, 0]], 200],
+      [2, [[120, 10]], 150],
+      [
+        3,
+        [
+          [130, 30],
+          [150, 10],
+        ],
+        200,
+      ],
+    ]);
+    expect(top.at(-1)).toEqual([150, 15]);
+  });
+
+  test("leave the rest of what is in use", () => {
+    expect(restOf(CURVE, top)).toEqual([0, 25, 5]);
+  });
+
+  test("are polygons upon what lies below all of them", () => {
+    const [, , third] = stacked;
+    expect(third && polygon(third, CURVE, 5, 100)).toBe(
+      "M300 600L500 600L500 800L1000 800L1000 850L500 850L500 650L300 650Z",
+    );
+  });
+});
+
 test("a window grows, shrinks and moves within the trace", () => {
   const whole = { from: 0, to: 100 };
   expect(moved({ from: 40, to: 60 }, 0.5, 0, whole)).toEqual({ from: 45, to: 55 });
@@ -68,7 +108,7 @@ test("rectangles fill the square in proportion", () => {
 
 test.each<MemoryPlace>([
   MEMORY.start,
-  { device: "cuda:1", table: "blocks", kind: "activation", offset: 200 },
+  { device: "cuda:1", chart: "block", table: "blocks", kind: "activation", offset: 200 },
 ])("an address says the whole place %o", (place) => {
   const query = new URLSearchParams();
   MEMORY.write(place, query);

@@ -3,8 +3,10 @@ import { useCallback, useMemo } from "react";
 import type { MemoryQuestion } from "../../api/client";
 import type { Target } from "../../api/request";
 import type { WireMemory, WireTablePage, WireReport } from "../../api/types";
+import { useRows } from "../../parts/serverTable/rows";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { MemoryPlace } from "./address";
+import { BLOCK_COLUMNS } from "./blockStack";
 
 /** Rows of a page of blocks. */
 export const PAGE = 50;
@@ -41,6 +43,29 @@ export function useBlocks(
     return (signal: AbortSignal) => api.table(target, question, signal);
   }, [api, target, device, kind, offset]);
   return useLoad(load);
+}
+
+/** Of these the chart draws each; the others are one area. */
+const MOST_DRAWN = 1000;
+
+/** The largest blocks of a device, for the chart; null where it does not draw them. */
+export function useDrawnBlocks(
+  target: Target,
+  device: string,
+  drawn: boolean,
+): Loaded<WireTablePage> {
+  return useRows(
+    target,
+    drawn
+      ? {
+          table: "memory_blocks",
+          sort: ["-bytes"],
+          filter: [`device:eq:${device}`],
+          limit: MOST_DRAWN,
+          columns: ["id", ...BLOCK_COLUMNS],
+        }
+      : null,
+  );
 }
 
 export function useChangeMemory(): (change: Partial<MemoryPlace>) => void {

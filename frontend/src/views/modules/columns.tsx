@@ -21,7 +21,17 @@ import type { ModuleNumbers, NumberKey } from "./moduleNumbers";
 import type { ChosenQuantity } from "./quantity";
 
 /** In what order columns give way: pictures first, what says where the time goes never. */
-const YIELDS = { overTime: 1, share: 2, host: 3, kernels: 4, calls: 5, ratio: 6, idle: 7 } as const;
+const YIELDS = {
+  overTime: 1,
+  share: 2,
+  host: 3,
+  kernels: 4,
+  calls: 5,
+  ratio: 6,
+  idle: 7,
+  communication: 8,
+  blocked: 9,
+} as const;
 
 /** What the cells need beyond their row. */
 export interface CellSettings {
@@ -76,14 +86,16 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
     columns.push(column("kernels", D.kernels, 60, (n) => count(n.kernels), YIELDS.kernels));
   }
   if (settings.syncs)
-    columns.push(column("blocked", D.blocked, 98, blockedCell(settings, "blocked")));
+    columns.push(
+      column("blocked", D.blocked, 98, blockedCell(settings, "blocked"), YIELDS.blocked),
+    );
   if (numbers.some((n) => (n.syncs ?? 0) > 0 && n.idle !== null)) {
     columns.push(column("idle", D.idle, 88, blockedCell(settings, "idle"), YIELDS.idle));
   }
   if (numbers.some((n) => (n.communication ?? 0) > 0)) {
     const render = plainDuration(settings, "communication");
     const cell: Render = (n) => (n.communication === 0 ? "—" : render(n));
-    columns.push(column("communication", D.communication, 78, cell));
+    columns.push(column("communication", D.communication, 78, cell, YIELDS.communication));
   }
   if (chosen.quantity === "forward" || chosen.quantity === "backward") {
     columns.push(overTimeColumn(settings));

@@ -11,6 +11,7 @@ import { OperatorPanel } from "./OperatorPanel";
 import type { OperatorGroup } from "./address";
 import { OPERATOR_DETAILS, OPERATOR_TABLES, operatorColumns } from "./columns";
 import { OPERATOR_DEFINITIONS as D } from "./definitions";
+import { StackIcicle } from "./StackIcicle";
 
 const GROUPS: Readonly<Record<OperatorGroup, string>> = {
   name: "Name",
@@ -40,6 +41,8 @@ interface OperatorsViewProps {
 export function OperatorsView({ report, target }: OperatorsViewProps): ReactElement {
   const [{ operators: place }, go] = usePlace();
   const device = report.devices.length > 0;
+  const cost = device ? BY_DEVICE : BY_HOST;
+  const stacks = place.group === "stack" && report.operators.length > 0;
   const columns = useMemo(() => operatorColumns(place.group, device), [place.group, device]);
   return (
     <div className="view">
@@ -55,11 +58,21 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
           onPlace={(next, also, quietly) =>
             go({ operators: { ...place, ...next }, ...also }, quietly)
           }
-          cost={device ? BY_DEVICE : BY_HOST}
+          cost={cost}
           of={rowsNote(report)}
           expected={report.operators.length}
           detail={OPERATOR_DETAILS[place.group]}
           empty={EMPTY}
+          picture={
+            stacks ? (
+              <StackIcicle
+                target={target}
+                title={cost.title}
+                column={cost.column}
+                of={rowsNote(report)}
+              />
+            ) : undefined
+          }
         />
       </div>
       {place.row !== null && (

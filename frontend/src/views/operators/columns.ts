@@ -23,7 +23,7 @@ const KEYS: Readonly<Record<OperatorGroup, ServerColumn[]>> = {
 
 export function operatorColumns(group: OperatorGroup, device: boolean): ServerColumn[] {
   const onDevice: ServerColumn[] = [
-    { id: "device_us", definition: D.device, width: 84 },
+    { id: "device_us", definition: D.device, width: 84, yields: 8 },
     { id: "self_device_us", definition: D.selfDevice, width: 92 },
     { id: "tensor_core_us", definition: D.tensorCore, width: 92, yields: 4 },
     { id: "tensor_core_eligible", definition: D.eligible, width: 70, yields: 1 },
@@ -31,9 +31,9 @@ export function operatorColumns(group: OperatorGroup, device: boolean): ServerCo
   return [
     { id: "name", definition: D.name, width: 0 },
     ...KEYS[group],
-    { id: "calls", definition: D.calls, width: 60 },
+    { id: "calls", definition: D.calls, width: 60, yields: 10 },
     { id: "host_us", definition: D.host, width: 84, yields: 5 },
-    { id: "self_host_us", definition: D.selfHost, width: 84 },
+    { id: "self_host_us", definition: D.selfHost, width: 84, ...(device ? { yields: 9 } : {}) },
     ...(device ? onDevice : []),
     { id: "flops", definition: D.flops, width: 96, yields: 3 },
     { id: "tflop_per_s", definition: D.rate, width: 74, yields: 7 },

@@ -22,18 +22,25 @@ interface CollectivePanelProps {
 }
 
 /** One collective: its figures, the late rank at that moment, and the first one waiting for it. */
-export function CollectivePanel(props: CollectivePanelProps): ReactElement | null {
+export function CollectivePanel(props: CollectivePanelProps): ReactElement {
   const { runKey, run, id, onClose } = props;
   const row = useRunRow(runKey, "collectives", id);
-  if (row === undefined) return null;
   return (
     <SidePanel label="Collective" className="rank-panel" onClose={onClose}>
       <PanelHeader onClose={onClose}>
-        <Name text={kindText(textOf(row, "name"))} className="wrap" />
+        {row === undefined ? (
+          "Collective"
+        ) : (
+          <Name text={kindText(textOf(row, "name"))} className="wrap" />
+        )}
       </PanelHeader>
-      <RowFacts row={row} columns={COLLECTIVE_FACTS.filter(({ id: of }) => of !== "name")} />
-      <OnAllRanks />
-      <Links run={run} row={row} />
+      {row !== undefined && (
+        <>
+          <RowFacts row={row} columns={COLLECTIVE_FACTS.filter(({ id: of }) => of !== "name")} />
+          <OnAllRanks />
+          <Links run={run} row={row} />
+        </>
+      )}
     </SidePanel>
   );
 }

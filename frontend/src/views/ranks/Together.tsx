@@ -1,4 +1,4 @@
-import { type ReactElement, useEffect, useRef } from "react";
+import { type CSSProperties, type ReactElement, useEffect, useRef } from "react";
 
 import type { CollectiveRanks, RunOverview } from "../../api/schema";
 import type { RunKey } from "../../parts/run";
@@ -36,6 +36,7 @@ export function Together({ runKey, run, id }: TogetherProps): ReactElement {
     <section
       ref={box}
       className="facet together"
+      style={{ "--rows": Math.min(run.ranks.length, MOST_SHOWN) } as CSSProperties}
       aria-label="Collective on all ranks"
       aria-busy={loaded.status === "loading"}
     >
@@ -118,3 +119,4 @@ function RankPages({ shown }: { shown: CollectiveRanks }): ReactElement | null {
 
 /** Ranks in an answer, the late one not counted. */
 const PAGE = 15;
+const MOST_SHOWN = PAGE + 1;

@@ -73,13 +73,14 @@ export function TopModules({ report }: { report: ReportData }): ReactElement {
           </tbody>
         </table>
       )}
+      {mostlyOutside(top) && <TopWork report={report} />}
       {top.communication > 0 && (
         <p className="muted">
           {duration(top.communication)} of communication {perText(report)} ran in modules and is not
           counted.
         </p>
       )}
-      <Rest top={top} />
+      <Rest top={top} report={report} />
     </section>
   );
 }
@@ -109,7 +110,7 @@ function Row({ row, total, syncs, look }: RowProps): ReactElement {
         </PlaceLink>{" "}
         <span className="muted">
           {one ? (
-            <Name text={only.path === name ? "" : pathText(only.path)} className="code" />
+            <Name text={isNumbered(only.path, name) ? "" : pathText(only.path)} className="code" />
           ) : (
             `× ${modules.length}`
           )}
@@ -131,11 +132,29 @@ function Row({ row, total, syncs, look }: RowProps): ReactElement {
   );
 }
 
-function Rest({ top }: { top: TopModuleRows }): ReactElement | null {
-  if (top.rest === null || top.rest <= 0) return null;
+/** Whether most of the time is in no module: then its kernels say more. */
+function mostlyOutside({ rows, rest }: TopModuleRows): boolean {
+  return rows.length > 0 && (rest ?? 0) > rows.reduce((sum, { self }) => sum + self, 0);
+}
+
+/** Whether a path says no more than its class, as those of Python stacks: `Linear_3`. */
+function isNumbered(path: string, name: string): boolean {
+  return path.startsWith(name) && /^(_\d+)?$/.test(path.slice(name.length));
+}
+
+/** A shorter rest is no news. */
+const LEAST_REST_US = 0.1;
+
+interface RestProps {
+  top: TopModuleRows;
+  report: ReportData;
+}
+
+function Rest({ top, report }: RestProps): ReactElement | null {
+  if (top.rest === null || top.rest < LEAST_REST_US) return null;
   return (
     <p className="muted">
-      {duration(top.rest)} per step of the {top.pass} is in no known module.
+      {duration(top.rest)} {perText(report)} of the {top.pass} is in no known module.
     </p>
   );
 }

@@ -14,7 +14,13 @@ import {
 import { PlaceLink } from "../../parts/PlaceLink";
 import { type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { perText } from "../../report/findings";
-import { pathHeads, type PathSegment, pathSegments, segmentText } from "../../report/pathBar";
+import {
+  OUTSIDE,
+  pathHeads,
+  type PathSegment,
+  pathSegments,
+  segmentText,
+} from "../../report/pathBar";
 import { labelledDevice, labelledPhases, stepBars } from "../../report/stepBars";
 import { stragglersText } from "../../report/stragglers";
 import { counted } from "../../text/formats";
@@ -63,7 +69,8 @@ function blockOf(segment: PathSegment): BandBlock {
   return { key, label, us, share, text, colour: colour(segment), place: placeOf(segment) };
 }
 
-function colour({ part, phase }: PathSegment): keyof Palette {
+function colour({ part, phase, label }: PathSegment): keyof Palette {
+  if (label === OUTSIDE) return "idle";
   return phase === null ? PATH_COLOURS[part] : PHASE_COLOURS[phase];
 }
 

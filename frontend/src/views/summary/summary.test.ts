@@ -134,7 +134,7 @@ test("legend entries say share and time; the smallest are left to the tooltip", 
     { key: "data", us: 4 },
     { key: "optimizer", us: 0 },
   ]);
-  expect(partsText(parts)).toBe("forward 9.99 ms (>99.9%), data 4.0 µs (<0.1%)");
+  expect(partsText(parts)).toBe("forward 9.99 ms (>99.9%), data 4.0 us (<0.1%)");
   expect(worthAWord(parts).map(({ key }) => key)).toEqual(["forward"]);
   expect(labelledDevice([]).length).toBe(0);
 });

@@ -85,7 +85,7 @@ export function syncColumns({
 }
 
 /** Columns that give way where there is no room for all, the first first. */
-const YIELDS: readonly SyncSortKey[] = ["start", "longest", "phase", "module"];
+const YIELDS: readonly SyncSortKey[] = ["start", "longest", "phase", "module", "idle"];
 
 const NUMBERS: readonly SyncSortKey[] = ["count", "blocked", "idle", "longest", "start"];
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { ChainLink, EventLink } from "../../api/schema";
-import { argumentRows, chainLines, laneText, linkGroups } from "./EventPanel";
+import type { EventLink } from "../../api/schema";
+import { argumentRows, laneText, linkGroups } from "./EventPanel";
 import { laneOf } from "./testing";
 
 test("arguments are texts, and no longer than can be read", () => {
@@ -41,20 +41,5 @@ test("links are grouped by what they mean", () => {
   expect(groups.map(([relation, links]) => [relation, links.map(({ id }) => id)])).toEqual([
     ["launches (launch, by correlation id)", [1, 3]],
     ["forward of", [2]],
-  ]);
-});
-
-test("the chain is indented, its Python lines by one", () => {
-  const chain: ChainLink[] = [
-    { kind: "operator", text: "aten::item", id: 4 },
-    { kind: "line", text: "a.py(1): f", id: null },
-    { kind: "line", text: "b.py(2): g", id: null },
-  ];
-  const lines = chainLines({ name: "cudaStreamSynchronize", chain });
-  expect(lines.map(({ indent, text }) => indent + text)).toEqual([
-    "cudaStreamSynchronize",
-    "└ aten::item",
-    "  └ a.py(1): f",
-    "  └ b.py(2): g",
   ]);
 });

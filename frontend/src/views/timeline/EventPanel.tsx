@@ -5,6 +5,7 @@ import { Name } from "../../components/Name";
 import { Facts, SmallTable } from "../../components/SmallTable";
 import { CopyButton } from "../../components/controls";
 import { type Loaded, usePlace } from "../../parts/services";
+import { chainLines } from "../../report/chain";
 import { evidenceText } from "../../report/headline";
 import { clip, counted, duration, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
@@ -210,24 +211,4 @@ function meaningOf({ relation, kind, evidence }: EventLink): string {
   const shown = [kind?.replaceAll("_", "-"), evidence === null ? null : `by ${evidence}`];
   const said = shown.filter((text) => text != null).join(", ");
   return said === "" ? relation : `${relation} (${said})`;
-}
-
-interface ChainLine {
-  readonly indent: string;
-  readonly kind: string;
-  readonly text: string;
-  /** null where it is no event that could be selected. */
-  readonly id: number | null;
-}
-
-/** The event and what is around it, from the inside out; lines of Python are not indented further. */
-export function chainLines(event: Pick<EventDetail, "name" | "chain">): ChainLine[] {
-  const lines: ChainLine[] = [{ indent: "", kind: "call", text: event.name, id: null }];
-  let depth = 0;
-  event.chain.forEach(({ kind, text, id }, index) => {
-    const goesOn = kind === "line" && event.chain[index - 1]?.kind === "line";
-    if (!goesOn) depth += 1;
-    lines.push({ indent: `${"  ".repeat(depth - 1)}└ `, kind, text, id });
-  });
-  return lines;
 }

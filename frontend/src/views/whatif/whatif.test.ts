@@ -134,12 +134,12 @@ test("what can be added by name comes most expensive first, a step each", () => 
     ],
   });
   expect(choices(made, "kind").map(({ text }) => text)).toEqual([
-    "copy · 20.0 µs",
-    "GEMM · 8.0 µs",
+    "copy · 20.0 us",
+    "GEMM · 8.0 us",
   ]);
   expect(choices(made, "module")).toEqual([
-    { name: "", text: "(root) · 9.0 µs" },
-    { name: "head", text: "head · 2.0 µs" },
+    { name: "", text: "(root) · 9.0 us" },
+    { name: "head", text: "head · 2.0 us" },
   ]);
   expect(choices(made, "kernel")).toEqual([]);
 });
@@ -188,24 +188,24 @@ test("parts sum to the bars, and the largest decides", () => {
 
 test("an answer is said in a sentence", () => {
   expect(answerText(predicted(), true)).toBe(
-    "Was 100.0 µs per step, would be 60.0 µs (between 55.0 µs and 61.0 µs).",
+    "Was 100.0 us per step, would be 60.0 us (between 55.0 us and 61.0 us).",
   );
   expect(answerText(predicted({ low_us: 60, high_us: 60 }), true)).toContain("(by both bounds)");
-  expect(answerText(predicted(), false)).toContain("takes 100.0 µs in a replay with nothing");
+  expect(answerText(predicted(), false)).toContain("takes 100.0 us in a replay with nothing");
 });
 
 test("where the replay's step is not the step of the other views, the answer says why", () => {
-  expect(hostClockText(predicted(), 98)).toContain("The other views say 98.0 µs");
+  expect(hostClockText(predicted(), 98)).toContain("The other views say 98.0 us");
   expect(hostClockText(predicted(), 100.01)).toBeNull();
   expect(hostClockText(predicted(), null)).toBeNull();
 });
 
 test.each([
-  [60, "40.0 µs less (40.0%)"],
-  [150, "50.0 µs more (50.0%)"],
+  [60, "40.0 us less (40.0%)"],
+  [150, "50.0 us more (50.0%)"],
   [100, "no change"],
   [99.99, "no change"],
-])("a step of %s µs is %s", (us, text) => {
+])("a step of %s us is %s", (us, text) => {
   expect(gainText(predicted({ predicted_us: us }))).toBe(text);
 });
 
