@@ -97,7 +97,7 @@ def _seeded() -> Iterator[None]:
 
 @contextmanager
 def _deterministic(device: torch.device) -> Iterator[None]:
-    """On CUDA, choose the deterministic kernels: the backward of gather then waits for the GPU."""
+    """On CUDA, choose the deterministic kernels: the backward of gather then waits or sorts."""
     if device.type != "cuda":
         yield
         return

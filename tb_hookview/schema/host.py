@@ -221,7 +221,8 @@ class DrySync(Struct, frozen=True, kw_only=True):
     certain: bool
     """False where the driver decides whether the host waits."""
     count: Count
-    """Times in this step."""
+    """Times in this step that torch's own code waits; one for each call of an operator in which
+    only a library does, however often."""
     allowed: str | None
     """The reason why it may be there, from the list of those allowed; null elsewhere."""
 

@@ -65,8 +65,9 @@ class Utilization(Struct, frozen=True):
     mfu: Share | None
     """Model FLOPs utilization: time that the FLOPs without recomputed ones take at the peak, over
     the whole time (of a step its duration, times the devices that worked in it, or `device_us`
-    where that is longer, as where the host runs ahead; of a module `device_us`). Chowdhery et al. 2022 (PaLM), appendix B. Null where a peak is unknown, or the
-    FLOPs of more time than they are known of (`unknown_us` above `flops_us`)."""
+    where that is longer, as where the host runs ahead; of a module `device_us`). Chowdhery et al.
+    2022 (PaLM), appendix B. Null where a peak is unknown, or the FLOPs of more time than they are
+    known of (`unknown_us` above `flops_us`)."""
 
 
 class StepUtilization(Utilization, frozen=True):

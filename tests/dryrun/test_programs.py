@@ -17,6 +17,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from tb_hookview.dryrun import DryRun, dry_run
 
+Counted = Callable[[Callable[[], object]], tuple[int, int]]
+
 
 class Convolutional(nn.Module):
     def __init__(self) -> None:
@@ -224,6 +226,35 @@ def test_attention_of_jagged_tensors(run: DryRun) -> None:
     assert [sync for sync in run.syncs if sync.step == 1 and sync.node] == []
     assert device.weight.grad is not None
     torch.testing.assert_close(device.weight.grad.cpu(), host.weight.grad)
+
+
+@pytest.mark.parametrize(("features", "reads"), [(4, 0), (5, 6)])
+def test_jagged_heads_that_fit_no_fused_kernel_have_their_lengths_read(
+    counted: Counted, features: int, reads: int
+) -> None:
+    parts = [torch.randn(2, features, device="cuda"), torch.randn(3, features, device="cuda")]
+    jagged = torch.nested.nested_tensor(parts, layout=torch.jagged)
+    heads = jagged.unflatten(-1, (1, features)).transpose(1, 2)
+    assert counted(lambda: F.scaled_dot_product_attention(heads, heads, heads)) == (reads, 0)
+
+
+def test_an_event_that_was_never_recorded_is_nothing_to_wait_for(counted: Counted) -> None:
+    event = torch.cuda.Event()
+    assert counted(event.synchronize) == (0, 0)
+    event.record()
+    assert counted(event.synchronize) == (1, 0)
+
+
+def test_a_deterministic_backward_of_gather_makes_its_indices_on_the_device(
+    counted: Counted,
+) -> None:
+    x = torch.randn(3, 4, device="cuda", requires_grad=True)
+    loss = x.gather(1, torch.zeros(3, 2, device="cuda", dtype=torch.int64)).sum()
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert counted(loss.backward) == (0, 0)
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 def test_quantized_tensors(run: DryRun) -> None:

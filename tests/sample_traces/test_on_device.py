@@ -12,7 +12,7 @@ import time
 import psutil
 
 from benchmarks.on_device import __main__ as command
-from benchmarks.on_device import packing, parts, processes, results
+from benchmarks.on_device import gallery, packing, parts, processes, results, syncs
 
 GALLERY = parts.ROOT / "sample_traces/cpu"
 
@@ -93,3 +93,29 @@ def test_packed_files_are_bounded_and_hold_all(tmp_path, monkeypatch):
         *(f"traces/{name}/main.pt.trace.json.gz" for name in "abc"),
     ]
     assert (out / "left_out.txt").read_text() == "traces/huge/main.pt.trace.json.gz\n"
+
+
+def test_recordings_decide_and_what_only_libraries_add_has_a_name():
+    counts = {
+        "equal": [(0, 0, 0, 0), (1, 0, 0, 1), (0, 2, 0, 1)],
+        "more in a library": [(1, 0, 1, 2), (1, 0, 0, 5)],
+        "different": [(0, 0, 0, 1), (1, 0, 0, 0), (2, 0, 6, 6)],
+    }
+    found = {name: {syncs.verdict(*each) for each in cases} for name, cases in counts.items()}
+    assert found == {name: {name} for name in counts}
+
+
+def test_a_copy_to_pageable_memory_waits_once_with_or_without_a_call_after_it():
+    read, call = "Memcpy DtoH (Device -> Pageable)", "cudaStreamSynchronize"
+    assert syncs.waits(["cudaMemcpyAsync", read, call, "cudaFree"]) == {call: 1, "cudaFree": 1}
+    assert syncs.waits(["cudaMemcpyAsync", read, "Memcpy DtoH (Device -> Pinned)"]).total() == 1
+
+
+def test_predicted_syncs_of_a_model_are_compared_by_pass_with_its_recording():
+    predicted = {"places": {"a.py:1": 2, "backward": 1}, "uncertain": 0}
+    seen = {"places": {"a.py:1": 2}, "recorded": {"forward": 1, "other": 1, "backward": 1}}
+    row = gallery._row(predicted, seen)
+    assert row["equal"]
+    assert row["not as warned"] == {"backward": [1, 0]}
+    seen["recorded"] = {"forward": 3}
+    assert not gallery._row(predicted, seen)["equal"]

@@ -8,10 +8,12 @@ import math
 import torch
 import torch.nn.functional as F  # noqa: N812
 from support.sync_feature import (
+    COALESCED,
     COPY,
     COUNTED,
     ERRORS,
     INDEX,
+    INSIDE,
     NONE,
     OPTIMIZER,
     READ,
@@ -57,7 +59,9 @@ INDEXING = {
     "view by a tensor": of(lambda t: t.v[:4].view(t.integer, -1), 1, READ),
     "zeros of a tensor": of(lambda t: torch.zeros(t.integer, device="cuda"), 1, READ),
     "split by a tensor": of(lambda t: t.x.split(t.integer), 1, READ),
-    "unique rows": of(lambda t: torch.unique(t.x, dim=0), 1, "the length; Thrust besides"),
+    "unique rows": of(
+        lambda t: torch.unique(t.x, dim=0), 1, "Unique.cu: Thrust counts the rows, in several waits"
+    ),
     "bincount with weights": of(
         lambda t: torch.bincount(t.labels, weights=t.v), 2, "SummaryOps.cu: min, max"
     ),
@@ -115,21 +119,35 @@ def _timed() -> float:
 
 
 ALGEBRA = {
-    "cholesky_inverse": of(lambda t: torch.cholesky_inverse(t.positive), 1, ERRORS),
+    "cholesky_inverse": of(
+        lambda t: torch.cholesky_inverse(t.positive), 0, "BatchLinearAlgebra.cpp: infos of the host"
+    ),
     "cholesky_solve": of(lambda t: torch.cholesky_solve(t.square, t.positive), 0, "not checked"),
     "inv_ex with errors": of(lambda t: torch.linalg.inv_ex(t.square, check_errors=True), 1, ERRORS),
     "cholesky_ex with errors": of(
         lambda t: torch.linalg.cholesky_ex(t.positive, check_errors=True), 1, ERRORS
     ),
     "solve_ex": of(lambda t: torch.linalg.solve_ex(t.square, t.v[:4]), 0, "not checked"),
-    "eig": of(lambda t: torch.linalg.eig(t.square), 2, f"isfinite().all(); {ERRORS}"),
-    "eigvalsh": of(lambda t: torch.linalg.eigvalsh(t.positive), 1, ERRORS),
+    "eig": of(
+        lambda t: torch.linalg.eig(t.square),
+        *(3, f"isfinite().all(); {ERRORS}; whether all are real; {INSIDE}"),
+    ),
+    "eig of a complex matrix": of(
+        lambda t: torch.linalg.eig(t.square + 0j), 2, f"isfinite().all(); {ERRORS}; {INSIDE}"
+    ),
+    "eigvals": of(
+        lambda t: torch.linalg.eigvals(t.square), 2, f"{ERRORS}; whether all are real; {INSIDE}"
+    ),
+    "eigvalsh": of(lambda t: torch.linalg.eigvalsh(t.positive), 1, f"{ERRORS}; {INSIDE}"),
     "svdvals": of(lambda t: torch.linalg.svdvals(t.square), 2, "errors, and gesvdj's convergence"),
     "nuclear norm": of(lambda t: torch.linalg.norm(t.square, "nuc"), 2, "svdvals"),
-    "pinv, hermitian": of(lambda t: torch.linalg.pinv(t.positive, hermitian=True), 1, "eigh"),
+    "pinv, hermitian": of(
+        lambda t: torch.linalg.pinv(t.positive, hermitian=True), 1, f"eigh; {INSIDE}"
+    ),
     "lu": of(lambda t: torch.linalg.lu(t.square), 0, "not checked"),
     "matrix_exp": of(
-        lambda t: torch.matrix_exp(t.square), 2, "LinearAlgebra.cpp: norms to the host, indices"
+        lambda t: torch.matrix_exp(t.square),
+        *(2, "LinearAlgebra.cpp: norms to the host, indices; up to four more by the norm"),
     ),
     "det backward": of(
         lambda t: torch.linalg.det(t.positive.requires_grad_()).backward(), 0, "not checked"
@@ -166,7 +184,7 @@ LAYOUTS = {
     "sparse @ dense": of(lambda t: torch.sparse.mm(t.x.to_sparse(), t.x.T), 1, "to_sparse"),
     "compressed @ dense": of(lambda t: t.x.to_sparse_csr() @ t.x.T, 2, "to_sparse_csr"),
     "sparse sum of a dimension": of(
-        lambda t: torch.sparse.sum(t.x.to_sparse(), 0), 2, "to_sparse; coalesce"
+        lambda t: torch.sparse.sum(t.x.to_sparse(), 0), 2, f"to_sparse; {COALESCED}"
     ),
     "sparse tensor without a size": of(
         lambda t: torch.sparse_coo_tensor(torch.stack([t.i, t.i]), t.v[:3]),
@@ -189,9 +207,11 @@ LAYOUTS = {
         lambda t: _jagged(t).unbind(), 2, "ops.py: offsets of a list; lengths to a list"
     ),
     "jagged attention": of(
-        lambda t: F.scaled_dot_product_attention(
-            *[_jagged(t).unflatten(-1, (1, 5)).transpose(1, 2)] * 3
-        ),
+        lambda t: _jagged_attention(t, 5),
+        *(7, "offsets of a list; sdpa.py: five features fit no fused kernel, lengths are read"),
+    ),
+    "jagged attention, aligned": of(
+        lambda t: _jagged_attention(t, 4),
         *(1, "offsets of a list; a fused kernel, the longest length is known"),
     ),
     "jagged, padded": of(
@@ -211,8 +231,14 @@ def _nested(t: Tensors, *features: int) -> torch.Tensor:
     return torch.nested.as_nested_tensor(parts)
 
 
-def _jagged(t: Tensors) -> torch.Tensor:
-    return torch.nested.nested_tensor([t.x, t.x[:2]], layout=torch.jagged)
+def _jagged(t: Tensors, features: int = 5) -> torch.Tensor:
+    x = t.x[:, :features].contiguous()
+    return torch.nested.nested_tensor([x, x[:2]], layout=torch.jagged)
+
+
+def _jagged_attention(t: Tensors, features: int) -> torch.Tensor:
+    heads = _jagged(t, features).unflatten(-1, (1, features)).transpose(1, 2)
+    return F.scaled_dot_product_attention(heads, heads, heads)
 
 
 LAYERS = {

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from support.sync_feature import (
+    COALESCED,
     COPY,
     COUNTED,
     ERRORS,
@@ -300,8 +301,8 @@ def _repeated(t: Tensors) -> torch.Tensor:
 
 
 SPARSE = {
-    "root of repeated indices": of(lambda t: _repeated(t).sqrt(), 1, "coalesced first"),
-    "norm of repeated indices": of(lambda t: _repeated(t).norm(), 1, "coalesced first"),
+    "root of repeated indices": of(lambda t: _repeated(t).sqrt(), 1, COALESCED),
+    "norm of repeated indices": of(lambda t: _repeated(t).norm(), 1, COALESCED),
     "repeated indices doubled": of(lambda t: _repeated(t) * 2, 0, "its values alone"),
     "part of a sparse tensor": of(
         lambda t: t.x.to_sparse().narrow_copy(0, 0, 2), 3, "to_sparse; masked_select, nonzero"
@@ -312,7 +313,7 @@ SPARSE = {
     "columns compressed": of(
         lambda t: t.x.to_sparse_csr().to_sparse_csc(), 3, "to_sparse_csr; the number of elements"
     ),
-    "SparseAdam": of(lambda t: _sparse(t, torch.optim.SparseAdam), 1, "coalesce"),
+    "SparseAdam": of(lambda t: _sparse(t, torch.optim.SparseAdam), 1, COALESCED),
     "SGD with sparse gradients": of(lambda t: _sparse(t, torch.optim.SGD), 0, "added as they are"),
 }
 

@@ -396,7 +396,10 @@ export const DrySync = {
   reason: { text: "What the host waits for." },
   nbytes: { unit: "bytes", text: "Bytes that are copied, each time; null where nothing is." },
   certain: { text: "False where the driver decides whether the host waits." },
-  count: { unit: "count", text: "Times in this step." },
+  count: {
+    unit: "count",
+    text: "Times in this step that torch's own code waits; one for each call of an operator in which only a library does, however often.",
+  },
   allowed: {
     text: "The reason why it may be there, from the list of those allowed; null elsewhere.",
   },

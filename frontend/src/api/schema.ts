@@ -494,7 +494,7 @@ export interface DrySync {
   nbytes: number | null;
   /** False where the driver decides whether the host waits. */
   certain: boolean;
-  /** Times in this step. */
+  /** Times in this step that torch's own code waits; one for each call of an operator in which only a library does, however often. */
   count: number;
   /** The reason why it may be there, from the list of those allowed; null elsewhere. */
   allowed: string | null;

@@ -20,6 +20,8 @@ COMPILED = (
     "graph breaks or compiled code syncs; what the compiler would remove is listed too"
 )
 PARALLEL = "DataParallel: the model runs on one device, without scattering its input"
+_FEATURES_AT_ONCE = {torch.float32: 4, torch.float16: 8, torch.bfloat16: 8}
+"""Features of a head that fused kernels of attention load at once, 16 bytes of them."""
 TRITON: dict[Any, Any] = {}
 """Functions of the CPU for Triton's kernels, as they were registered."""
 
@@ -70,15 +72,23 @@ def install(patches: Patches) -> None:
 
 
 def _install_attention(patches: Patches) -> None:
-    """Jagged tensors take a fused kernel of attention, as they do with a GPU."""
+    """Jagged tensors take a fused kernel of attention where they do with a GPU."""
     jagged: Any = importlib.import_module("torch.nested._internal.sdpa")
     choose, fused = jagged._select_sdp_backend, torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION
 
-    def chosen(query: Any, *args: Any, **kwargs: Any) -> Any:
+    def chosen(query: Any, key: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
         allowed = _C._get_mem_efficient_sdp_enabled() or _C._get_flash_sdp_enabled()
-        return fused if query.is_cuda and allowed else choose(query, *args, **kwargs)
+        if query.is_cuda and allowed and _is_aligned(query) and _is_aligned(value):
+            return fused
+        return choose(query, key, value, *args, **kwargs)
 
     patches.set(jagged, "_select_sdp_backend", chosen)
+
+
+def _is_aligned(heads: Any) -> bool:
+    """Whether fused kernels can load a head's features."""
+    width = _FEATURES_AT_ONCE.get(heads.dtype)
+    return width is not None and heads.size(-1) % width == 0
 
 
 def _install_triton(patches: Patches) -> None:

@@ -107,8 +107,9 @@ class Event:
         return True
 
     def synchronize(self) -> None:
-        """Note a wait."""
-        explicit("cudaEventSynchronize")
+        """Note a wait, unless it was never recorded."""
+        if self._at is not None:
+            explicit("cudaEventSynchronize")
 
     def elapsed_time(self, other: Event) -> float:
         """Milliseconds between two events, of the CPU's run."""

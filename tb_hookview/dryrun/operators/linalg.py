@@ -8,6 +8,7 @@ from tb_hookview.dryrun.operators.row import Arguments, Reason, Row, always, fil
 
 _ERRORS = Reason("check", "errors are read back")
 _FINITE = Reason("check", "whether all values are finite is read")
+_REAL = Reason("read", "whether all eigenvalues are real is read")
 _BATCH = "linalg/BatchLinearAlgebra.cpp, BatchLinearAlgebra.cpp"
 
 
@@ -16,6 +17,19 @@ def _svd(a: Arguments) -> Iterator[Reason]:
         yield _ERRORS
         if a["driver"] is None:
             yield Reason("to_host", "whether gesvdj converged is copied to the host")
+
+
+def _eigenvalues(a: Arguments) -> Iterator[Reason]:
+    if filled(a["self"]):
+        yield _ERRORS
+        if not a["self"].is_complex():
+            yield _REAL
+
+
+def _eigenvectors(a: Arguments) -> Iterator[Reason]:
+    if filled(a["self"]):
+        yield _FINITE
+        yield from _eigenvalues(a)
 
 
 def _exponent(a: Arguments) -> Iterator[Reason]:
@@ -34,26 +48,29 @@ ROWS = (
         symbols=("structured__linalg_svd_out",),
     ),
     Row(
-        (
-            *("_linalg_eigh", "cholesky", "cholesky_inverse", "linalg_lstsq"),
-            *("_linalg_eigvals", "linalg_eigvals"),
-        ),
+        ("_linalg_eigh", "cholesky", "linalg_lstsq"),
         "always",
         _BATCH,
         always(_ERRORS),
+        evidence="binary, recording",
+        symbols=("structured__linalg_eigh_out", "cholesky", "linalg_lstsq_out"),
+    ),
+    Row(
+        ("_linalg_eigvals", "linalg_eigvals"),
+        "always: errors, and of a real matrix whether its eigenvalues are real",
+        _BATCH,
+        _eigenvalues,
         evidence="binary",
-        symbols=(
-            *("structured__linalg_eigh_out", "cholesky_inverse_out", "cholesky"),
-            *("linalg_lstsq_out", "_linalg_eigvals", "linalg_eigvals_out"),
-        ),
+        symbols=("_linalg_eigvals", "linalg_eigvals_out", "linalg_eig_out_info"),
     ),
     Row(
         ("linalg_eig",),
-        "always: errors, and whether the matrix is finite; it also copies there and back where it "
-        "runs on the host (CUDA before 12.8)",
+        "always: whether the matrix is finite, errors, and of a real matrix whether its "
+        "eigenvalues are real; where it runs on the host (CUDA before 12.8) it copies there and "
+        "back instead",
         _BATCH,
-        always(_FINITE, _ERRORS),
-        evidence="binary",
+        _eigenvectors,
+        evidence="binary, recording",
         symbols=("linalg_eig_out",),
     ),
     Row(
@@ -73,7 +90,8 @@ ROWS = (
     ),
     Row(
         ("linalg_matrix_exp",),
-        "matrices of more than one element: at least norms to the host, and indices back",
+        "matrices of more than one element: at least norms to the host, and indices back; up to "
+        "four more by the norm, which a row cannot know",
         "LinearAlgebra.cpp",
         _exponent,
         symbols=("linalg_matrix_exp",),

@@ -37,6 +37,7 @@ def _grouped_mm(a: Arguments) -> bool:
 
 _COUNT = Reason("size", "the number of unique elements is read")
 _NONZERO = Reason("size", "the number of nonzero elements is read")
+_LAST = Reason("to_device", "a number of the host is copied into a mask", 1)
 _SELECTED = Reason("size", "the number of selected elements is read")
 
 ROWS = (
@@ -58,7 +59,7 @@ ROWS = (
     ),
     Row(
         ("_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"),
-        "not empty; unique_dim waits in Thrust besides",
+        "not empty; unique_dim by Thrust",
         "cuda/UniqueCub.cu, cuda/Unique.cu",
         always(_COUNT),
         evidence="binary",
@@ -86,10 +87,11 @@ ROWS = (
     ),
     Row(
         ("isin.Tensor_Tensor", "isin.Tensor_Tensor_out"),
-        "more than 10 n^0.145 elements to test against, without assume_unique: unique twice",
+        "more than 10 n^0.145 elements to test against, without assume_unique: unique twice, and "
+        "a number of the host into the last element of a mask",
         "TensorCompare.cpp",
-        when(_isin, _COUNT, _COUNT),
-        evidence="binary",
+        when(_isin, _COUNT, _COUNT, _LAST),
+        evidence="binary, recording",
         symbols=("isin_sorting", "structured_isin_Tensor_Tensor_out"),
     ),
     Row(

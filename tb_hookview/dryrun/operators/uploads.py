@@ -54,12 +54,6 @@ def _ctc(a: Arguments) -> Iterator[Reason]:
     yield Reason("to_device", "offsets of the targets are copied to the device")
 
 
-def _strides(a: Arguments) -> Iterator[Reason]:
-    if torch.are_deterministic_algorithms_enabled() and a["self"].dim() > 1:
-        size = 8 * a["self"].dim()
-        yield Reason("to_device", "deterministic algorithms: strides are copied", size)
-
-
 def _foreach_copy(a: Arguments) -> Iterator[Reason]:
     for dst, src in zip(a["self"], a["src"], strict=True):
         yield from copy(dst, src, non_blocking=bool(a["non_blocking"]))
@@ -90,20 +84,6 @@ ROWS = (
         _ctc,
         evidence="binary",
         symbols=("ctc_loss_gpu_template", "ctc_loss_backward_gpu_template"),
-    ),
-    Row(
-        (
-            "scatter_add.out",
-            "scatter_add",
-            "scatter_add_",
-            "scatter.src",
-            "scatter.src_out",
-            "scatter_.src",
-        ),
-        "deterministic algorithms, and more than one dimension",
-        "TensorAdvancedIndexing.cpp",
-        _strides,
-        symbols=("_scatter_via_index_put",),
     ),
     Row(
         ("_foreach_copy_",),

@@ -40,8 +40,6 @@ def cause(of: Situation) -> str:
     """Return the id of the rule, whose fix is that of the sync."""
     if of.reason.kind == "explicit":
         return "sync-explicit"
-    if "Gather" in of.node and of.reason.kind == "to_device":
-        return "sync-gather-backward-deterministic"
     return _of_training(of) or _of_indexing(of) or _of_operator(of) or _of_kind(of)
 
 

@@ -1,4 +1,7 @@
-"""The backward of `torch.gather` under deterministic algorithms copies strides from the host."""
+"""The backward of `torch.gather` under deterministic algorithms copies strides from the host.
+
+Up to torch 2.8. Later versions call `index_put_` with indices that are made on the device.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ RULE = Rule(
     family="sync",
     title="The backward of gather copies strides from the host (deterministic mode)",
     description="A blocking copy to the device inside the node GatherBackward0, or inside "
-    "aten::gather_backward.",
-    fix="Select by indexing the flattened tensor (row offset plus index, then reshape) instead of "
-    "torch.gather, or relax determinism for this operator. The backward of an index sorts, so "
-    "measure both.",
+    "aten::gather_backward: torch before 2.9 with deterministic algorithms.",
+    fix="Update to torch 2.9, which makes the indices on the device. Else select by indexing the "
+    "flattened tensor (row offset plus index, then reshape) instead of torch.gather, or relax "
+    "determinism for this operator. All of these but the last sort in the backward, so measure.",
     reference="torch.use_deterministic_algorithms; PyTorch PR 58761",
     explains=_explains,
 )

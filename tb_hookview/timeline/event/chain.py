@@ -52,8 +52,9 @@ def chain(timeline: Timeline, subject: EventRef) -> list[ChainLink]:
 def _rows(timeline: Timeline, row: int) -> list[ChainLink]:
     """A host row and those around it, but for Python frames, which are lines."""
     analysis, links = timeline.analysis, []
+    kind, module = analysis.host.kind, analysis.module_calls.module
     while row >= 0:
-        if analysis.host.kind[row] != EventCategory.PYTHON or analysis.module_calls.module[row] >= 0:
+        if kind[row] != EventCategory.PYTHON or module[row] >= 0:
             links.append(_row(timeline, row))
         row = int(analysis.call_tree.parent[row])
     return links
