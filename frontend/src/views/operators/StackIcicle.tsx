@@ -54,11 +54,7 @@ export function StackIcicle({ target, title, column, of }: StackIcicleProps): Re
         {title} <span className="muted">{of}, by Python lines outside of torch</span>
       </h2>
       <p className="muted">
-        {page !== null && calls.every(({ frames }) => frames.length === 1) ? (
-          "The trace holds no Python stacks: record it with with_stack=True."
-        ) : name === null ? (
-          "Width is time, the most expensive left; of lines that only call each other the last. Click one for its callers and what it calls."
-        ) : (
+        {name !== null ? (
           <>
             <button type="button" className="link" onClick={() => setName(null)}>
               all stacks
@@ -66,6 +62,10 @@ export function StackIcicle({ target, title, column, of }: StackIcicleProps): Re
             › callers above, what it calls below: {duration(callees.us)},{" "}
             {percent(whole > 0 ? callees.us / whole : null)}
           </>
+        ) : page !== null && calls.every(({ frames }) => frames.length === 1) ? (
+          "The trace holds no Python stacks: record it with with_stack=True."
+        ) : (
+          "Width is time, the most expensive left; of lines that only call each other the last. Click one for its callers and what it calls."
         )}
       </p>
       {callers !== null && (
