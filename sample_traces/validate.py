@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,9 @@ class Verdict:
     measured_gain_us: float | None
     """How much shorter than this variant's step that of the fastest other variant is, negative
     where the remedies lose; None where nothing is wrong with this one."""
+    measured_step_us: float | None
+    certain: bool
+    """Whether the quartiles of both variants' steps lie apart."""
 
     @property
     def findings(self) -> list[Any]:
@@ -75,7 +79,13 @@ class Verdict:
 
     @property
     def predicted_gain_us(self) -> float | None:
-        """Return the gain per step of a replay without all expected findings; None without one.
+        """Return the gain per step of a replay without all expected findings; None without one."""
+        predicted = self.predicted
+        return None if predicted is None else predicted[0]
+
+    @cached_property
+    def predicted(self) -> tuple[float, float] | None:
+        """Return that gain, and the step it is of; None without one.
 
         Without the profiler where the trace shows it, as the measured steps are.
         """
@@ -86,20 +96,22 @@ class Verdict:
         if answer.refused:
             return None
         if answer.unrecorded_us is None or answer.unrecorded_predicted_us is None:
-            return float(answer.replayed_us - answer.predicted_us)
-        return float(answer.unrecorded_us - answer.unrecorded_predicted_us)
+            return float(answer.replayed_us - answer.predicted_us), float(answer.replayed_us)
+        gain = answer.unrecorded_us - answer.unrecorded_predicted_us
+        return float(gain), float(answer.unrecorded_us)
 
 
 def verdicts(folder: Path) -> Iterator[Verdict]:
     """Analyze every trace that a folder's measured.json names."""
     for name, entry in measured.read(folder)["scenarios"].items():
         variants = entry.get("variants", {})
-        first = next(iter(variants.values()), {"expected": []})
+        first: dict[str, Any] = next(iter(variants.values()), {"expected": []})
         for variant, found in variants.items():
             path = folder / found.get("trace", "nothing")
             if len(traces(path)) != 1:  # of a run of several ranks there is no one report
                 continue
             expected = shown(entry, found)
+            other = _fastest_other(variants, variant) if expected else None
             cured = () if found["expected"] or found.get("partly") else _rules(first)
             yield Verdict(
                 name,
@@ -109,7 +121,9 @@ def verdicts(folder: Path) -> Iterator[Verdict]:
                 tuple(expected),
                 cured,
                 bool(entry.get("healthy")),
-                _gain(variants, variant) if expected else None,
+                None if other is None else (found["step_ms"] - other["step_ms"]) * 1000,
+                found["step_ms"] * 1000 if "step_ms" in found else None,
+                other is not None and _apart(found, other),
             )
 
 
@@ -117,12 +131,18 @@ def _rules(variant: dict[str, Any]) -> tuple[str, ...]:
     return tuple(rule for each in variant["expected"] for rule in each["any_of"])
 
 
-def _gain(variants: dict[str, Any], variant: str) -> float | None:
-    times = {name: each["step_ms"] for name, each in variants.items() if "step_ms" in each}
-    others = [step_ms for name, step_ms in times.items() if name != variant]
-    if variant not in times or not others:
+def _fastest_other(variants: dict[str, Any], variant: str) -> dict[str, Any] | None:
+    """Return the fastest other variant; None where one of both was not timed."""
+    others = [each for name, each in variants.items() if name != variant and "step_ms" in each]
+    if "step_ms" not in variants[variant] or not others:
         return None
-    return float((times[variant] - min(others)) * 1000)
+    fastest: dict[str, Any] = min(others, key=lambda each: float(each["step_ms"]))
+    return fastest
+
+
+def _apart(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    (low, high), (least, most) = one["spread_ms"], other["spread_ms"]
+    return bool(low > most or least > high)
 
 
 def attribution_rows(folder: Path) -> list[tuple[str, str, float, float]]:
@@ -182,15 +202,21 @@ def _row(verdict: Verdict) -> str:
     )
     missed = "; ".join(f"missed {_expectation(each)}" for each in verdict.missed)
     unwanted = "; ".join(f"`{finding.rule}`" for finding in verdict.unwanted)
-    gains = [
-        "" if gain is None else f"{gain:.0f}"
-        for gain in (verdict.predicted_gain_us, verdict.measured_gain_us)
-    ]
+    predicted, measured_us = verdict.predicted, verdict.measured_gain_us
+    gains = ["" if predicted is None else _share(*predicted)]
+    gains += ["" if measured_us is None else _share(measured_us, verdict.measured_step_us or 0)]
+    if measured_us is not None and not verdict.certain:
+        gains[1] += ", quartiles overlap"
     said = "; ".join(part for part in (got, missed) if part)
     return (
         f"| {verdict.scenario} | {verdict.variant} | {wanted} | {said} | {unwanted} "
         f"| {gains[0]} | {gains[1]} |"
     )
+
+
+def _share(gain_us: float, step_us: float) -> str:
+    """Return a gain, and as a part of its step: recorded steps may be longer than timed ones."""
+    return f"{gain_us:.0f} ({gain_us / step_us:.0%})" if step_us else f"{gain_us:.0f}"
 
 
 def _expectation(expected: dict[str, Any]) -> str:

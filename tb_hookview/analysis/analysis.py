@@ -145,13 +145,14 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def gaps(self) -> Gaps:
         """Idle time of the devices, attributed to its causes."""
+        since = self.steps.window[:, 0]
         return find_gaps(
             self.timing,
             self.call_times,
             self.syncs,
             self.kernel_loads,
             self.bounds,
-            int(self.steps.window[0, 0]),
+            np.concatenate([since[:1], since[self.steps.counted][:1]]),
         )
 
     @cached_property
@@ -358,11 +359,11 @@ def analyze_trace(trace: Trace) -> Analysis:
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
     modules, module_calls = find_modules(host, nodes.forward_op)
-    attribution, compiled = _attributed(host, nodes, modules, module_calls)
     device_events = find_device_events(trace, call_tree)
+    attribution, compiled = _attributed(host, nodes, modules, module_calls, device_events)
     phases = find_phases(host, nodes.of_row, module_calls, nodes.forward_op)
     launched = attribute_device_events(device_events, nodes.of_row, phases.row, attribution)
-    placed = place_device_events(host, device_events, launched, compiled)
+    placed = place_device_events(device_events, launched, compiled)
     calls = call_rows(host)
     kinds = device_event_kinds(host, device_events)
     timing = LaunchTiming(host, device_events, calls, kinds.kind == COMMUNICATION)
@@ -396,11 +397,15 @@ def analyze_trace(trace: Trace) -> Analysis:
 
 
 def _attributed(
-    host: HostRows, nodes: Nodes, modules: Modules, module_calls: ModuleCalls
+    host: HostRows,
+    nodes: Nodes,
+    modules: Modules,
+    module_calls: ModuleCalls,
+    device_events: DeviceEvents,
 ) -> tuple[Attribution, Compiled | None]:
     """The attribution, with compiled graphs placed where the recorder left their map."""
     base = attribute(host, nodes, modules, module_calls)
-    compiled = place_compiled(host, nodes, modules, module_calls, base)
+    compiled = place_compiled(host, nodes, modules, module_calls, base, device_events)
     return (with_compiled_rows(compiled) if compiled else base), compiled
 
 

@@ -174,8 +174,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """A step in a replay without what recording cost the host: an estimate by the number of
     operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls
     (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the
-    trace. Null where that is unknown: without operators of torch, or with times in whole
-    microseconds, as earlier profilers wrote them."""
+    trace, without these by the time that the recorder's marks took (of 16 modules or more). Null
+    where that is unknown: without operators of torch, or with times in whole microseconds, as
+    earlier profilers wrote them."""
     unrecorded_bound: Bound | None = None
     """`bound` without that cost; null where the step is."""
     unrecorded_sentence: str | None = None

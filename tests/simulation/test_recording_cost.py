@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from simulation import drawn
 
+from tb_hookview import markers
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
@@ -108,6 +109,27 @@ def test_python_calls_cost_by_how_short_the_shortest_are(tmp_path: Path) -> None
         taken.append(simulator.unchanged.step - simulator.unrecorded.pace.step)
     whole = 200 * recording_cost.PYTHON + 2 * recording_cost.OPERATOR
     assert taken == pytest.approx([whole, whole / 2], abs=5)
+
+
+@pytest.mark.parametrize(
+    ("modules", "gradient_us", "times"), [(16, 5.2, 4), (16, 0.0, 1), (15, 5.2, 1)]
+)
+def test_operators_cost_by_how_long_the_marks_took(
+    tmp_path: Path, modules: int, gradient_us: float, times: int
+) -> None:
+    """Marks that took four times as long as where the constants were measured, both kinds."""
+    manifest = {
+        "version": 1,
+        "cost_us": {"forward": 10.4, "gradient": gradient_us},
+        "modules": [{"path": f"m{i}", "class": "Linear"} for i in range(modules)],
+    }
+    root = {markers.MANIFEST_KEY: manifest}
+    simulator = Simulator(
+        Selection(load(grid.write(tmp_path / "t.json", nanoseconds(HOST), **root)), None)
+    )
+    assert simulator.unrecorded is not None
+    taken = simulator.unchanged.step - simulator.unrecorded.pace.step
+    assert taken == pytest.approx(times * 2 * recording_cost.OPERATOR, abs=5)
 
 
 @pytest.mark.parametrize("picture", [HOST, HOST.replace("main ops   [mm ", "main notes [mm ")])

@@ -471,7 +471,7 @@ export const Finding = {
   },
   gain_bound_us_per_step: {
     unit: "us",
-    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration.",
+    text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost.",
   },
   gain_unknown: { text: "Reason for which `gain_us_per_step` is null." },
   saves_after: {
@@ -1781,7 +1781,7 @@ export const Verdict = {
   },
   unrecorded_step_us: {
     unit: "us",
-    text: "A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them.",
+    text: "A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace, without these by the time that the recorder's marks took (of 16 modules or more). Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them.",
   },
   unrecorded_bound: { text: "`bound` without that cost; null where the step is." },
   unrecorded_sentence: {

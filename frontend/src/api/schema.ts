@@ -644,7 +644,7 @@ export interface Finding {
   gain_us_per_step: number | null;
   /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
   unrecorded_gain_us_per_step: number | null;
-  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration. */
+  /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
   gain_unknown: string | null;
@@ -2292,7 +2292,7 @@ export interface Verdict {
   margin_us: number | null;
   /** Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are. */
   once_us: number | null;
-  /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
+  /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace, without these by the time that the recorder's marks took (of 16 modules or more). Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
   unrecorded_step_us: number | null;
   /** `bound` without that cost; null where the step is. */
   unrecorded_bound: "communication" | "data" | "device" | "even" | "host" | "unknown" | null;

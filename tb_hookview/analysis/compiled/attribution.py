@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from tb_hookview.analysis.autograd.nodes import Nodes
 from tb_hookview.analysis.compiled.calls import find_graph_calls
-from tb_hookview.analysis.compiled.launches import calls_of_events
 from tb_hookview.analysis.compiled.placement import Placement, place
 from tb_hookview.analysis.compiled.times import portions
 from tb_hookview.analysis.device.events import DeviceEvents
@@ -81,13 +80,18 @@ class Compiled(Struct, frozen=True):
 
 
 def place_compiled(
-    host: HostRows, nodes: Nodes, modules: Modules, module_calls: ModuleCalls, base: Attribution
+    host: HostRows,
+    nodes: Nodes,
+    modules: Modules,
+    module_calls: ModuleCalls,
+    base: Attribution,
+    device_events: DeviceEvents,
 ) -> Compiled | None:
     """Place compiled graphs on modules; None where the recorder left no map."""
     if host.trace.compiled is None:
         return None
     calls = find_graph_calls(host, nodes, modules, base.row_module)
-    placement = place(host, nodes, module_calls, calls)
+    placement = place(host, nodes, module_calls, calls, device_events)
     row = placement.calls.row[placement.range]
     again = base.row_recompute[row]
     node = np.where(again, -1, nodes.of_row[row])
@@ -182,7 +186,6 @@ def node_parts(nodes: Nodes, attribution: Attribution, compiled: Compiled | None
 
 
 def place_device_events(
-    host: HostRows,
     device_events: DeviceEvents,
     attribution: DeviceAttribution,
     compiled: Compiled | None,
@@ -192,7 +195,7 @@ def place_device_events(
         time = device_events.duration
         return attribution, whole(attribution.module, attribution.evidence, time)
     placement, base = compiled.placement, compiled.base
-    call = calls_of_events(host, placement, device_events)
+    call = placement.event_call
     placed = np.flatnonzero(call >= 0)
     launch = device_events.launch[placed]
     own, own_evidence = base.row_module[launch], base.row_evidence[launch]

@@ -9,8 +9,14 @@ from tb_hookview.analysis.autograd.nodes import Nodes
 from tb_hookview.analysis.compiled.alignment import Alignment, align
 from tb_hookview.analysis.compiled.calls import DIFFERENT, HOLDS_OTHERS, PLACED, GraphCalls
 from tb_hookview.analysis.compiled.graphs import Variants
+from tb_hookview.analysis.compiled.launches import (
+    UNPAIRED,
+    calls_of_events,
+    is_graph_launch,
+)
 from tb_hookview.analysis.compiled.names import row_name
 from tb_hookview.analysis.compiled.times import Portions, gap_portions, portions, spans_of
+from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
 from tb_hookview.arrays.joins import index_of, isin, unique_inverse
@@ -19,16 +25,18 @@ from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory
 
-_UNPAIRED = 0.05
-"""Part of a range that rows without a call may take; above it, row and map are of two graphs."""
+_COPIES = frozenset({"aten::_foreach_copy_", "aten::copy_", "aten::fill_"})
+"""What torch runs before it replays a graph."""
 
 
 class Placement(Struct, frozen=True):
-    """Rows and host time of compiled graphs by call of the map."""
+    """Rows, device events and host time of compiled graphs by call of the map."""
 
     calls: GraphCalls
     row_call: Int
     """Call around each row of the call tree, an index into the calls of `Variants`; -1 for none."""
+    event_call: Int
+    """Call of each device event, as `row_call`."""
     range: Int
     """Index into `calls` of each share of host time, shape (s,)."""
     module: ModuleIndex
@@ -49,36 +57,39 @@ class Placement(Struct, frozen=True):
         return np.asarray(self.calls.whole == PLACED)
 
 
-def place(host: HostRows, nodes: Nodes, module_calls: ModuleCalls, calls: GraphCalls) -> Placement:
-    """Pair the rows of graphs with calls of the map, and split their host time."""
+def place(
+    host: HostRows,
+    nodes: Nodes,
+    module_calls: ModuleCalls,
+    calls: GraphCalls,
+    events: DeviceEvents,
+) -> Placement:
+    """Pair rows and device events of graphs with calls of the map, and split their host time."""
     whole = calls.whole.copy()
     holding = _holds(host, calls.row, nodes, module_calls)
     whole[(whole == PLACED) & holding] = HOLDS_OTHERS
     tried = np.flatnonzero(whole == PLACED)
-    child, group = _children(host, calls.row[tried])
-    name = call_names(host, calls.variants, host.string[child])
-    variant = calls.variant[tried]
+    row, variant = calls.row[tried], calls.variant[tried]
+    child, group = _children(host, row)
+    replays = _inside(host, row, is_graph_launch(host))
+    name = _names(host, calls.variants, host.string[child], replays[group])
     found = align(calls.variants, variant, group, name)
-    spans = spans_of(host.call_tree, calls.row[tried], child, group)
+    spans = spans_of(host.call_tree, row, child, group)
     lost = sum_by(group, np.where(found.call < 0, spans.own, 0), len(tried))
-    duration = host.call_tree.duration[calls.row[tried]]
-    different = found.disordered | (lost > _UNPAIRED * duration)
+    # What a graph replays has no rows; those next to it are copies, and what it was made of.
+    different = found.disordered | (~replays & (lost > UNPAIRED * host.call_tree.duration[row]))
+    around = _range_of_rows(host, row, different)
+    row_call = _call_of_rows(host, child, np.where(different[group], -1, found.call))
+    event_call, others = calls_of_events(host, calls.variants, variant, around, row_call, events)
+    different |= others
+    row_call[lookup(different.astype(np.int64), around) > 0] = -1
     found = Alignment(np.where(different[group], -1, found.call), found.disordered)
     whole[tried[different]] = DIFFERENT
-    on_host = ~different & ~_calls_runtime(host, calls.row[tried])
+    on_host = ~different & ~_calls_runtime(host, row)
     paired = np.flatnonzero(found.call >= 0)
     shown = portions(calls.variants, found.call[paired], group[paired], spans.own[paired])
     gaps = gap_portions(calls.variants, variant, spans, name, found, on_host)
-    row_call = np.full(len(host), -1, np.int64)
-    row_call[child[paired]] = found.call[paired]
-    is_paired = row_call >= 0
-    return _placement(
-        _with(calls, whole),
-        lookup(row_call, host.call_tree.nearest(is_paired)),
-        tried,
-        shown,
-        gaps,
-    )
+    return _placement(_with(calls, whole), row_call, event_call, tried, shown, gaps)
 
 
 def _with(calls: GraphCalls, whole: Int) -> GraphCalls:
@@ -88,12 +99,18 @@ def _with(calls: GraphCalls, whole: Int) -> GraphCalls:
 
 
 def _placement(
-    calls: GraphCalls, row_call: Int, tried: Int, shown: Portions, gaps: Portions
+    calls: GraphCalls,
+    row_call: Int,
+    event_call: Int,
+    tried: Int,
+    shown: Portions,
+    gaps: Portions,
 ) -> Placement:
     part = np.concatenate([shown.part, gaps.part])
     return Placement(
         calls=calls,
         row_call=row_call,
+        event_call=event_call,
         range=tried[np.concatenate([shown.group, gaps.group])],
         module=calls.variants.module[part],
         near=calls.variants.near[part],
@@ -102,11 +119,33 @@ def _placement(
     )
 
 
-def call_names(host: HostRows, variants: Variants, string: StringIndex) -> Int:
-    """Number of each text as the name of a call's row, -1 for none."""
+def _range_of_rows(host: HostRows, row: TreeRow, different: Bool) -> Int:
+    """Range around each row of the call tree; -1 for none, or for a different one."""
+    index = index_of(row, len(host))
+    index[row[different]] = -1
+    return lookup(index, host.call_tree.nearest(index >= 0))
+
+
+def _call_of_rows(host: HostRows, child: TreeRow, call: Int) -> Int:
+    """Call of each row of the call tree, given those of the rows directly inside ranges."""
+    row_call = np.full(len(host), -1, np.int64)
+    row_call[child] = call
+    return lookup(row_call, host.call_tree.nearest(row_call >= 0))
+
+
+def _names(host: HostRows, variants: Variants, string: StringIndex, replays: Bool) -> Int:
+    """Number of each text as the name of a call's row, -1 for none.
+
+    Args:
+        string: of the rows, shape (k,).
+        replays: whether a graph is replayed next to each. Its inputs and its random state are
+            copied by operators that may be in the map too.
+    """
     texts, strings = host.trace.strings, unique_inverse(string)
-    numbers = [variants.names.get(row_name(texts[text]), -1) for text in strings[0].tolist()]
-    return np.array(numbers, np.int64)[strings[1]]
+    names = [texts[text] for text in strings[0].tolist()]
+    numbers = [variants.names.get(row_name(name), -1) for name in names]
+    copies = np.array([name in _COPIES for name in names], bool)[strings[1]]
+    return np.where(replays & copies, -1, np.array(numbers, np.int64)[strings[1]])
 
 
 def _children(host: HostRows, row: TreeRow) -> tuple[TreeRow, Int]:

@@ -72,11 +72,12 @@ def find_gaps(
     syncs: Syncs,
     loads: KernelLoads,
     hull: tuple[int, int],
-    since: int,
+    since: Nanoseconds,
 ) -> Gaps:
     """Find the causes of idle time between `hull` (start, end; nanoseconds).
 
-    Gaps are cut at `since`, where the first step starts: what was before it is no cost of it.
+    Gaps are cut at `since`, where the first step and the first measured one start: what was before
+    is no cost of it.
     Devices without a device event have no gaps.
     """
     device_events, found = timing.device_events, []

@@ -21,7 +21,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
@@ -130,7 +130,7 @@ class Pieces(NamedTuple):
     source: Int
 
 
-def cut(idle: TimeSet, claims: Sequence[Claims], since: int) -> Pieces:
+def cut(idle: TimeSet, claims: Sequence[Claims], since: Nanoseconds) -> Pieces:
     """Give every moment of idle time the cause of the first claim that holds it.
 
     Of claims of one cause that overlap, the source is that of the one that reaches furthest among
@@ -139,9 +139,9 @@ def cut(idle: TimeSet, claims: Sequence[Claims], since: int) -> Pieces:
     Args:
         idle: gaps of one device.
         claims: first claim first.
-        since: start of the first step; a piece lies before or after it.
+        since: starts of steps; a piece lies before or after each.
     """
-    bounds = [idle.ravel(), np.array([since], np.int64)]
+    bounds = [idle.ravel(), since]
     bounds += [column for claim in claims for column in (claim.start, claim.end)]
     edge = np.sort(np.concatenate(bounds))
     start, end = edge[:-1], edge[1:]
@@ -173,13 +173,13 @@ def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
     return np.where(holds, furthest[place], -1)
 
 
-def _joined(pieces: Pieces, since: int) -> Pieces:
-    """Join pieces that touch and have one cause and source, but not at one moment."""
+def _joined(pieces: Pieces, since: Nanoseconds) -> Pieces:
+    """Join pieces that touch and have one cause and source, but not at some moments."""
     start, end, cause, source = pieces
     if not len(start):
         return pieces
     like = (cause[1:] == cause[:-1]) & (source[1:] == source[:-1]) & (start[1:] == end[:-1])
-    like &= start[1:] != since
+    like &= ~isin(start[1:], since)
     opens = np.concatenate([[True], ~like])
     closes = np.concatenate([~like, [True]])
     return Pieces(start[opens], end[closes], cause[opens], source[opens])

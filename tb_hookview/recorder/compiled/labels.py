@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tb_hookview.recorder.compiled.stacks import Module, innermost, operator_name
+from tb_hookview.recorder.compiled.stacks import (
+    BACKWARD,
+    Module,
+    has_lost_stack,
+    innermost,
+    operator_name,
+)
 
 EXACT, NEAR = 0, 1
 
@@ -22,6 +28,7 @@ class Label(NamedTuple):
 
 
 _PRODUCTS = frozenset(["mm", "addmm", "bmm", "baddbmm"])
+_TRANSPOSES = frozenset(["permute", "t", "transpose"])
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,11 @@ def remember(graph: Any) -> Before:
         if innermost(node) is None
         and node.meta.get("stack_trace")
         and not node.meta.get("is_gradient_acc")
+        and not has_lost_stack(node)
     )
     products: defaultdict[Any, set[Module | None]] = defaultdict(set)
     for node in operators:
-        if operator_name(node) in _PRODUCTS and len(node.args) > 1:
+        if operator_name(node) in _PRODUCTS and len(node.args) > 1 and not has_lost_stack(node):
             factors = tuple(node.args[-2:])
             for each in (*factors, factors):
                 products[each].add(innermost(node))
@@ -58,7 +66,8 @@ def label(graph: Any, before: Before) -> dict[Any, Label]:
     """Return the label of every operator of a graph.
 
     Inductor's replacements of patterns drop the metadata. A matrix product is known by its
-    factors again; any other such node gets its neighbours' module.
+    factors again; what pads these is the product's, and any other such node gets its neighbours'
+    module.
 
     Args:
         graph: the FX graph that the kernels were made from.
@@ -76,6 +85,10 @@ def label(graph: Any, before: Before) -> dict[Any, Label]:
             labels[node] = _product(node, before)
         else:
             unknown.append(node)
+    for node in reversed(unknown):
+        if has_lost_stack(node):
+            _take(labels, node, filter(has_lost_stack, node.users))
+    unknown = [node for node in unknown if node not in labels]
     # In order of the graph a chain of them is filled from what feeds it, else from what it feeds.
     for node in unknown:
         _take(labels, node, node.all_input_nodes)
@@ -92,14 +105,27 @@ def _product(node: Any, before: Before) -> Label:
         return Label(next(iter(both)), EXACT)
     each = [before.products.get(factor, set()) for factor in factors]
     found = set[Module | None]().union(*(modules for modules in each if len(modules) == 1))
+    # The backward of a product transposes a factor, as the same module's.
+    found = found or {
+        innermost(factor)
+        for factor in factors
+        if operator_name(factor) in _TRANSPOSES and factor.meta.get(BACKWARD)
+    }
     return Label(found.pop(), EXACT) if len(found) == 1 else Label(None, NEAR)
 
 
 def _unpadded(factor: Any, before: Before) -> Any:
     """Return the factor that was there before Inductor padded it."""
-    while factor not in before.nodes and len(factor.all_input_nodes) == 1:
-        factor = factor.all_input_nodes[0]
+    while factor not in before.nodes or has_lost_stack(factor):
+        filled = [each for each in factor.all_input_nodes if not _is_constant(each)]
+        if len(filled) != 1:
+            break
+        factor = filled[0]
     return factor
+
+
+def _is_constant(node: Any) -> bool:
+    return node.op == "call_function" and not node.all_input_nodes
 
 
 def _take(labels: dict[Any, Label], node: Any, neighbours: Iterable[Any]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 _FORWARD = "nn_module_stack"
-_BACKWARD = "fwd_nn_module_stack"
+BACKWARD = "fwd_nn_module_stack"
 """Modules of the forward node that a backward node differentiates."""
 
 _MODULES = re.compile(r"\._(?:modules|parameters|buffers)(?=[\[.])")
@@ -33,7 +33,7 @@ class StackModule(NamedTuple):
 
 def stack(node: Any) -> tuple[StackModule, ...]:
     """Return the modules whose code made a node, outermost first."""
-    noted = node.meta.get(_FORWARD) or node.meta.get(_BACKWARD) or {}
+    noted = node.meta.get(_FORWARD) or node.meta.get(BACKWARD) or {}
     return tuple(_entries(noted))
 
 
@@ -71,6 +71,12 @@ def innermost(node: Any) -> Module | None:
     """Return the module whose own code made a node; None for code outside of them all."""
     entries = stack(node)
     return entries[-1].module if entries else None
+
+
+def has_lost_stack(node: Any) -> bool:
+    """Whether a node replaces one of the backward: replacements get all of it but its modules."""
+    noted = node.meta.keys() & {_FORWARD, BACKWARD, "seq_nr"}
+    return node.meta.get("partitioner_tag") == "is_backward" and not noted
 
 
 def operator_name(node: Any) -> str:

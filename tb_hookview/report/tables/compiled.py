@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.compiled.calls import NO_MAP
 from tb_hookview.analysis.compiled.names import is_compiled
 from tb_hookview.analysis.consistency.fault import Fault, counted
 from tb_hookview.arrays.types import Bool
@@ -65,7 +66,16 @@ def _unknown(analysis: Analysis) -> tuple[Fault, ...]:
     if manifest is not None and not _ran_compiled(analysis):
         return counted("compiled-nothing", sum(each.compiled for each in manifest.modules))
     unknown = analysis.compiled_modules & ~with_times(analysis)
-    return counted("compiled", int(np.count_nonzero(unknown)))
+    code = "compiled-in-no-call" if _has_maps(analysis) else "compiled"
+    return counted(code, int(np.count_nonzero(unknown)))
+
+
+def _has_maps(analysis: Analysis) -> bool:
+    """Whether the recorder left a map of every compiled graph that was called."""
+    compiled = analysis.compiled
+    if compiled is None or not len(compiled.placement.calls.row):
+        return False
+    return not (compiled.placement.calls.whole == NO_MAP).any()
 
 
 def with_times(analysis: Analysis) -> Bool:

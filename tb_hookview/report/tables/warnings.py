@@ -124,6 +124,12 @@ WORDS: dict[str, Words] = {
         "the code in its cache, and record again",
         NEVER,
     ),
+    "compiled-in-no-call": Words(
+        "modules inside compiled regions that no kernel of a placed graph serves: they were not "
+        "called, or nothing is left of them (an Identity, a dropout without effect), or their "
+        "graph was not placed; their self times are unknown",
+        NEVER,
+    ),
     "compiled-nothing": Words(
         "modules below one that was compiled, and no compiled code ran: torch.compile skipped the "
         "model or gave up on it (TORCH_LOGS=+dynamo says why; it skips an nn.Sequential compiled "

@@ -239,7 +239,9 @@ def _finding(
         where=where,
         cost_us_per_step=cost if known else None,
         gain_us_per_step=None,
-        gain_bound_us_per_step=float(gain) if known and occurrence.claims_gain else None,
+        gain_bound_us_per_step=float(gain)
+        if known and occurrence.claims_gain and not occurrence.scale
+        else None,
         gain_unknown=None
         if known and occurrence.claims_gain
         else _unknown_gain(known=known or context.on_host),

@@ -15,6 +15,7 @@ from tb_hookview.arrays.types import (
     Nanoseconds,
     SyncIndex,
     TimeSet,
+    TreeRow,
 )
 from tb_hookview.schema.findings import Confidence, Family, RuleInfo
 
@@ -62,6 +63,10 @@ class Occurrence(Struct, frozen=True):
     once_us: float | None = None
     """Time that it takes once in a run, as in its first step, microseconds: no cost of each step.
     None for what recurs."""
+    gone: TreeRow = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Rows of the call tree, in measured steps, that a replay without it lacks, in addition to what
+    it is charged for: what the host does while a device is busy gains nothing at once, and all of
+    it once the device has less to do."""
     scale: str = ""
     """What a what-if scales to 0 without it (`simulation/questions.py`), in place of what it is
     charged for."""

@@ -26,6 +26,10 @@ _KERNELS = 50
 _TELL = 10
 """Number of them that must be longer than the shortest launch."""
 _NEVER = 1 << 62
+_NEW = ("aten::empty", "aten::empty_strided", "aten::resize_")
+"""Operators that fill what they allocate under deterministic algorithms only."""
+_SHARE = 0.01
+"""Part of the step or of the devices' busy time from which on that counts."""
 
 
 def _explains(context: Context) -> Bool:
@@ -51,6 +55,35 @@ def _with_outputs(context: Context) -> int:
 def _find(context: Context) -> Iterator[Occurrence]:
     yield from _anomaly(context)
     yield from _blocking_launches(context)
+    yield from _filled_memory(context)
+
+
+def _filled_memory(context: Context) -> Iterator[Occurrence]:
+    """Yield an occurrence where new memory is filled: deterministic algorithms do not need it."""
+    tree, rows = context.call_tree, context.rows
+    new = lookup(rows.named(*_NEW).astype(np.int64), tree.parent) == 1
+    fills = rows.named("aten::fill_") & rows.counted & new
+    if not fills.any():
+        return
+    events = context.device_events.launched_by(rows.inside(fills)) & context.device_events.counted
+    held = context.steps.us_per_step(tree.duration[fills].sum())
+    share = held / context.steps.duration_us
+    if max(share, context.device_events.share(events)) < _SHARE:
+        return
+    yield Occurrence(
+        place="new memory is filled",
+        everywhere=True,
+        title="Deterministic mode fills all new memory",
+        evidence=f"{format_count(int(fills.sum()), 'operator')} in {context.steps.text} that fill "
+        f"a tensor as it is allocated, {context.us_text(held)}, {share:.0%} of it, with "
+        f"{format_count(int(events.sum()), 'launch', 'launches')}",
+        count=int(fills.sum()),
+        wasted=np.flatnonzero(events),
+        gone=np.flatnonzero(fills),
+        examples=tree.start[fills],
+        fix="Set torch.utils.deterministic.fill_uninitialized_memory = False: it shows reads of "
+        "memory that nothing wrote, and algorithms are deterministic without it.",
+    )
 
 
 def _anomaly(context: Context) -> Iterator[Occurrence]:
@@ -107,7 +140,8 @@ RULE = Rule(
     description="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
     "aten::_is_any_true and a sync in aten::item. CUDA_LAUNCH_BLOCKING: 98% of at least 50 "
     "kernels run within the call that launches them, at least 10 of them longer than the "
-    "shortest such call.",
+    "shortest such call. Fills of new memory: aten::fill_ straight inside aten::empty, "
+    "aten::empty_strided or aten::resize_, in 1% of a step or of the busy time.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",
     reference="PyTorch Performance Tuning Guide: disable debugging APIs",

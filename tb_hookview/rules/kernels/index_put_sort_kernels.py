@@ -162,7 +162,8 @@ RULE = Rule(
     "without recorded shapes, with the nodes of those with an index for each element, in more than "
     "3% of a step.",
     fix="Where results may differ from run to run, use index_select or gather, whose backward adds "
-    "atomically. Avoid indices that repeat often. Detach what is selected and needs no gradient.",
+    "atomically unless torch.use_deterministic_algorithms is on. Avoid indices that repeat often. "
+    "Detach what is selected and needs no gradient.",
     reference="PyTorch issue 15245",
     confidence="medium",
     find=_find,

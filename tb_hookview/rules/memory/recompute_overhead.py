@@ -22,6 +22,11 @@ _CAVEAT = (
     "too and is not counted: with small blocks and use_reentrant=False half as much again."
 )
 
+_NOTHING_AGAIN = (
+    "Assumes that nothing runs again: memory has to hold what checkpointing frees. Fewer "
+    "checkpointed blocks save a part of it."
+)
+
 
 def _find(context: Context) -> Iterator[Occurrence]:
     return _on_host(context) if context.on_host else _on_devices(context)
@@ -44,12 +49,12 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         count=len(rows),
         host=context.rows.host_time(outermost),
         examples=tree.start[rows],
-        caveats=(_CAVEAT,),
     )
 
 
 def _on_devices(context: Context) -> Iterator[Occurrence]:
     owners = context.analysis.device_attribution
+    again = context.analysis.attribution.row_recompute
     if context.device_events.share(owners.recompute) <= _SHARE:
         return
     work = owners.recompute & context.device_events.counted
@@ -62,6 +67,8 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         count=int(work.sum()),
         wasted=np.flatnonzero(work),
         examples=context.device_events.starts(work),
+        # Compiled code recomputes within one call of the host.
+        claims_gain=bool(context.device_events.launched_by(again)[work].all()),
     )
 
 
@@ -77,9 +84,9 @@ def _occurrence(
         module=above,
         everywhere=above < 0 or modules.parent[above] < 0,
         evidence=f"forwards that run again in the backward pass {evidence}, "
-        f"in {format_count(len(rows), 'module')}; the saving depends on free memory",
+        f"in {format_count(len(rows), 'module')}",
         scale="recomputation",
-        claims_gain=False,
+        caveats=(_NOTHING_AGAIN, _CAVEAT),
         **found,
     )
 

@@ -286,6 +286,107 @@ def test_a_replay_on_several_streams_is_in_order_of_its_nodes(
     assert device(reported(analyzed(tmp_path, picture, ON_STREAMS, names=names))) == expected
 
 
+COPIED = """
+    main ops   [root                           ]
+    main ops    [region                       ]
+    main ops     [fw                         ]
+    main ops      [copies     ][copy]
+    main calls     [l corr=1] [c corr=2] [replay corr=9  ]
+    gpu  kernel       [k corr=1][k corr=2][gemm corr=9][add0 corr=9][sum1 corr=9]
+    """
+ONE_PRODUCT = graph(
+    call("extern_kernels.addmm", (FC, 100)),
+    call("triton_poi_fused_add_relu_0", (RELU, 1)),
+    call("triton_red_fused_sum_1", (NORM, 1)),
+)
+COPY_ROWS = {"copies": "aten::_foreach_copy_", "l": "cudaLaunchKernel", "c": "cudaLaunchKernel"}
+
+
+@pytest.mark.parametrize("more", [[], [call("aten.copy_", (FC, 1))]], ids=["other", "same name"])
+def test_inputs_that_are_copied_before_a_replay_are_the_regions(
+    tmp_path: Path, more: list[Any]
+) -> None:
+    """They take half of the call's host time, and may have the name of a call of the map."""
+    listed = {**ONE_PRODUCT, "calls": [*ONE_PRODUCT["calls"], *more]}
+    data = reported(analyzed(tmp_path, COPIED, listed, names=COPY_ROWS))
+    assert device(data) == {"": 10 + 10, "fc": 13, "relu": 13, "norm": 13}
+    assert data.compiled is not None
+    assert data.compiled.placed == data.compiled.calls == 1
+
+
+ATTENTION = """
+    main ops   [root                           ]
+    main ops    [region                       ]
+    main ops     [fw                         ]
+    main calls      [replay corr=9  ]
+    gpu  kernel        [add0 corr=9][{a} corr=9][memset corr=9][{b} corr=9][{c} corr=9][sum1 corr=9]
+    """
+PRODUCTS = {"g": "nvjet_sm90_tst_192x192", "s": "flash_fwd_kernel<64>", "x": "mystery"}
+SDPA = "torch.ops.aten._scaled_dot_product_flash_attention.default"
+
+
+@pytest.mark.parametrize(
+    ("between", "kernels", "expected"),
+    [
+        ([("extern_kernels.addmm", FC), (SDPA, NORM)], "gsx", {"fc": 10, "": 15, "norm": 20}),
+        ([("extern_kernels.addmm", FC), (SDPA, NORM)], "xgs", {"fc": 35, "norm": 10}),
+        ([("extern_kernels.mm", FC), (SDPA, NORM), ("extern_kernels.mm", RELU)], "gsg", {"fc": 10, "": 15, "norm": 10, "relu": 10}),
+        ([("extern_kernels.mm", FC), ("extern_kernels.mm", NORM)], "ggx", {"": 45}),
+        ([("extern_kernels.mm", FC), ("torch.ops.mine.mixed.default", NORM)], "gxx", {"": 45}),
+        ([("extern_kernels.mm", FC), ("aten.randint.low_out", NORM)], "gxx", {"fc": 10, "": 35}),
+        ([("extern_kernels.mm", FC), ("my_triton_kernel", NORM)], "gxx", {"": 45}),
+    ],
+    ids=["in order", "before the first", "by the one between", "equals", "anything", "none", "user"],
+)  # fmt: skip
+def test_products_of_a_replay_tell_its_extern_calls_apart(
+    tmp_path: Path, between: list[tuple[str, int]], kernels: str, expected: dict[str, float]
+) -> None:
+    listed = graph(
+        call("triton_poi_fused_add_relu_0", (RELU, 1)),
+        *(call(name, (module, 9)) for name, module in between),
+        call("triton_red_fused_sum_1", (NORM, 1)),
+    )
+    picture = ATTENTION.format(a=kernels[0], b=kernels[1], c=kernels[2])
+    found = device(reported(analyzed(tmp_path, picture, listed, names=PRODUCTS)))
+    # The generated kernels are placed in any case.
+    rest = {"relu": found.get("relu", 0) - 13, "norm": found.get("norm", 0) - 13}
+    assert {path: time for path, time in {**found, **rest}.items() if time} == expected
+
+
+@pytest.mark.parametrize("places", [[3, 1], [1, 1, 3]], ids=["another order", "another number"])
+def test_a_replay_of_other_generated_kernels_is_not_placed(
+    tmp_path: Path, places: list[int]
+) -> None:
+    listed = {**REPLAYED, "calls": [REPLAYED["calls"][place] for place in places]}
+    data = reported(analyzed(tmp_path, REPLAY, listed))
+    assert device(data) == {"": 15 + 13 + 13 + 13 + 16 + 13}
+    assert data.compiled is not None
+    assert data.compiled.whole_by_reason == {"rows and map differ": 1}
+
+
+PARTS = """
+    main ops   [root                                                 ]
+    main ops    [region                                             ]
+    main ops     [fw                                               ]
+    main ops                     [mm      ]
+    main calls    [replay corr=8] [l corr=1] [replay corr=9 ]
+    gpu  kernel     [gemm corr=8][add0 corr=8][k corr=1][gemm corr=9][add0 corr=9]
+    """
+
+
+def test_a_call_between_two_replays_is_its_rows(tmp_path: Path) -> None:
+    """Inductor cuts a graph where an operator cannot be captured."""
+    listed = graph(
+        call("extern_kernels.addmm", (FC, 1)),
+        call("triton_poi_fused_add_relu_0", (RELU, 1)),
+        call("extern_kernels.mm", (NORM, 1)),
+        call("extern_kernels.addmm", (FC, 1)),
+        call("triton_poi_fused_add_relu_0", (NORM, 1)),
+    )
+    data = reported(analyzed(tmp_path, PARTS, listed, names={"l": "cudaLaunchKernel"}))
+    assert device(data) == {"fc": 13 + 13, "relu": 13, "norm": 10 + 13}
+
+
 def test_a_replay_without_a_map_stays_whole(tmp_path: Path) -> None:
     data = reported(analyzed(tmp_path, REPLAY, {**REPLAYED, "key": "fother"}))
     assert device(data) == {"": 15 + 13 + 13 + 13 + 16 + 13}
@@ -322,6 +423,18 @@ def test_a_graph_with_a_part_of_another_shape_is_dropped(tmp_path: Path, part: l
     assert analysis.trace.compiled is not None
     assert (analysis.trace.compiled.graphs, analysis.trace.compiled.unreadable) == ((), 1)
     assert host(reported(analysis)) == {"": 38}
+
+
+@pytest.mark.parametrize(
+    ("graphs", "code"), [([FORWARD, BACKWARD], "compiled-in-no-call"), ([FORWARD], "compiled")]
+)
+def test_why_a_module_has_no_times(tmp_path: Path, graphs: list[Any], code: str) -> None:
+    """It is in no graph, or a graph has no map."""
+    modules = [*MODULES, ["idle", "Identity"]]
+    data = reported(analyzed(tmp_path, CPU, *graphs, modules=modules))
+    counts = {warning.code: warning.count for warning in data.trace.warnings}
+    counts.pop("compiled-without-map", None)
+    assert counts == {code: 1}
 
 
 def test_a_list_of_modules_has_the_times_of_those_in_it(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_cutting_random_claims(seed: int) -> None:
         start = draw.integers(-5, 60, draw.integers(0, 5))
         end = start + draw.integers(-3, 20, len(start))
         claims.append(Claims(cause, start, end, np.arange(len(start))))
-    pieces = cut(idle, claims, 0)
+    pieces = cut(idle, claims, np.array([0]))
     billed = {}
     for start, end, cause, source in zip(*pieces, strict=True):
         assert start < end

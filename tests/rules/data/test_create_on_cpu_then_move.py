@@ -51,3 +51,20 @@ def test_filled_on_the_device(tmp_path: Path) -> None:
         gpu  kernel           [k corr=4]                                            [k corr=7]
         """
     assert causes(tmp_path, picture) == ["h2d-pageable-blocking"]
+
+
+def test_what_filled_it_is_gone_as_well(tmp_path: Path) -> None:
+    """The device idles since the warm-up: what is of the measured step counts, and no more."""
+    picture = """
+        main notes [ProfilerStep#1  ][ProfilerStep#2                                              ]
+        main ops    [aten::mm   ]     [aten::randn                ][aten::to          ][aten::mm  ]
+        main ops                                                    [aten::copy_     ]
+        main calls   [launch corr=1]                                 [copy corr=5][wait corr=6] [l corr=7]
+        gpu  copy                                                      [P2D corr=5  ]
+        gpu  kernel    [k corr=1]                                                                 [k corr=7]
+        """
+    found = findings(tmp_path, picture, {"l": "cudaLaunchKernel"})
+    (finding,) = found["create-on-cpu-then-move"]
+    assert "filled a tensor on the host, 29.0 us per step" in finding.evidence
+    assert (finding.cost_us_per_step, finding.gain_us_per_step) == (57, 58)
+    assert "host-work" not in found

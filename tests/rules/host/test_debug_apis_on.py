@@ -102,3 +102,20 @@ def test_kernels_that_seem_to_begin_before_their_launch(tmp_path: Path) -> None:
     """The clocks differ: what ends before the call returns may end after it."""
     early = ("     [launch corr=#                 ]", "[k corr=#                            ]")
     assert "debug-apis-on" not in findings(tmp_path, launches(SHORT, early))
+
+
+def test_deterministic_mode_fills_new_memory(tmp_path: Path) -> None:
+    """The host binds: without the fill it launches the product 18 us earlier."""
+    picture = """
+        main notes [ProfilerStep#1                                       ]
+        main ops     [{new}               ] [aten::mm      ]
+        main ops        [aten::fill_     ]
+        main calls       [launch corr=5]      [launch corr=6]
+        gpu  kernel        [k corr=5]          [k corr=6]
+        """
+    found = findings(tmp_path, picture.format(new="aten::empty"))
+    (finding,) = found["debug-apis-on"]
+    assert finding.where == "new memory is filled"
+    assert (finding.cost_us_per_step, finding.gain_us_per_step) == (10, 18)
+    assert "fill_uninitialized_memory" in finding.fix
+    assert "debug-apis-on" not in findings(tmp_path, picture.format(new="aten::zeros"))

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
 import pytest
 from rules.drawn import findings
+
+from tb_hookview.analysis.selection import Selection
+from tb_hookview.loading import load
+from tb_hookview.report.whatif import WhatIfs
 
 RULE = "kernel-first-use"
 NAMES = {"load": "cuModuleLoadData", "net": "nn.Module: Net_0"}
@@ -66,3 +71,18 @@ def test_a_load_in_the_first_step_of_several(tmp_path: Path) -> None:
 
 def test_no_load(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, LOADS.replace("[load", "[wait"), NAMES)
+
+
+def test_a_what_if_knows_no_more_than_the_finding_whose_gain_is_unknown(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events(LOADS, NAMES))
+    what_ifs = WhatIfs(Selection(load(path), None))
+    refused = what_ifs.answer([RULE])
+    assert (refused.predicted_us, refused.steps) == (None, 1)
+    assert "this trace does not show what the fix gains" in (refused.refused or "")
+    assert "scale kernel_loading" in (refused.refused or "")
+    for factor in (1.0, 0.5):
+        scale = {"host": factor}
+        both, alone = what_ifs.answer([RULE], scale), what_ifs.answer([], scale)
+        assert both.predicted_us == alone.predicted_us
+        assert both.as_recorded == [f"{RULE}:first use of kernels"]
+        assert alone.as_recorded == []

@@ -97,3 +97,18 @@ def test_the_capability_of_another_vendor_means_something_else(tmp_path: Path) -
         tmp_path, operators([SINGLE] * 3), deviceProperties=device, hip_runtime_version=1
     )
     assert RULE not in found
+
+
+def test_convolutions_without_tf32_on_a_device_that_has_it(tmp_path: Path) -> None:
+    """By FFT: its products of complex numbers are of the convolution as well."""
+    some = operators(
+        [
+            ("aten::cudnn_convolution", "void fft2d_r2c_32x32<float, false, 0u, false>"),
+            ("aten::cudnn_convolution", "void pointwise_mult_and_sum_complex<float2, 8, 4>"),
+            ("aten::cudnn_convolution", "sm80_xmma_gemm_cf32cf32_f32f32_cf32_nt_ffma_kernel"),
+        ]
+    )
+    (finding,) = findings(tmp_path, some, deviceProperties=A100)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(12)
+    assert finding.gain_bound_us_per_step == pytest.approx(12 * 2 / 3)
+    assert "torch.backends.cudnn.allow_tf32" in finding.fix
