@@ -30,7 +30,7 @@ describe("imports against the direction are errors", { timeout: 60_000 }, () => 
     ["parts/Chain.tsx", "../views/syncs/syncTree"],
     ["components/Tip.tsx", "../report/syncs"],
     ["components/table/DataTable.tsx", "../../address/place"],
-    ["components/table/DataTable.tsx", "../../api/types"],
+    ["components/table/DataTable.tsx", "../../api/schema"],
     ["report/syncs.ts", "../parts/services"],
     ["report/syncs.ts", "../address/place"],
     ["text/formats.ts", "../report/measures"],

@@ -44,7 +44,10 @@ test("each block is drawn, and the one pointed at says what allocated it", async
   await page.getByRole("button", { name: "Each block" }).click();
   await expect.poll(() => page.url()).toContain("stack=block");
   await expect.poll(() => page.locator(".memory-block").count()).toBe(BLOCKS.length);
-  await page.locator(".memory-block").first().hover({ position: { x: 4, y: 4 } });
+  await page
+    .locator(".memory-block")
+    .first()
+    .hover({ position: { x: 4, y: 4 } });
   const note = page.locator(".memory-note");
   await expect.poll(() => note.innerText()).toContain("8.4 MB");
   await expect.poll(() => note.locator(".chain").innerText()).toContain("aten::empty");

@@ -38,7 +38,7 @@ test("a sequence says how often it comes and what fusing it gains at most", asyn
   await expect.poll(() => rows().count()).toBe(1);
   await expect.poll(() => rows().first().textContent()).toContain(String(TURNS));
   const times = async (): Promise<number> =>
-    ((await rows().first().textContent()) ?? "").split(/\d [µm]s/).length - 1;
+    ((await rows().first().textContent()) ?? "").split(/\d [um]s/).length - 1;
   await expect.poll(times, { message: "total, removable, and the gain that comes later" }).toBe(3);
   expect(await seriousFaults(page)).toEqual([]);
 });

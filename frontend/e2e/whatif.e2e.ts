@@ -147,7 +147,7 @@ test("lanes as predicted lie below those as recorded, and follow the question", 
   await page.goto(`${url}#/whatif?run=device&scale=host%3D0.5`);
   const { predicted_us: then } = await ask("&scale=host%3D0.5");
   expect(then).toBeLessThan(now);
-  const predicted = /as predicted ([\d.]+ [µm]s)/;
+  const predicted = /as predicted ([\d.]+ [um]s)/;
   const shown = async (): Promise<string | undefined> =>
     predicted.exec((await picture().getAttribute("aria-label")) ?? "")?.[1];
   const before = written(now);

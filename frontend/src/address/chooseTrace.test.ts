@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { WireRun, WireRuns } from "../api/types";
+import type { ListedRun, Runs } from "../api/schema";
 import { run } from "../testing/report";
 import { chooseTrace } from "./chooseTrace";
 import { START } from "./place";
 
-const listed = (...runs: WireRun[]): WireRuns => ({
+const listed = (...runs: ListedRun[]): Runs => ({
   logdir: "runs",
   version: "0",
   runs,

@@ -1,19 +1,15 @@
-import type { WireRun, WireRuns, WireTrace, WireWorker } from "../api/types";
+import type { ListedRun, ListedTrace, ListedWorker, Runs } from "../api/schema";
 import type { Place } from "./place";
 
 /** The trace a place points at, filled up with defaults; or which of its names does not exist. */
 export type Choice =
-  | { found: true; run: WireRun; worker: WireWorker; trace: WireTrace }
+  | { found: true; run: ListedRun; worker: ListedWorker; trace: ListedTrace }
   | { found: false; missing: "run" | "worker" | "trace"; name: string; existing: string[] };
 
 /**
  * @param remembered name of the run looked at last, used where the place names none
  */
-export function chooseTrace(
-  runs: WireRuns,
-  place: Place,
-  remembered: string | null,
-): Choice | null {
+export function chooseTrace(runs: Runs, place: Place, remembered: string | null): Choice | null {
   const filled = runs.runs.filter((run) => run.workers.some((worker) => worker.traces.length > 0));
   if (filled.length === 0) return null;
   const run =
@@ -48,10 +44,10 @@ export function chooseTrace(
 }
 
 /** The run with the newest trace; the first of those that are equally new. */
-function newestRun(runs: readonly WireRun[]): WireRun | undefined {
-  const age = (run: WireRun): number =>
+function newestRun(runs: readonly ListedRun[]): ListedRun | undefined {
+  const age = (run: ListedRun): number =>
     Math.max(...run.workers.flatMap((worker) => worker.traces.map((trace) => trace.modified)));
-  return runs.reduce<WireRun | undefined>(
+  return runs.reduce<ListedRun | undefined>(
     (best, run) => (best === undefined || age(run) > age(best) ? run : best),
     undefined,
   );

@@ -1,4 +1,4 @@
-import type { WireReport, WireSync } from "../api/types";
+import type { ReportData, Sync } from "../api/schema";
 import type { DevicePart, Phase } from "../report/stepBars";
 import type { Place } from "./place";
 
@@ -14,7 +14,7 @@ const LEAST_US = 0.1;
  * event is selected instead.
  */
 export function inTimeline(
-  report: { trace: Pick<WireReport["trace"], "start_us"> },
+  report: { trace: Pick<ReportData["trace"], "start_us"> },
   startUs: number,
   durationUs: number,
   event: number | null = null,
@@ -34,8 +34,8 @@ export function inTimeline(
 
 /** Where the timeline shows a sync: its call selected. */
 export function syncInTimeline(
-  report: { trace: Pick<WireReport["trace"], "start_us"> },
-  sync: Pick<WireSync, "start_us" | "duration_us" | "event_id">,
+  report: { trace: Pick<ReportData["trace"], "start_us"> },
+  sync: Pick<Sync, "start_us" | "duration_us" | "event_id">,
 ): Partial<Place> {
   return inTimeline(report, sync.start_us, sync.duration_us, sync.event_id);
 }

@@ -1,32 +1,45 @@
-import { loadReport, type Cut } from "./report";
-import { addressOf, getJson, traceOf, type Asked, type Target } from "./request";
+import { addressOf, ApiError, type Asked, getJson, type Target, traceOf } from "./request";
 import type {
-  CallMeasure,
-  WireBars,
-  WireCollectiveRanks,
-  WireCompared,
-  WireDryRun,
-  WireEvent,
-  WireHistory,
-  WireKernelSearch,
-  WireKnownTrace,
-  WireMemory,
-  WireModuleDetail,
-  WireProgress,
-  WireRankActivity,
-  WireRule,
-  WireRunOverview,
-  WireRuns,
-  WireSearch,
-  WireSqlAnswer,
-  WireSqlTables,
-  WireStatistics,
-  WireStepMatrix,
-  WireTablePage,
-  WireTimeline,
-  WireWhatIf,
-  WireWindow,
-} from "./types";
+  CollectiveRanks,
+  Compared,
+  DryRunReport,
+  EventDetail,
+  History,
+  KernelSearch,
+  KnownTrace,
+  MemoryAnswer,
+  ModuleChange,
+  ModuleDetail,
+  RankActivity,
+  ReadingProgress,
+  ReportData,
+  ReportRows,
+  RuleInfo,
+  RunOverview,
+  Runs,
+  SearchResult,
+  SqlAnswer,
+  SqlTables,
+  StepMatrix,
+  TablePage,
+  TimelineLane,
+  TimelineOverview,
+  TimelineWindow,
+  Unplaced,
+  WhatIf,
+  WindowStatistics,
+} from "./schema";
+
+/** A number of each call of a module. */
+export type CallMeasure = keyof Unplaced;
+
+/** What calls cost over time, by the path of the module. */
+export type CallBars = Record<string, number[]>;
+
+export type LaneKind = TimelineLane["kind"];
+
+/** How a row of a comparison changed. */
+export type ChangeStatus = ModuleChange["status"];
 
 /** Modules whose bars may be asked for at a time. */
 export const MOST_PATHS = 100;
@@ -46,10 +59,10 @@ export interface CompareSide extends Omit<Target, "step"> {
 export interface TableQuestion {
   table: string;
   /** Columns, the most important first; `-` before one for descending. */
-  sort: readonly string[];
+  sort?: readonly string[];
   /** `column:op:value`; all must hold. */
-  filter: readonly string[];
-  offset: number;
+  filter?: readonly string[];
+  offset?: number;
   limit: number;
   /** Those asked for beside the id; all where left out. */
   columns?: readonly string[];
@@ -92,14 +105,14 @@ type Get = <T>(path: string, asked: Asked, signal: AbortSignal) => Promise<T>;
 export function createApi(base: URL) {
   const get: Get = (path, asked, signal) => getJson(addressOf(base, path, asked), signal);
   return {
-    runs: (signal: AbortSignal) => get<WireRuns>("runs", {}, signal),
+    runs: (signal: AbortSignal) => get<Runs>("runs", {}, signal),
     /** What is known of the runs' traces without reading them. */
-    known: (signal: AbortSignal) => get<readonly WireKnownTrace[]>("runs/known", {}, signal),
+    known: (signal: AbortSignal) => get<readonly KnownTrace[]>("runs/known", {}, signal),
     progress: (target: Target, signal: AbortSignal) =>
-      get<WireProgress>("progress", traceOf(target), signal),
+      get<ReadingProgress>("progress", traceOf(target), signal),
     report: (target: Target, signal: AbortSignal) => loadReport(base, target, signal),
-    dryRun: (signal: AbortSignal) => get<WireDryRun & Cut>("dry_run", {}, signal),
-    rules: (signal: AbortSignal) => get<WireRule[]>("rules", {}, signal),
+    dryRun: (signal: AbortSignal) => get<DryRunReport & Cut>("dry_run", {}, signal),
+    rules: (signal: AbortSignal) => get<RuleInfo[]>("rules", {}, signal),
     /** With how many rows of each list the server left out to keep the answer short. */
     compare: (before: CompareSide, after: CompareSide, signal: AbortSignal) => {
       const { run, worker, trace, steps: step } = before;
@@ -109,15 +122,15 @@ export function createApi(base: URL) {
         other_trace: after.trace,
         other_step: after.steps,
       };
-      return get<WireCompared & Cut>("compare", { run, worker, trace, step, ...other }, signal);
+      return get<Compared & Cut>("compare", { run, worker, trace, step, ...other }, signal);
     },
     /** The steps of a watched training, in the folder of a run. */
-    history: (run: string, signal: AbortSignal) => get<WireHistory>("history", { run }, signal),
+    history: (run: string, signal: AbortSignal) => get<History>("history", { run }, signal),
     memory: (target: Target, { device, span }: MemoryQuestion, signal: AbortSignal) =>
-      get<WireMemory>("memory", { ...traceOf(target), device, ...windowOf(span) }, signal),
+      get<MemoryAnswer>("memory", { ...traceOf(target), device, ...windowOf(span) }, signal),
     table: (target: Target, question: TableQuestion, signal: AbortSignal) => {
       const asked = { ...traceOf(target), ...rowsOf(question) };
-      return get<WireTablePage>(`table/${question.table}`, asked, signal);
+      return get<TablePage>(`table/${question.table}`, asked, signal);
     },
     module: moduleApi(get),
     whatIf: whatIfApi(get),
@@ -135,13 +148,13 @@ export function createApi(base: URL) {
 function moduleApi(get: Get) {
   return {
     detail: (target: Target, path: string, signal: AbortSignal) =>
-      get<WireModuleDetail>("module", { ...traceOf(target), path }, signal),
+      get<ModuleDetail>("module", { ...traceOf(target), path }, signal),
     /** At most `MOST_PATHS` modules. */
     bars: (target: Target, measure: CallMeasure, path: readonly string[], signal: AbortSignal) =>
-      get<WireBars>("module/bars", { ...traceOf(target), measure, path }, signal),
+      get<CallBars>("module/bars", { ...traceOf(target), measure, path }, signal),
     /** `q` is of 1 to `MOST_TEXT` characters. */
     search: (target: Target, q: string, signal: AbortSignal) =>
-      get<WireKernelSearch>("module/search", { ...traceOf(target), q }, signal),
+      get<KernelSearch>("module/search", { ...traceOf(target), q }, signal),
   };
 }
 
@@ -154,17 +167,13 @@ function whatIfApi(get: Get) {
   return {
     /** The answer; `modules` is whether with the critical path by module, which takes longer. */
     answer: (target: Target, change: Change, modules: boolean, signal: AbortSignal) =>
-      get<WireWhatIf>(
-        "whatif",
-        { ...changed(target, change), modules: modules ? null : 0 },
-        signal,
-      ),
+      get<WhatIf>("whatif", { ...changed(target, change), modules: modules ? null : 0 }, signal),
     /** The lanes of the replayed steps, as recorded and as predicted. */
     lanes: (target: Target, change: Change, signal: AbortSignal) =>
-      get<WireTimeline>("whatif/lanes", changed(target, change), signal),
+      get<TimelineOverview>("whatif/lanes", changed(target, change), signal),
     /** What these lanes show between two times, at a width in pixels. */
     window: (target: Target, change: Change, view: Part & { width: number }, signal: AbortSignal) =>
-      get<WireWindow>(
+      get<TimelineWindow>(
         "whatif/window",
         { ...changed(target, change), ...windowOf(view), width: view.width },
         signal,
@@ -177,21 +186,21 @@ function timelineApi(get: Get) {
   const at = <T>(path: string, { run, worker, trace }: Target, asked: Asked, signal: AbortSignal) =>
     get<T>(`timeline${path}`, { run, worker, trace, ...asked }, signal);
   return {
-    overview: (target: Target, signal: AbortSignal) => at<WireTimeline>("", target, {}, signal),
+    overview: (target: Target, signal: AbortSignal) => at<TimelineOverview>("", target, {}, signal),
     window: (target: Target, { lanes, width, ...part }: WindowQuery, signal: AbortSignal) => {
       const asked = { ...windowOf(part), width, lanes: lanes?.join(",") };
-      return at<WireWindow>("/window", target, asked, signal);
+      return at<TimelineWindow>("/window", target, asked, signal);
     },
     event: (target: Target, id: string, signal: AbortSignal) =>
-      at<WireEvent>("/event", target, { id }, signal),
+      at<EventDetail>("/event", target, { id }, signal),
     /** Search the whole trace, or what begins at `from` and later. */
     search: (target: Target, query: { text: string; from?: number }, signal: AbortSignal) => {
       const { text: q, from } = query;
       const later = from === undefined ? {} : windowOf({ from, to: LATEST_US });
-      return at<WireSearch>("/search", target, { q, ...later }, signal);
+      return at<SearchResult>("/search", target, { q, ...later }, signal);
     },
     statistics: (target: Target, part: Part, signal: AbortSignal) =>
-      at<WireStatistics>("/statistics", target, windowOf(part), signal),
+      at<WindowStatistics>("/statistics", target, windowOf(part), signal),
   };
 }
 
@@ -199,10 +208,10 @@ function sqlApi(get: Get) {
   const paths: Readonly<Record<SqlScope, string>> = { trace: "sql", run: "ranks/sql" };
   return {
     tables: (scope: SqlScope, signal: AbortSignal) =>
-      get<WireSqlTables>(`${paths[scope]}/tables`, {}, signal),
+      get<SqlTables>(`${paths[scope]}/tables`, {}, signal),
     ask: (scope: SqlScope, target: Target, query: string, signal: AbortSignal) => {
       const of = scope === "trace" ? traceOf(target) : { run: target.run };
-      return get<WireSqlAnswer>(paths[scope], { ...of, query }, signal);
+      return get<SqlAnswer>(paths[scope], { ...of, query }, signal);
     },
   };
 }
@@ -210,20 +219,20 @@ function sqlApi(get: Get) {
 /** A run by its name; the newest trace of each of its workers is a rank. */
 function ranksApi(get: Get) {
   return {
-    overview: (run: string, signal: AbortSignal) => get<WireRunOverview>("ranks", { run }, signal),
+    overview: (run: string, signal: AbortSignal) => get<RunOverview>("ranks", { run }, signal),
     /** Some quantities of its steps, after those that are left out first. */
     steps: (run: string, quantity: readonly string[], offset: number, signal: AbortSignal) =>
-      get<WireStepMatrix>("ranks/steps", { run, quantity, offset }, signal),
+      get<StepMatrix>("ranks/steps", { run, quantity, offset }, signal),
     table: (run: string, question: TableQuestion, signal: AbortSignal) =>
-      get<WireTablePage>(`ranks/table/${question.table}`, { run, ...rowsOf(question) }, signal),
+      get<TablePage>(`ranks/table/${question.table}`, { run, ...rowsOf(question) }, signal),
     /** A collective on some of its ranks, after those that are left out first. */
     collective: (run: string, id: number, offset: number, signal: AbortSignal) =>
-      get<WireCollectiveRanks>("ranks/collective", { run, id, offset }, signal),
+      get<CollectiveRanks>("ranks/collective", { run, id, offset }, signal),
     /** What a rank ran around a collective. */
     around: (run: string, id: number, rank: number, signal: AbortSignal) =>
-      get<WireRankActivity>("ranks/collective/rank", { run, id, rank }, signal),
+      get<RankActivity>("ranks/collective/rank", { run, id, rank }, signal),
     progress: (run: string, signal: AbortSignal) =>
-      get<WireProgress>("ranks/progress", { run }, signal),
+      get<ReadingProgress>("ranks/progress", { run }, signal),
   };
 }
 
@@ -231,7 +240,54 @@ function windowOf(part: Part | null): Asked {
   return part === null ? {} : { start: part.from, end: part.to };
 }
 
-function rowsOf({ sort, filter, columns = [], offset, limit }: TableQuestion): Asked {
+function rowsOf({ sort = [], filter = [], columns = [], offset = 0, limit }: TableQuestion): Asked {
   const listed = columns.length === 0 ? null : columns.join(",");
   return { sort, filter, columns: listed, offset, limit };
+}
+
+/** The version of the report this page understands. */
+const SCHEMA = 1;
+
+/** Rows that each list of an answer has lost, by its path; the server bounds every answer. */
+interface Cut {
+  cut?: Readonly<Record<string, number>>;
+}
+
+/** A report with all of its rows: those that the answer leaves out are asked for in turn. */
+export async function loadReport(
+  base: URL,
+  target: Target,
+  signal: AbortSignal,
+): Promise<ReportData> {
+  const url = addressOf(base, "report", traceOf(target));
+  const { cut = {}, ...report } = await getJson<ReportData & Cut>(url, signal);
+  if (report.schema !== SCHEMA) throw new ApiError("version", versionMessage(report.schema));
+  const whole: Record<string, unknown> = { ...report };
+  for (const table of Object.keys(cut)) {
+    const rows = whole[table];
+    if (Array.isArray(rows)) whole[table] = await completed(base, target, table, rows, signal);
+  }
+  return whole as unknown as ReportData;
+}
+
+async function completed(
+  base: URL,
+  target: Target,
+  table: string,
+  first: readonly unknown[],
+  signal: AbortSignal,
+): Promise<unknown[]> {
+  const rows = [...first];
+  for (let total = Infinity; rows.length < total;) {
+    const url = addressOf(base, "report/rows", { ...traceOf(target), table, offset: rows.length });
+    const page = await getJson<ReportRows>(url, signal);
+    if (page.rows.length === 0) break;
+    rows.push(...page.rows);
+    total = page.total;
+  }
+  return rows;
+}
+
+function versionMessage(schema: number): string {
+  return `the report has version ${schema}, this page reads version ${SCHEMA}; reload the page`;
 }

@@ -1,17 +1,19 @@
-import { useEffect, useMemo, type ReactElement } from "react";
+import { type ReactElement, useEffect, useMemo } from "react";
 
-import { chooseTrace, type Choice } from "../address/chooseTrace";
+import { type Choice, chooseTrace } from "../address/chooseTrace";
 import type { Place } from "../address/place";
 import { COUNTED, type Target } from "../api/request";
-import type { WireRuns } from "../api/types";
+import type { Runs } from "../api/schema";
+import { Name } from "../components/Name";
 import { readStored, store } from "../components/browser";
-import { usePlace } from "../parts/services";
+import { useLoad, usePlace, useServices } from "../parts/services";
 import { ErrorCard } from "../parts/states";
-import { clip } from "../text/formats";
-import { DryRunPage } from "./DryRunPage";
+import { clip, counted } from "../text/formats";
+import { DryRunView } from "../views/dryrun/DryRunView";
+import { Help } from "./Help";
 import { Navigation } from "./Navigation";
 import { Empty, LeftOut, Missing } from "./NoTrace";
-import { Refresh, useRuns, type Runs } from "./Refresh";
+import { Refresh, type RunsState, useRuns } from "./Refresh";
 import { TopBar } from "./TopBar";
 import { TraceContent, useReports } from "./TraceContent";
 import { VIEW_ENTRIES } from "./views";
@@ -30,8 +32,8 @@ export function App(): ReactElement {
 }
 
 interface TracePageProps {
-  runs: Runs;
-  listed: WireRuns;
+  runs: RunsState;
+  listed: Runs;
   choice: Extract<Choice, { found: true }>;
 }
 
@@ -108,4 +110,45 @@ function rememberedRun(): string | null {
 
 function rememberRun(name: string): void {
   store(RUN, name);
+}
+
+/** A dry run in the place of traces: its syncs are all that there is. */
+function DryRunPage({ file }: { file: string }): ReactElement {
+  const { api } = useServices();
+  const loaded = useLoad(api.dryRun);
+  useEffect(() => {
+    document.title = `Syncs of a dry run · \u2068${file}\u2069 · HookView`;
+  }, [file]);
+  if (loaded.status === "error") {
+    return <ErrorCard error={loaded.error} file={file} onRetry={loaded.retry} />;
+  }
+  const run = loaded.value;
+  const cut = run?.cut?.syncs ?? 0;
+  return (
+    <div className="page">
+      <header className="topbar">
+        <span className="brand">HookView</span>
+        <strong className="dry-run-mark">Dry run</strong>
+        <Name text={file} className="code" />
+        <span className="spring" />
+        {cut > 0 && <span className="muted">{counted(cut, "row")} not shown: too many</span>}
+        <Help />
+      </header>
+      <nav className="navigation" aria-label="Views">
+        <a className="current" aria-current="page" href="#/syncs">
+          <span>Syncs</span>
+        </a>
+      </nav>
+      <main className="content">
+        {run === null ? (
+          <div className="state" role="status" aria-label="Loading" />
+        ) : (
+          <div className="content-inner">
+            <h1 className="visually-hidden">Syncs of a dry run</h1>
+            <DryRunView run={run} />
+          </div>
+        )}
+      </main>
+    </div>
+  );
 }

@@ -1,12 +1,13 @@
-import { useId, type ReactElement } from "react";
+import { type ReactElement, useId } from "react";
 
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
+import { Facts, SmallTable } from "../components/SmallTable";
 import {
+  type Attributed,
   attributedTo,
   evidenceOf,
   originsOf,
   reasonsOf,
-  type Attributed,
 } from "../report/headline";
 import { backwardTotal, divisor, measureOf } from "../report/measures";
 import { clip, count, counted, duration, percent } from "../text/formats";
@@ -16,7 +17,7 @@ import { over } from "../text/numbers";
 const WORTH_A_LOOK = 0.9;
 
 /** How much is attributed, on every page; a click says by what, and what is wrong with the trace. */
-export function CoverageNote({ report }: { report: WireReport }): ReactElement {
+export function CoverageNote({ report }: { report: ReportData }): ReactElement {
   const id = useId();
   const attributed = attributedTo(report);
   const notes = report.trace.warnings.length;
@@ -90,23 +91,20 @@ function Parts({
 }): ReactElement | null {
   if (parts.length === 0) return null;
   return (
-    <table className="small-table">
-      <caption>{title}</caption>
-      <tbody>
-        {parts.map(([name, us]) => (
-          <tr key={name}>
-            <th scope="row">
-              <bdi>{clip(name, 100)}</bdi>
-            </th>
-            <td>{duration(us)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <SmallTable
+      caption={<caption>{title}</caption>}
+      head={null}
+      rows={parts}
+      keyOf={([name]) => name}
+      columns={[
+        [null, ([name]) => <bdi>{clip(name, 100)}</bdi>],
+        [null, ([, us]) => duration(us)],
+      ]}
+    />
   );
 }
 
-function TraceFacts({ report }: { report: WireReport }): ReactElement {
+function TraceFacts({ report }: { report: ReportData }): ReactElement {
   const { trace } = report;
   const devices = trace.devices.map(({ name }) => name).join(", ");
   const facts: [string, string][] = [
@@ -120,16 +118,9 @@ function TraceFacts({ report }: { report: WireReport }): ReactElement {
   return (
     <>
       <h3>Trace</h3>
-      <dl className="facts">
-        {facts.map(([title, value]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>
-              <bdi>{clip(value, 300)}</bdi>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        of={facts.map(([title, value]) => [title, <bdi key={title}>{clip(value, 300)}</bdi>])}
+      />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { entriesOf } from "./Glossary";
+import { entriesOf } from "./Help";
 
 test("a row of a table is a term and its meaning, without markup", () => {
   const markdown = [

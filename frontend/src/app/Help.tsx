@@ -1,10 +1,10 @@
-import { useEffect, useEffectEvent, useRef, useState, type ReactElement } from "react";
+import { type ReactElement, useEffect, useEffectEvent, useRef, useState } from "react";
 
+import glossary from "../../../docs/reference/glossary.md?raw";
 import type { View } from "../address/place";
 import { usePlace } from "../parts/services";
 import type { Definition } from "../text/definitions";
-import { TIMELINE_KEYS } from "../views/timeline/keys";
-import { Glossary } from "./Glossary";
+import { TIMELINE_KEYS } from "../views/timeline/commands";
 import { VIEW_ENTRIES } from "./views";
 
 type Keys = readonly (readonly [keys: string, does: string])[];
@@ -22,7 +22,7 @@ type Definitions = Readonly<Record<string, Readonly<Record<string, Definition>>>
 
 const OF_VIEWS = import.meta.glob<Definitions>("../views/*/definitions.ts", { eager: true });
 
-export function definitionsOf(view: View): Definition[] {
+function definitionsOf(view: View): Definition[] {
   const groups = Object.values(OF_VIEWS[`../views/${view}/definitions.ts`] ?? {});
   return groups
     .filter((group) => typeof group === "object")
@@ -52,9 +52,7 @@ export function Help(): ReactElement {
   });
   useEffect(() => {
     document.addEventListener("keydown", obey);
-    return () => {
-      document.removeEventListener("keydown", obey);
-    };
+    return () => document.removeEventListener("keydown", obey);
   }, []);
   return (
     <>
@@ -69,9 +67,7 @@ export function Help(): ReactElement {
         role="dialog"
         aria-label="Help"
         tabIndex={-1}
-        onToggle={(event) => {
-          setOpen(event.newState === "open");
-        }}
+        onToggle={(event) => setOpen(event.newState === "open")}
       >
         {open && <KeyList title="Keys" keys={EVERYWHERE} />}
         {open && view === "timeline" && <KeyList title="In the timeline" keys={TIMELINE_KEYS} />}
@@ -125,5 +121,44 @@ function Words({ title, view }: { title: string; view: View }): ReactElement | n
         ))}
       </dl>
     </section>
+  );
+}
+
+interface Entry {
+  readonly term: string;
+  readonly meaning: string;
+}
+
+/** Rows of the glossary's tables, without its third column and its markup. */
+export function entriesOf(markdown: string): Entry[] {
+  const rows = markdown.split("\n").filter((line) => line.startsWith("| "));
+  return rows
+    .map((line) => line.split(/(?<!\\)\|/).map(plain))
+    .map(([, term = "", meaning = ""]) => ({ term, meaning }))
+    .filter(({ term }) => term !== "term" && !term.startsWith("---"));
+}
+
+function plain(markdown: string): string {
+  return markdown
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/[`*]/g, "")
+    .replace(/\\\|/g, "|")
+    .trim();
+}
+
+/** Every term of the page, the terminal and the docs, folded; it is part of the page. */
+function Glossary(): ReactElement {
+  return (
+    <details className="glossary">
+      <summary>All terms (glossary)</summary>
+      <dl>
+        {entriesOf(glossary).map(({ term, meaning }) => (
+          <div key={`${term} ${meaning}`}>
+            <dt>{term}</dt>
+            <dd className="muted">{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
   );
 }

@@ -1,15 +1,16 @@
 import type { ReactElement } from "react";
 
-import { VIEWS, type Place, type View } from "../address/place";
-import type { WireReport } from "../api/types";
-import { usePlace, useServices } from "../parts/services";
+import { type Place, type View, VIEWS } from "../address/place";
+import type { ReportData } from "../api/schema";
+import { usePlaceLinks } from "../parts/PlaceLink";
+import { usePlace } from "../parts/services";
 import { NOTHING } from "../text/formats";
-import { VIEW_ENTRIES, type Badge } from "./views";
+import { type Badge, VIEW_ENTRIES } from "./views";
 
 interface NavigationProps {
-  report: WireReport | null;
+  report: ReportData | null;
   /** Of all steps, whatever step is shown. */
-  whole: WireReport | null;
+  whole: ReportData | null;
   /** Number of workers of the run. */
   workers: number;
 }
@@ -34,19 +35,14 @@ function ViewLink({
   report,
   whole,
 }: Omit<NavigationProps, "workers"> & { view: View }): ReactElement {
-  const [place, go] = usePlace();
-  const { places } = useServices();
+  const [place] = usePlace();
+  const linkTo = usePlaceLinks();
   const { title, note, badge } = VIEW_ENTRIES[view];
   const { text, title: meaning, look } = badgeOf(badge, report, whole);
   return (
     <a
-      href={places.href(change(place, view))}
+      {...linkTo(change(place, view))}
       className={view === place.view ? "current" : ""}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        go(change(place, view));
-      }}
       aria-current={view === place.view ? "page" : undefined}
     >
       <span>{title(whole)}</span>
@@ -60,8 +56,8 @@ function ViewLink({
 
 function badgeOf(
   badge: (typeof VIEW_ENTRIES)[View]["badge"],
-  report: WireReport | null,
-  whole: WireReport | null,
+  report: ReportData | null,
+  whole: ReportData | null,
 ): Partial<Badge> & { text: string } {
   if (badge === undefined) return { text: "" };
   return report === null ? { text: NOTHING } : badge(report, whole ?? report);

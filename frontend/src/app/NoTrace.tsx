@@ -1,15 +1,15 @@
-import { useRef, useState, type ReactElement } from "react";
+import { type ReactElement, useRef, useState } from "react";
 
 import type { Choice } from "../address/chooseTrace";
 import { START } from "../address/place";
-import type { WireRuns } from "../api/types";
-import { CopyButton } from "../components/CopyButton";
+import type { Runs } from "../api/schema";
+import { CopyButton } from "../components/controls";
 import { usePlace } from "../parts/services";
 import { RecordSnippet } from "../parts/states";
 import { count, counted } from "../text/formats";
 
 interface EmptyProps {
-  listed: WireRuns;
+  listed: Runs;
   onRetry: () => void;
 }
 
@@ -69,25 +69,14 @@ export function Missing({ choice }: { choice: Extract<Choice, { found: false }> 
       <ul className="choices">
         {shown.map((name) => (
           <li key={name}>
-            <button
-              type="button"
-              onClick={() => {
-                choose(name);
-              }}
-            >
+            <button type="button" onClick={() => choose(name)}>
               <bdi>{name}</bdi>
             </button>
           </li>
         ))}
         {hidden > 0 && (
           <li>
-            <button
-              type="button"
-              className="link"
-              onClick={() => {
-                setOpen(true);
-              }}
-            >
+            <button type="button" className="link" onClick={() => setOpen(true)}>
               and {count(hidden)} more
             </button>
           </li>
@@ -98,13 +87,13 @@ export function Missing({ choice }: { choice: Extract<Choice, { found: false }> 
 }
 
 /** Says that the list of runs is not whole, where it is not. */
-export function LeftOut({ listed }: { listed: WireRuns }): ReactElement | null {
+export function LeftOut({ listed }: { listed: Runs }): ReactElement | null {
   const text = leftOut(listed);
   return text === null ? null : <span className="muted">{text}</span>;
 }
 
 /** What of the log directory is not in the list; null where all of it is. */
-export function leftOut({ left_out: { links, folders } }: WireRuns): string | null {
+export function leftOut({ left_out: { links, folders } }: Runs): string | null {
   const parts = [
     ...(links > 0 ? [`${counted(links, "link")} out of the log directory`] : []),
     ...(folders > 0 ? [`${counted(folders, "folder")} that cannot be read`] : []),

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { WireRuns, WireTrace } from "../api/types";
+import type { ListedTrace, Runs } from "../api/schema";
 import { newTraces } from "./Refresh";
 
-const trace = (id: string, modified: number): WireTrace => ({ id, file: id, bytes: 1, modified });
+const trace = (id: string, modified: number): ListedTrace => ({ id, file: id, bytes: 1, modified });
 
-function runs(named: Record<string, WireTrace[]>): WireRuns {
+function runs(named: Record<string, ListedTrace[]>): Runs {
   const list = Object.entries(named).map(([name, traces]) => ({
     name,
     workers: [{ name: "w", traces }],

@@ -2,12 +2,12 @@ import { useMemo, useState, type ReactElement } from "react";
 
 import { START } from "../address/place";
 import type { ApiError } from "../api/request";
-import type { WireRuns } from "../api/types";
+import type { Runs } from "../api/schema";
 import { useLoad, usePlace, useServices } from "../parts/services";
 import { counted } from "../text/formats";
 
 interface RefreshProps {
-  runs: Runs;
+  runs: RunsState;
   /** The trace on show. */
   shown: { run: string; worker: string; trace: string };
 }
@@ -39,9 +39,7 @@ export function Refresh({ runs, shown }: RefreshProps): ReactElement {
         <button
           type="button"
           className="link"
-          onClick={() => {
-            go({ ...START, view: place.view, averaging: place.averaging, ...newest });
-          }}
+          onClick={() => go({ ...START, view: place.view, averaging: place.averaging, ...newest })}
         >
           Show the newest
         </button>
@@ -50,9 +48,9 @@ export function Refresh({ runs, shown }: RefreshProps): ReactElement {
   );
 }
 
-export interface Runs {
+export interface RunsState {
   /** The runs as they were listed last. */
-  value: WireRuns | null;
+  value: Runs | null;
   error: ApiError | null;
   /** What the last refresh found; null before the first, and while one is under way. */
   news: News | null;
@@ -60,11 +58,11 @@ export interface Runs {
 }
 
 /** The list of runs. A refresh that fails leaves the list as it was. */
-export function useRuns(): Runs {
+export function useRuns(): RunsState {
   const { api } = useServices();
   const loaded = useLoad(api.runs);
   const { status, retry } = loaded;
-  const [before, setBefore] = useState<WireRuns | null>(null);
+  const [before, setBefore] = useState<Runs | null>(null);
   const value = loaded.status === "error" ? before : loaded.value;
   const news = useMemo(
     () =>
@@ -90,7 +88,7 @@ interface News {
   newest: { run: string; worker: string; trace: string } | null;
 }
 
-export function newTraces(before: WireRuns, after: WireRuns): News {
+export function newTraces(before: Runs, after: Runs): News {
   const known = new Set(traces(before).map(({ key }) => key));
   const fresh = traces(after).filter(({ key }) => !known.has(key));
   const newest = fresh.reduce<(typeof fresh)[number] | null>(
@@ -110,7 +108,7 @@ interface Listed {
   key: string;
 }
 
-function traces({ runs }: WireRuns): Listed[] {
+function traces({ runs }: Runs): Listed[] {
   return runs.flatMap((run) =>
     run.workers.flatMap((worker) =>
       worker.traces.map(({ id, modified, bytes }) => ({

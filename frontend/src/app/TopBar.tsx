@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import type { Choice } from "../address/chooseTrace";
 import { START } from "../address/place";
-import type { WireReport, WireRuns, WireStep } from "../api/types";
+import type { ReportData, Runs, Step } from "../api/schema";
 import { Picker } from "../components/controls";
 import { averagedSteps } from "../report/measures";
 import { RunPicker } from "../parts/RunPicker";
@@ -22,12 +22,12 @@ const OF_A_TRACE = {
 } as const;
 
 interface TopBarProps {
-  listed: WireRuns;
+  listed: Runs;
   choice: Extract<Choice, { found: true }>;
   /** Report of all steps, null while it is being read. */
-  whole: WireReport | null;
+  whole: ReportData | null;
   /** Report of the chosen step, else of the measured steps. */
-  means: WireReport | null;
+  means: ReportData | null;
   /** What stands after the selectors. */
   children: ReactNode;
 }
@@ -55,9 +55,9 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
         label="worker"
         value={worker.name}
         options={named(run.workers)}
-        onChange={(name) => {
-          go({ ...OF_A_TRACE, run: run.name, worker: name, trace: null, compare });
-        }}
+        onChange={(name) =>
+          go({ ...OF_A_TRACE, run: run.name, worker: name, trace: null, compare })
+        }
       />
       {worker.traces.length > 1 && (
         <Picker
@@ -67,9 +67,9 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
             value: one.id,
             text: traceText(one.modified, one.id),
           }))}
-          onChange={(id) => {
-            go({ ...OF_A_TRACE, run: run.name, worker: worker.name, trace: id, compare });
-          }}
+          onChange={(id) =>
+            go({ ...OF_A_TRACE, run: run.name, worker: worker.name, trace: id, compare })
+          }
         />
       )}
       {whole !== null && whole.steps.length > 0 && <StepPicker steps={whole.steps} />}
@@ -91,7 +91,7 @@ const ALL_TOTAL = "total";
 const ONE = "step:";
 
 /** All steps averaged, all added up, or a single one. */
-function StepPicker({ steps }: { steps: readonly WireStep[] }): ReactElement {
+function StepPicker({ steps }: { steps: readonly Step[] }): ReactElement {
   const [place, go] = usePlace();
   const all =
     steps.length === 1
@@ -123,7 +123,7 @@ function shortName(name: string): string {
 }
 
 /** "5–7" where the steps are consecutive numbers, else how many there are. */
-function range(steps: readonly WireStep[]): string {
+function range(steps: readonly Step[]): string {
   const numbers = steps.map(({ name }) => Number(shortName(name)));
   const first = numbers[0] ?? Number.NaN;
   const consecutive = numbers.every((n, index) => n === first + index);

@@ -1,15 +1,15 @@
 import { useMemo, type ReactElement } from "react";
 
 import { COUNTED, type ApiError, type Target } from "../api/request";
-import type { WireReport, WireTrace } from "../api/types";
+import type { ListedTrace, ReportData } from "../api/schema";
 import { useLoad, usePlace, useServices, type Loaded } from "../parts/services";
 import { ErrorCard, Loading } from "../parts/states";
 
 interface TraceContentProps {
   reports: Reports;
   target: Target;
-  trace: WireTrace;
-  children: (report: WireReport) => ReactElement;
+  trace: ListedTrace;
+  children: (report: ReportData) => ReactElement;
 }
 
 /** A view of the report, or what stands in its place until there is one. */
@@ -22,12 +22,7 @@ export function TraceContent(props: TraceContentProps): ReactElement {
     return (
       <ErrorCard error={error} file={trace.file} onRetry={retry}>
         {wrongStep && (
-          <button
-            type="button"
-            onClick={() => {
-              go({ step: null });
-            }}
-          >
+          <button type="button" onClick={() => go({ step: null })}>
             Show all steps
           </button>
         )}
@@ -44,11 +39,11 @@ export function TraceContent(props: TraceContentProps): ReactElement {
 
 interface Reports {
   /** The report of all steps, where the names of the steps come from; null until it is there. */
-  whole: WireReport | null;
+  whole: ReportData | null;
   /** The report of the chosen step, else of the measured steps; null until it is there. */
-  means: WireReport | null;
+  means: ReportData | null;
   /** The report to show; of other steps of the trace, or the file before, while it is stale. */
-  shown: WireReport | null;
+  shown: ReportData | null;
   stale: boolean;
   error: ApiError | null;
   retry: () => void;
@@ -58,7 +53,7 @@ interface Reports {
 /** A report, and of which trace it is. */
 interface Shown {
   trace: string;
-  report: WireReport;
+  report: ReportData;
 }
 
 /**
@@ -99,7 +94,7 @@ function useReport(
   target: Target,
   wanted: boolean,
   state: string,
-): { loaded: Loaded<Shown>; report: WireReport | null } {
+): { loaded: Loaded<Shown>; report: ReportData | null } {
   const { api } = useServices();
   const trace = JSON.stringify([target.run, target.worker, target.trace]);
   const load = useMemo(

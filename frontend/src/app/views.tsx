@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { View } from "../address/place";
 import type { Target } from "../api/request";
-import type { WireReport, WireRuns } from "../api/types";
+import type { ReportData, Runs } from "../api/schema";
 import { headline } from "../report/headline";
 import { hasBackward, stepsLength } from "../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../report/syncs";
@@ -36,11 +36,11 @@ import whatIf from "../views/whatif/whatif.css?inline";
 import { WhatIfView } from "../views/whatif/WhatIfView";
 
 interface ViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   /** Of all steps, whatever step is shown. */
-  whole: WireReport;
-  listed: WireRuns;
+  whole: ReportData;
+  listed: Runs;
 }
 
 /** The one number that says whether to go to a view. */
@@ -54,14 +54,14 @@ export interface Badge {
 
 interface ViewEntry {
   /** Given the report of all steps, null until it is there. */
-  title: (whole: WireReport | null) => string;
+  title: (whole: ReportData | null) => string;
   component: (props: ViewProps) => ReactElement;
   /** What people look for that its title does not say. */
   note?: string;
   style: string;
   /** Whether a run of some workers has it; without, every run has. */
   applies?: (workers: number) => boolean;
-  badge?: (report: WireReport, whole: WireReport) => Badge;
+  badge?: (report: ReportData, whole: ReportData) => Badge;
 }
 
 /** Every view; `VIEWS` of `address/place.ts` says their order. */
@@ -101,7 +101,7 @@ export const VIEW_ENTRIES: Readonly<Record<View, ViewEntry>> = {
 };
 
 /** The share of the backward pass in a step; without a backward pass, the number of modules. */
-function modulesBadge(report: WireReport, whole: WireReport): Badge {
+function modulesBadge(report: ReportData, whole: ReportData): Badge {
   if (!hasBackward(whole)) {
     const { length } = report.modules;
     return { text: count(length), title: counted(length, "module") };
@@ -113,7 +113,7 @@ function modulesBadge(report: WireReport, whole: WireReport): Badge {
   };
 }
 
-function syncsBadge(means: WireReport, whole: WireReport): Badge {
+function syncsBadge(means: ReportData, whole: ReportData): Badge {
   const report = means.per_step.chosen ? means : whole;
   const syncs = avoidable(report.syncs);
   const lost = syncs.reduce(

@@ -10,7 +10,7 @@ interface FigureProps {
   unit?: string;
   tone?: "plain" | "backward" | "look";
   /** Said after the title, as in "mean of 3". */
-  note?: string;
+  note?: string | undefined;
 }
 
 /** One of the figures above the fold. */
@@ -37,13 +37,15 @@ export function Figure({
 
 type DurationFigureProps = Omit<FigureProps, "number" | "unit"> & {
   /** Microseconds. */
-  us: number | null;
+  us: number | null | undefined;
+  /** Said after the unit, as in "/step". */
+  per?: string;
 };
 
 /** A figure that is a duration: its unit is smaller than the number. */
-export function DurationFigure({ us, ...rest }: DurationFigureProps): ReactElement {
+export function DurationFigure({ us, per = "", ...rest }: DurationFigureProps): ReactElement {
   const [number, unit] = durationParts(us);
-  return <Figure {...rest} number={number} unit={unit} />;
+  return <Figure {...rest} number={number} unit={unit === "" ? "" : unit + per} />;
 }
 
 /** The unit after a figure: a word after a space, a sign such as % without. */

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import { clip } from "../text/formats";
+import { clip, duration } from "../text/formats";
 import { shortKernelName } from "../text/kernelName";
 
 const MOST_SHOWN = 300;
@@ -37,5 +37,16 @@ function marked(text: string, mark: string): ReactElement | string {
       <mark>{text.slice(at, end)}</mark>
       {text.slice(end)}
     </>
+  );
+}
+
+/** Marks a module whose host times hold the first use of kernels; microseconds of it. */
+export function LoadsKernels({ us }: { us: number | null }): ReactElement | null {
+  if (us === null || us <= 0) return null;
+  const title = `${duration(us)} of its host time went into loading kernels on their first use`;
+  return (
+    <span className="muted" title={title}>
+      loads kernels
+    </span>
   );
 }

@@ -28,9 +28,7 @@ export function SidePanel({ label, className, onClose, children }: SidePanelProp
   });
   useEffect(() => {
     document.addEventListener("keydown", close);
-    return () => {
-      document.removeEventListener("keydown", close);
-    };
+    return () => document.removeEventListener("keydown", close);
   }, []);
   const resize = (wanted: number): void => {
     const fitting = panelWidth(wanted);
@@ -86,9 +84,7 @@ function Handle({ onResize }: { onResize: (width: number) => void }): ReactEleme
       aria-valuemin={LEAST_PX}
       aria-valuemax={MOST_PX}
       tabIndex={0}
-      onFocus={(event) => {
-        setNow(Math.round(widthOf(event.currentTarget)));
-      }}
+      onFocus={(event) => setNow(Math.round(widthOf(event.currentTarget)))}
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
         event.preventDefault();

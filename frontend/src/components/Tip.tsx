@@ -49,23 +49,15 @@ export function useTip(text: string | undefined): Tip {
     window.clearTimeout(timer.current);
     setAnchor(next);
   }, []);
-  const close = useCallback(() => {
-    set(null);
-  }, [set]);
+  const close = useCallback(() => set(null), [set]);
   useEffect(() => close, [close]);
   useClosing(anchor !== null, close);
-  const toggle = (at: HTMLElement): void => {
-    set(anchor === null ? at : null);
-  };
+  const toggle = (at: HTMLElement): void => set(anchor === null ? at : null);
   if (text === undefined || text === "") return { trigger: {}, tip: null, toggle, close };
   const trigger: Trigger = {
     "aria-describedby": id,
-    onMouseEnter: (event) => {
-      after(REST_MS, event.currentTarget);
-    },
-    onMouseLeave: () => {
-      after(REACH_MS, null);
-    },
+    onMouseEnter: (event) => after(REST_MS, event.currentTarget),
+    onMouseLeave: () => after(REACH_MS, null),
     onFocus: (event) => {
       // A click focuses too: who clicks wants the control, not its meaning.
       if (event.currentTarget.matches(":focus-visible")) set(event.currentTarget);
@@ -76,9 +68,7 @@ export function useTip(text: string | undefined): Tip {
     <Bubble
       id={id}
       anchor={anchor}
-      onEnter={() => {
-        window.clearTimeout(timer.current);
-      }}
+      onEnter={() => window.clearTimeout(timer.current)}
       onLeave={close}
     >
       {text}
@@ -96,9 +86,7 @@ export function Term({ text, children }: { text: string; children: ReactNode }):
         type="button"
         className="term"
         {...trigger}
-        onClick={(event) => {
-          toggle(event.currentTarget);
-        }}
+        onClick={(event) => toggle(event.currentTarget)}
       >
         {children}
       </button>

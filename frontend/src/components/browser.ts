@@ -1,5 +1,7 @@
-import { useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { type RefObject, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { flushSync } from "react-dom";
+
+import { type Palette, PALETTES } from "../theme/colours";
 
 /** Put text on the clipboard; false where the browser forbids it. */
 export async function copyText(text: string): Promise<boolean> {
@@ -62,19 +64,27 @@ export function useWidth<T extends HTMLElement>(): [RefObject<T | null>, number]
   useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const measure = (): void => {
-      setWidth(element.clientWidth);
-    };
+    const measure = (): void => setWidth(element.clientWidth);
     // Before the first paint: the observer speaks only after it.
     measure();
     // In the frame that the width is new in, not in the next one.
-    const observer = new ResizeObserver(() => {
-      flushSync(measure);
-    });
+    const observer = new ResizeObserver(() => flushSync(measure));
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
   return [ref, width];
+}
+
+function subscribe(listener: () => void): () => void {
+  const observer = new MutationObserver(listener);
+  observer.observe(document.documentElement, { attributeFilter: ["data-mode"] });
+  return () => observer.disconnect();
+}
+
+const current = (): Palette =>
+  PALETTES[document.documentElement.dataset.mode === "dark" ? "dark" : "light"];
+
+/** The colours that hold now, for what no style sheet reaches. */
+export function usePalette(): Palette {
+  return useSyncExternalStore(subscribe, current);
 }

@@ -1,6 +1,7 @@
-import type { ReactElement } from "react";
+import { type ReactElement, type RefObject, useState } from "react";
 
 import { clip } from "../text/formats";
+import { copyText, selectText } from "./browser";
 
 interface SearchBoxProps {
   label: string;
@@ -19,9 +20,7 @@ export function SearchBox({ label, text, onText, found }: SearchBoxProps): React
         aria-label={label}
         value={text}
         spellCheck={false}
-        onChange={(event) => {
-          onText(event.target.value);
-        }}
+        onChange={(event) => onText(event.target.value)}
       />
       <span className="found" role="status">
         {found}
@@ -30,7 +29,7 @@ export function SearchBox({ label, text, onText, found }: SearchBoxProps): React
   );
 }
 
-export interface Segment<Value extends string> {
+interface Segment<Value extends string> {
   value: Value;
   title: string;
   tooltip?: string;
@@ -58,9 +57,7 @@ export function Segments<Value extends string>(props: SegmentsProps<Value>): Rea
           title={tooltip}
           aria-pressed={value === chosen}
           disabled={disabled}
-          onClick={() => {
-            onChoose(value);
-          }}
+          onClick={() => onChoose(value)}
         >
           {title}
         </button>
@@ -90,9 +87,7 @@ export function FilterSelect(props: FilterSelectProps): ReactElement {
       <span className="picker-label">{label}</span>
       <select
         value={value ?? ANY}
-        onChange={(event) => {
-          onChange(event.target.value === ANY ? null : event.target.value);
-        }}
+        onChange={(event) => onChange(event.target.value === ANY ? null : event.target.value)}
       >
         <option value={ANY}>any</option>
         {options.map(([name, n]) => (
@@ -133,9 +128,7 @@ export function Picker({
       <select
         value={value}
         title={clip(options.find((option) => option.value === value)?.text ?? value, 500)}
-        onChange={(event) => {
-          onChange(event.target.value);
-        }}
+        onChange={(event) => onChange(event.target.value)}
       >
         {options.map((option) => (
           <option key={option.value} value={option.value}>
@@ -144,5 +137,33 @@ export function Picker({
         ))}
       </select>
     </label>
+  );
+}
+
+interface CopyButtonProps {
+  text: string;
+  /** Selected where the browser does not let us copy. */
+  source: RefObject<HTMLElement | null>;
+  /** What the button says before it is pressed. */
+  label?: string;
+}
+
+export function CopyButton({ text, source, label = "Copy" }: CopyButtonProps): ReactElement {
+  const [result, setResult] = useState<"idle" | "copied" | "selected">("idle");
+  const copy = async (): Promise<void> => {
+    const copied = await copyText(text);
+    if (!copied && source.current !== null) selectText(source.current);
+    setResult(copied ? "copied" : "selected");
+  };
+  const said = { idle: label, copied: "Copied", selected: "Selected: press Ctrl+C" }[result];
+  return (
+    <button
+      type="button"
+      className="quiet"
+      onClick={() => void copy()}
+      onBlur={() => setResult("idle")}
+    >
+      <span aria-live="polite">{said}</span>
+    </button>
   );
 }

@@ -12,14 +12,7 @@ export function useMore<Row>(
   const [all, setAll] = useState(false);
   if (rows.length <= first) return [rows, null];
   const more = (
-    <button
-      type="button"
-      className="link"
-      aria-expanded={all}
-      onClick={() => {
-        setAll(!all);
-      }}
-    >
+    <button type="button" className="link" aria-expanded={all} onClick={() => setAll(!all)}>
       {all ? `Show ${first}` : `Show all ${count(rows.length)}`}
     </button>
   );

@@ -1,21 +1,21 @@
-import { useRef, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useRef } from "react";
 
-import type { WireReport } from "../api/types";
-import { CopyButton } from "../components/CopyButton";
+import type { ReportData } from "../api/schema";
+import { CopyButton } from "../components/controls";
 import {
   chainIndent,
+  type ChainLink,
   chainOf,
   chainText,
   frameShort,
   isLibrary,
-  type ChainLink,
 } from "../report/chain";
 import { meanStep } from "../report/measures";
 import { avoidable, isHighlighted, lostIn, type SyncRow } from "../report/syncs";
 import { duration } from "../text/formats";
 
 interface ChainProps {
-  report: WireReport;
+  report: ReportData;
   row: SyncRow;
   title?: ReactNode;
 }

@@ -1,13 +1,13 @@
 import type { ReactElement } from "react";
 
 import { withoutFinding } from "../address/links";
-import type { WireFinding } from "../api/types";
+import type { Finding } from "../api/schema";
 import { priceText, type PriceBasis } from "../report/findings";
 import { Name } from "../components/Name";
 import { PlaceLink } from "./PlaceLink";
 
 interface FixProps {
-  finding: WireFinding;
+  finding: Finding;
   /** For its price and a link to it; null where the finding itself is what is looked at. */
   basis: PriceBasis | null;
 }

@@ -1,10 +1,27 @@
-import type { ReactElement, ReactNode } from "react";
+import type { MouseEvent, ReactElement, ReactNode } from "react";
 
 import type { Place } from "../address/place";
 import { useTip } from "../components/Tip";
+import { FilterSelect, SearchBox } from "../components/controls";
 import type { Definition } from "../text/definitions";
 import { colourOf, type Palette } from "../theme/colours";
-import { useServices } from "./services";
+import { usePlace, useServices } from "./services";
+
+/** What makes an element lead to a place: in this page, or as the browser does with a key held. */
+export function usePlaceLinks(): (to: Partial<Place>) => {
+  href: string;
+  onClick: (event: MouseEvent) => void;
+} {
+  const { places } = useServices();
+  return (to) => ({
+    href: places.href(to),
+    onClick: (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      places.go(to);
+    },
+  });
+}
 
 interface PlaceLinkProps {
   to: Partial<Place>;
@@ -16,20 +33,11 @@ interface PlaceLinkProps {
 
 /** A link to another place of the page: it can be copied, and opened in a tab of its own. */
 export function PlaceLink({ to, className, title, children }: PlaceLinkProps): ReactElement {
-  const { places } = useServices();
+  const linkTo = usePlaceLinks();
   const { trigger, tip } = useTip(title);
   return (
     <>
-      <a
-        href={places.href(to)}
-        className={className ?? "link"}
-        {...trigger}
-        onClick={(event) => {
-          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-          event.preventDefault();
-          places.go(to);
-        }}
-      >
+      <a {...linkTo(to)} className={className ?? "link"} {...trigger}>
         {children}
       </a>
       {tip}
@@ -37,7 +45,7 @@ export function PlaceLink({ to, className, title, children }: PlaceLinkProps): R
   );
 }
 
-export interface LegendEntry {
+interface LegendEntry {
   key: string;
   definition: Definition;
   colour: keyof Palette;
@@ -64,4 +72,33 @@ export function Legend({ entries }: { entries: readonly LegendEntry[] }): ReactE
       ))}
     </ul>
   );
+}
+
+interface PlaceFilterProps {
+  /** What of the place it chooses. */
+  of: "phase" | "cause" | "step" | "severity" | "confidence" | "rule" | "about";
+  label?: string;
+  options: [value: string, n: number][];
+  text?: (value: string) => string;
+  /** What else of the place changes with it. */
+  also?: Partial<Place>;
+}
+
+/** One value of what rows are filtered by, or any; the address holds it. */
+export function PlaceFilter({ of, label = of, also, ...rest }: PlaceFilterProps): ReactElement {
+  const [place, go] = usePlace();
+  return (
+    <FilterSelect
+      label={label}
+      value={place[of]}
+      onChange={(value) => go({ [of]: value, ...also })}
+      {...rest}
+    />
+  );
+}
+
+/** The search that the address holds. */
+export function PlaceSearch(props: { label: string; found: string | null }): ReactElement {
+  const [{ search }, go] = usePlace();
+  return <SearchBox {...props} text={search} onText={(text) => go({ search: text }, true)} />;
 }

@@ -1,24 +1,23 @@
 import {
+  type KeyboardEvent,
+  type ReactElement,
   useEffect,
   useId,
   useMemo,
   useRef,
   useState,
-  type KeyboardEvent,
-  type ReactElement,
 } from "react";
 
-import type { WireKnownTrace, WireRun, WireRuns } from "../api/types";
+import type { KnownTrace, ListedRun, Runs } from "../api/schema";
 import { Name } from "../components/Name";
 import { count, counted, duration } from "../text/formats";
-import { runChoices, type RunChoice } from "./runChoices";
 import { useLoad, useServices } from "./services";
 
 /** Rows drawn at a time: further ones are a matter of the search. */
 const MOST = 100;
 
 interface RunPickerProps {
-  listed: WireRuns;
+  listed: Runs;
   value: string;
   onChange: (run: string) => void;
 }
@@ -35,9 +34,7 @@ export function RunPicker({ listed, value, onChange }: RunPickerProps): ReactEle
       setOpen(false);
     };
     document.addEventListener("pointerdown", close);
-    return () => {
-      document.removeEventListener("pointerdown", close);
-    };
+    return () => document.removeEventListener("pointerdown", close);
   }, [open]);
   const close = (): void => {
     setOpen(false);
@@ -53,9 +50,7 @@ export function RunPicker({ listed, value, onChange }: RunPickerProps): ReactEle
         aria-expanded={open}
         aria-label={`run ${value}`}
         title={value}
-        onClick={() => {
-          setOpen(!open);
-        }}
+        onClick={() => setOpen(!open)}
       >
         <span className="picker-label">run</span>
         <Name text={value} />
@@ -77,7 +72,7 @@ export function RunPicker({ listed, value, onChange }: RunPickerProps): ReactEle
 }
 
 interface RunListProps {
-  runs: readonly WireRun[];
+  runs: readonly ListedRun[];
   value: string;
   onClose: () => void;
   onChoose: (run: string) => void;
@@ -153,7 +148,7 @@ function RunList({ runs, value, onClose, onChoose }: RunListProps): ReactElement
   );
 }
 
-const NONE_KNOWN: readonly WireKnownTrace[] = [];
+const NONE_KNOWN: readonly KnownTrace[] = [];
 
 interface RowProps {
   id: string;
@@ -175,9 +170,7 @@ function Row({ id, choice, selected, atCursor, onChoose }: RowProps): ReactEleme
       aria-selected={selected}
       className={atCursor ? "run-row at-cursor" : "run-row"}
       title={known?.sentence ?? "Not analyzed yet"}
-      onClick={() => {
-        onChoose(name);
-      }}
+      onClick={() => onChoose(name)}
     >
       <span className="run-name">
         <Name text={name} className="code" />
@@ -190,7 +183,36 @@ function Row({ id, choice, selected, atCursor, onChoose }: RowProps): ReactEleme
   );
 }
 
-function deviceText(known: WireKnownTrace | null): string {
+function deviceText(known: KnownTrace | null): string {
   if (known === null) return "—";
   return known.devices.length === 0 ? "CPU only" : known.devices.join(", ");
+}
+
+/** A run to choose. */
+interface RunChoice {
+  readonly name: string;
+  readonly workers: number;
+  /** Of its first worker that was analyzed before; null: of none. */
+  readonly known: KnownTrace | null;
+}
+
+/** The runs in which each word of a search is found: in the name, device or verdict. */
+export function runChoices(
+  runs: readonly ListedRun[],
+  known: readonly KnownTrace[],
+  search: string,
+): RunChoice[] {
+  const byRun = new Map<string, KnownTrace>();
+  for (const trace of known) if (!byRun.has(trace.run)) byRun.set(trace.run, trace);
+  const words = search.toLowerCase().split(/\s+/);
+  return runs
+    .map(({ name, workers }) => ({
+      name,
+      workers: workers.length,
+      known: byRun.get(name) ?? null,
+    }))
+    .filter(({ name, known: of }) => {
+      const text = [name, ...(of?.devices ?? []), of?.bound, of?.sentence].join(" ").toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
 }

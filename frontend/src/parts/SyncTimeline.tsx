@@ -1,7 +1,7 @@
 import { useMemo, type CSSProperties, type ReactElement } from "react";
 
 import type { Target } from "../api/request";
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
 import { meanStep } from "../report/measures";
 import {
   laneIds,
@@ -18,7 +18,7 @@ import { lengthOf } from "../text/span";
 import { useLoad, useServices, type Loaded } from "./services";
 
 interface SyncTimelineProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   row: SyncRow;
 }

@@ -1,7 +1,7 @@
-import { useCallback, useMemo } from "react";
+import { useMemo } from "react";
 
-import type { WireRunOverview, WireRuns } from "../api/types";
-import { useLoad, useServices, type Loaded } from "./services";
+import type { RunOverview, Runs } from "../api/schema";
+import { type Loaded, useAsk, useServices } from "./services";
 
 /** A run by its name, and what changes when one of its files does. */
 export interface RunKey {
@@ -10,16 +10,14 @@ export interface RunKey {
 }
 
 /** The run of a name as it is listed. */
-export function useRunKey(listed: WireRuns, run: string): RunKey {
+export function useRunKey(listed: Runs, run: string): RunKey {
   const workers = listed.runs.find(({ name }) => name === run)?.workers ?? [];
   const newest = workers.map(({ traces: [trace] }) => [trace?.modified, trace?.bytes]);
   const state = JSON.stringify(newest);
   return useMemo(() => ({ run, state }), [run, state]);
 }
 
-export function useOverview(key: RunKey): Loaded<WireRunOverview> {
+export function useOverview(key: RunKey): Loaded<RunOverview> {
   const { api } = useServices();
-  return useLoad(
-    useCallback((signal: AbortSignal) => api.ranks.overview(key.run, signal), [api, key]),
-  );
+  return useAsk(api.ranks.overview, [key.run], key);
 }

@@ -3,6 +3,7 @@ import {
   use,
   useCallback,
   useEffect,
+  useMemo,
   useRef,
   useState,
   useSyncExternalStore,
@@ -12,7 +13,7 @@ import type { Place } from "../address/place";
 import type { PlaceStore } from "../address/placeStore";
 import type { Api } from "../api/client";
 import { ApiError } from "../api/request";
-import type { WireProgress, WireRule } from "../api/types";
+import type { ReadingProgress, RuleInfo } from "../api/schema";
 
 export interface Services {
   api: Api;
@@ -71,33 +72,42 @@ export function useLoad<T>(load: Load<T> | null): Loaded<T> {
       setAnswer({ load, attempt, value, error });
     };
     load(controller.signal).then(
-      (value) => {
-        settle(value, null);
-      },
-      (error: unknown) => {
-        settle(null, asApiError(error));
-      },
+      (value) => settle(value, null),
+      (error: unknown) => settle(null, asApiError(error)),
     );
     giveUp.current = () => {
       settle(null, new ApiError("stopped", "You stopped it before it was done."));
       controller.abort();
     };
-    return () => {
-      controller.abort();
-    };
+    return () => controller.abort();
   }, [load, attempt]);
-  const retry = useCallback(() => {
-    setAttempt((n) => n + 1);
-  }, []);
-  const stop = useCallback(() => {
-    giveUp.current();
-  }, []);
+  const retry = useCallback(() => setAttempt((n) => n + 1), []);
+  const stop = useCallback(() => giveUp.current(), []);
   const current = answer?.load === load && answer.attempt === attempt ? answer : null;
   if (current === null) return { status: "loading", value: answer?.value ?? null, retry, stop };
   if (current.error !== null) {
     return { status: "error", error: current.error, value: null, retry, stop };
   }
   return { status: "ready", value: current.value as T, retry, stop };
+}
+
+/**
+ * Ask the server: once for arguments that say the same, and again where `of` is another object;
+ * null asks nothing.
+ */
+export function useAsk<Asked extends readonly unknown[], T>(
+  ask: (...asked: [...Asked, AbortSignal]) => Promise<T>,
+  asked: Asked | null,
+  of?: unknown,
+): Loaded<T> {
+  const key = asked === null ? null : JSON.stringify(asked);
+  const load = useMemo((): Load<T> | null => {
+    if (key === null) return null;
+    const said = JSON.parse(key) as Asked;
+    return (signal) => ask(...said, signal);
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- an answer is of it
+  }, [ask, key, of]);
+  return useLoad(load);
 }
 
 function asApiError(error: unknown): ApiError {
@@ -108,13 +118,18 @@ function asApiError(error: unknown): ApiError {
 const EVERY_MS = 300;
 
 /** How far the server is, asked again and again (memoize `ask`!); null until it first says so. */
-export function useProgress(ask: Load<WireProgress>): WireProgress | null {
-  const [progress, setProgress] = useState<WireProgress | null>(null);
+export function useProgress<Asked extends readonly unknown[]>(
+  ask: (...asked: [...Asked, AbortSignal]) => Promise<ReadingProgress>,
+  asked: Asked,
+): ReadingProgress | null {
+  const key = JSON.stringify(asked);
+  const [progress, setProgress] = useState<ReadingProgress | null>(null);
   useEffect(() => {
     const controller = new AbortController();
+    const said = JSON.parse(key) as Asked;
     const again = (): void => {
       // Progress is an extra: where it cannot be had, the bar just stays without a measure.
-      ask(controller.signal).then(setProgress, () => undefined);
+      ask(...said, controller.signal).then(setProgress, () => undefined);
     };
     again();
     const timer = window.setInterval(again, EVERY_MS);
@@ -122,12 +137,12 @@ export function useProgress(ask: Load<WireProgress>): WireProgress | null {
       window.clearInterval(timer);
       controller.abort();
     };
-  }, [ask]);
+  }, [ask, key]);
   return progress;
 }
 
 /** The rules that traces are held against; null until they are there, or where they cannot be had. */
-export function useRules(): readonly WireRule[] | null {
+export function useRules(): readonly RuleInfo[] | null {
   const { api } = useServices();
   const rules = useLoad(api.rules);
   return rules.status === "ready" ? rules.value : null;

@@ -1,24 +1,22 @@
-import { useCallback, useRef, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useRef } from "react";
 
 import type { ApiError, Target } from "../api/request";
-import type { WireProgress, WireTrace } from "../api/types";
-import { CopyButton } from "../components/CopyButton";
+import type { ListedTrace, ReadingProgress } from "../api/schema";
+import { CopyButton } from "../components/controls";
 import { bytes, counted } from "../text/formats";
 import { useProgress, useServices } from "./services";
 
 interface LoadingProps {
   target: Target;
   /** The file that is being read. */
-  trace: WireTrace;
+  trace: ListedTrace;
   onStop: () => void;
 }
 
 /** A trace is being read: which one, what is being done, how far. */
 export function Loading({ target, trace, onStop }: LoadingProps): ReactElement {
   const { api } = useServices();
-  const progress = useProgress(
-    useCallback((signal: AbortSignal) => api.progress(target, signal), [api, target]),
-  );
+  const progress = useProgress(api.progress, [target]);
   const done = progress?.done ?? null;
   return (
     <div className="state" role="status">
@@ -48,7 +46,7 @@ const STAGES: Readonly<Record<string, string>> = {
 };
 
 /** What the server is doing with a file of `size` bytes; a stage unknown here is named as it is. */
-export function progressText(progress: WireProgress | null, size: number): string {
+export function progressText(progress: ReadingProgress | null, size: number): string {
   if (progress === null) return "asking the server";
   const parts = [STAGES[progress.stage] ?? progress.stage];
   if (progress.bytes !== null && progress.bytes < size) {

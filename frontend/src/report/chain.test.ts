@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireChainLink } from "../api/types";
+import type { ChainLink } from "../api/schema";
 import { sync } from "../testing/report";
 import { chainLines, chainText, frameLine, frameShort, ownFrame } from "./chain";
 
@@ -54,7 +54,7 @@ test("a long path keeps its last folder", () => {
 });
 
 test("the chain is indented, its Python lines by one", () => {
-  const chain: WireChainLink[] = [
+  const chain: ChainLink[] = [
     { kind: "operator", text: "aten::item", id: 4 },
     { kind: "line", text: "a.py(1): f", id: null },
     { kind: "line", text: "b.py(2): g", id: null },

@@ -1,4 +1,4 @@
-import type { WireEvent, WireSync } from "../api/types";
+import type { EventDetail, Sync } from "../api/schema";
 import { duration } from "../text/formats";
 import { pathText } from "../text/names";
 
@@ -10,7 +10,7 @@ export interface ChainLink {
 }
 
 /** From the call outwards: operator, autograd node, module, Python frames, step and phase. */
-export function chainOf(sync: WireSync, classOf: (path: string) => string | null): ChainLink[] {
+export function chainOf(sync: Sync, classOf: (path: string) => string | null): ChainLink[] {
   const links: ChainLink[] = [];
   const add = (kind: ChainLink["kind"], text: string, deeper = true): void => {
     const above = links.at(-1)?.depth ?? -1;
@@ -32,7 +32,7 @@ export function chainIndent(depth: number): string {
 }
 
 /** The chain as indented lines for pasting elsewhere. */
-export function chainText(sync: WireSync, classOf: (path: string) => string | null): string {
+export function chainText(sync: Sync, classOf: (path: string) => string | null): string {
   return chainOf(sync, classOf)
     .map(({ text, depth }) =>
       depth === 0 ? `${text}  ${duration(sync.duration_us)}` : chainIndent(depth) + text,
@@ -69,7 +69,7 @@ function moduleText(path: string, classOf: (path: string) => string | null): str
   return className === null ? pathText(path) : `${pathText(path)} (${className})`;
 }
 
-export interface ChainLine {
+interface ChainLine {
   readonly indent: string;
   readonly kind: string;
   readonly text: string;
@@ -78,7 +78,7 @@ export interface ChainLine {
 }
 
 /** The event and what is around it, from the inside out; lines of Python are not indented further. */
-export function chainLines(event: Pick<WireEvent, "name" | "chain">): ChainLine[] {
+export function chainLines(event: Pick<EventDetail, "name" | "chain">): ChainLine[] {
   const lines: ChainLine[] = [{ indent: "", kind: "call", text: event.name, id: null }];
   let depth = 0;
   event.chain.forEach(({ kind, text, id }, index) => {

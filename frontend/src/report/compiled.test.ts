@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
 import { compiledRemedy, compiledRows, compiledText } from "./compiled";
 
 const REGION = {
@@ -26,14 +26,14 @@ const TIME = {
 };
 
 function report(
-  regions: WireReport["compiled_regions"],
+  regions: ReportData["compiled_regions"],
   placed: [number, Record<string, number>] | null = null,
-): WireReport {
+): ReportData {
   const compiled =
     placed === null
       ? null
       : { calls: 4, placed: placed[0], whole_by_reason: placed[1], forward: TIME, backward: TIME };
-  return { compiled, compiled_regions: regions } as WireReport;
+  return { compiled, compiled_regions: regions } as ReportData;
 }
 
 test("a trace without compiled code says nothing of it", () => {

@@ -1,4 +1,4 @@
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
 
 /** One row of compiled code: what it ran, and where. */
 export interface CompiledRow {
@@ -12,7 +12,7 @@ export interface CompiledRow {
 }
 
 /** How much of the compiled code has modules; null without compiled code. */
-export function compiledText(report: WireReport): string | null {
+export function compiledText(report: ReportData): string | null {
   const { compiled, compiled_regions: regions } = report;
   if (compiled !== null && compiled.placed === compiled.calls)
     return `Compiled code: all ${String(compiled.calls)} calls of graphs are on their modules.`;
@@ -38,7 +38,7 @@ export const CACHED_REMEDY =
   "For times by module, call hookview.wrap() before the first compiled step and, where torch has the code in its cache, set TORCHINDUCTOR_CACHE_DIR to a new folder: docs/how-to/compiled.md.";
 
 /** How to get modules where a lump stands; null where there is none. */
-export function compiledRemedy(report: WireReport): string | null {
+export function compiledRemedy(report: ReportData): string | null {
   const { compiled, compiled_regions: regions } = report;
   if (compiled === null) return regions.length === 0 ? null : COMPILED_REMEDY;
   if (compiled.placed === compiled.calls) return null;
@@ -46,7 +46,7 @@ export function compiledRemedy(report: WireReport): string | null {
 }
 
 /** The most expensive compiled code first, as the report has it. */
-export function compiledRows(report: WireReport): CompiledRow[] {
+export function compiledRows(report: ReportData): CompiledRow[] {
   return report.compiled_regions.map((row) => ({
     id: row.id,
     operators: row.operators === "" ? "between operators" : row.operators,

@@ -1,12 +1,12 @@
-import type { WireFinding, WireModule, WireReport, WireSync } from "../api/types";
+import type { Finding, Module, ReportData, Sync } from "../api/schema";
 import { duration, percent } from "../text/formats";
-import { ratio } from "../text/numbers";
+import { groupBy, ratio } from "../text/numbers";
 
 /**
  * What the report advises about a sync: the finding that has it as an example; where none has,
  * as a finding holds its first examples only, those of its cause and module.
  */
-export function findingsOfSync(report: WireReport, sync: WireSync): WireFinding[] {
+export function findingsOfSync(report: ReportData, sync: Sync): Finding[] {
   const exact = report.findings.filter((finding) => finding.sync_ids.includes(sync.id));
   if (exact.length > 0) return exact;
   return report.findings.filter(
@@ -15,26 +15,21 @@ export function findingsOfSync(report: WireReport, sync: WireSync): WireFinding[
 }
 
 /** What the report advises about several syncs, most expensive first as the report has them. */
-export function findingsOfSyncs(report: WireReport, syncs: readonly WireSync[]): WireFinding[] {
+export function findingsOfSyncs(report: ReportData, syncs: readonly Sync[]): Finding[] {
   const found = new Set(syncs.flatMap((sync) => findingsOfSync(report, sync)));
   return report.findings.filter((finding) => found.has(finding));
 }
 
 /** What the report advises about a module itself, most expensive first as the report has them. */
-export function findingsOfModule(report: WireReport, module: WireModule): WireFinding[] {
+export function findingsOfModule(report: ReportData, module: Module): Finding[] {
   return report.findings.filter((finding) => finding.module_id === module.id);
 }
 
 /** Findings of one rule and fix whose places differ in a number alone, as layers do. */
-export function alike(findings: readonly WireFinding[]): [WireFinding, ...WireFinding[]][] {
-  const groups = new Map<string, [WireFinding, ...WireFinding[]]>();
-  for (const finding of findings) {
-    const key = `${finding.rule} ${finding.fix} ${finding.where.replace(/[0-9]+/g, "#")}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [finding]);
-    else group.push(finding);
-  }
-  return [...groups.values()];
+export function alike(findings: readonly Finding[]): [Finding, ...Finding[]][] {
+  const keyOf = ({ rule, fix, where }: Finding): string =>
+    `${rule} ${fix} ${where.replace(/[0-9]+/g, "#")}`;
+  return [...groupBy(findings, keyOf).values()];
 }
 
 /** What a price is measured in, of the report that has the finding. */
@@ -50,7 +45,7 @@ export interface PriceBasis {
   readonly per: "per step" | "in this trace";
 }
 
-export function priceBasis(report: WireReport): PriceBasis {
+export function priceBasis(report: ReportData): PriceBasis {
   const { per_step: mean, trace, verdict } = report;
   const stepUs =
     mean.duration_us === null ? null : Math.max(mean.duration_us, verdict.step_us ?? 0);
@@ -62,7 +57,7 @@ export function priceBasis(report: WireReport): PriceBasis {
 }
 
 /** What the times of a report are of. */
-export function perText({ per_step: { marked } }: WireReport): "per step" | "in this trace" {
+export function perText({ per_step: { marked } }: ReportData): "per step" | "in this trace" {
   return marked ? "per step" : "in this trace";
 }
 
@@ -70,7 +65,7 @@ export function perText({ per_step: { marked } }: WireReport): "per step" | "in 
 const WAITED_FOR = 1.05;
 
 /** Whose time it wastes and how much, and how much shorter a replay makes the step. */
-export function priceText(finding: WireFinding, basis: PriceBasis): string {
+export function priceText(finding: Finding, basis: PriceBasis): string {
   const { cost_us_per_step: cost, gain_us_per_step: gain } = finding;
   if (finding.once_us !== null) {
     return `Takes ${duration(finding.once_us)} once; later steps do not spend it again.`;
@@ -102,7 +97,7 @@ export function priceText(finding: WireFinding, basis: PriceBasis): string {
 }
 
 /** What a fix saves, in the least words. */
-export function savingText(finding: WireFinding, { stepUs, per }: PriceBasis): string {
+export function savingText(finding: Finding, { stepUs, per }: PriceBasis): string {
   const { gain_us_per_step: gain, saves_after: after } = finding;
   if (after !== null) return `next to no saving until the ${after} is faster`;
   if (gain === null) return "saving not estimated";

@@ -1,4 +1,4 @@
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
 import { over, ratio, sumOf } from "../text/numbers";
 import {
   backwardTime,
@@ -33,7 +33,7 @@ export interface Headline {
   stepShare: number | null;
 }
 
-export function headline(report: WireReport, averaging: Averaging): Headline {
+export function headline(report: ReportData, averaging: Averaging): Headline {
   const by = divisor(report, averaging);
   const backward = backwardTotal(report);
   const stepTotal = stepsLength(report);
@@ -64,7 +64,7 @@ export interface Attributed {
 }
 
 /** What the backward time is attributed to, in the report's measure; null without any. */
-export function attributedTo(report: WireReport): Attributed | null {
+export function attributedTo(report: ReportData): Attributed | null {
   const { coverage } = report;
   const device = measureOf(report) === "device";
   const whole = device ? coverage.backward_device_us : coverage.backward_host_us;
@@ -76,29 +76,29 @@ export function attributedTo(report: WireReport): Attributed | null {
 }
 
 /** Share of the backward time that has a module, in the report's measure. */
-export function attributedShare(report: WireReport): number | null {
+export function attributedShare(report: ReportData): number | null {
   return attributedTo(report)?.modules ?? null;
 }
 
-function backwardRatio(report: WireReport): number | null {
+function backwardRatio(report: ReportData): number | null {
   return measureOf(report) === "device"
     ? ratio(backwardTime(report, "device"), report.totals.forward_compute_us)
     : ratio(phaseSum(report, "backward_us"), phaseSum(report, "forward_us"));
 }
 
-function phaseSum(report: WireReport, phase: "forward_us" | "backward_us"): number | null {
+function phaseSum(report: ReportData, phase: "forward_us" | "backward_us"): number | null {
   return sumOf(report.steps.map((step) => step[phase]));
 }
 
 type Part = [name: string, us: number];
 
 /** Why time is not attributed, most expensive first. */
-export function reasonsOf(report: WireReport): Part[] {
+export function reasonsOf(report: ReportData): Part[] {
   return parts(report.coverage.unattributed_by_reason);
 }
 
 /** What the rest is attributed to, most first. */
-export function originsOf(report: WireReport): Part[] {
+export function originsOf(report: ReportData): Part[] {
   return parts(report.coverage.by_origin).map(([name, us]) => [ORIGINS[name] ?? name, us]);
 }
 
@@ -110,7 +110,7 @@ const ORIGINS: Record<string, string> = {
 };
 
 /** What attributed the rest, most first. */
-export function evidenceOf(report: WireReport): Part[] {
+export function evidenceOf(report: ReportData): Part[] {
   return evidenceParts(report.coverage.by_evidence);
 }
 

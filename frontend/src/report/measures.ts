@@ -1,4 +1,4 @@
-import type { WireReport, WireStep, WireWork } from "../api/types";
+import type { ReportData, Step, Work } from "../api/schema";
 import { count, counted } from "../text/formats";
 import { without } from "../text/numbers";
 
@@ -8,69 +8,69 @@ export type Measure = "device" | "host";
 /** Numbers over all selected steps, or divided by their number. */
 export type Averaging = "mean" | "total";
 
-export function measureOf(report: WireReport): Measure {
+export function measureOf(report: ReportData): Measure {
   return report.coverage.measure === "device" ? "device" : "host";
 }
 
 /** By how much sums of a report, which is on the measured steps, are divided. */
-export function divisor(report: WireReport, averaging: Averaging): number {
+export function divisor(report: ReportData, averaging: Averaging): number {
   return averaging === "mean" ? Math.max(1, report.steps.length) : 1;
 }
 
 /** Mean length of the measured steps, in microseconds; 0 without steps. */
-export function meanStep(report: WireReport): number {
+export function meanStep(report: ReportData): number {
   return report.per_step.duration_us ?? 0;
 }
 
 /** Over how many steps the means are: "mean of 2 of 3"; nothing where there is no choice. */
-export function meansNote({ per_step: means }: Pick<WireReport, "per_step">): string {
+export function meansNote({ per_step: means }: Pick<ReportData, "per_step">): string {
   if (means.chosen || means.of === 1) return "";
   return `mean of ${count(means.steps)} of ${count(means.of)}`;
 }
 
 /** What sums over all rows are of, said after their title. */
-export function rowsNote({ per_step: means }: Pick<WireReport, "per_step">): string {
+export function rowsNote({ per_step: means }: Pick<ReportData, "per_step">): string {
   if (means.chosen) return counted(means.steps, "step");
   return means.marked ? `whole trace, ${counted(means.of, "step")}` : "whole trace";
 }
 
 /** The steps that means are over: those that count, or all where none does. */
-export function averagedSteps(steps: readonly WireStep[]): readonly WireStep[] {
+export function averagedSteps(steps: readonly Step[]): readonly Step[] {
   const counted = steps.filter((step) => step.counts);
   return counted.length > 0 ? counted : steps;
 }
 
 /** Length of the selected steps together, in microseconds. */
-export function stepsLength(report: WireReport): number {
+export function stepsLength(report: ReportData): number {
   return report.steps.reduce((sum, step) => sum + step.duration_us, 0);
 }
 
 /** Backward time of the selected steps in the report's measure, in microseconds. */
-export function backwardTotal(report: WireReport): number | null {
+export function backwardTotal(report: ReportData): number | null {
   return measureOf(report) === "device"
     ? report.coverage.backward_device_us
     : report.coverage.backward_host_us;
 }
 
 /** Whether any of the steps has a backward pass. */
-export function hasBackward(report: WireReport): boolean {
+export function hasBackward(report: ReportData): boolean {
   return (
     (backwardTotal(report) ?? 0) > 0 || report.steps.some((step) => (step.backward_us ?? 0) > 0)
   );
 }
 
 /** A module's time by a clock, children included; collectives are not its work. */
-export function totalTime(work: WireWork, clock: Measure): number | null {
+export function totalTime(work: Work, clock: Measure): number | null {
   return clock === "device" ? work.compute_us : work.host_us;
 }
 
 /** The part of it of the module alone. */
-export function selfTime(work: WireWork, clock: Measure): number | null {
+export function selfTime(work: Work, clock: Measure): number | null {
   return clock === "device" ? work.self_compute_us : work.self_host_us;
 }
 
 /** The backward that such times are a share of. */
-export function backwardTime({ coverage }: WireReport, clock: Measure): number | null {
+export function backwardTime({ coverage }: ReportData, clock: Measure): number | null {
   return clock === "device"
     ? without(coverage.backward_device_us, coverage.communication_device_us)
     : coverage.backward_host_us;
@@ -80,7 +80,7 @@ export function backwardTime({ coverage }: WireReport, clock: Measure): number |
  * The forward that such times are a share of: on the device, and without a backward all that ran
  * there but collectives; null on the host, whose phases hold more than modules.
  */
-export function forwardTime(report: WireReport, clock: Measure): number | null {
+export function forwardTime(report: ReportData, clock: Measure): number | null {
   if (clock === "host") return null;
   const { forward_compute_us: forward, device_us_by_kind: kinds } = report.totals;
   if (hasBackward(report)) return forward;
@@ -89,7 +89,7 @@ export function forwardTime(report: WireReport, clock: Measure): number | null {
 }
 
 /** The part of the backward that no module could be found for. */
-export function unattributedTime({ coverage }: WireReport, clock: Measure): number | null {
+export function unattributedTime({ coverage }: ReportData, clock: Measure): number | null {
   return clock === "device"
     ? without(coverage.unattributed_us, coverage.unattributed_communication_us)
     : coverage.unattributed_host_us;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import type { WirePathWork } from "../api/types";
+import type { PathWork } from "../api/schema";
 import { report } from "../testing/report";
 import { OUTSIDE, pathHeads, pathSegments, segmentText } from "./pathBar";
 
-const work = (part: string, us: number, rest: Partial<WirePathWork> = {}): WirePathWork => ({
+const work = (part: string, us: number, rest: Partial<PathWork> = {}): PathWork => ({
   id: `${part}:${rest.phase ?? ""}:${rest.name ?? ""}`,
   part,
   phase: null,

@@ -1,7 +1,9 @@
-import type { WirePathWork, WireReport } from "../api/types";
+import { PathTime } from "../api/fields";
+import type { PathWork, ReportData } from "../api/schema";
+import { defineField } from "../text/definitions";
 import { kindText } from "../text/names";
+import { groupBy } from "../text/numbers";
 import type { Phase } from "./stepBars";
-import { PATH_DEFINITIONS, PATH_PARTS, type PathPart } from "./criticalPath";
 
 /** One labelled piece of the bar of the critical path. */
 export interface PathSegment {
@@ -22,22 +24,18 @@ const WORTH_A_LABEL = 0.04;
 export const OUTSIDE = "work outside of the trace";
 
 /** The critical path of a step by what ran, in the order in which it is drawn; the shares are of all of it. */
-export function pathSegments(report: WireReport): PathSegment[] {
+export function pathSegments(report: ReportData): PathSegment[] {
   const whole = report.critical_path_work.reduce((sum, { us }) => sum + us, 0);
-  const groups = new Map<string, WirePathWork[]>();
-  for (const row of report.critical_path_work) {
-    const large = row.us >= WORTH_A_LABEL * whole;
-    const key = large ? row.id : `${row.part}:${row.phase ?? ""}:`;
-    groups.set(key, [...(groups.get(key) ?? []), row]);
-  }
+  const keyOf = (row: PathWork): string =>
+    row.us >= WORTH_A_LABEL * whole ? row.id : `${row.part}:${row.phase ?? ""}:`;
   const busy = report.trace.warnings.some(({ code }) => code === "unseen-queue");
-  return [...groups]
+  return [...groupBy(report.critical_path_work, keyOf)]
     .flatMap(([key, rows]) => segment(key, rows, whole))
     .map((one) => (busy && one.part === "unexplained" ? { ...one, label: OUTSIDE } : one))
     .sort((a, b) => rank(a) - rank(b) || b.us - a.us);
 }
 
-function segment(key: string, rows: readonly WirePathWork[], whole: number): PathSegment[] {
+function segment(key: string, rows: readonly PathWork[], whole: number): PathSegment[] {
   const [first] = rows;
   const part = PATH_PARTS.find((name) => name === first?.part);
   if (first === undefined || part === undefined) return [];
@@ -46,7 +44,7 @@ function segment(key: string, rows: readonly WirePathWork[], whole: number): Pat
   return [{ key, part, phase, label: labelOf(part, rows), us, share: us / whole }];
 }
 
-function labelOf(part: PathPart, rows: readonly WirePathWork[]): string {
+function labelOf(part: PathPart, rows: readonly PathWork[]): string {
   const { phase, name } = rows[0] ?? { phase: null, name: null };
   const several = rows.length > 1;
   if (part === "host") {
@@ -58,7 +56,7 @@ function labelOf(part: PathPart, rows: readonly WirePathWork[]): string {
 }
 
 /** The kinds of device events that take longest, by name. */
-function kindsOf(rows: readonly WirePathWork[]): string {
+function kindsOf(rows: readonly PathWork[]): string {
   const names = rows
     .toSorted((a, b) => b.us - a.us)
     .map(({ name }) => (name === null ? "kernels" : kindText(name)));
@@ -107,3 +105,25 @@ export function segmentText({ part, phase, label }: PathSegment): string {
   if (part === "device") return `device, ${phase === null ? "" : `${phase}, `}${label}`;
   return label;
 }
+
+/** What passes the time of the critical path: the chain of dependencies that decides a step. */
+export const PATH_DEFINITIONS = {
+  host: defineField("host", PathTime.host),
+  data: defineField("data loading", PathTime.data),
+  device: defineField("device", PathTime.device),
+  communication: defineField("communication", PathTime.communication),
+  wait: defineField("latencies", PathTime.wait),
+  unexplained: defineField("unexplained", PathTime.unexplained),
+} as const;
+
+export type PathPart = keyof typeof PATH_DEFINITIONS;
+
+/** Parts of the critical path, in the order in which they are drawn. */
+export const PATH_PARTS = [
+  "host",
+  "data",
+  "device",
+  "communication",
+  "wait",
+  "unexplained",
+] as const satisfies readonly PathPart[];

@@ -1,4 +1,4 @@
-import type { WireIdle, WireReport, WireStep } from "../api/types";
+import type { Idle, ReportData, Step } from "../api/schema";
 import { define, type Definition } from "../text/definitions";
 import { duration, percent } from "../text/formats";
 import { averagedSteps } from "./measures";
@@ -19,7 +19,7 @@ export const DEVICE_PARTS = [
   "profiler",
   "device",
   "unknown",
-] as const satisfies readonly ("busy" | keyof WireIdle)[];
+] as const satisfies readonly ("busy" | keyof Idle)[];
 export type DevicePart = (typeof DEVICE_PARTS)[number];
 
 export interface Part<Key extends string = string> {
@@ -39,14 +39,14 @@ export interface StepBars {
 }
 
 /** Every step, with the mean of those that count before them where there are several. */
-export function stepBars(report: WireReport): StepBars[] {
+export function stepBars(report: ReportData): StepBars[] {
   const devices = Math.max(1, Object.keys(report.totals.device_busy_us).length);
   const bars = report.steps.map((step) => barsOf(step, devices));
   if (bars.length < 2) return bars;
   return [meanOf(averagedSteps(report.steps).map((step) => barsOf(step, devices))), ...bars];
 }
 
-function barsOf(step: WireStep, devices: number): StepBars {
+function barsOf(step: Step, devices: number): StepBars {
   return {
     id: step.id,
     name: step.name,
@@ -57,17 +57,17 @@ function barsOf(step: WireStep, devices: number): StepBars {
 }
 
 /** The phases that the trace shows; null is so for all steps of a trace. */
-function phaseParts(step: WireStep): Part<Phase>[] {
+function phaseParts(step: Step): Part<Phase>[] {
   return PHASES.flatMap((key) => {
     const us = step[`${key}_us`];
     return us === null ? [] : [{ key, us }];
   });
 }
 
-function deviceParts(step: WireStep, devices: number): Part<DevicePart>[] | null {
+function deviceParts(step: Step, devices: number): Part<DevicePart>[] | null {
   const { device_busy_us: busy, device_idle_us: whole, idle } = step;
   if (busy === null) return null;
-  const idleOf = (key: keyof WireIdle): number =>
+  const idleOf = (key: keyof Idle): number =>
     idle === null ? (key === "unknown" ? (whole ?? 0) : 0) : idle[key];
   return DEVICE_PARTS.map((key) => ({
     key,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WirePipeline, WireRunOverview, WireStageWork, WireStraggler } from "../api/types";
+import type { Pipeline, RunOverview, StageWork, Straggler } from "../api/schema";
 import { pipelineText, stageText, stragglersText } from "./stragglers";
 
 const FIRST = {
@@ -10,11 +10,11 @@ const FIRST = {
   reason: "module",
   wait_caused_us: 10_000,
   left_step_us: 14_000,
-} as WireStraggler;
+} as Straggler;
 const NEXT = { ...FIRST, id: 1, rank: 2, left_step_us: 6000 };
 
-function text(stragglers: WireStraggler[]): string {
-  return stragglersText({ stragglers, step_us: 18_000 } as WireRunOverview);
+function text(stragglers: Straggler[]): string {
+  return stragglersText({ stragglers, step_us: 18_000 } as RunOverview);
 }
 
 test("the sentence names the first straggler, those that are next, and the step that is left", () => {
@@ -35,7 +35,7 @@ test("a pipeline says its bubble, and the formula's where its microbatches are k
     microbatches: 4,
     bubble: 0.3,
     ideal_bubble: 0.2,
-  } as WirePipeline;
+  } as Pipeline;
   expect(pipelineText(pipeline)).toContain("2 ranks, 4 microbatches per step: 30.0% bubble; 20.0%");
   expect(pipelineText({ ...pipeline, microbatches: null, ideal_bubble: null })).toBe(
     "Pipeline of 2 ranks: 30.0% bubble.",
@@ -43,7 +43,7 @@ test("a pipeline says its bubble, and the formula's where its microbatches are k
 });
 
 test("a stage names its microbatches, and those of them all without numbers", () => {
-  const work: WireStageWork = {
+  const work: StageWork = {
     stage: 2,
     direction: "backward",
     microbatches: [3],

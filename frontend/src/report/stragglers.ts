@@ -1,4 +1,4 @@
-import type { WirePipeline, WireRunOverview, WireStageWork } from "../api/types";
+import type { Pipeline, RunOverview, StageWork } from "../api/schema";
 import { count, duration, percent } from "../text/formats";
 import { pathText } from "../text/names";
 
@@ -11,7 +11,7 @@ export const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** A pipeline's bubble, and that of even stages. */
-export function pipelineText({ ranks, microbatches, bubble, ideal_bubble }: WirePipeline): string {
+export function pipelineText({ ranks, microbatches, bubble, ideal_bubble }: Pipeline): string {
   const of = microbatches === null ? "" : `, ${count(microbatches)} microbatches per step`;
   const ideal =
     ideal_bubble === null
@@ -21,7 +21,7 @@ export function pipelineText({ ranks, microbatches, bubble, ideal_bubble }: Wire
 }
 
 /** Which microbatches a stage is slow on, and by how much. */
-export function stageText(work: WireStageWork): string {
+export function stageText(work: StageWork): string {
   const { microbatches, of_microbatches } = work;
   const many = microbatches.length > 1;
   const all = many && microbatches.length === of_microbatches;
@@ -34,7 +34,7 @@ export function stageText(work: WireStageWork): string {
 }
 
 /** All stragglers in a sentence. */
-export function stragglersText({ stragglers, step_us }: WireRunOverview): string {
+export function stragglersText({ stragglers, step_us }: RunOverview): string {
   const [first, ...rest] = stragglers;
   if (first === undefined) return "No stragglers.";
   const where =

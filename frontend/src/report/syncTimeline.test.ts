@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 
-import type { WireBlocks, WireLane, WireSync, WireTimeline, WireWindow } from "../api/types";
+import type {
+  LaneBlocks,
+  Sync,
+  TimelineLane,
+  TimelineOverview,
+  TimelineWindow,
+} from "../api/schema";
 import { sync as made } from "../testing/report";
 import {
   laneIds,
@@ -11,7 +17,11 @@ import {
 } from "./syncTimeline";
 import type { SyncRow } from "./syncs";
 
-const lane = (id: string, kind: WireLane["kind"], rest: Partial<WireLane> = {}): WireLane => ({
+const lane = (
+  id: string,
+  kind: TimelineLane["kind"],
+  rest: Partial<TimelineLane> = {},
+): TimelineLane => ({
   id,
   kind,
   group: "Device 0",
@@ -28,7 +38,7 @@ const lane = (id: string, kind: WireLane["kind"], rest: Partial<WireLane> = {}):
   ...rest,
 });
 
-const timeline: WireTimeline = {
+const timeline: TimelineOverview = {
   start_us: 1000,
   duration_us: 200,
   events: 10,
@@ -53,7 +63,7 @@ const IDLE = 2;
 
 type Block = [start: number, duration: number, depth: number, colour: number];
 
-function blocks(id: string, list: Block[]): WireBlocks {
+function blocks(id: string, list: Block[]): LaneBlocks {
   return {
     id,
     start: list.map(([start]) => start),
@@ -66,7 +76,7 @@ function blocks(id: string, list: Block[]): WireBlocks {
   };
 }
 
-const waited: WireSync["waited_for"] = {
+const waited: Sync["waited_for"] = {
   event_id: 1,
   name: "gemm",
   device: "0",
@@ -77,7 +87,7 @@ const waited: WireSync["waited_for"] = {
 };
 
 /** A sync of 40 us, 60 us into the trace. */
-const row = (rest: Partial<WireSync> = {}): SyncRow => ({
+const row = (rest: Partial<Sync> = {}): SyncRow => ({
   id: "1060",
   start: 60,
   sync: made({
@@ -90,8 +100,15 @@ const row = (rest: Partial<WireSync> = {}): SyncRow => ({
   }),
 });
 
-function picture(lanes: WireBlocks[], of: SyncRow = row()): SyncTimelineData {
-  const window: WireWindow = { start: 50, end: 150, width: 100, names: ["a"], lanes, curves: [] };
+function picture(lanes: LaneBlocks[], of: SyncRow = row()): SyncTimelineData {
+  const window: TimelineWindow = {
+    start: 50,
+    end: 150,
+    width: 100,
+    names: ["a"],
+    lanes,
+    curves: [],
+  };
   return syncTimelineOf(of, timeline, syncTimelineLanes(timeline, of.sync), window);
 }
 
@@ -181,11 +198,11 @@ test("the gap is the idle time of syncs from this one's start on, as much as it 
 });
 
 test("of many streams the busiest are drawn, the others counted", () => {
-  const many: WireTimeline = {
+  const many: TimelineOverview = {
     ...timeline,
     lanes: Array.from({ length: 6 }, (_, at) => lane(`${at}`, "device", { subtitle: `s${at}` })),
   };
-  const window: WireWindow = {
+  const window: TimelineWindow = {
     start: 50,
     end: 150,
     width: 100,

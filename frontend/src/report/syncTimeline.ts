@@ -1,4 +1,10 @@
-import type { WireBlocks, WireLane, WireSync, WireTimeline, WireWindow } from "../api/types";
+import type {
+  LaneBlocks,
+  Sync,
+  TimelineLane,
+  TimelineOverview,
+  TimelineWindow,
+} from "../api/schema";
 import type { Span } from "../text/span";
 import type { SyncRow } from "./syncs";
 
@@ -16,9 +22,9 @@ const ROUNDING = 1e-6;
 
 /** Lanes of the timeline that a sync is seen in. */
 export interface SyncTimelineLanes {
-  host: readonly WireLane[];
-  streams: readonly WireLane[];
-  idle: readonly WireLane[];
+  host: readonly TimelineLane[];
+  streams: readonly TimelineLane[];
+  idle: readonly TimelineLane[];
 }
 
 /** A block of a track; `from` and `width` are fractions of the picture. */
@@ -58,11 +64,11 @@ export interface SyncTimelineData {
 }
 
 /** The blocked thread, the streams of the device it waited for, and that device's idle time. */
-export function syncTimelineLanes(timeline: WireTimeline, sync: WireSync): SyncTimelineLanes {
-  const of = (kind: WireLane["kind"]): WireLane[] =>
+export function syncTimelineLanes(timeline: TimelineOverview, sync: Sync): SyncTimelineLanes {
+  const of = (kind: TimelineLane["kind"]): TimelineLane[] =>
     timeline.lanes.filter((lane) => lane.kind === kind);
   const device = sync.waited_for?.device_id ?? null;
-  const ofDevice = (lane: WireLane): boolean => device === null || lane.device === device;
+  const ofDevice = (lane: TimelineLane): boolean => device === null || lane.device === device;
   return {
     host: of("host").filter((lane) => lane.thread_id === sync.thread_id),
     streams: of("device").filter(ofDevice),
@@ -86,13 +92,13 @@ export function syncTimelineSpan({ start, sync }: SyncRow): Span {
 /** The picture of a sync out of a window of the timeline. */
 export function syncTimelineOf(
   row: SyncRow,
-  timeline: WireTimeline,
+  timeline: TimelineOverview,
   lanes: SyncTimelineLanes,
-  window: WireWindow,
+  window: TimelineWindow,
 ): SyncTimelineData {
   const span = { from: window.start, to: window.end };
   const blocks = new Map(window.lanes.map((lane) => [lane.id, lane]));
-  const draw = (lane: WireLane): Drawn => drawn(lane, blocks.get(lane.id), window, timeline);
+  const draw = (lane: TimelineLane): Drawn => drawn(lane, blocks.get(lane.id), window, timeline);
   const busy = lanes.streams.map(draw).filter((track) => track.blocks.length > 0);
   const byWork = [...busy].sort((a, b) => covered(b) - covered(a));
   const busiest = new Set(byWork.slice(0, MOST_STREAMS));
@@ -112,10 +118,10 @@ export function syncTimelineOf(
 type Drawn = SyncTimelineTrack;
 
 function drawn(
-  lane: WireLane,
-  found: WireBlocks | undefined,
-  window: WireWindow,
-  timeline: WireTimeline,
+  lane: TimelineLane,
+  found: LaneBlocks | undefined,
+  window: TimelineWindow,
+  timeline: TimelineOverview,
 ): Drawn {
   const span = { from: window.start, to: window.end };
   const blocks = (found?.start ?? []).map((start, at): SyncTimelineBlock => {
@@ -170,7 +176,7 @@ function gapsOf(track: Drawn, { start, sync }: SyncRow, span: Span): SyncTimelin
   return gaps;
 }
 
-function coloursOf(tracks: readonly SyncTimelineTrack[], timeline: WireTimeline): string[] {
+function coloursOf(tracks: readonly SyncTimelineTrack[], timeline: TimelineOverview): string[] {
   const present = new Set(tracks.flatMap(({ blocks }) => blocks.map(({ colour }) => colour)));
   return timeline.colours.filter((colour) => present.has(colour) && colour !== "wait");
 }

@@ -1,4 +1,4 @@
-import type { WireReport, WireSync } from "../api/types";
+import type { ReportData, Sync } from "../api/schema";
 import { isProfiler } from "../text/names";
 
 /** One sync; `id` is its id as an address has it. */
@@ -6,7 +6,7 @@ export interface SyncRow {
   readonly id: string;
   /** Since the beginning of the trace, in microseconds. */
   readonly start: number;
-  readonly sync: WireSync;
+  readonly sync: Sync;
 }
 
 export interface SyncFilter {
@@ -15,7 +15,7 @@ export interface SyncFilter {
   cause: string | null;
 }
 
-export function syncRows(report: WireReport): SyncRow[] {
+export function syncRows(report: ReportData): SyncRow[] {
   return report.syncs.map((sync) => ({
     id: `${sync.id}`,
     start: sync.start_us - report.trace.start_us,
@@ -57,7 +57,7 @@ export function tallyOf(values: Iterable<string>): [value: string, n: number][] 
   return [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
 }
 
-function haystack(sync: WireSync): string[] {
+function haystack(sync: Sync): string[] {
   const { api, cause, operator, node, module, thread, stack } = sync;
   return [api, cause, operator ?? "", node ?? "", module ?? "", thread, ...stack];
 }
@@ -70,7 +70,7 @@ export interface SyncSummary {
   backward: number;
 }
 
-export function summarizeSyncs(syncs: readonly WireSync[]): SyncSummary {
+export function summarizeSyncs(syncs: readonly Sync[]): SyncSummary {
   const sum: SyncSummary = { blocked: 0, idle: null, longest: 0, backward: 0 };
   for (const sync of syncs) {
     sum.blocked += sync.duration_us;
@@ -108,7 +108,7 @@ export function lostIn(blockedUs: number | null, idleUs: number | null): number 
  * Host time in syncs, null where it is unknown: without a device there is none to wait for, and
  * without rows of the host none would be seen. Else 0 is a measurement.
  */
-export function knownBlocked(report: WireReport, us: number): number | null {
+export function knownBlocked(report: ReportData, us: number): number | null {
   const { devices, warnings } = report.trace;
   const seen = devices.length > 0 && !warnings.some(({ code }) => code === "no-host");
   return us === 0 && !seen ? null : us;
@@ -116,8 +116,8 @@ export function knownBlocked(report: WireReport, us: number): number | null {
 
 /** Syncs of the measured steps, without the profiler's own: how many, and blocked for how long. */
 export function syncsPerStep(
-  report: WireReport,
-  syncs: readonly WireSync[],
+  report: ReportData,
+  syncs: readonly Sync[],
 ): { count: number; blocked: number } {
   const counting = new Set(report.steps.filter((step) => step.counts).map(({ id }) => id));
   const mine = avoidable(syncs).filter(({ step_id: step }) => step !== null && counting.has(step));

@@ -1,6 +1,6 @@
-import type { WireFinding } from "../api/types";
+import type { Finding } from "../api/schema";
 
-export function finding(rest: Partial<WireFinding> = {}): WireFinding {
+export function finding(rest: Partial<Finding> = {}): Finding {
   return {
     id: "",
     rule: "scalar-read",

@@ -1,7 +1,7 @@
-import type { WireReport } from "../api/types";
+import type { ReportData } from "../api/schema";
 
 /** Number rows and refer to them, as the server does; modules that are not listed count on. */
-export function withIds(report: Omit<WireReport, "per_step">): Omit<WireReport, "per_step"> {
+export function withIds(report: Omit<ReportData, "per_step">): Omit<ReportData, "per_step"> {
   const paths = new Map(report.modules.map(({ path }, id) => [path, id]));
   const idOf = (path: string | null): number | null => {
     if (path === null) return null;

@@ -1,10 +1,10 @@
-import type { WirePerStep, WireReport, WireStep } from "../api/types";
+import type { PerStep, ReportData, Step } from "../api/schema";
 
 /** Means over the measured steps, as the server computes them of a report on these. */
-export function perStep(report: Omit<WireReport, "per_step">): WirePerStep {
+export function perStep(report: Omit<ReportData, "per_step">): PerStep {
   const counted = report.steps.filter(({ counts }) => counts);
   const steps = counted.length > 0 ? counted : report.steps;
-  const mean = (pick: (step: WireStep) => number | null): number | null => {
+  const mean = (pick: (step: Step) => number | null): number | null => {
     const values = steps.map(pick).filter((value) => value !== null);
     return steps.length > 0 && values.length === steps.length
       ? values.reduce((sum, value) => sum + value, 0) / values.length

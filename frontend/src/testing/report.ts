@@ -1,10 +1,10 @@
-import type { WireModule, WireReport, WireRun, WireStep, WireSync, WireWork } from "../api/types";
+import type { ListedRun, Module, ReportData, Step, Sync, Work } from "../api/schema";
 import { withIds } from "./ids";
 import { perStep } from "./perStep";
 
 /** Small reports for tests: say what matters, the rest is filled in. */
 
-export function work(totalUs: number | null, selfUs: number | null = totalUs): WireWork {
+export function work(totalUs: number | null, selfUs: number | null = totalUs): Work {
   return {
     host_us: totalUs,
     device_us: totalUs,
@@ -19,11 +19,7 @@ export function work(totalUs: number | null, selfUs: number | null = totalUs): W
   };
 }
 
-export function module(
-  path: string,
-  parent: string | null,
-  rest: Partial<WireModule> = {},
-): WireModule {
+export function module(path: string, parent: string | null, rest: Partial<Module> = {}): Module {
   return {
     id: 0,
     path,
@@ -47,7 +43,7 @@ export function module(
   };
 }
 
-export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
+export function step(name: string, rest: Partial<Step> = {}): Step {
   return {
     id: 0,
     name,
@@ -74,7 +70,7 @@ export function step(name: string, rest: Partial<WireStep> = {}): WireStep {
   };
 }
 
-export function sync(rest: Partial<WireSync> = {}): WireSync {
+export function sync(rest: Partial<Sync> = {}): Sync {
   return {
     id: 0,
     event_id: 0,
@@ -104,12 +100,12 @@ export function sync(rest: Partial<WireSync> = {}): WireSync {
 }
 
 /** A model of three levels, 10 us of backward of which 1 us is not attributed. */
-export function report(rest: Partial<WireReport> = {}): WireReport {
+export function report(rest: Partial<ReportData> = {}): ReportData {
   const made = withoutMeans(rest);
   return { ...made, per_step: rest.per_step ?? perStep(made) };
 }
 
-const TRACE: WireReport["trace"] = {
+const TRACE: ReportData["trace"] = {
   path: "runs/vit/a.pt.trace.json",
   format: "chrome-object",
   events: 10,
@@ -124,7 +120,7 @@ const TRACE: WireReport["trace"] = {
   recording: null,
 };
 
-const VERDICT: WireReport["verdict"] = {
+const VERDICT: ReportData["verdict"] = {
   bound: "host",
   sentence: "Host-bound: the host takes 95 us per step, the device 80 us.",
   step_us: 100,
@@ -141,7 +137,7 @@ const VERDICT: WireReport["verdict"] = {
   unrecorded_sentence: null,
 };
 
-function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
+function withoutMeans(rest: Partial<ReportData>): Omit<ReportData, "per_step"> {
   return withIds({
     schema: 1,
     trace: TRACE,
@@ -211,7 +207,7 @@ function withoutMeans(rest: Partial<WireReport>): Omit<WireReport, "per_step"> {
   });
 }
 
-export function run(name: string, workers: Record<string, string[]>, modified = 1): WireRun {
+export function run(name: string, workers: Record<string, string[]>, modified = 1): ListedRun {
   return {
     name,
     workers: Object.entries(workers).map(([worker, traces]) => ({

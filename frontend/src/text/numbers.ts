@@ -39,3 +39,32 @@ export function sumOf(values: readonly (number | null)[]): number | null {
     null,
   );
 }
+
+/** Numbers or texts in order, texts as people sort them; what is missing is last, whatever the order. */
+export function compareValues(
+  a: string | number | null,
+  b: string | number | null,
+  sign: number,
+): number {
+  if (typeof a === "string" && typeof b === "string") return sign * COLLATOR.compare(a, b);
+  if (typeof a === "string" || typeof b === "string")
+    return Number(a === null) - Number(b === null);
+  return compareNumbers(a, b, sign);
+}
+
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
+/** Rows of one key together, keys and rows in the order in which they come. */
+export function groupBy<Row, Key>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => Key,
+): Map<Key, [Row, ...Row[]]> {
+  const groups = new Map<Key, [Row, ...Row[]]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [row]);
+    else group.push(row);
+  }
+  return groups;
+}

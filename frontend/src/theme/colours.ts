@@ -1,133 +1,74 @@
 /** Every colour of the page. Hue is meaning: the same in charts and tables, in both modes. */
 
-export interface Palette {
-  page: string;
-  surface: string;
-  line: string;
-  text: string;
-  muted: string;
+const COLOURS = {
+  page: ["#fbfaf8", "#17191d"],
+  surface: ["#ffffff", "#1e2227"],
+  line: ["#e3e1dc", "#31363d"],
+  text: ["#1f2328", "#e8eaed"],
+  muted: ["#5c6470", "#a0a8b3"],
   /** Background of what is selected. */
-  selected: string;
-  hover: string;
-  focus: string;
-  forward: string;
-  backward: string;
-  optimizer: string;
-  data: string;
-  communication: string;
+  selected: ["#fff2e3", "#38291a"],
+  hover: ["#f5f3ef", "#262b31"],
+  focus: ["#1f6feb", "#79b0ff"],
+  forward: ["#3d7bd9", "#6ba3ee"],
+  backward: ["#e07b1e", "#f0984a"],
+  optimizer: ["#8a63c9", "#b196e6"],
+  data: ["#2a9d8a", "#3ecf8e"],
+  communication: ["#b08d00", "#d3b843"],
   /** The host between its phases. */
-  other: string;
+  other: ["#d3c6ae", "#6f6552"],
   /** The host at work, whatever its phase. */
-  host: string;
+  host: ["#90c76b", "#668a42"],
   /** The device at work. */
-  busy: string;
-  idle: string;
-  wait: string;
+  busy: ["#56637a", "#bcc7d6"],
+  idle: ["#c6cad1", "#4c525b"],
+  wait: ["#c8234f", "#f5587f"],
   /** Idle time of the device by its cause, where that has no colour among those above. */
-  idleCopy: string;
-  idleAllocator: string;
-  idleKernels: string;
-  idleLaunch: string;
-  idleProfiler: string;
-  idleUnknown: string;
+  idleCopy: ["#382a98", "#1957bb"],
+  idleAllocator: ["#6d1458", "#5c2f86"],
+  idleKernels: ["#cc33ff", "#7722ff"],
+  idleLaunch: ["#f2dc6a", "#f9e77b"],
+  idleProfiler: ["#a9c1fb", "#2f8fb0"],
+  idleUnknown: ["#a4a9b1", "#a0a8b4"],
   /** Time on the critical path that nothing explains. */
-  unexplained: string;
+  unexplained: ["#352a78", "#7888b8"],
   /** Of a comparison: less time than before, and more. */
-  less: string;
-  more: string;
+  less: ["#2f8f83", "#4fb3a5"],
+  more: ["#b4593a", "#dc8763"],
   /** The same meanings where they colour text. */
-  forwardText: string;
-  backwardText: string;
-  optimizerText: string;
-  dataText: string;
-  communicationText: string;
-  waitText: string;
+  forwardText: ["#2560b5", "#84b4f4"],
+  backwardText: ["#a04f06", "#f5a55e"],
+  optimizerText: ["#6f45b3", "#bda6ec"],
+  dataText: ["#0c7563", "#58c6b3"],
+  communicationText: ["#735c00", "#dcc560"],
+  waitText: ["#b8184a", "#ff6f92"],
   /** Text upon the full `sync` colour. */
-  onWait: string;
+  onWait: ["#ffffff", "#1c1013"],
   /** How much colour the palest and the deepest block of a chart hold, in per cent. */
-  shadeLeast: number;
-  shadeMost: number;
-}
+  shadeLeast: [26, 20],
+  shadeMost: [82, 46],
+} as const satisfies Record<
+  string,
+  readonly [light: string, dark: string] | readonly [light: number, dark: number]
+>;
+
+type Name = keyof typeof COLOURS;
+
+export type Palette = {
+  readonly [N in Name]: (typeof COLOURS)[N][0] extends number ? number : string;
+};
 
 export type Mode = "light" | "dark";
 
+function paletteOf(at: 0 | 1): Palette {
+  return Object.fromEntries(
+    Object.entries(COLOURS).map(([name, values]) => [name, values[at]]),
+  ) as unknown as Palette;
+}
+
 export const PALETTES: Readonly<Record<Mode, Palette>> = {
-  light: {
-    page: "#fbfaf8",
-    surface: "#ffffff",
-    line: "#e3e1dc",
-    text: "#1f2328",
-    muted: "#5c6470",
-    selected: "#fff2e3",
-    hover: "#f5f3ef",
-    focus: "#1f6feb",
-    forward: "#3d7bd9",
-    backward: "#e07b1e",
-    optimizer: "#8a63c9",
-    data: "#2a9d8a",
-    communication: "#b08d00",
-    other: "#d3c6ae",
-    host: "#90c76b",
-    busy: "#56637a",
-    idle: "#c6cad1",
-    wait: "#c8234f",
-    idleCopy: "#382a98",
-    idleAllocator: "#6d1458",
-    idleKernels: "#cc33ff",
-    idleLaunch: "#f2dc6a",
-    idleProfiler: "#a9c1fb",
-    idleUnknown: "#a4a9b1",
-    unexplained: "#352a78",
-    less: "#2f8f83",
-    more: "#b4593a",
-    forwardText: "#2560b5",
-    backwardText: "#a04f06",
-    optimizerText: "#6f45b3",
-    dataText: "#0c7563",
-    communicationText: "#735c00",
-    waitText: "#b8184a",
-    onWait: "#ffffff",
-    shadeLeast: 26,
-    shadeMost: 82,
-  },
-  dark: {
-    page: "#17191d",
-    surface: "#1e2227",
-    line: "#31363d",
-    text: "#e8eaed",
-    muted: "#a0a8b3",
-    selected: "#38291a",
-    hover: "#262b31",
-    focus: "#79b0ff",
-    forward: "#6ba3ee",
-    backward: "#f0984a",
-    optimizer: "#b196e6",
-    data: "#3ecf8e",
-    communication: "#d3b843",
-    other: "#6f6552",
-    host: "#668a42",
-    busy: "#bcc7d6",
-    idle: "#4c525b",
-    wait: "#f5587f",
-    idleCopy: "#1957bb",
-    idleAllocator: "#5c2f86",
-    idleKernels: "#7722ff",
-    idleLaunch: "#f9e77b",
-    idleProfiler: "#2f8fb0",
-    idleUnknown: "#a0a8b4",
-    unexplained: "#7888b8",
-    less: "#4fb3a5",
-    more: "#dc8763",
-    forwardText: "#84b4f4",
-    backwardText: "#f5a55e",
-    optimizerText: "#bda6ec",
-    dataText: "#58c6b3",
-    communicationText: "#dcc560",
-    waitText: "#ff6f92",
-    onWait: "#1c1013",
-    shadeLeast: 20,
-    shadeMost: 46,
-  },
+  light: paletteOf(0),
+  dark: paletteOf(1),
 };
 
 /** What the colours of charts are called, by the parts that they show. */
@@ -230,4 +171,39 @@ function declarations(palette: Palette): string {
 
 function property(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** Colours as numbers, for what no style sheet reaches. */
+
+export type Rgb = readonly [red: number, green: number, blue: number];
+
+/** `#rrggbb` as bytes. */
+export function bytesOf(hex: string): Rgb {
+  const value = Number.parseInt(hex.slice(1), 16);
+  return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
+}
+
+/** A share of a colour on a ground. */
+export function mixed(ground: Rgb, colour: Rgb, share: number): Rgb {
+  const between = (at: 0 | 1 | 2): number =>
+    Math.round(ground[at] + (colour[at] - ground[at]) * share);
+  return [between(0), between(1), between(2)];
+}
+
+/** Of two colours the one that is easier to read on a third. */
+export function readableOn(ground: Rgb, one: string, other: string): string {
+  const contrast = (ink: string): number => {
+    const [a, b] = [luminance(bytesOf(ink)), luminance(ground)];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  };
+  return contrast(one) >= contrast(other) ? one : other;
+}
+
+/** How light a colour is, as WCAG 2 defines it. */
+function luminance(colour: Rgb): number {
+  const [red, green, blue] = colour.map((byte) => {
+    const share = byte / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }

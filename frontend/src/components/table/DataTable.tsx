@@ -1,21 +1,23 @@
 import {
   FlexRender,
-  useTable,
   type Row as ModelRow,
   type SortingState,
   type Updater,
+  useTable,
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useId, type ReactElement } from "react";
+import { type ReactElement, type ReactNode, useId, useState } from "react";
 
+import { counted, count as numbered } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
+import { copyText } from "../browser";
 import { HeaderRow } from "./HeaderRow";
-import { TableBar, type TableContent } from "./TableBar";
 import { keyTarget, useCursor } from "./keys";
-import { features, type Column, type DataTableProps } from "./props";
+import { type Column, type DataTableProps, features } from "./props";
+import { tableCsv, tableMarkdown, type TextColumn } from "./tableText";
 import { tableStyle, useFitted, useWidths } from "./widths";
 
-export const ROW_HEIGHT = 28;
+const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 36;
 // Rows drawn beyond the edges, so that a fast wheel never outruns the drawing.
 const OVERSCAN = 24;
@@ -141,9 +143,7 @@ function BodyRow<Row extends object>(props: BodyRowProps<Row>): ReactElement {
       aria-level={branch?.level}
       aria-expanded={branch?.open ?? undefined}
       style={{ transform: `translateY(${props.top}px)` }}
-      onClick={() => {
-        table.onSelect(row.id);
-      }}
+      onClick={() => table.onSelect(row.id)}
       onMouseEnter={() => table.onHover?.(row.id)}
       onMouseLeave={() => table.onHover?.(null)}
     >
@@ -157,5 +157,96 @@ function BodyRow<Row extends object>(props: BodyRowProps<Row>): ReactElement {
         </div>
       ))}
     </div>
+  );
+}
+
+interface TableContent {
+  columns: TextColumn[];
+  rows: unknown[][];
+}
+
+interface TableBarProps {
+  /** Rows of the table at hand, and of all of its pages. */
+  count: number;
+  total: number;
+  /** Titles of columns that there is no room for. */
+  hidden: string[];
+  /** What is shown, as values; asked for when somebody copies it. */
+  content: () => TableContent;
+}
+
+const FORMATS = [
+  { name: "CSV", write: tableCsv },
+  { name: "Markdown", write: tableMarkdown },
+] as const;
+
+/** Below a table: how many rows it has, and buttons that copy them. */
+function TableBar({ count, total, hidden, content }: TableBarProps): ReactElement {
+  const [said, setSaid] = useState("");
+  const copy = async ({ name, write }: (typeof FORMATS)[number]): Promise<void> => {
+    const { columns, rows } = content();
+    const copied = await copyText(write(columns, rows));
+    setSaid(copied ? `Copied as ${name}` : "The browser forbids copying from this address");
+  };
+  return (
+    <div className="table-bar">
+      <span className="muted" title={hidden.join(", ")}>
+        {total > count && `${numbered(count)} of `}
+        {counted(total, "row")}
+        {hidden.length > 0 && ` · no room for: ${hidden.join(", ")} (copied all the same)`}
+      </span>
+      <span className="spring" />
+      <span className="muted" role="status">
+        {said}
+      </span>
+      {FORMATS.map((format) => (
+        <button
+          key={format.name}
+          type="button"
+          className="quiet"
+          disabled={count === 0}
+          onClick={() => void copy(format)}
+          onBlur={() => setSaid("")}
+        >
+          Copy {format.name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const INDENT = 16;
+
+interface TreeCellProps {
+  /** Rows above it in the tree. */
+  depth: number;
+  /** null: nothing below. */
+  open: boolean | null;
+  onFold: (open: boolean) => void;
+  className?: string;
+  children: ReactNode;
+}
+
+/** Fold mark and name. The keyboard folds with the arrows, so the mark is no stop. */
+export function TreeCell(props: TreeCellProps): ReactElement {
+  const { depth, open, onFold, className = "", children } = props;
+  return (
+    <span
+      className={`tree-cell ${className}`.trimEnd()}
+      style={{ paddingInlineStart: depth * INDENT }}
+    >
+      <span
+        className={open === null ? "fold none" : "fold"}
+        aria-hidden="true"
+        onClick={(event) => {
+          if (open === null) return;
+          event.stopPropagation();
+          onFold(!open);
+        }}
+      >
+        {open === null ? "" : open ? "▼" : "▶"}
+      </span>
+      {children}
+    </span>
   );
 }

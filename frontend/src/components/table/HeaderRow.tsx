@@ -50,9 +50,7 @@ function HeaderCell<Row extends object>({ header, onResize }: HeaderCellProps<Ro
           close();
           header.column.toggleSorting(sorted === false ? notes?.align === "end" : sorted === "asc");
         }}
-        onKeyDown={(event) => {
-          resizeByKey(event, header.id, onResize);
-        }}
+        onKeyDown={(event) => resizeByKey(event, header.id, onResize)}
       >
         {sorted !== false && (
           <span className="sort-mark" aria-hidden="true">
@@ -109,9 +107,7 @@ function ResizeHandle({ column, onResize }: ResizeHandleProps): ReactElement {
       }}
       onPointerUp={drop}
       onPointerCancel={drop}
-      onDoubleClick={() => {
-        onResize(column, null);
-      }}
+      onDoubleClick={() => onResize(column, null)}
     />
   );
 }

@@ -64,13 +64,12 @@ export function useWidths(table: string): [Widths, (column: string, width: numbe
   const key = `widths.${table}`;
   const [widths, setWidths] = useState<Widths>(() => parsed(readStored(key)));
   const setWidth = useCallback(
-    (column: string, width: number | null) => {
+    (column: string, width: number | null) =>
       setWidths((before) => {
         const after = { ...before, [column]: width === null ? undefined : bounded(width) };
         store(key, JSON.stringify(after));
         return after;
-      });
-    },
+      }),
     [key],
   );
   return [widths, setWidth];

@@ -28,9 +28,7 @@ export function LanesCanvas({ picture, label }: LanesCanvasProps): ReactElement 
     draw();
     const observer = new ResizeObserver(draw);
     observer.observe(current);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, [picture]);
   return (
     <canvas

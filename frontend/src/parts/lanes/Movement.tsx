@@ -29,9 +29,8 @@ interface MovementProps {
 /** What is in view, and buttons that move and zoom it. */
 export function Movement({ span, bounds, all, onSpan }: MovementProps): ReactElement {
   const length = lengthOf(span);
-  const moved = (share: number) => () => {
+  const moved = (share: number) => () =>
     onSpan(within({ from: span.from + share * length, to: span.to + share * length }, bounds));
-  };
   const whole = length >= lengthOf(bounds);
   return (
     <div className="group lanes-movement">
@@ -42,30 +41,17 @@ export function Movement({ span, bounds, all, onSpan }: MovementProps): ReactEle
       <button type="button" disabled={span.to >= bounds.to} onClick={moved(0.5)}>
         Later
       </button>
-      <button
-        type="button"
-        onClick={() => {
-          onSpan(within(zoomed(span, 0.5), bounds));
-        }}
-      >
+      <button type="button" onClick={() => onSpan(within(zoomed(span, 0.5), bounds))}>
         Zoom in
       </button>
       <button
         type="button"
         disabled={whole}
-        onClick={() => {
-          onSpan(within(zoomed(span, 2), bounds));
-        }}
+        onClick={() => onSpan(within(zoomed(span, 2), bounds))}
       >
         Zoom out
       </button>
-      <button
-        type="button"
-        disabled={whole}
-        onClick={() => {
-          onSpan(null);
-        }}
-      >
+      <button type="button" disabled={whole} onClick={() => onSpan(null)}>
         {all}
       </button>
     </div>

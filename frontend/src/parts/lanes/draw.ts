@@ -1,8 +1,7 @@
-import type { WireBlocks } from "../../api/types";
+import type { LaneBlocks } from "../../api/schema";
 import type { Span } from "../../text/span";
 import { ticksOf } from "../../text/ticks";
-import type { Palette } from "../../theme/colours";
-import { bytesOf, mixed, readableOn } from "../../theme/rgb";
+import { bytesOf, mixed, type Palette, readableOn } from "../../theme/colours";
 
 /** Height of the line of times above all rows. */
 export const AXIS_PX = 20;
@@ -17,7 +16,7 @@ const MARK_PX = 3;
 /** Blocks to draw side by side, and what they mean. */
 export interface LaneRow {
   /** Blocks of the lane; undefined before they are there. */
-  readonly blocks: WireBlocks | undefined;
+  readonly blocks: LaneBlocks | undefined;
   /** Which of its rows; null all of them, over each other. */
   readonly depth: number | null;
   readonly names: readonly string[];

@@ -1,16 +1,15 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
-import type { WireTablePage } from "../../api/types";
+import type { TablePage } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
 import type { Definition } from "../../text/definitions";
-import { count, NOTHING, scaledDuration, written, type DurationScale } from "../../text/formats";
+import { count, type DurationScale, NOTHING, scaledDuration, written } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
 import type { Loaded } from "../services";
 import { ErrorCard } from "../states";
-import { numberOf, PAGE_ROWS, rowsOf, textOf, type TableRow } from "./rows";
-import { largest, scalesOf } from "./scales";
+import { largest, numberOf, PAGE_ROWS, rowsOf, scalesOf, type TableRow, textOf } from "./rows";
 
 /** A column of the server's table. */
 export interface ServerColumn {
@@ -35,7 +34,7 @@ export interface ServerColumn {
 interface ServerTableProps {
   label: string;
   columns: readonly ServerColumn[];
-  loaded: Loaded<WireTablePage>;
+  loaded: Loaded<TablePage>;
   sort: Sort;
   onSort: (sort: Sort) => void;
   page: number;
@@ -68,9 +67,7 @@ export function ServerTable(props: ServerTableProps): ReactElement {
         sort={props.sort}
         onSort={props.onSort}
         selected={selected === null ? null : String(selected)}
-        onSelect={(id) => {
-          onSelect(Number(id) === selected ? null : Number(id));
-        }}
+        onSelect={(id) => onSelect(Number(id) === selected ? null : Number(id))}
         empty={loaded.status === "loading" ? "Loading…" : props.empty}
       />
       <Pager total={loaded.value?.total ?? 0} page={props.page} onPage={props.onPage} />
@@ -91,9 +88,7 @@ function Pager({ total, page, onPage }: PagerProps): ReactElement | null {
     <button
       type="button"
       disabled={target < 0 || target > last || target === page}
-      onClick={() => {
-        onPage(target);
-      }}
+      onClick={() => onPage(target)}
     >
       {label}
     </button>

@@ -1,21 +1,29 @@
-import type { ReactElement } from "react";
+import type { CSSProperties, ReactElement } from "react";
 
 import type { Place } from "../../address/place";
 import type { Target } from "../../api/request";
-import type { WireTablePage } from "../../api/types";
+import type { TablePage } from "../../api/schema";
+import { Name } from "../../components/Name";
+import { ShareBar } from "../../components/charts";
 import { SearchBox, Segments } from "../../components/controls";
 import type { Definition } from "../../text/definitions";
-import { count } from "../../text/formats";
+import {
+  count,
+  durationScale,
+  NOTHING,
+  scaledDuration,
+  type Unit,
+  written,
+} from "../../text/formats";
 import type { Sort } from "../../text/numbers";
-import { usePlace, type Loaded } from "../services";
-import { PAGE_ROWS, rowsOf, useRows, type TableRow } from "./rows";
-import { ServerTable, type ServerColumn } from "./ServerTable";
-import { TopBars } from "./TopBars";
+import { type Loaded, usePlace } from "../services";
+import { type ServerColumn, ServerTable } from "./ServerTable";
+import { largest, numberOf, PAGE_ROWS, rowsOf, type TableRow, textOf, useRows } from "./rows";
 
 const TOP = 8;
 
 /** What of the table is on show. */
-export interface TablePlace<Group extends string> {
+interface TablePlace<Group extends string> {
   readonly group: Group;
   readonly page: number;
   readonly row: number | null;
@@ -71,13 +79,10 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
     table,
     sort: costly,
     filter,
-    offset: 0,
     limit: TOP,
     columns: asked,
   });
-  const onSelect = (row: number | null): void => {
-    onPlace({ row });
-  };
+  const onSelect = (row: number | null): void => onPlace({ row });
   return (
     <>
       <TableToolbar {...props} found={loaded.value?.total ?? null} />
@@ -102,13 +107,9 @@ export function TableSection<Group extends string>(props: TableSectionProps<Grou
         columns={props.columns}
         loaded={loaded}
         sort={sort}
-        onSort={(next) => {
-          onPlace({ page: 0 }, { sort: next }, true);
-        }}
+        onSort={(next) => onPlace({ page: 0 }, { sort: next }, true)}
         page={place.page}
-        onPage={(page) => {
-          onPlace({ page });
-        }}
+        onPage={(page) => onPlace({ page })}
         selected={place.row}
         onSelect={onSelect}
         search={search}
@@ -132,9 +133,7 @@ function TableToolbar<Group extends string>({
       <SearchBox
         label={`Search ${label.toLowerCase()}`}
         text={search}
-        onText={(text) => {
-          onPlace({ page: 0 }, { search: text }, true);
-        }}
+        onText={(text) => onPlace({ page: 0 }, { search: text }, true)}
         found={search === "" ? null : `${count(found)} found`}
       />
       <Segments
@@ -144,18 +143,67 @@ function TableToolbar<Group extends string>({
           title,
         }))}
         chosen={place.group}
-        onChoose={(group) => {
-          onPlace({ group, page: 0, row: null }, { sort: null });
-        }}
+        onChoose={(group) => onPlace({ group, page: 0, row: null }, { sort: null })}
       />
     </div>
   );
 }
 
 function filled(
-  loaded: Loaded<WireTablePage>,
+  loaded: Loaded<TablePage>,
   fill: TableSectionProps<string>["fill"],
-): Loaded<WireTablePage> {
+): Loaded<TablePage> {
   if (fill === undefined || loaded.value === null) return loaded;
   return { ...loaded, value: { ...loaded.value, rows: rowsOf(loaded.value).map(fill) } };
+}
+
+interface TopBarsProps {
+  title: string;
+  /** What the rows are of: "whole trace, 3 steps". */
+  of: string;
+  rows: readonly TableRow[];
+  /** How many rows there is room for, whether they are there yet or not. */
+  room: number;
+  /** Column that the bars are of. */
+  column: string;
+  definition: Definition;
+  /** Whether the rows are kernels. */
+  kernel: boolean;
+  /** What tells rows of one name apart. */
+  detail?: ((row: TableRow) => string) | undefined;
+  onSelect: (id: number) => void;
+}
+
+/** The most expensive rows as bars; the table below says the same. */
+function TopBars(props: TopBarsProps): ReactElement {
+  const { title, of, rows, room, column, definition, kernel, detail, onSelect } = props;
+  const most = largest(rows, column);
+  return (
+    <section className="facet top-bars" aria-label={title}>
+      <h2>
+        {title} <span className="muted">{of}</span>
+      </h2>
+      <ol style={{ "--rows": room } as CSSProperties}>
+        {rows.map((row) => {
+          const value = numberOf(row, column);
+          return (
+            <li key={String(row.id)}>
+              <button type="button" className="quiet" onClick={() => onSelect(Number(row.id))}>
+                <Name kernel={kernel} text={textOf(row, "name")} />
+                {detail !== undefined && <Name text={detail(row)} className="muted" />}
+              </button>
+              <ShareBar share={most > 0 ? (value ?? 0) / most : null} />
+              <span>{amount(value, definition.unit, most)}</span>
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+/** A bar's amount: all durations in the unit of the largest. */
+function amount(value: number | null, unit: Unit | undefined, most: number): string {
+  if (unit === undefined) return NOTHING;
+  return unit === "us" ? scaledDuration(value, durationScale(most)) : written(value, unit);
 }

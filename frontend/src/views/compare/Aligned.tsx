@@ -1,40 +1,41 @@
-import { useMemo, useState, type ReactElement } from "react";
+import { type ReactElement, useMemo, useState } from "react";
 
 import type { CompareSide } from "../../api/client";
-import type { WireComparison, WireReport } from "../../api/types";
-import { usePalette } from "../../components/palette";
-import { AXIS_PX, type LaneRow, type Picture } from "../../parts/lanes/draw";
+import type { Comparison, ReportData } from "../../api/schema";
+import { usePalette } from "../../components/browser";
+import { PlaceLink } from "../../parts/PlaceLink";
 import { LanesCanvas } from "../../parts/lanes/LanesCanvas";
 import { Movement, within } from "../../parts/lanes/Movement";
-import { PlaceLink } from "../../parts/PlaceLink";
+import { AXIS_PX, type LaneRow, type Picture } from "../../parts/lanes/draw";
 import { clip } from "../../text/formats";
 import { shortKernelName } from "../../text/kernelName";
 import { stepLabel } from "../../text/names";
 import type { Span } from "../../text/span";
 import { coloursOf } from "../../theme/colours";
+import { AlignedCursor } from "./AlignedCursor";
 import {
+  type AlignedRow,
   alignedRows,
+  type AlignedSides,
+  type AlignedStep,
   differing,
   medianStep,
   ROW_TITLES,
-  type AlignedRow,
-  type AlignedStep,
   type SideLanes,
   type SideName,
+  useAligned,
 } from "./aligned";
-import { AlignedCursor } from "./AlignedCursor";
-import { stepPlace } from "./links";
-import { useAligned, type AlignedSides } from "./useAligned";
+import { stepPlace } from "./rows";
 
 const ROW_PX = 17;
 
 interface AlignedProps {
-  comparison: WireComparison;
+  comparison: Comparison;
   base: CompareSide;
   other: CompareSide;
   /** Reports of all steps; of the side before null until it is there. */
-  before: WireReport | null;
-  after: WireReport;
+  before: ReportData | null;
+  after: ReportData;
   /** Takes the id of a row of the comparison. */
   onSelect: (row: string) => void;
 }
@@ -92,7 +93,7 @@ export function Aligned(props: AlignedProps): ReactElement {
 interface StepLinkProps {
   title: string;
   side: CompareSide;
-  report: WireReport | null;
+  report: ReportData | null;
   step: AlignedStep | null;
 }
 

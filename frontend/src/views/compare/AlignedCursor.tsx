@@ -1,22 +1,22 @@
-import { useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
+import { type KeyboardEvent, type PointerEvent, type ReactElement, useState } from "react";
 
-import { AXIS_PX, heightOf } from "../../parts/lanes/draw";
 import { within, zoomed } from "../../parts/lanes/Movement";
+import { AXIS_PX, heightOf } from "../../parts/lanes/draw";
 import { clip, counted, duration } from "../../text/formats";
 import { shortKernelName } from "../../text/kernelName";
 import { lengthOf, type Span } from "../../text/span";
 import {
-  blockAt,
-  ROW_TITLES,
-  SIDES,
   type AlignedRow,
+  type AlignedSides,
   type AlignedStep,
+  blockAt,
   type BlockAt,
   type Differing,
+  ROW_TITLES,
   type SideName,
+  SIDES,
 } from "./aligned";
 import { changeOf } from "./changes";
-import type { AlignedSides } from "./useAligned";
 
 interface AlignedCursorProps {
   rows: readonly AlignedRow[];
@@ -71,12 +71,8 @@ export function AlignedCursor(props: AlignedCursorProps): ReactElement {
         tabIndex={0}
         aria-label="Both steps on one axis of time. Arrows move through time and lanes, plus and minus zoom, Enter opens a module that differs."
         aria-describedby="aligned-readout"
-        onPointerMove={(event) => {
-          setAt(pointed(event, props));
-        }}
-        onPointerLeave={() => {
-          setAt(null);
-        }}
+        onPointerMove={(event) => setAt(pointed(event, props))}
+        onPointerLeave={() => setAt(null)}
         onClick={select}
         onKeyDown={onKey}
       >

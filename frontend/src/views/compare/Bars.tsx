@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import { devicePlace, phasePlace } from "../../address/links";
-import type { WireComparison, WirePair } from "../../api/types";
+import type { Comparison, Pair } from "../../api/schema";
 import { StackedBar } from "../../components/charts";
 import { Legend } from "../../parts/PlaceLink";
 import {
@@ -20,7 +20,7 @@ import { fromTo } from "./changes";
 const HEIGHT = 14;
 
 /** The mean step of both sides, one above the other: host, and device. */
-export function Bars({ comparison }: { comparison: WireComparison }): ReactElement {
+export function Bars({ comparison }: { comparison: Comparison }): ReactElement {
   const { phases, parts, longest } = sideBars(comparison);
   const step = comparison.step_us;
   return (
@@ -82,7 +82,7 @@ function legendOf(part: SidePart<string>): {
 }
 
 interface SideProps {
-  side: keyof Pick<WirePair, "base" | "other">;
+  side: keyof Pick<Pair, "base" | "other">;
   phases: SideBars["phases"] | null;
   parts: SideBars["parts"];
   longest: number;
@@ -111,7 +111,7 @@ function Side({ side, phases, parts, longest }: SideProps): ReactElement {
 interface SidePart<Key extends string> {
   readonly key: Key;
   readonly definition: Definition;
-  readonly pair: WirePair;
+  readonly pair: Pair;
 }
 
 interface SideBars {
@@ -122,12 +122,12 @@ interface SideBars {
   readonly longest: number;
 }
 
-const NOTHING: WirePair = { base: 0, other: 0, change: 0 };
+const NOTHING: Pair = { base: 0, other: 0, change: 0 };
 
 /** The mean step of both sides as parts; what neither side has is left out. */
-export function sideBars(comparison: WireComparison): SideBars {
+export function sideBars(comparison: Comparison): SideBars {
   const { step_us: step, phases_us: phases, idle_us: idle, device_busy_us: busy } = comparison;
-  const device = (key: DevicePart): WirePair => (key === "busy" ? busy : (idle[key] ?? NOTHING));
+  const device = (key: DevicePart): Pair => (key === "busy" ? busy : (idle[key] ?? NOTHING));
   const parts = DEVICE_PARTS.map((key) => ({
     key,
     definition: DEVICE_TIME_DEFINITIONS[key],
@@ -147,7 +147,7 @@ export function sideBars(comparison: WireComparison): SideBars {
   };
 }
 
-function isThere({ pair }: { pair: WirePair }): boolean {
+function isThere({ pair }: { pair: Pair }): boolean {
   return (pair.base ?? 0) > 0 || (pair.other ?? 0) > 0;
 }
 

@@ -1,20 +1,19 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { WireReport, WireRuns, WireTrace } from "../../api/types";
-import { useLoad, usePlace, useServices } from "../../parts/services";
+import type { ListedTrace, ReportData, Runs } from "../../api/schema";
+import { useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard, Loading } from "../../parts/states";
-import { ChooseBase } from "./ChooseBase";
 import { Differences } from "./Differences";
-import { Sides } from "./SidePickers";
+import { ChooseBase, Sides } from "./SidePickers";
 import { baseSide, chooseBase, otherSide } from "./sides";
 
 interface CompareViewProps {
   target: Target;
   /** Report of all steps of the trace on show. */
-  whole: WireReport;
-  listed: WireRuns;
+  whole: ReportData;
+  listed: Runs;
 }
 
 /** Two traces, or two ranges of steps, side by side. */
@@ -48,19 +47,13 @@ interface ComparedProps extends CompareViewProps {
   base: CompareSide;
   other: CompareSide;
   /** The file of the side before. */
-  trace: WireTrace;
+  trace: ListedTrace;
 }
 
 function Compared(props: ComparedProps): ReactElement {
   const { listed, whole, target, base, other, trace } = props;
   const { api } = useServices();
-  // The sides by what they say: a place that changes elsewhere is no reason to ask again.
-  const key = JSON.stringify([base, other]);
-  const load = useMemo(() => {
-    const [before, after] = JSON.parse(key) as [CompareSide, CompareSide];
-    return (signal: AbortSignal) => api.compare(before, after, signal);
-  }, [api, key]);
-  const loaded = useLoad(load);
+  const loaded = useAsk(api.compare, [base, other]);
   const before = useMemo(
     () => ({ run: base.run, worker: base.worker, trace: base.trace, step: null }),
     [base.run, base.worker, base.trace],

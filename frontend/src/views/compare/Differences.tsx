@@ -1,40 +1,38 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
-import type { CompareSide } from "../../api/client";
-import type { WireComparison, WireReport } from "../../api/types";
-import { SearchBox } from "../../components/controls";
+import type { ChangeStatus, CompareSide } from "../../api/client";
+import type { Comparison, ReportData } from "../../api/schema";
 import { DataTable } from "../../components/table/DataTable";
-import { usePlace } from "../../parts/services";
+import { PlaceSearch } from "../../parts/PlaceLink";
+import { useAsk, usePlace, useServices } from "../../parts/services";
+import { clip, count } from "../../text/formats";
 import { Aligned } from "./Aligned";
 import { Bars } from "./Bars";
 import { DifferenceIcicle } from "./DifferenceIcicle";
 import { RowPanel } from "./RowPanel";
-import { clip } from "../../text/formats";
-import { StatusChoice, TableChoice } from "./TableChoice";
 import { Totals } from "./Totals";
-import type { CompareTable } from "./address";
+import { COMPARE_TABLES, type CompareTable, type Status, STATUSES } from "./address";
 import { compareHeadline, cutText } from "./changes";
 import { compareColumns } from "./columns";
-import { setupDifferences } from "./setup";
-import { useReportOf } from "./useReportOf";
 import {
+  type CompareRow,
   compareRows,
   EFFECT_FIRST,
   filterRows,
   firstTable,
   sortRows,
   tallyStatus,
-  type CompareRow,
 } from "./rows";
+import { setupDifferences, targetOf } from "./sides";
 
 interface DifferencesProps {
-  comparison: WireComparison;
+  comparison: Comparison;
   /** Rows that the server left out, by list. */
   cut: Readonly<Record<string, number>>;
   base: CompareSide;
   other: CompareSide;
   /** Report of all steps of the side after. */
-  whole: WireReport;
+  whole: ReportData;
   /** Which sides are compared. */
   children: ReactElement;
 }
@@ -43,6 +41,7 @@ interface DifferencesProps {
 export function Differences(props: DifferencesProps): ReactElement {
   const { comparison, cut, base, other, whole: after, children } = props;
   const [place, go] = usePlace();
+  const { api } = useServices();
   const { status, row: selected } = place.compare;
   const table = useMemo(
     () => place.compare.table ?? firstTable(comparison),
@@ -56,7 +55,8 @@ export function Differences(props: DifferencesProps): ReactElement {
     [all, search, status, key, descending],
   );
   const chosen = all.find((row) => row.id === selected);
-  const before = useReportOf(base);
+  const reported = useAsk(api.report, [targetOf(base)]);
+  const before = reported.status === "ready" ? reported.value : null;
   return (
     <div className="view">
       <div className="view-main compare">
@@ -75,9 +75,9 @@ export function Differences(props: DifferencesProps): ReactElement {
           other={other}
           before={before}
           after={after}
-          onSelect={(row) => {
-            go({ search: "", compare: { ...place.compare, table: "modules", status: null, row } });
-          }}
+          onSelect={(row) =>
+            go({ search: "", compare: { ...place.compare, table: "modules", status: null, row } })
+          }
         />
         <Tools comparison={comparison} table={table} all={all} found={rows.length} />
         <Changes comparison={comparison} table={table} all={all} rows={rows} after={after} />
@@ -90,9 +90,7 @@ export function Differences(props: DifferencesProps): ReactElement {
           other={other}
           before={before}
           after={after}
-          onClose={() => {
-            go({ compare: { ...place.compare, row: null } });
-          }}
+          onClose={() => go({ compare: { ...place.compare, row: null } })}
         />
       )}
     </div>
@@ -104,7 +102,7 @@ interface ChangesProps extends Pick<DifferencesProps, "comparison"> {
   /** Every row of the table, and those that are shown. */
   all: readonly CompareRow[];
   rows: CompareRow[];
-  after: WireReport;
+  after: ReportData;
 }
 
 /** The rows of a table; of modules a picture of their tree too. */
@@ -116,9 +114,8 @@ function Changes({ comparison, table, all, rows, after }: ChangesProps): ReactEl
     () => compareColumns({ table, rows: all, step: whole, search }),
     [table, all, whole, search],
   );
-  const choose = (id: string): void => {
+  const choose = (id: string): void =>
     go({ compare: { ...compare, row: id === compare.row ? null : id } });
-  };
   return (
     <>
       {table === "modules" && (
@@ -135,9 +132,7 @@ function Changes({ comparison, table, all, rows, after }: ChangesProps): ReactEl
         rows={rows}
         rowId={rowId}
         sort={sort ?? EFFECT_FIRST}
-        onSort={(next) => {
-          go({ sort: next }, true);
-        }}
+        onSort={(next) => go({ sort: next }, true)}
         selected={compare.row}
         onSelect={choose}
         empty={emptyText(all.length, search !== "" || compare.status !== null)}
@@ -153,8 +148,8 @@ function CutNote({ cut }: Pick<DifferencesProps, "cut">): ReactElement | null {
 }
 
 interface SetupNoteProps {
-  before: WireReport | null;
-  after: WireReport;
+  before: ReportData | null;
+  after: ReportData;
 }
 
 /** Says where not only the training differs; as high before it is known. */
@@ -174,7 +169,7 @@ function SetupNote({ before, after }: SetupNoteProps): ReactElement {
 }
 
 interface ToolsProps {
-  comparison: WireComparison;
+  comparison: Comparison;
   table: CompareTable;
   /** Every row of the table, and how many of them are shown. */
   all: readonly CompareRow[];
@@ -187,20 +182,14 @@ function Tools({ comparison, table, all, found }: ToolsProps): ReactElement {
   return (
     <div className="toolbar">
       <TableChoice comparison={comparison} table={table} />
-      <SearchBox
+      <PlaceSearch
         label="Search name, place, kind"
-        text={search}
-        onText={(text) => {
-          go({ search: text }, true);
-        }}
         found={search === "" ? null : `${found} of ${all.length}`}
       />
       <StatusChoice
         counts={tallyStatus(all)}
         value={compare.status}
-        onChange={(status) => {
-          go({ compare: { ...compare, status, row: null } });
-        }}
+        onChange={(status) => go({ compare: { ...compare, status, row: null } })}
       />
     </div>
   );
@@ -211,4 +200,78 @@ const rowId = (row: CompareRow): string => row.id;
 function emptyText(all: number, filtered: boolean): string {
   if (all === 0) return "Neither side holds any.";
   return filtered ? "Nothing fits search and filter." : "Nothing differs.";
+}
+
+interface TableChoiceProps {
+  comparison: Comparison;
+  table: CompareTable;
+}
+
+const TITLES = {
+  modules: "Modules",
+  syncs: "Syncs",
+  kernels: "Device events",
+  findings: "Findings",
+} as const;
+
+/** What is listed, with how much of each differs. */
+function TableChoice({ comparison, table }: TableChoiceProps): ReactElement {
+  const [place, go] = usePlace();
+  return (
+    <div className="group table-choice" role="group" aria-label="Tables">
+      {COMPARE_TABLES.map((name) => {
+        const differing = compareRows(comparison, name).filter(({ status }) => status !== "same");
+        return (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={name === table}
+            onClick={() =>
+              go({
+                sort: null,
+                search: "",
+                compare: { ...place.compare, table: name, status: null, row: null },
+              })
+            }
+          >
+            {TITLES[name]} <span className="muted">{count(differing.length)}</span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+interface StatusChoiceProps {
+  counts: ReadonlyMap<ChangeStatus, number>;
+  value: Status | "all" | null;
+  onChange: (status: Status | "all" | null) => void;
+}
+
+const DIFFERENT = "";
+
+/** What became of a row: what appeared, what vanished, what moved. */
+function StatusChoice({ counts, value, onChange }: StatusChoiceProps): ReactElement {
+  const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
+  const differing = all - (counts.get("same") ?? 0);
+  return (
+    <label className="picker">
+      <span className="picker-label">status</span>
+      <select
+        value={value ?? DIFFERENT}
+        onChange={(event) => {
+          const chosen = event.target.value;
+          onChange(chosen === "all" ? "all" : (STATUSES.find((one) => one === chosen) ?? null));
+        }}
+      >
+        <option value={DIFFERENT}>differs ({differing})</option>
+        {STATUSES.filter((one) => counts.has(one) || one === value).map((one) => (
+          <option key={one} value={one}>
+            {one} ({counts.get(one) ?? 0})
+          </option>
+        ))}
+        <option value="all">all ({all})</option>
+      </select>
+    </label>
+  );
 }

@@ -1,16 +1,16 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
-import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import type { Place } from "../../address/place";
 import type { CompareSide } from "../../api/client";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
+import { Facts } from "../../components/SmallTable";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { duration } from "../../text/formats";
 import type { CompareTable } from "./address";
 import { changeOf } from "./changes";
-import { rowPlace, syncPlace, syncsAt } from "./links";
-import type { CompareRow, RowPlace } from "./rows";
+import { type CompareRow, rowPlace, type RowPlace, syncPlace, syncsAt } from "./rows";
 
 interface RowPanelProps {
   row: CompareRow;
@@ -18,8 +18,8 @@ interface RowPanelProps {
   base: CompareSide;
   other: CompareSide;
   /** Reports of all steps; of the side before null until it is there. */
-  before: WireReport | null;
-  after: WireReport;
+  before: ReportData | null;
+  after: ReportData;
   onClose: () => void;
 }
 
@@ -47,11 +47,13 @@ export function RowPanel(props: RowPanelProps): ReactElement {
           </>
         )}
       </p>
-      <dl className="facts">
-        <Fact title="before, per step" value={duration(row.before)} />
-        <Fact title="after, per step" value={duration(row.after)} />
-        <Fact title="change" value={changeOf(row.change)} />
-      </dl>
+      <Facts
+        of={[
+          ["before, per step", duration(row.before)],
+          ["after, per step", duration(row.after)],
+          ["change", changeOf(row.change)],
+        ]}
+      />
       <SideSection title="before" row={row} table={table} {...{ place: row.base, side: base }}>
         <LongestSync report={before} row={row} place={row.base} side={base} />
       </SideSection>
@@ -101,7 +103,7 @@ function SideSection(
 }
 
 /** Leads to the longest of a call site's syncs, once the report of its side is there. */
-function LongestSync(props: SideProps & { report: WireReport | null }): ReactElement | null {
+function LongestSync(props: SideProps & { report: ReportData | null }): ReactElement | null {
   const { report, row, place, side } = props;
   const site = place?.site ?? null;
   const syncs = useMemo(
@@ -123,14 +125,5 @@ function SideLink({ to, text }: { to: Partial<Place>; text: string }): ReactElem
     <PlaceLink className="button" to={to}>
       {text}
     </PlaceLink>
-  );
-}
-
-function Fact({ title, value }: { title: string; value: string }): ReactElement {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

@@ -1,34 +1,35 @@
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { WireCompared, WireReport, WireRuns } from "../../api/types";
+import type { Compared, ReportData, Runs } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Picker } from "../../components/controls";
+import { PlaceLink } from "../../parts/PlaceLink";
 import { RunPicker } from "../../parts/RunPicker";
 import { usePlace } from "../../parts/services";
-import { clip } from "../../text/formats";
+import { averagedSteps } from "../../report/measures";
+import { clip, counted } from "../../text/formats";
 import { stepLabel } from "../../text/names";
-import type { Base, ComparePlace } from "./address";
-import { stepRange, swapped } from "./sides";
+import { type Base, COMPARE, type ComparePlace } from "./address";
+import { stepRange, type SuggestionGroup, suggestionGroups, suggestions, swapped } from "./sides";
 
 interface SidesProps {
-  listed: WireRuns;
-  whole: WireReport;
+  listed: Runs;
+  whole: ReportData;
   target: Target;
   base: CompareSide;
   other: CompareSide;
   /** null until it is there. */
-  compared: WireCompared | null;
+  compared: Compared | null;
 }
 
 /** Which traces are compared: the one before is chosen here, the one after at the top. */
 export function Sides(props: SidesProps): ReactElement {
   const { whole, target, base, other, compared } = props;
   const [place, go] = usePlace();
-  const change = (rest: Partial<ComparePlace>): void => {
+  const change = (rest: Partial<ComparePlace>): void =>
     go({ compare: { ...place.compare, row: null, ...rest } });
-  };
   const names = whole.steps.map(({ name }) => name);
   return (
     <div className="sides">
@@ -37,25 +38,16 @@ export function Sides(props: SidesProps): ReactElement {
         <BasePickers
           listed={props.listed}
           base={base}
-          onChange={(next) => {
-            change({ base: next });
-          }}
+          onChange={(next) => change({ base: next })}
         />
         <StepRange
           label="before"
           all={compared?.base_steps ?? []}
           chosen={base.steps.length > 0 ? base.steps : (compared?.comparison.base.step_names ?? [])}
-          onChange={(steps) => {
-            change({ base: { ...base, steps } });
-          }}
+          onChange={(steps) => change({ base: { ...base, steps } })}
         />
       </fieldset>
-      <button
-        type="button"
-        onClick={() => {
-          go(swapped(place, base, other));
-        }}
-      >
+      <button type="button" onClick={() => go(swapped(place, base, other))}>
         Swap
       </button>
       <fieldset>
@@ -69,18 +61,10 @@ export function Sides(props: SidesProps): ReactElement {
           chosen={
             other.steps.length > 0 ? other.steps : (compared?.comparison.other.step_names ?? [])
           }
-          onChange={(steps) => {
-            go({ step: null, compare: { ...place.compare, row: null, steps } });
-          }}
+          onChange={(steps) => go({ step: null, compare: { ...place.compare, row: null, steps } })}
         />
       </fieldset>
-      <button
-        type="button"
-        className="quiet"
-        onClick={() => {
-          change({ base: null, steps: [] });
-        }}
-      >
+      <button type="button" className="quiet" onClick={() => change({ base: null, steps: [] })}>
         Change
       </button>
     </div>
@@ -88,7 +72,7 @@ export function Sides(props: SidesProps): ReactElement {
 }
 
 interface BasePickersProps {
-  listed: WireRuns;
+  listed: Runs;
   base: CompareSide;
   onChange: (base: Base) => void;
 }
@@ -103,18 +87,14 @@ function BasePickers({ listed, base, onChange }: BasePickersProps): ReactElement
       <RunPicker
         listed={listed}
         value={base.run}
-        onChange={(name) => {
-          onChange({ run: name, worker: null, trace: null, steps: [] });
-        }}
+        onChange={(name) => onChange({ run: name, worker: null, trace: null, steps: [] })}
       />
       {run !== undefined && run.workers.length > 1 && (
         <Picker
           label="worker"
           value={base.worker}
           options={named(run.workers)}
-          onChange={(name) => {
-            onChange({ run: base.run, worker: name, trace: null, steps: [] });
-          }}
+          onChange={(name) => onChange({ run: base.run, worker: name, trace: null, steps: [] })}
         />
       )}
       {worker !== undefined && worker.traces.length > 1 && (
@@ -125,9 +105,7 @@ function BasePickers({ listed, base, onChange }: BasePickersProps): ReactElement
             value: id,
             text: `${new Date(modified * 1000).toLocaleString()} (${id})`,
           }))}
-          onChange={(id) => {
-            onChange({ run: base.run, worker: base.worker, trace: id, steps: [] });
-          }}
+          onChange={(id) => onChange({ run: base.run, worker: base.worker, trace: id, steps: [] })}
         />
       )}
     </>
@@ -161,9 +139,7 @@ function StepRange({ label, all, chosen, onChange }: StepRangeProps): ReactEleme
           key={says}
           aria-label={`${label}, ${says} step`}
           value={at}
-          onChange={(event) => {
-            onChange(range(Number(event.target.value)));
-          }}
+          onChange={(event) => onChange(range(Number(event.target.value)))}
         >
           {all.map((name, index) => (
             <option key={name} value={index}>
@@ -173,5 +149,68 @@ function StepRange({ label, all, chosen, onChange }: StepRangeProps): ReactEleme
         </select>
       ))}
     </span>
+  );
+}
+
+interface ChooseBaseProps {
+  listed: Runs;
+  whole: ReportData;
+  target: Target;
+  /** What the address names and is not there; null where it names none. */
+  missing: string | null;
+}
+
+/** Nothing to compare with is chosen yet: likely ones, each a click away. */
+export function ChooseBase({ listed, whole, target, missing }: ChooseBaseProps): ReactElement {
+  const counted = averagedSteps(whole.steps);
+  // Before all others those that count: the first step warms up.
+  const steps = (counted.length > 1 ? counted : whole.steps).map(({ name }) => name);
+  const groups = suggestionGroups(suggestions(listed, target, steps));
+  return (
+    <div className="state wide">
+      <h1>Compare with what?</h1>
+      {missing !== null && (
+        <p role="alert">
+          There is no <bdi className="code">{missing}</bdi> to compare with any more.
+        </p>
+      )}
+      <p>
+        <bdi className="code">{target.run}</bdi> · <bdi className="code">{target.worker}</bdi> is
+        the side <strong>after</strong>: choose the one <strong>before</strong>.
+      </p>
+      {groups.length === 0 ? (
+        <p className="muted">
+          There is one step of one trace here. Record another after a change, and both can be held
+          against each other.
+        </p>
+      ) : (
+        groups.map((group) => <Choices key={group.kind} group={group} />)
+      )}
+    </div>
+  );
+}
+
+function Choices({ group }: { group: SuggestionGroup }): ReactElement {
+  const [open, setOpen] = useState(false);
+  const { kind, all, first } = group;
+  const hidden = all.length - first.length;
+  return (
+    <ul className="base-choices">
+      {(open ? all : first).map(({ base, steps, name }) => (
+        <li key={`${base.run} ${base.worker ?? ""} ${base.trace ?? ""}`}>
+          <PlaceLink to={{ compare: { ...COMPARE.start, base, steps } }} className="base-choice">
+            <span className="muted">{kind}</span>
+            <Name text={name} className="code" />
+          </PlaceLink>
+        </li>
+      ))}
+      {!open && hidden > 0 && (
+        <li>
+          <button type="button" className="link" onClick={() => setOpen(true)}>
+            and {counted(hidden, `more ${kind}`)}
+          </button>
+        </li>
+      )}
+    </ul>
   );
 }

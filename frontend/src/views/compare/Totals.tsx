@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireComparison, WirePair, WireSpreadPair } from "../../api/types";
+import type { Comparison, Pair, SpreadPair } from "../../api/schema";
 import { isHighlighted } from "../../report/syncs";
 import { define, type Definition } from "../../text/definitions";
 import { bytes, count, duration } from "../../text/formats";
@@ -15,10 +15,10 @@ import {
 import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
 /** The means of both sides. */
-export function Totals({ comparison }: { comparison: WireComparison }): ReactElement {
+export function Totals({ comparison }: { comparison: Comparison }): ReactElement {
   const device = comparison.measure === "device";
   const { spread } = comparison;
-  const times: [Definition, WirePair, WireSpreadPair | undefined][] = [
+  const times: [Definition, Pair, SpreadPair | undefined][] = [
     [D.step, comparison.step_us, spread.duration_us],
     [D.busy, comparison.device_busy_us, spread.device_busy_us],
     [D.idle, comparison.device_idle_us, spread.device_idle_us],

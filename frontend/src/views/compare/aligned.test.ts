@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireBlocks, WireLane } from "../../api/types";
+import type { LaneBlocks, TimelineLane } from "../../api/schema";
 import { report, step } from "../../testing/report";
 import {
   alignedRows,
@@ -13,7 +13,11 @@ import {
 } from "./aligned";
 import { comparison, moduleChange, pair } from "./testing";
 
-function lane(id: string, kind: WireLane["kind"], rest: Partial<WireLane> = {}): WireLane {
+function lane(
+  id: string,
+  kind: TimelineLane["kind"],
+  rest: Partial<TimelineLane> = {},
+): TimelineLane {
   const on = { thread: null, thread_id: null, device: null, stream: null, stream_id: null };
   return {
     ...{ id, kind, group: "", title: "", subtitle: "", depth: 1, events: 1, note: null },
@@ -23,7 +27,7 @@ function lane(id: string, kind: WireLane["kind"], rest: Partial<WireLane> = {}):
 }
 
 /** Blocks of a lane: depth, start and length of each. */
-function blocks(id: string, ...all: [depth: number, start: number, us: number][]): WireBlocks {
+function blocks(id: string, ...all: [depth: number, start: number, us: number][]): LaneBlocks {
   return {
     id,
     start: all.map(([, start]) => start),

@@ -1,15 +1,24 @@
 /** Steps of two traces as rows of lanes, one below the other on one axis of time. */
 
+import { useMemo } from "react";
+
+import type { CompareSide } from "../../api/client";
+import type { Target } from "../../api/request";
 import type {
-  WireBlocks,
-  WireComparison,
-  WireLane,
-  WirePair,
-  WireReport,
-  WireStep,
-} from "../../api/types";
+  Comparison,
+  LaneBlocks,
+  Pair,
+  ReportData,
+  Step,
+  TimelineLane,
+  TimelineOverview,
+  TimelineWindow,
+} from "../../api/schema";
+import { type Loaded, useLoad, useServices } from "../../parts/services";
 import { averagedSteps } from "../../report/measures";
 import { pathText } from "../../text/names";
+import { type Span, timeText } from "../../text/span";
+import { targetOf } from "./sides";
 
 export const SIDES = ["base", "other"] as const;
 export type SideName = (typeof SIDES)[number];
@@ -22,18 +31,18 @@ export interface AlignedStep {
 }
 
 /** The step of median length among those compared; the whole trace where it has no steps. */
-export function medianStep(report: WireReport, compared: readonly string[]): AlignedStep {
+export function medianStep(report: ReportData, compared: readonly string[]): AlignedStep {
   const named = report.steps.filter(({ name }) => compared.includes(name));
   const steps = named.length > 0 ? named : averagedSteps(report.steps);
   const sorted = [...steps].sort((a, b) => a.duration_us - b.duration_us);
-  const median: WireStep | undefined = sorted[Math.floor((sorted.length - 1) / 2)];
+  const median: Step | undefined = sorted[Math.floor((sorted.length - 1) / 2)];
   if (median === undefined) return { name: null, from: 0, length: report.trace.duration_us };
   const { name, start_us, duration_us } = median;
   return { name, from: start_us - report.trace.start_us, length: duration_us };
 }
 
 /** What a row of the picture shows, above the same of the other side. */
-export type RowKind = "phases" | "forward" | "backward" | "host" | "device" | "idle";
+type RowKind = "phases" | "forward" | "backward" | "host" | "device" | "idle";
 
 /** Rows of each kind that are drawn at most. */
 const MOST_ROWS: Readonly<Record<RowKind, number>> = {
@@ -60,15 +69,15 @@ export interface AlignedRow {
 }
 
 /** Kinds of lanes that the picture takes of a timeline. */
-const WANTED = new Set<WireLane["kind"]>(["steps", "forward", "backward", "device", "idle"]);
+const WANTED = new Set<TimelineLane["kind"]>(["steps", "forward", "backward", "device", "idle"]);
 
 /** Whether a timeline has neither modules nor a device: its host has to do. */
-export function onlyHost(lanes: readonly WireLane[]): boolean {
+export function onlyHost(lanes: readonly TimelineLane[]): boolean {
   return lanes.every(({ kind }) => kind !== "device" && kind !== "forward" && kind !== "backward");
 }
 
 /** The lanes that are drawn of a timeline; with the busiest thread of the host where asked for. */
-export function lanesOf(lanes: readonly WireLane[], withHost: boolean): WireLane[] {
+export function lanesOf(lanes: readonly TimelineLane[], withHost: boolean): TimelineLane[] {
   const threads = lanes.filter(({ kind, thread }) => kind === "host" && thread !== null);
   const [busiest] = threads.sort((a, b) => (b.events ?? 0) - (a.events ?? 0));
   return lanes.filter((lane) => WANTED.has(lane.kind) || (withHost && lane === busiest));
@@ -76,8 +85,8 @@ export function lanesOf(lanes: readonly WireLane[], withHost: boolean): WireLane
 
 /** A side's lanes, the blocks in them, and when its step ends on their clock. */
 export interface SideLanes {
-  readonly lanes: readonly WireLane[];
-  readonly blocks: readonly WireBlocks[];
+  readonly lanes: readonly TimelineLane[];
+  readonly blocks: readonly LaneBlocks[];
   readonly end: number;
 }
 
@@ -96,7 +105,7 @@ export function alignedRows(sides: Readonly<Record<SideName, SideLanes>>): Align
 }
 
 /** The busiest lanes of a kind, streams or one thread. */
-function busiest(kind: RowKind, { lanes, blocks }: SideLanes): WireBlocks[] {
+function busiest(kind: RowKind, { lanes, blocks }: SideLanes): LaneBlocks[] {
   const ids = new Set(
     lanes.filter((lane) => lane.kind === (kind === "phases" ? "steps" : kind)).map(({ id }) => id),
   );
@@ -110,7 +119,7 @@ function busiest(kind: RowKind, { lanes, blocks }: SideLanes): WireBlocks[] {
 function depthsOf(
   kind: RowKind,
   sides: Readonly<Record<SideName, SideLanes>>,
-  found: Readonly<Record<SideName, readonly WireBlocks[]>>,
+  found: Readonly<Record<SideName, readonly LaneBlocks[]>>,
 ): number[] {
   if (kind === "phases") return [1];
   const counts = SIDES.flatMap((side) =>
@@ -128,7 +137,7 @@ function depthsOf(
   return all.slice(Math.max(first, 0)).slice(0, MOST_ROWS[kind]);
 }
 
-function covered({ duration, depth }: WireBlocks): number {
+function covered({ duration, depth }: LaneBlocks): number {
   return duration.reduce((sum, us, at) => sum + (depth[at] === 0 ? us : 0), 0);
 }
 
@@ -142,7 +151,7 @@ export interface BlockAt {
 
 /** The block of a depth that a time lies in, the shortest where there are several. */
 export function blockAt(
-  blocks: WireBlocks,
+  blocks: LaneBlocks,
   names: readonly string[],
   depth: number,
   us: number,
@@ -174,7 +183,7 @@ export interface Differing {
 }
 
 /** Modules that differ by 1% of the step, with those below them, by their names on a side. */
-export function differing(comparison: WireComparison, side: SideName): Map<string, Differing> {
+export function differing(comparison: Comparison, side: SideName): Map<string, Differing> {
   const all = new Map<string, Differing>();
   for (const module of comparison.modules) {
     const path = module[`${side}_path`];
@@ -194,6 +203,60 @@ export function differing(comparison: WireComparison, side: SideName): Map<strin
   return new Map([...all].filter(([, { change }]) => Math.abs(change) >= LEAST_SHARE * step));
 }
 
-function changeIn({ base, other }: WirePair): number {
+function changeIn({ base, other }: Pair): number {
   return (other ?? 0) - (base ?? 0);
+}
+
+/** Pixels that are asked for; the picture is scaled to its place. */
+const WIDTH = 1200;
+
+/** What a side of the picture is drawn from. */
+interface AlignedSide {
+  readonly timeline: TimelineOverview;
+  readonly window: TimelineWindow;
+}
+export type AlignedSides = Readonly<Record<SideName, AlignedSide>>;
+
+interface Asked {
+  readonly side: CompareSide;
+  readonly step: AlignedStep;
+}
+
+/** Both sides' lanes between two times after the starts of their steps. */
+export function useAligned(base: Asked | null, other: Asked, span: Span): Loaded<AlignedSides> {
+  const { api } = useServices();
+  const key = JSON.stringify([base === null ? null : targetOf(base.side), targetOf(other.side)]);
+  const loadBoth = useMemo(() => {
+    const [before, after] = JSON.parse(key) as [Target | null, Target];
+    if (before === null) return null;
+    return (signal: AbortSignal) =>
+      Promise.all([api.timeline.overview(before, signal), api.timeline.overview(after, signal)]);
+  }, [api, key]);
+  const overviews = useLoad(loadBoth);
+  const ready = overviews.status === "ready" ? overviews.value : null;
+  const from = timeText(span.from);
+  const to = timeText(span.to);
+  const starts = `${base?.step.from ?? 0} ${other.step.from}`;
+  const load = useMemo(() => {
+    if (ready === null) return null;
+    const targets = JSON.parse(key) as [Target, Target];
+    const withHost = ready.every(({ lanes }) => onlyHost(lanes));
+    const at = starts.split(" ").map(Number);
+    return async (signal: AbortSignal): Promise<AlignedSides> => {
+      const windows = ready.map((timeline, index) => {
+        const target = targets[index] ?? targets[0];
+        const start = at[index] ?? 0;
+        const lanes = lanesOf(timeline.lanes, withHost).map(({ id }) => id);
+        const part = { from: start + Number(from), to: start + Number(to) };
+        return api.timeline.window(target, { ...part, width: WIDTH, lanes }, signal);
+      });
+      const [first, second] = (await Promise.all(windows)) as [TimelineWindow, TimelineWindow];
+      return {
+        base: { timeline: ready[0], window: first },
+        other: { timeline: ready[1], window: second },
+      };
+    };
+  }, [api, key, ready, starts, from, to]);
+  const loaded = useLoad(load);
+  return overviews.status === "error" ? { ...overviews } : loaded;
 }

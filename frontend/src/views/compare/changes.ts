@@ -1,4 +1,4 @@
-import type { WireComparison, WirePair, WireSpreadPair, WireSyncChange } from "../../api/types";
+import type { Comparison, Pair, SpreadPair, SyncChange } from "../../api/schema";
 import { DEVICE_TIME_DEFINITIONS, HOST_PHASE_DEFINITIONS } from "../../report/stepBars";
 import { lostIn } from "../../report/syncs";
 import {
@@ -28,10 +28,7 @@ export function changeOf(us: number | null): string {
 }
 
 /** How much more the syncs of a step cost, in us: the host's time where some idle time is not known. */
-export function moreLostInSyncs({
-  sync_sites: sites,
-  sync_blocked_us,
-}: WireComparison): number | null {
+export function moreLostInSyncs({ sync_sites: sites, sync_blocked_us }: Comparison): number | null {
   const idle = sites.reduce<number | null>(
     (sum, { device_idle_us: { change } }) =>
       sum === null || change === null ? null : sum + change,
@@ -53,12 +50,12 @@ export function bytesChange(value: number | null): string {
 }
 
 /** Says so where steps differ among themselves by as much. */
-export function noiseText({ change }: WirePair, spread: WireSpreadPair | undefined): string {
+export function noiseText({ change }: Pair, spread: SpreadPair | undefined): string {
   return (change ?? 0) !== 0 && spread?.within_noise === true ? ", within noise" : "";
 }
 
 /** Median and range over the steps of both sides, as further sentences. */
-export function rangeText(spread: WireSpreadPair | undefined): string {
+export function rangeText(spread: SpreadPair | undefined): string {
   const sides = [
     ["Before", spread?.base ?? null],
     ["After", spread?.other ?? null],
@@ -102,7 +99,7 @@ const SECOND = 0.3;
 const AGAINST = 0.5;
 
 /** The comparison in a sentence: from, to, how many times, and what went with it. */
-export function compareHeadline(comparison: WireComparison): string {
+export function compareHeadline(comparison: Comparison): string {
   const { step_us: step, speedup } = comparison;
   if (step.base === null || step.other === null || step.change === null || speedup === null) {
     return "One of the sides has no steps.";
@@ -147,7 +144,7 @@ function said({ change, text }: Reason): string {
 }
 
 /** The largest reasons of different sorts that went the way the step went. */
-function reasonsOf(comparison: WireComparison, direction: number): Reason[] {
+function reasonsOf(comparison: Comparison, direction: number): Reason[] {
   const ranked = [
     ...syncs(comparison.sync_sites),
     ...idle(comparison),
@@ -167,7 +164,7 @@ function reasonsOf(comparison: WireComparison, direction: number): Reason[] {
 }
 
 /** Syncs of one module, or of one operator not in a module, count together. */
-function syncs(sites: readonly WireSyncChange[]): Reason[] {
+function syncs(sites: readonly SyncChange[]): Reason[] {
   const sums = new Map<string, number>();
   for (const { other_site: other, base_site: base, blocked_us: blocked } of sites) {
     const site = other ?? base;
@@ -182,7 +179,7 @@ function syncs(sites: readonly WireSyncChange[]): Reason[] {
   }));
 }
 
-function idle(comparison: WireComparison): Reason[] {
+function idle(comparison: Comparison): Reason[] {
   const words: Readonly<Record<string, { title: string }>> = DEVICE_TIME_DEFINITIONS;
   return Object.entries(comparison.idle_us).map(([cause, { change }]) => ({
     sort: "idle",
@@ -194,7 +191,7 @@ function idle(comparison: WireComparison): Reason[] {
   }));
 }
 
-function modules(comparison: WireComparison): Reason[] {
+function modules(comparison: Comparison): Reason[] {
   return comparison.modules.map(({ path, forward_us: forward, backward_us: backward }) => ({
     sort: "modules",
     change: (forward.change ?? 0) + (backward.change ?? 0),
@@ -202,7 +199,7 @@ function modules(comparison: WireComparison): Reason[] {
   }));
 }
 
-function kinds(comparison: WireComparison): Reason[] {
+function kinds(comparison: Comparison): Reason[] {
   return Object.entries(comparison.device_us_by_kind).map(([kind, { change }]) => ({
     sort: "kinds",
     change: change ?? 0,
@@ -211,7 +208,7 @@ function kinds(comparison: WireComparison): Reason[] {
 }
 
 /** The host's phases say something where there is no device to say it. */
-function phases(comparison: WireComparison): Reason[] {
+function phases(comparison: Comparison): Reason[] {
   if (comparison.device_busy_us.change !== null) return [];
   const words: Readonly<Record<string, { title: string }>> = HOST_PHASE_DEFINITIONS;
   return Object.entries(comparison.phases_us).map(([phase, { change }]) => ({

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { WireSync } from "../../api/types";
+import type { Sync } from "../../api/schema";
 import { report, step, sync } from "../../testing/report";
-import { syncPlace, syncsAt } from "./links";
+import { syncPlace, syncsAt } from "./rows";
 
 test("the longest sync of a call site, in the steps that are compared", () => {
   const site = {
@@ -13,7 +13,7 @@ test("the longest sync of a call site, in the steps that are compared", () => {
     frame: "a.py(1): f",
   };
   const stack = ["torch/x.py(3): g", site.frame];
-  const at = (step: string, us: number, rest: Partial<WireSync> = {}): WireSync =>
+  const at = (step: string, us: number, rest: Partial<Sync> = {}): Sync =>
     sync({
       ...rest,
       cause: "x",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { WireComparison, WireStatus } from "../../api/types";
+import type { Comparison } from "../../api/schema";
+import type { ChangeStatus } from "../../api/client";
 import { sideBars, worthAWord } from "./Bars";
 import { changeOf, changeText, countChange, fromTo } from "./changes";
 import { compareRows, filterRows, firstTable, sortRows, tallyStatus } from "./rows";
@@ -54,7 +55,7 @@ describe("rows", () => {
   const rows = compareRows(compared, "modules");
 
   test("show what differs unless all is asked for, by effect", () => {
-    const names = (status: WireStatus | "all" | null, search = ""): string[] =>
+    const names = (status: ChangeStatus | "all" | null, search = ""): string[] =>
       sortRows(filterRows(rows, { search, status }), { key: "effect", descending: true }).map(
         ({ name }) => name,
       );
@@ -105,7 +106,7 @@ describe("rows", () => {
   test("the table with the largest effect is shown first", () => {
     expect(firstTable(compared)).toBe("modules");
     const syncs = { sync_sites: [syncChange("x", pair(0, 2))] };
-    const more = (us: number): WireComparison =>
+    const more = (us: number): Comparison =>
       comparison({ ...syncs, kernels: [kernelChange("gemm", pair(us, 0))] });
     expect([firstTable(more(1)), firstTable(more(2)), firstTable(more(3))]).toEqual([
       "syncs",

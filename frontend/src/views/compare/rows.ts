@@ -1,17 +1,23 @@
+import { inTimeline, syncInTimeline } from "../../address/links";
+import { type Place, START } from "../../address/place";
+import type { ChangeStatus, CompareSide } from "../../api/client";
 import type {
-  WireComparison,
-  WireFindingChange,
-  WireKernelChange,
-  WireModuleChange,
-  WirePair,
-  WireSite,
-  WireStatus,
-  WireSyncChange,
-} from "../../api/types";
+  Comparison,
+  FindingChange,
+  KernelChange,
+  ModuleChange,
+  Pair,
+  ReportData,
+  Site,
+  Sync,
+  SyncChange,
+} from "../../api/schema";
+import { averagedSteps } from "../../report/measures";
 import { lostIn } from "../../report/syncs";
 import { classUnlessSame, kindText, pathText } from "../../text/names";
 import { compareNumbers, type Sort } from "../../text/numbers";
 import { COMPARE_TABLES, type CompareTable, type Status } from "./address";
+import type { AlignedStep } from "./aligned";
 
 /** One row of any of the four tables; microseconds per step. */
 export interface CompareRow {
@@ -20,7 +26,7 @@ export interface CompareRow {
   readonly name: string;
   /** Class, call site, kind of work, or place. */
   readonly note: string;
-  readonly status: WireStatus;
+  readonly status: ChangeStatus;
   readonly before: number | null;
   readonly after: number | null;
   readonly change: number | null;
@@ -40,12 +46,12 @@ export interface RowPlace {
   /** Path of its module; null for none. */
   readonly module: string | null;
   /** The call site; null where the row is no call site. */
-  readonly site: WireSite | null;
+  readonly site: Site | null;
 }
 
 export const EFFECT_FIRST: Sort = { key: "effect", descending: true };
 
-export function compareRows(comparison: WireComparison, table: CompareTable): CompareRow[] {
+export function compareRows(comparison: Comparison, table: CompareTable): CompareRow[] {
   switch (table) {
     case "modules":
       return comparison.modules.map(moduleRow);
@@ -59,7 +65,7 @@ export function compareRows(comparison: WireComparison, table: CompareTable): Co
 }
 
 /** The table to show first: the one with the largest effect, else the first with any row. */
-export function firstTable(comparison: WireComparison): CompareTable {
+export function firstTable(comparison: Comparison): CompareTable {
   const tables = COMPARE_TABLES.map((table) => {
     const rows = compareRows(comparison, table);
     const differing = rows.filter(({ status }) => status !== "same");
@@ -70,7 +76,7 @@ export function firstTable(comparison: WireComparison): CompareTable {
   return (first ?? tables.find(({ holds }) => holds))?.table ?? "modules";
 }
 
-function moduleRow(module: WireModuleChange): CompareRow {
+function moduleRow(module: ModuleChange): CompareRow {
   const place = (path: string | null): RowPlace | null =>
     path === null ? null : { text: pathText(path), module: path, site: null };
   return {
@@ -91,7 +97,7 @@ function moduleRow(module: WireModuleChange): CompareRow {
   };
 }
 
-function syncRow(sync: WireSyncChange): CompareRow {
+function syncRow(sync: SyncChange): CompareRow {
   const base = sitePlace(sync.base_site);
   const other = sitePlace(sync.other_site);
   return {
@@ -107,7 +113,7 @@ function syncRow(sync: WireSyncChange): CompareRow {
   };
 }
 
-function kernelRow(kernel: WireKernelChange): CompareRow {
+function kernelRow(kernel: KernelChange): CompareRow {
   const place = { text: kernel.name, module: null, site: null };
   return {
     id: kernel.id,
@@ -122,7 +128,7 @@ function kernelRow(kernel: WireKernelChange): CompareRow {
   };
 }
 
-function findingRow(finding: WireFindingChange): CompareRow {
+function findingRow(finding: FindingChange): CompareRow {
   const place = (where: string | null, module: string | null): RowPlace | null =>
     where === null ? null : { text: where, module, site: null };
   return {
@@ -139,7 +145,7 @@ function findingRow(finding: WireFindingChange): CompareRow {
 }
 
 /** "head · aten::item · train.py(10): loop", from the module inwards. */
-function sitePlace(site: WireSite | null): RowPlace | null {
+function sitePlace(site: Site | null): RowPlace | null {
   if (site === null) return null;
   const parts = [
     site.module === null ? null : pathText(site.module),
@@ -153,12 +159,12 @@ function sitePlace(site: WireSite | null): RowPlace | null {
 
 type Numbers = Pick<CompareRow, "before" | "after" | "change">;
 
-function numbersOf({ base, other, change }: WirePair): Numbers {
+function numbersOf({ base, other, change }: Pair): Numbers {
   return { before: base, after: other, change };
 }
 
 /** Two numbers of a row together; one that neither side holds adds nothing. */
-function sumOf(a: WirePair, b: WirePair): Numbers {
+function sumOf(a: Pair, b: Pair): Numbers {
   const add = (x: number | null, y: number | null): number | null =>
     x === null && y === null ? null : (x ?? 0) + (y ?? 0);
   return {
@@ -168,7 +174,7 @@ function sumOf(a: WirePair, b: WirePair): Numbers {
   };
 }
 
-export interface CompareFilter {
+interface CompareFilter {
   search: string;
   /** null: all that differs. */
   status: Status | "all" | null;
@@ -186,14 +192,14 @@ export function filterRows(rows: readonly CompareRow[], filter: CompareFilter): 
   );
 }
 
-function statusFits(status: WireStatus, wanted: CompareFilter["status"]): boolean {
+function statusFits(status: ChangeStatus, wanted: CompareFilter["status"]): boolean {
   if (wanted === null) return status !== "same";
   return wanted === "all" || status === wanted;
 }
 
 /** How often each status is there. */
-export function tallyStatus(rows: readonly CompareRow[]): Map<WireStatus, number> {
-  const counts = new Map<WireStatus, number>();
+export function tallyStatus(rows: readonly CompareRow[]): Map<ChangeStatus, number> {
+  const counts = new Map<ChangeStatus, number>();
   for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
   return counts;
 }
@@ -220,4 +226,70 @@ function numberOf(row: CompareRow, key: string): number | null {
   if (key === "effect") return effectOf(row);
   if (key === "before" || key === "after" || key === "change") return row[key];
   return row.extras[key as ExtraKey] ?? null;
+}
+
+/** The row in the view of its own side. */
+export function rowPlace(
+  table: CompareTable,
+  side: CompareSide,
+  place: RowPlace,
+  row: CompareRow,
+): Partial<Place> {
+  const { run, worker, trace, steps } = side;
+  const step = steps.length === 1 ? (steps[0] ?? null) : null;
+  const at = { ...START, run, worker, trace, step };
+  if (table === "modules") return { ...at, view: "modules", module: place.module };
+  if (table === "syncs") return { ...at, view: "syncs", cause: row.name };
+  if (table === "findings") return { ...at, view: "findings", search: row.name };
+  return { ...at, view: "timeline", search: row.name };
+}
+
+/** How often a call site syncs in the steps of a side, and its longest sync. */
+interface SiteSyncs {
+  readonly count: number;
+  readonly longest: Sync;
+}
+
+/** The syncs of a call site in these steps (none named: in those that count); null without one. */
+export function syncsAt(
+  report: Pick<ReportData, "steps" | "syncs">,
+  cause: string,
+  site: Site,
+  steps: readonly string[],
+): SiteSyncs | null {
+  const names = steps.length > 0 ? steps : averagedSteps(report.steps).map(({ name }) => name);
+  const syncs = report.syncs.filter(
+    (sync) =>
+      sync.cause === cause &&
+      sync.module_id === site.module_id &&
+      sync.node === site.node &&
+      sync.operator === site.operator &&
+      (site.frame === null ? sync.stack.length === 0 : sync.stack.includes(site.frame)) &&
+      sync.step !== null &&
+      names.includes(sync.step),
+  );
+  const [first, ...rest] = syncs;
+  if (first === undefined) return null;
+  const longest = rest.reduce((a, b) => (b.duration_us > a.duration_us ? b : a), first);
+  return { count: syncs.length, longest };
+}
+
+/** Where the timeline of a side's own trace shows a step. */
+export function stepPlace(
+  report: Pick<ReportData, "trace">,
+  { run, worker, trace }: CompareSide,
+  step: AlignedStep,
+): Partial<Place> {
+  const start = step.from + report.trace.start_us;
+  return { ...START, run, worker, trace, ...inTimeline(report, start, step.length) };
+}
+
+/** Where the timeline of a side's own trace shows a sync. */
+export function syncPlace(
+  report: Pick<ReportData, "trace">,
+  side: CompareSide,
+  sync: Sync,
+): Partial<Place> {
+  const { run, worker, trace } = side;
+  return { ...START, run, worker, trace, ...syncInTimeline(report, sync) };
 }

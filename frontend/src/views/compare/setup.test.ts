@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { report } from "../../testing/report";
-import { setupDifferences } from "./setup";
+import { setupDifferences } from "./sides";
 
 test("two recordings of one setup differ in nothing", () => {
   expect(setupDifferences(report(), report())).toEqual([]);

@@ -1,12 +1,12 @@
+import { type Choice, chooseTrace } from "../../address/chooseTrace";
+import { type Place, START } from "../../address/place";
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
-import { chooseTrace, type Choice } from "../../address/chooseTrace";
-import { START, type Place } from "../../address/place";
-import type { WireRuns } from "../../api/types";
+import type { ReportData, Runs } from "../../api/schema";
 import type { Base } from "./address";
 
 /** The trace that a base names, filled up with defaults; or what of it does not exist. */
-export function chooseBase(runs: WireRuns, base: Base): Choice | null {
+export function chooseBase(runs: Runs, base: Base): Choice | null {
   return chooseTrace(runs, { ...START, ...base }, null);
 }
 
@@ -27,6 +27,11 @@ export function otherSide(target: Target, steps: readonly string[]): CompareSide
   return { run, worker, trace, steps: step === null ? steps : [step] };
 }
 
+/** All steps of the trace of a side. */
+export function targetOf({ run, worker, trace }: CompareSide): Target {
+  return { run, worker, trace, step: null };
+}
+
 /** The place at which before and after have changed places. */
 export function swapped(place: Place, base: CompareSide, other: CompareSide): Partial<Place> {
   return {
@@ -39,7 +44,7 @@ export function swapped(place: Place, base: CompareSide, other: CompareSide): Pa
 }
 
 /** What the trace on show might be held against. */
-export interface Suggestion {
+interface Suggestion {
   readonly base: Base;
   /** Steps of the trace on show that it is held against; none for all. */
   readonly steps: readonly string[];
@@ -67,11 +72,7 @@ export function suggestionGroups(all: readonly Suggestion[]): SuggestionGroup[] 
 }
 
 /** All bases, likely ones first: earlier traces, runs, older before newer, workers, first steps. */
-export function suggestions(
-  runs: WireRuns,
-  target: Target,
-  steps: readonly string[],
-): Suggestion[] {
+export function suggestions(runs: Runs, target: Target, steps: readonly string[]): Suggestion[] {
   const run = runs.runs.find(({ name }) => name === target.run);
   const worker = run?.workers.find(({ name }) => name === target.worker);
   const shown = worker?.traces.find(({ id }) => id === target.trace);
@@ -98,7 +99,7 @@ export function suggestions(
 }
 
 /** Runs older than the trace on show come first, the latest of them before all. */
-function otherRuns(runs: WireRuns, target: Target, modified: number): Suggestion[] {
+function otherRuns(runs: Runs, target: Target, modified: number): Suggestion[] {
   const aged = runs.runs
     .filter(({ name }) => name !== target.run)
     .map(({ name, workers }) => {
@@ -140,4 +141,29 @@ function firstSteps(target: Target, steps: readonly string[]): Suggestion[] {
 export function stepRange(all: readonly string[], from: number, to: number): readonly string[] {
   const [first, last] = from <= to ? [from, to] : [to, from];
   return all.slice(first, last + 1);
+}
+
+/** What of two recordings differs, other than the training, so that their times are no like for like. */
+export function setupDifferences(before: ReportData, after: ReportData): string[] {
+  return Object.entries(SETUP).flatMap(([title, of]) => {
+    const [was, is] = [of(before), of(after)];
+    return was === null || is === null || was === is ? [] : [`${title} ${was} → ${is}`];
+  });
+}
+
+/** Null where the trace does not say. */
+const SETUP: Readonly<Record<string, (report: ReportData) => string | null>> = {
+  device: ({ trace }) => named(trace.devices.map(({ name }) => name)),
+  platform: ({ trace }) => named(trace.devices.map(({ kind }) => kind)),
+  devices: ({ trace }) => (trace.devices.length === 0 ? "none" : String(trace.devices.length)),
+  torch: ({ trace }) => trace.torch_version,
+  ranks: ({ trace }) => (trace.world_size === null ? null : String(trace.world_size)),
+  "memory recorded": ({ memory_peaks: peaks }) => (peaks.length > 0 ? "yes" : "no"),
+  "shapes recorded": ({ modules }) =>
+    modules.length === 0 ? null : modules.some(({ shapes }) => shapes.length > 0) ? "yes" : "no",
+};
+
+function named(names: readonly string[]): string | null {
+  const known = [...new Set(names.filter((name) => name !== ""))];
+  return known.length === 0 ? null : known.join(", ");
 }

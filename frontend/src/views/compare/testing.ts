@@ -1,14 +1,8 @@
-import type {
-  WireComparison,
-  WireKernelChange,
-  WireModuleChange,
-  WirePair,
-  WireSyncChange,
-} from "../../api/types";
+import type { Comparison, KernelChange, ModuleChange, Pair, SyncChange } from "../../api/schema";
 
 /** Small comparisons for tests: say what matters, the rest is filled in. */
 
-export function pair(base: number | null, other: number | null): WirePair {
+export function pair(base: number | null, other: number | null): Pair {
   return { base, other, change: base === null || other === null ? null : other - base };
 }
 
@@ -16,9 +10,9 @@ const NONE = pair(0, 0);
 
 export function moduleChange(
   path: string,
-  backward: WirePair,
-  rest: Partial<WireModuleChange> = {},
-): WireModuleChange {
+  backward: Pair,
+  rest: Partial<ModuleChange> = {},
+): ModuleChange {
   return {
     id: path,
     base_id: 0,
@@ -39,9 +33,9 @@ export function moduleChange(
 
 export function syncChange(
   cause: string,
-  blocked: WirePair,
-  rest: Partial<WireSyncChange> = {},
-): WireSyncChange {
+  blocked: Pair,
+  rest: Partial<SyncChange> = {},
+): SyncChange {
   const site = { module: "head", module_id: 4, node: null, operator: "aten::item", frame: null };
   return {
     id: cause,
@@ -58,14 +52,14 @@ export function syncChange(
   };
 }
 
-export function kernelChange(name: string, total: WirePair): WireKernelChange {
+export function kernelChange(name: string, total: Pair): KernelChange {
   const status = total.change === 0 ? "same" : "changed";
   const ids = { id: name, base_id: 0, other_id: 0 };
   return { ...ids, name, kind: "matrix", event: "kernel", status, count: NONE, total_us: total };
 }
 
 /** A step of 100 us on both sides in which nothing changed. */
-export function comparison(rest: Partial<WireComparison> = {}): WireComparison {
+export function comparison(rest: Partial<Comparison> = {}): Comparison {
   const side = { path: "a.json", steps: 1, step_names: ["ProfilerStep#1"], of: 0, text: "" };
   return {
     schema: 1,

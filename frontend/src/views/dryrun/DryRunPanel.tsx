@@ -1,21 +1,19 @@
-import { useRef, type ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 
-import type { WireDryRun } from "../../api/types";
-import { CopyButton } from "../../components/CopyButton";
+import type { DryRunReport } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
+import { CopyButton } from "../../components/controls";
 import { usePlace } from "../../parts/services";
 import { bytes, count, figure } from "../../text/formats";
 import { pathText } from "../../text/names";
-import { lineText, sentence, type DryPlace } from "./places";
+import { type DryPlace, lineText, sentence } from "./places";
 
 /** One place: what the host would wait for, how it came there, and the fix. */
-export function DryRunPanel({ run, place }: { run: WireDryRun; place: DryPlace }): ReactElement {
+export function DryRunPanel({ run, place }: { run: DryRunReport; place: DryPlace }): ReactElement {
   const [, go] = usePlace();
   const { sync, perStep, steps } = place;
-  const close = (): void => {
-    go({ sync: null });
-  };
+  const close = (): void => go({ sync: null });
   return (
     <SidePanel label="Sync" className="sync-panel row-panel" onClose={close}>
       <PanelHeader onClose={close}>

@@ -1,31 +1,31 @@
-import { useMemo, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useMemo } from "react";
 
-import type { WireDryRun } from "../../api/types";
-import { FilterSelect, SearchBox } from "../../components/controls";
+import type { DryRunReport } from "../../api/schema";
 import { Figure } from "../../components/Figure";
 import { Name } from "../../components/Name";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
+import { PlaceFilter, PlaceSearch } from "../../parts/PlaceLink";
 import { usePlace } from "../../parts/services";
 import { count, figure, NOTHING } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
-import { DRY_RUN_DEFINITIONS as D } from "./definitions";
 import { DryRunPanel } from "./DryRunPanel";
+import { DRY_RUN_DEFINITIONS as D } from "./definitions";
 import {
   counts,
+  type DryPlace,
+  type DrySortKey,
   fitting,
   lineText,
   placesOf,
   sorted,
   valueOf,
-  type DryPlace,
-  type DrySortKey,
 } from "./places";
 
 const MOST_FIRST: Sort = { key: "perStep", descending: true };
 
 /** The syncs of a dry run: places and counts, without times. */
-export function DryRunView({ run }: { run: WireDryRun }): ReactElement {
+export function DryRunView({ run }: { run: DryRunReport }): ReactElement {
   const [place, go] = usePlace();
   const { search, phase, cause, step } = place;
   const sort = place.sort ?? MOST_FIRST;
@@ -47,13 +47,9 @@ export function DryRunView({ run }: { run: WireDryRun }): ReactElement {
           rows={shown}
           rowId={({ id }) => id}
           sort={sort}
-          onSort={(next) => {
-            go({ sort: next }, true);
-          }}
+          onSort={(next) => go({ sort: next }, true)}
           selected={selected?.id ?? null}
-          onSelect={(id) => {
-            go({ sync: id === selected?.id ? null : id });
-          }}
+          onSelect={(id) => go({ sync: id === selected?.id ? null : id })}
           empty={
             all.length === 0
               ? "With a GPU the host would not wait for it in these steps."
@@ -67,7 +63,7 @@ export function DryRunView({ run }: { run: WireDryRun }): ReactElement {
   );
 }
 
-function NoTimes({ run }: { run: WireDryRun }): ReactElement {
+function NoTimes({ run }: { run: DryRunReport }): ReactElement {
   return (
     <p className="dry-run-note" role="note">
       <strong>Dry run, not a recording.</strong> <bdi className="code">{run.program}</bdi> ran on a
@@ -77,7 +73,7 @@ function NoTimes({ run }: { run: WireDryRun }): ReactElement {
   );
 }
 
-function Figures({ run }: { run: WireDryRun }): ReactElement {
+function Figures({ run }: { run: DryRunReport }): ReactElement {
   const places = placesOf(run, null).filter(counts);
   const note = run.steps > 1 ? "without the first step" : "";
   return (
@@ -95,48 +91,27 @@ function Figures({ run }: { run: WireDryRun }): ReactElement {
 }
 
 interface ToolbarProps {
-  run: WireDryRun;
+  run: DryRunReport;
   all: readonly DryPlace[];
   shown: readonly DryPlace[];
 }
 
 function Toolbar({ run, all, shown }: ToolbarProps): ReactElement {
-  const [{ search, phase, cause, step }, go] = usePlace();
+  const [{ search, phase, cause }] = usePlace();
   const filtered = search !== "" || phase !== null || cause !== null;
   const steps = [...new Set(run.syncs.map((sync) => sync.step))];
   return (
     <div className="toolbar">
-      <SearchBox
+      <PlaceSearch
         label="Search syncs"
-        text={search}
-        onText={(text) => {
-          go({ search: text }, true);
-        }}
         found={filtered ? `${shown.length} of ${all.length}` : null}
       />
-      <FilterSelect
-        label="phase"
-        value={phase}
-        options={tally(all, ({ sync }) => sync.phase)}
-        onChange={(value) => {
-          go({ phase: value });
-        }}
-      />
-      <FilterSelect
-        label="cause"
-        value={cause}
-        options={tally(all, ({ sync }) => sync.cause)}
-        onChange={(value) => {
-          go({ cause: value });
-        }}
-      />
-      <FilterSelect
-        label="step"
-        value={step}
+      <PlaceFilter of="phase" options={tally(all, ({ sync }) => sync.phase)} />
+      <PlaceFilter of="cause" options={tally(all, ({ sync }) => sync.cause)} />
+      <PlaceFilter
+        of="step"
         options={steps.map((one) => [`${one}`, placesOf(run, `${one}`).length])}
-        onChange={(value) => {
-          go({ step: value, sync: null });
-        }}
+        also={{ sync: null }}
       />
     </div>
   );
@@ -195,7 +170,7 @@ function What({ place, search }: { place: DryPlace; search: string }): ReactElem
 }
 
 /** What the run did otherwise than a GPU, and what no dry run can know. */
-function Unknown({ run }: { run: WireDryRun }): ReactElement {
+function Unknown({ run }: { run: DryRunReport }): ReactElement {
   return (
     <details className="dry-run-unknown" open>
       <summary>What this dry run cannot know</summary>

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
-import type { WireDryRun, WireDrySync } from "../../api/types";
+import type { DryRunReport, DrySync } from "../../api/schema";
 import { counts, fitting, placesOf, sentence, sorted } from "./places";
 
-function sync(id: number, step: number, rest: Partial<WireDrySync> = {}): WireDrySync {
+function sync(id: number, step: number, rest: Partial<DrySync> = {}): DrySync {
   return {
     id,
     step,
@@ -35,7 +35,7 @@ function sync(id: number, step: number, rest: Partial<WireDrySync> = {}): WireDr
   };
 }
 
-function run(syncs: WireDrySync[]): WireDryRun {
+function run(syncs: DrySync[]): DryRunReport {
   return {
     schema: 1,
     kind: "dry-run",

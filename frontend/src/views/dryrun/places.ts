@@ -1,12 +1,12 @@
-import type { WireDryRun, WireDrySync } from "../../api/types";
+import type { DryRunReport, DrySync } from "../../api/schema";
 import { pathText } from "../../text/names";
-import { compareNumbers, type Sort } from "../../text/numbers";
+import { compareValues, groupBy, type Sort } from "../../text/numbers";
 
 /** Syncs of one place and cause, over the steps that are shown. */
 export interface DryPlace {
   readonly id: string;
   /** One of them, which stands for all. */
-  readonly sync: WireDrySync;
+  readonly sync: DrySync;
   readonly perStep: number;
   /** Steps that have it. */
   readonly steps: readonly number[];
@@ -21,22 +21,14 @@ export interface DryFilter {
 }
 
 /** Places of the steps that a filter chooses, without its other conditions. */
-export function placesOf(run: WireDryRun, step: string | null): DryPlace[] {
+export function placesOf(run: DryRunReport, step: string | null): DryPlace[] {
   const steps = step === null ? run.measured : [Number(step)];
-  const groups = new Map<string, WireDrySync[]>();
-  for (const sync of run.syncs) {
-    if (!steps.includes(sync.step)) continue;
-    const key = keyOf(sync);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [sync]);
-    else group.push(sync);
-  }
-  return [...groups.values()].flatMap((group) => {
+  const inSteps = run.syncs.filter((sync) => steps.includes(sync.step));
+  return [...groupBy(inSteps, keyOf).values()].map((group) => {
     const [sync] = group;
-    if (sync === undefined) return [];
     const total = group.reduce((sum, each) => sum + each.count, 0);
     const its = [...new Set(group.map((each) => each.step))];
-    return [{ id: `${sync.id}`, sync, perStep: total / steps.length, steps: its }];
+    return { id: `${sync.id}`, sync, perStep: total / steps.length, steps: its };
   });
 }
 
@@ -71,30 +63,20 @@ export function valueOf(place: DryPlace, key: string): string | number | null {
 /** Places in order; what is missing comes last either way. */
 export function sorted(places: readonly DryPlace[], { key, descending }: Sort): DryPlace[] {
   const sign = descending ? -1 : 1;
-  return [...places].sort((a, b) => {
-    const [left, right] = [valueOf(a, key), valueOf(b, key)];
-    if (typeof left === "string" && typeof right === "string") {
-      return sign * COLLATOR.compare(left, right);
-    }
-    return typeof left === "number" && typeof right === "number"
-      ? compareNumbers(left, right, sign)
-      : Number(left === null) - Number(right === null);
-  });
+  return [...places].sort((a, b) => compareValues(valueOf(a, key), valueOf(b, key), sign));
 }
 
-export function lineText(sync: WireDrySync): string {
+export function lineText(sync: DrySync): string {
   return sync.line ?? "unknown line";
 }
 
 /** What the host waits for, with the forward line where a backward node is at work. */
-export function sentence(sync: WireDrySync): string {
+export function sentence(sync: DrySync): string {
   const of = `${sync.reason} (${sync.within ?? sync.operator})`;
   return sync.forward_line === null ? of : `${of}, in the backward of ${sync.forward_line}`;
 }
 
-const COLLATOR = new Intl.Collator("en", { numeric: true });
-
-function keyOf(sync: WireDrySync): string {
+function keyOf(sync: DrySync): string {
   const { file, line, column, operator, within, phase, module, node, forward_line: of } = sync;
   const { reason, certain, allowed } = sync;
   return JSON.stringify([
@@ -102,7 +84,7 @@ function keyOf(sync: WireDrySync): string {
   ]);
 }
 
-function textOf(sync: WireDrySync): string {
+function textOf(sync: DrySync): string {
   const { line, code, operator, within, module, node, cause, forward_line: of } = sync;
   return [line, code, operator, within, module, node, cause, of].filter(Boolean).join("\n");
 }

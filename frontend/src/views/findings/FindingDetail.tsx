@@ -1,21 +1,23 @@
-import { useRef, type ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 
-import { withoutFinding } from "../../address/links";
+import { inTimeline, withoutFinding } from "../../address/links";
+import type { Place } from "../../address/place";
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
-import { CopyButton } from "../../components/CopyButton";
-import { PlaceLink } from "../../parts/PlaceLink";
+import type { ReportData } from "../../api/schema";
+import { SmallTable } from "../../components/SmallTable";
+import { CopyButton } from "../../components/controls";
 import { Fix } from "../../parts/Fix";
+import { PlaceLink } from "../../parts/PlaceLink";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { priceBasis } from "../../report/findings";
-import { CostBar } from "./CostBar";
-import { Examples, longestSync } from "./Examples";
-import { confidenceDefinition } from "./definitions";
-import { findingMarkdown, sentence } from "./findingText";
-import type { FindingRow } from "./findings";
+import type { SyncRow } from "../../report/syncs";
+import { counted, duration, instant, NOTHING, percent } from "../../text/formats";
+import { stepLabel } from "../../text/names";
+import { confidenceDefinition, EXAMPLE_DEFINITIONS as D } from "./definitions";
+import { type FindingExample, findingMarkdown, type FindingRow, sentence } from "./findings";
 
 interface FindingDetailProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   row: FindingRow;
 }
@@ -84,4 +86,156 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
       </div>
     </>
   );
+}
+
+interface CostBarProps {
+  row: FindingRow;
+  /** With words below, for the open finding. */
+  labelled?: boolean;
+}
+
+/** The step as a line, what the finding costs of it, and what a replay without it gains. */
+export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
+  const { finding, costShare, gainShare } = row;
+  const cost = Math.min(1, costShare ?? 0);
+  const gain = Math.min(1, gainShare ?? 0);
+  return (
+    <>
+      <span
+        className={labelled ? "cost-bar large" : "cost-bar"}
+        role="img"
+        aria-label={`cost ${percent(costShare)} of the step, gain ${percent(gainShare)}`}
+      >
+        {cost > 0 && (
+          <span
+            className={finding.gain_us_per_step === null ? "cost unknown" : "cost"}
+            style={{ inlineSize: `${cost * 100}%` }}
+          />
+        )}
+        {gain > 0 && <span className="gain" style={{ inlineSize: `${gain * 100}%` }} />}
+      </span>
+      {labelled && (
+        <dl className="cost-legend">
+          <Part
+            swatch="cost"
+            title="cost per step"
+            us={finding.cost_us_per_step}
+            share={costShare}
+          />
+          <Part
+            swatch="gain"
+            title="gained without it"
+            us={finding.gain_us_per_step}
+            share={gainShare}
+          />
+        </dl>
+      )}
+    </>
+  );
+}
+
+interface PartProps {
+  swatch: string;
+  title: string;
+  us: number | null;
+  share: number | null;
+}
+
+function Part({ swatch, title, us, share }: PartProps): ReactElement {
+  return (
+    <div>
+      <dt>
+        <span className={`swatch ${swatch}`} aria-hidden="true" />
+        {title}
+      </dt>
+      <dd>
+        {us === null ? "unknown in this trace" : duration(us)}
+        {us !== null && share !== null && <span className="muted"> · {percent(share)}</span>}
+      </dd>
+    </div>
+  );
+}
+
+const FIRST = 5;
+
+interface ExamplesProps {
+  report: ReportData;
+  row: FindingRow;
+}
+
+/** Where it was seen: each leads to the timeline, a sync to its chain as well. */
+function Examples({ report, row }: ExamplesProps): ReactElement {
+  const { finding, examples } = row;
+  return (
+    <section aria-label="Examples">
+      <h3>
+        Seen {counted(finding.count, "time")}
+        {examples.length > 0 && examples.length < finding.count && `; the first ${examples.length}`}
+      </h3>
+      {examples.length === 0 ? (
+        <p className="muted">It concerns the steps as a whole: no single event shows it.</p>
+      ) : (
+        <SmallTable
+          className="examples"
+          first={FIRST}
+          rows={examples}
+          keyOf={(example) => example.start_us}
+          columns={[
+            [D.start, (example) => instant(example.start)],
+            ["step", ({ step }) => <bdi>{step === null ? NOTHING : stepLabel(step)}</bdi>],
+            [D.length, ({ length }) => duration(length)],
+            ["show", (example) => <Show report={report} example={example} />],
+          ]}
+        />
+      )}
+    </section>
+  );
+}
+
+function Show({ report, example }: { report: ReportData; example: FindingExample }): ReactElement {
+  const { sync } = example;
+  return (
+    <>
+      <PlaceLink to={exampleInTimeline(report, example)}>timeline</PlaceLink>
+      {sync !== null && (
+        <>
+          {" · "}
+          <PlaceLink
+            to={{
+              ...{ view: "syncs", sync: sync.id, search: "", sort: null },
+              ...{ phase: null, cause: null },
+            }}
+          >
+            sync
+          </PlaceLink>
+        </>
+      )}
+    </>
+  );
+}
+
+const AROUND_US = 500;
+
+/** The longest sync among a finding's examples; null where they are no syncs. */
+export function longestSync(row: FindingRow): SyncRow | null {
+  return row.examples.reduce<SyncRow | null>(
+    (most, { sync }) =>
+      sync !== null && (most === null || sync.sync.duration_us > most.sync.duration_us)
+        ? sync
+        : most,
+    null,
+  );
+}
+
+/** Where the timeline shows an example: what begins there, selected and in full, else the surroundings. */
+export function exampleInTimeline(
+  report: Pick<ReportData, "trace">,
+  example: FindingExample,
+): Partial<Place> {
+  const { start, length, event } = example;
+  if (length !== null) return inTimeline(report, example.start_us, length, event);
+  return {
+    ...inTimeline(report, example.start_us, 0),
+    shown: { from: start - AROUND_US, to: start + AROUND_US },
+  };
 }

@@ -1,19 +1,18 @@
-import { useId, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useId } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { usePlace } from "../../parts/services";
 import type { Definition } from "../../text/definitions";
 import { count, counted, duration, NOTHING, percent } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
-import { CostBar } from "./CostBar";
-import { FindingDetail } from "./FindingDetail";
+import { CostBar, FindingDetail } from "./FindingDetail";
 import { FINDING_DEFINITIONS as D } from "./definitions";
-import { unknownAmounts, type FindingRow, type FindingSortKey } from "./findings";
+import { type FindingRow, type FindingSortKey, unknownAmounts } from "./findings";
 
 interface FindingListProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   rows: readonly FindingRow[];
   sort: Sort | null;
@@ -47,9 +46,7 @@ export function FindingList({ report, target, rows, sort }: FindingListProps): R
             row={row}
             search={place.search}
             open={row.id === open}
-            onToggle={() => {
-              go({ finding: row.id === open ? "" : row.id });
-            }}
+            onToggle={() => go({ finding: row.id === open ? "" : row.id })}
           >
             <FindingDetail report={report} target={target} row={row} />
           </FindingItem>
@@ -81,9 +78,9 @@ function SortButton({ name, definition, sort }: SortButtonProps): ReactElement {
         className={sorted ? "sort sorted" : "sort"}
         title={definition.text}
         aria-pressed={sorted}
-        onClick={() => {
-          go({ sort: { key: name, descending: sorted ? !sort.descending : true } }, true);
-        }}
+        onClick={() =>
+          go({ sort: { key: name, descending: sorted ? !sort.descending : true } }, true)
+        }
       >
         {sorted && (
           <span className="sort-mark" aria-hidden="true">

@@ -1,19 +1,31 @@
-import { useMemo, useRef, type ReactElement } from "react";
+import { type ReactElement, useMemo, useRef } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireRule } from "../../api/types";
-import { CopyButton } from "../../components/CopyButton";
+import type { ReportData, RuleInfo } from "../../api/schema";
+import { DurationFigure, Figure } from "../../components/Figure";
+import { CopyButton } from "../../components/controls";
+import { PlaceFilter, PlaceSearch } from "../../parts/PlaceLink";
 import { usePlace, useRules } from "../../parts/services";
-import { count, counted } from "../../text/formats";
-import { FindingFigures } from "./FindingFigures";
-import { FindingList } from "./FindingList";
-import { FindingToolbar } from "./FindingToolbar";
 import { priceBasis } from "../../report/findings";
-import { findingsMarkdown } from "./findingText";
-import { countRules, filterFindings, findingRows, ruleFamilies, sortFindings } from "./findings";
+import { meansNote } from "../../report/measures";
+import { tallyOf } from "../../report/syncs";
+import { count, counted, percent } from "../../text/formats";
+import { pathText } from "../../text/names";
+import { FindingList } from "./FindingList";
+import { FINDING_DEFINITIONS as D } from "./definitions";
+import {
+  countRules,
+  filterFindings,
+  type FindingRow,
+  findingRows,
+  findingsMarkdown,
+  OUTSIDE,
+  ruleFamilies,
+  sortFindings,
+} from "./findings";
 
 interface FindingsViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -78,8 +90,8 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
 const isChosen = (value: string | null): boolean => value !== null;
 
 interface NothingFoundProps {
-  report: WireReport;
-  rules: readonly WireRule[] | null;
+  report: ReportData;
+  rules: readonly RuleInfo[] | null;
 }
 
 /** No finding: what was looked for, and where. */
@@ -106,7 +118,7 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
 }
 
 interface CheckedProps {
-  rules: readonly WireRule[];
+  rules: readonly RuleInfo[];
   open?: boolean;
 }
 
@@ -136,3 +148,73 @@ function Checked({ rules, open = false }: CheckedProps): ReactElement {
     </details>
   );
 }
+
+interface FindingToolbarProps {
+  rows: readonly FindingRow[];
+  fitting: number;
+  filtered: boolean;
+}
+
+function FindingToolbar({ rows, fitting, filtered }: FindingToolbarProps): ReactElement {
+  const phases = tallyOf(rows.flatMap((row) => row.phases));
+  return (
+    <div className="toolbar">
+      <PlaceSearch
+        label="Search findings"
+        found={filtered ? `${fitting} of ${rows.length}` : null}
+      />
+      <PlaceFilter of="severity" options={tallyOf(rows.map(({ finding }) => finding.severity))} />
+      <PlaceFilter
+        of="confidence"
+        options={tallyOf(rows.map(({ finding }) => finding.confidence))}
+      />
+      <PlaceFilter of="rule" options={tallyOf(rows.map(({ finding }) => finding.rule))} />
+      <PlaceFilter
+        of="about"
+        label="module"
+        options={tallyOf(rows.map(({ finding }) => finding.module ?? OUTSIDE))}
+        text={(module) => (module === OUTSIDE ? "no one module" : pathText(module))}
+      />
+      {phases.length > 0 && <PlaceFilter of="phase" label="syncs in phase" options={phases} />}
+    </div>
+  );
+}
+
+interface FindingFiguresProps {
+  report: ReportData;
+  rows: readonly FindingRow[];
+  rules: readonly RuleInfo[] | null;
+}
+
+/** How many findings there are, of what weight, and what the most expensive costs. */
+function FindingFigures({ report, rows, rules }: FindingFiguresProps): ReactElement {
+  const [mostExpensive] = sortFindings(rows, { key: "cost", descending: true });
+  const severities = tallyOf(rows.map(({ finding }) => finding.severity));
+  const of = rules === null ? "" : `of ${countRules(rules).visible} rules`;
+  return (
+    <dl className="figures">
+      <Figure definition={D.findings} number={count(rows.length)} note={of} />
+      {SEVERITIES.map((severity) => (
+        <Figure
+          key={severity}
+          definition={{ title: severity, text: D.severity.text }}
+          number={count(severities.find(([name]) => name === severity)?.[1] ?? 0)}
+        />
+      ))}
+      <DurationFigure
+        definition={D.mostExpensive}
+        us={mostExpensive?.finding.cost_us_per_step}
+        note={
+          mostExpensive?.costShare == null ? "" : `${percent(mostExpensive.costShare)} of the step`
+        }
+      />
+      <DurationFigure
+        definition={D.step}
+        us={report.per_step.duration_us}
+        note={meansNote(report)}
+      />
+    </dl>
+  );
+}
+
+const SEVERITIES = ["high", "medium", "low", "info"];

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 
-import type { WireFinding } from "../../api/types";
+import type { Finding } from "../../api/schema";
 import { finding } from "../../testing/findings";
-import { findingMarkdown, findingsMarkdown, sentence } from "./findingText";
+import { findingMarkdown, findingsMarkdown, sentence } from "./findings";
 
 const BASIS = { stepUs: 100, of: "device", per: "per step" } as const;
 
 test("Markdown holds all of a finding, and names stay text", () => {
-  const hostile: WireFinding = finding({
+  const hostile: Finding = finding({
     title: "A <img src=x> *title*",
     where: "a`b\n# c",
     evidence: "5 syncs",

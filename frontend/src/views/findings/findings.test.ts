@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 
-import type { WireReport, WireRule } from "../../api/types";
+import type { ReportData, RuleInfo } from "../../api/schema";
 import { findingsOfModule, findingsOfSync, findingsOfSyncs } from "../../report/findings";
 import { meansNote } from "../../report/measures";
 import { finding } from "../../testing/findings";
 import { report, step, sync } from "../../testing/report";
-import { exampleInTimeline, longestSync } from "./Examples";
+import { exampleInTimeline, longestSync } from "./FindingDetail";
 import {
   countRules,
   filterFindings,
+  type FindingRow,
   findingRows,
   OUTSIDE,
   ruleFamilies,
   sortFindings,
   unknownAmounts,
-  type FindingRow,
 } from "./findings";
 
 const given = report({
@@ -62,7 +62,7 @@ test("a sync that a finding has as an example is that finding's alone", () => {
   expect(findingsOfSyncs(two, [...two.syncs].reverse())).toEqual(two.findings);
 });
 
-const several = (): WireReport =>
+const several = (): ReportData =>
   report({
     steps: [
       step("ProfilerStep#1", { start_us: 1000, duration_us: 900, counts: false }),
@@ -183,7 +183,7 @@ test("filters narrow together", () => {
 });
 
 test("rules are counted and listed by family", () => {
-  const rule = (id: string, family: WireRule["family"], visible: boolean): WireRule => ({
+  const rule = (id: string, family: RuleInfo["family"], visible: boolean): RuleInfo => ({
     id,
     family,
     visible,

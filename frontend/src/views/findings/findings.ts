@@ -1,9 +1,10 @@
-import type { WireFinding, WireReport, WireRule, WireStep } from "../../api/types";
-import { priceBasis } from "../../report/findings";
-import { syncRows, type SyncRow } from "../../report/syncs";
-import { compareNumbers, ratio, type Sort } from "../../text/numbers";
+import type { Finding, ReportData, RuleInfo, Step } from "../../api/schema";
+import { priceBasis, type PriceBasis, priceText } from "../../report/findings";
+import { type SyncRow, syncRows } from "../../report/syncs";
+import { counted } from "../../text/formats";
+import { compareNumbers, groupBy, ratio, type Sort } from "../../text/numbers";
 
-export interface FindingFilter {
+interface FindingFilter {
   search: string;
   severity: string | null;
   confidence: string | null;
@@ -22,7 +23,7 @@ export type FindingSortKey = "cost" | "gain";
 export interface FindingRow {
   /** As an address has it. */
   readonly id: string;
-  readonly finding: WireFinding;
+  readonly finding: Finding;
   readonly examples: readonly FindingExample[];
   /** Phases of its syncs; empty where unknown. */
   readonly phases: readonly string[];
@@ -45,7 +46,7 @@ export interface FindingExample {
   readonly sync: SyncRow | null;
 }
 
-export function findingRows(report: WireReport): FindingRow[] {
+export function findingRows(report: ReportData): FindingRow[] {
   const syncs = new Map(syncRows(report).map((row) => [row.sync.id, row]));
   const step = priceBasis(report).stepUs;
   return report.findings.map((finding) => {
@@ -109,7 +110,7 @@ function amount({ finding }: FindingRow, sort: Sort): number | null {
   return sort.key === "gain" ? finding.gain_us_per_step : finding.cost_us_per_step;
 }
 
-function stepAt(report: WireReport, time: number): WireStep | null {
+function stepAt(report: ReportData, time: number): Step | null {
   return (
     report.steps.find(
       ({ start_us: start, duration_us: length }) => time >= start && time < start + length,
@@ -117,24 +118,70 @@ function stepAt(report: WireReport, time: number): WireStep | null {
   );
 }
 
-function haystack(finding: WireFinding): string[] {
+function haystack(finding: Finding): string[] {
   const { rule, title, where, evidence, fix } = finding;
   return [rule, title, where, evidence, fix];
 }
 
 /** How many rules a trace was held against, and those only a person can look at. */
-export function countRules(rules: readonly WireRule[]): { visible: number; unseen: number } {
+export function countRules(rules: readonly RuleInfo[]): { visible: number; unseen: number } {
   const visible = rules.filter((rule) => rule.visible).length;
   return { visible, unseen: rules.length - visible };
 }
 
 /** Rules by family, in the order of the list. */
-export function ruleFamilies(rules: readonly WireRule[]): [family: string, rules: WireRule[]][] {
-  const families = new Map<string, WireRule[]>();
-  for (const rule of rules) {
-    const family = families.get(rule.family);
-    if (family === undefined) families.set(rule.family, [rule]);
-    else family.push(rule);
+export function ruleFamilies(rules: readonly RuleInfo[]): [family: string, rules: RuleInfo[]][] {
+  return [...groupBy(rules, ({ family }) => family)];
+}
+
+/** A finding as Markdown, to be put into an issue or a chat. */
+export function findingMarkdown(finding: Finding, basis: PriceBasis): string {
+  const lines = [
+    `### ${escaped(finding.title)}`,
+    "",
+    `${code(finding.where)} · severity ${finding.severity} · confidence ${finding.confidence} · ${code(finding.rule)}`,
+    "",
+    `**Price**: ${priceText(finding, basis)} Seen ${counted(finding.count, "time")}.`,
+    "",
+    `**Evidence**: ${escaped(sentence(finding.evidence))}`,
+    "",
+    `**Fix**: ${escaped(finding.fix)}`,
+    "",
+    `**Reference**: ${escaped(finding.reference)}`,
+  ];
+  if (finding.caveats.length > 0) lines.push("", ...finding.caveats.map((c) => `- ${escaped(c)}`));
+  if (finding.advice.length > 0) {
+    const advice = finding.advice.map(({ title, fix }) => `- ${escaped(title)}: ${escaped(fix)}`);
+    lines.push("", "Look at this as well, which no trace shows:", "", ...advice);
   }
-  return [...families];
+  return `${lines.join("\n")}\n`;
+}
+
+/** Several findings as one text. */
+export function findingsMarkdown(
+  findings: readonly Finding[],
+  basis: PriceBasis,
+  trace: string,
+): string {
+  const head = `## ${counted(findings.length, "finding")} in ${code(trace)}\n`;
+  return [head, ...findings.map((finding) => findingMarkdown(finding, basis))].join("\n");
+}
+
+/** Evidence is a phrase: as a sentence it begins large, and ends with a full stop. */
+export function sentence(phrase: string): string {
+  if (phrase === "") return "";
+  const ended = /[.!?]$/.test(phrase) ? phrase : `${phrase}.`;
+  return ended.charAt(0).toUpperCase() + ended.slice(1);
+}
+
+/** Names of a trace may hold anything: nothing of them becomes markup. */
+function escaped(text: string): string {
+  return text.replace(/[\\`*_[\]<>#|~]/g, "\\$&").replace(/\s*\n\s*/g, " ");
+}
+
+function code(text: string): string {
+  const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const pad = /^`|`$/.test(text) ? " " : "";
+  return `${fence}${pad}${text.replace(/\s*\n\s*/g, " ")}${pad}${fence}`;
 }

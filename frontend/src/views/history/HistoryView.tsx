@@ -1,29 +1,27 @@
-import { useCallback, useRef, type ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireHistory, WireRuns } from "../../api/types";
-import { CopyButton } from "../../components/CopyButton";
+import type { History, Runs } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
-import { useLoad, useServices } from "../../parts/services";
+import { CopyButton } from "../../components/controls";
+import { useAsk, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { bytes, count, counted, duration } from "../../text/formats";
-import { HISTORY_DEFINITIONS as H } from "./definitions";
-import { stepsText } from "./model";
 import { PartCurve } from "./PartCurve";
 import { CauseName, SlowList } from "./SlowList";
 import { StepCurve } from "./StepCurve";
+import { HISTORY_DEFINITIONS as H } from "./definitions";
+import { stepsText } from "./model";
 
 interface HistoryViewProps {
   target: Target;
-  listed: WireRuns;
+  listed: Runs;
 }
 
 /** A watched training from its first step to its last: when it was slow, where, on which rank. */
 export function HistoryView({ target: { run }, listed }: HistoryViewProps): ReactElement {
   const { api } = useServices();
-  const loaded = useLoad(
-    useCallback((signal: AbortSignal) => api.history(run, signal), [api, run]),
-  );
+  const loaded = useAsk(api.history, [run]);
   if (loaded.status === "error") {
     if (loaded.error.kind === "not_found") return <NotWatched />;
     return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
@@ -57,7 +55,7 @@ export function HistoryView({ target: { run }, listed }: HistoryViewProps): Reac
   );
 }
 
-function Figures({ history }: { history: WireHistory }): ReactElement {
+function Figures({ history }: { history: History }): ReactElement {
   const memory = history.ranks.map(({ memory_bytes }) => memory_bytes ?? 0);
   return (
     <dl className="figures">
@@ -73,7 +71,7 @@ function Figures({ history }: { history: WireHistory }): ReactElement {
   );
 }
 
-function Notes({ history }: { history: WireHistory }): ReactElement | null {
+function Notes({ history }: { history: History }): ReactElement | null {
   const lines = history.ranks.reduce((sum, { lost_lines }) => sum + lost_lines, 0);
   const missing = history.ranks.reduce((sum, { missing_steps }) => sum + missing_steps, 0);
   const notes = [
@@ -87,7 +85,7 @@ function Notes({ history }: { history: WireHistory }): ReactElement | null {
   return notes.length === 0 ? null : <p className="notice">{notes.join("; ")}.</p>;
 }
 
-function SlowRanks({ history }: { history: WireHistory }): ReactElement | null {
+function SlowRanks({ history }: { history: History }): ReactElement | null {
   if (history.ranks.length < 2) return null;
   return (
     <section className="facet" aria-label="Slow ranks">

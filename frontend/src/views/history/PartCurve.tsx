@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 
-import type { WireHistory } from "../../api/types";
+import type { History } from "../../api/schema";
 import { Segments } from "../../components/controls";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
@@ -29,7 +29,7 @@ const COLOURS: Readonly<Record<keyof typeof PART_DEFINITIONS, keyof Palette>> = 
 };
 
 /** What the length of the step consists of, over the whole training. */
-export function PartCurve({ history }: { history: WireHistory }): ReactElement {
+export function PartCurve({ history }: { history: History }): ReactElement {
   const [choice, choose] = useState<Choice>("parts");
   // Collections happen inside of the other parts.
   const parts = Object.fromEntries(
@@ -78,7 +78,7 @@ export function PartCurve({ history }: { history: WireHistory }): ReactElement {
 }
 
 /** In how many steps blocks were timed, where it was not all. */
-function BlockSteps({ history: { ranks } }: { history: WireHistory }): ReactElement | null {
+function BlockSteps({ history: { ranks } }: { history: History }): ReactElement | null {
   const steps = ranks.reduce((sum, rank) => sum + rank.steps, 0);
   const timed = ranks.reduce((sum, rank) => sum + rank.block_steps, 0);
   if (timed === 0 || timed === steps) return null;

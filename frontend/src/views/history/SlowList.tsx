@@ -1,62 +1,54 @@
 import type { ReactElement } from "react";
 
-import type { WireCause, WireHistory, WireRuns, WireSlowSteps } from "../../api/types";
-import { Heads } from "../../components/Heads";
-import { useMore } from "../../components/more";
+import type { Cause, History, Runs, SlowSteps } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { count, duration, NOTHING } from "../../text/formats";
 import { HISTORY_DEFINITIONS as H, PART_DEFINITIONS } from "./definitions";
 import { moduleOfBlock, placeOfRecording, stepsText } from "./model";
 
 interface SlowListProps {
-  history: WireHistory;
-  listed: WireRuns;
+  history: History;
+  listed: Runs;
   run: string;
 }
 
 /** Steps that were slow, what took longer in them, and the recording that shows it. */
 export function SlowList({ history, listed, run }: SlowListProps): ReactElement {
-  const [shown, more] = useMore(history.slow_steps, 12);
   return (
     <section className="facet" aria-label="Slow steps">
       <h2>Slow steps</h2>
-      {shown.length === 0 ? (
+      {history.slow_steps.length === 0 ? (
         <p className="muted">No step was slow.</p>
       ) : (
-        <table className="small-table">
-          <Heads of={[H.steps, H.slow, H.slowStep, H.median, H.excess, H.causes, H.recording]} />
-          <tbody>
-            {shown.map((slow) => (
-              <tr key={slow.id}>
-                <th scope="row">{stepsText(slow)}</th>
-                <td>{count(slow.steps)}</td>
-                <td>{duration(slow.step_us)}</td>
-                <td>{duration(slow.median_us)}</td>
-                <td>{duration(slow.excess_us)}</td>
-                <td className="history-causes">
-                  <Causes causes={slow.causes} several={history.ranks.length > 1} />
-                </td>
-                <td>
-                  <Recorded slow={slow} history={history} listed={listed} run={run} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <SmallTable
+          first={12}
+          rows={history.slow_steps}
+          keyOf={({ id }) => id}
+          columns={[
+            [H.steps, stepsText],
+            [H.slow, (slow) => count(slow.steps)],
+            [H.slowStep, (slow) => duration(slow.step_us)],
+            [H.median, (slow) => duration(slow.median_us)],
+            [H.excess, (slow) => duration(slow.excess_us)],
+            [
+              H.causes,
+              (slow) => <Causes causes={slow.causes} several={history.ranks.length > 1} />,
+              "history-causes",
+            ],
+            [
+              H.recording,
+              (slow) => <Recorded slow={slow} history={history} listed={listed} run={run} />,
+            ],
+          ]}
+        />
       )}
-      {more}
     </section>
   );
 }
 
-function Causes({
-  causes,
-  several,
-}: {
-  causes: readonly WireCause[];
-  several: boolean;
-}): ReactElement {
+function Causes({ causes, several }: { causes: readonly Cause[]; several: boolean }): ReactElement {
   if (causes.length === 0) return <span className="muted">unknown</span>;
   return (
     <ul>
@@ -74,7 +66,7 @@ function Causes({
 export function CauseName({
   cause: { part, block },
 }: {
-  cause: Pick<WireCause, "part" | "block">;
+  cause: Pick<Cause, "part" | "block">;
 }): ReactElement {
   const known = PART_DEFINITIONS[part as keyof typeof PART_DEFINITIONS] as
     (typeof PART_DEFINITIONS)["data"] | undefined;
@@ -92,7 +84,7 @@ function Recorded({
   history,
   listed,
   run,
-}: SlowListProps & { slow: WireSlowSteps }): ReactElement {
+}: SlowListProps & { slow: SlowSteps }): ReactElement {
   const recording = history.recordings.find(({ id }) => id === slow.recording_id);
   const to = recording && placeOfRecording(recording, listed, run);
   if (!to) return <span className="muted">{NOTHING}</span>;

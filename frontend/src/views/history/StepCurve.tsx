@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
-import type { WireHistory, WireRuns } from "../../api/types";
-import { usePlace, useServices } from "../../parts/services";
+import type { History, Runs } from "../../api/schema";
+import { usePlaceLinks } from "../../parts/PlaceLink";
 import { duration } from "../../text/formats";
 import {
   areaPath,
@@ -19,8 +19,8 @@ import {
 const [HEIGHT, TOP, BOTTOM] = [220, 20, 22];
 
 interface StepCurveProps {
-  history: WireHistory;
-  listed: WireRuns;
+  history: History;
+  listed: Runs;
   run: string;
 }
 
@@ -85,7 +85,7 @@ export function StepCurve({ history, listed, run }: StepCurveProps): ReactElemen
 }
 
 interface AxisProps {
-  history: WireHistory;
+  history: History;
   most: number;
   y: (us: number) => number;
 }
@@ -112,8 +112,7 @@ function Axis({ history, most, y }: AxisProps): ReactElement {
 }
 
 function Recordings({ history, listed, run }: StepCurveProps): ReactElement {
-  const { places } = useServices();
-  const [, go] = usePlace();
+  const linkTo = usePlaceLinks();
   return (
     <>
       {pointsOf(history.recordings).map((recording) => {
@@ -131,16 +130,7 @@ function Recordings({ history, listed, run }: StepCurveProps): ReactElement {
           );
         }
         return (
-          <a
-            key={recording.id}
-            href={places.href(to)}
-            aria-label={text}
-            onClick={(event) => {
-              if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-              event.preventDefault();
-              go(to);
-            }}
-          >
+          <a key={recording.id} {...linkTo(to)} aria-label={text}>
             <title>{text}</title>
             {mark}
           </a>

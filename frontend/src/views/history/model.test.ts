@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
-import type { WireWatchedRecording } from "../../api/types";
+import type { WatchedRecording } from "../../api/schema";
 import { areaPath, layers, linePath, moduleOfBlock, pointsOf, stepsText } from "./model";
 
-const recording = (start: number, rank: number, kept = true): WireWatchedRecording => ({
+const recording = (start: number, rank: number, kept = true): WatchedRecording => ({
   id: start * 10 + rank,
   rank,
   file: `rank${rank}.${start}.pt.trace.json.gz`,

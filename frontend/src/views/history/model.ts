@@ -1,10 +1,5 @@
 import type { Place } from "../../address/place";
-import type {
-  WireHistory,
-  WireHistoryPoints,
-  WireRuns,
-  WireWatchedRecording,
-} from "../../api/types";
+import type { History, HistoryPoints, Runs, WatchedRecording } from "../../api/schema";
 
 export const WIDTH = 960;
 export const LEFT = 56;
@@ -12,14 +7,14 @@ export const LEFT = 56;
 type Series = readonly (number | null)[];
 
 /** Where a step lies between the edges of a chart. */
-export function placeOf(step: number, points: WireHistoryPoints): number {
+export function placeOf(step: number, points: HistoryPoints): number {
   const first = points.first[0] ?? 0;
   const last = points.last.at(-1) ?? first;
   return LEFT + ((WIDTH - LEFT) * (step - first)) / Math.max(1, last + 1 - first);
 }
 
 /** The middle of each part of the training. */
-export function middles(points: WireHistoryPoints): number[] {
+export function middles(points: HistoryPoints): number[] {
   return points.first.map((first, at) =>
     placeOf((first + (points.last[at] ?? first) + 1) / 2, points),
   );
@@ -88,7 +83,7 @@ const plus = (base: number | null, value: number | null): number | null =>
  * The largest value a chart has room for: three times the usual step, so that one long step does not
  * flatten all others, or what most steps take where that is more.
  */
-export function ceilingOf(history: WireHistory): number {
+export function ceilingOf(history: History): number {
   const medians = history.points.median_us.filter((us) => us !== null).sort((a, b) => a - b);
   const most = Math.max(1, ...history.points.max_us.map((us) => us ?? 0));
   const usual = medians[Math.floor(medians.length * 0.98)] ?? most;
@@ -97,8 +92,8 @@ export function ceilingOf(history: WireHistory): number {
 
 /** Where a recording opens; null where its file is no longer there. */
 export function placeOfRecording(
-  recording: WireWatchedRecording,
-  listed: WireRuns,
+  recording: WatchedRecording,
+  listed: Runs,
   run: string,
 ): Partial<Place> | null {
   const workers = listed.runs.find(({ name }) => name === run)?.workers ?? [];
@@ -112,8 +107,8 @@ export function placeOfRecording(
 }
 
 /** One point for each recording, however many ranks made it. */
-export function pointsOf(recordings: readonly WireWatchedRecording[]): WireWatchedRecording[] {
-  const byStart = new Map<number, WireWatchedRecording>();
+export function pointsOf(recordings: readonly WatchedRecording[]): WatchedRecording[] {
+  const byStart = new Map<number, WatchedRecording>();
   for (const each of recordings) {
     const before = byStart.get(each.start);
     if (before === undefined || (!before.kept && each.kept)) byStart.set(each.start, each);

@@ -1,13 +1,13 @@
 import type { ReactElement } from "react";
 
+import { inTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
+import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { EventList } from "../../parts/serverTable/EventList";
-import { RowPanel } from "../../parts/serverTable/RowPanel";
-import { rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
-import { count } from "../../text/formats";
-import { SequencePlace } from "./SequencePlace";
+import { EventList, RowPanel } from "../../parts/serverTable/RowPanel";
+import { numberOf, rowsOf, type TableRow, textOf, useRows } from "../../parts/serverTable/rows";
+import { count, instant } from "../../text/formats";
 import type { KernelGroup } from "./address";
 import { KERNEL_TABLES, kernelColumns } from "./columns";
 import { KERNEL_PANEL_DEFINITIONS as D } from "./definitions";
@@ -15,7 +15,7 @@ import { KERNEL_PANEL_DEFINITIONS as D } from "./definitions";
 const EVENTS = 20;
 
 interface KernelPanelProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   group: KernelGroup;
   id: number;
@@ -63,7 +63,7 @@ function ShowModule({ module }: { module: string }): ReactElement | null {
 }
 
 interface LongestProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   name: string;
 }
@@ -73,7 +73,6 @@ function Longest({ report, target, name }: LongestProps): ReactElement {
     table: "device_events",
     sort: ["-duration_us"],
     filter: [`name:eq:${name}`],
-    offset: 0,
     limit: EVENTS,
   });
   return (
@@ -86,6 +85,33 @@ function Longest({ report, target, name }: LongestProps): ReactElement {
         shown="duration_us"
         shownAs={D.duration}
       />
+    </section>
+  );
+}
+
+/** The kernels of a sequence in their order, and where it comes first. */
+function SequencePlace({ report, row }: { report: ReportData; row: TableRow }): ReactElement {
+  const start = numberOf(row, "start_us") ?? 0;
+  const place = inTimeline(report, start, numberOf(row, "span_us") ?? 0, Number(row.id));
+  return (
+    <section>
+      <h3>Kernels in a row</h3>
+      <ol className="stack">
+        {textOf(row, "name")
+          .split("\n")
+          .map((name, index) => (
+            <li key={index}>
+              <Name kernel text={name} className="code wrap" />
+            </li>
+          ))}
+      </ol>
+      <p className="muted">
+        The gain is a bound, not a promise: one kernel takes at least as long as the longest of
+        them.
+      </p>
+      <PlaceLink className="button" to={place}>
+        Show the first at {instant(start - report.trace.start_us)}
+      </PlaceLink>
     </section>
   );
 }

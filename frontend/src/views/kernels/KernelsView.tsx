@@ -1,23 +1,22 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
-import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
 import { TableSection } from "../../parts/serverTable/TableSection";
+import { numberOf, rowsOf, type TableRow, textOf, useRows } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import { rowsNote } from "../../report/measures";
 import { counted, percent } from "../../text/formats";
 import { KernelPanel } from "./KernelPanel";
 import { RooflineFacet } from "./RooflineFacet";
 import type { KernelGroup, KernelsPlace } from "./address";
-import { KERNEL_TABLES, kernelColumns, mostBy, quickColumns } from "./columns";
+import { GAIN, KERNEL_TABLES, kernelColumns, mostBy, quickColumns } from "./columns";
 import {
   KERNEL_DEFINITIONS as D,
   ROOFLINE_DEFINITIONS as R,
   SEQUENCE_DEFINITIONS as S,
 } from "./definitions";
-import { useGains } from "./useGains";
 
 const GROUPS: Readonly<Record<KernelGroup, string>> = {
   name: "Name",
@@ -32,16 +31,14 @@ const NOTHING_THERE: Readonly<Record<KernelGroup, string>> = {
 };
 
 interface KernelsViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
 /** What kernels cost, how near they are to what the device can do, and which launches they are. */
 export function KernelsView({ report, target }: KernelsViewProps): ReactElement {
   const [{ kernels: place, sort }, go] = usePlace();
-  const change = (next: Partial<KernelsPlace>): void => {
-    go({ kernels: { ...place, ...next } });
-  };
+  const change = (next: Partial<KernelsPlace>): void => go({ kernels: { ...place, ...next } });
   const most = mostBy(place.group);
   const quick = quickColumns(place.group, sort?.key ?? most);
   const fill = useGains(target, place.group, quick.length > 0);
@@ -58,9 +55,9 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             columns={columns}
             groups={GROUPS}
             place={place}
-            onPlace={(next, also, quietly) => {
-              go({ kernels: { ...place, ...next }, ...also }, quietly);
-            }}
+            onPlace={(next, also, quietly) =>
+              go({ kernels: { ...place, ...next }, ...also }, quietly)
+            }
             cost={{
               column: most,
               definition: place.group === "sequence" ? S.removable : D.total,
@@ -77,9 +74,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             <RooflineFacet
               target={target}
               points={place.points}
-              onPoints={(points) => {
-                change({ points, row: null });
-              }}
+              onPoints={(points) => change({ points, row: null })}
               selected={place.row}
               onSelect={(row) => {
                 if (place.points === "kernel") change({ group: "launch", row });
@@ -94,9 +89,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
           target={target}
           group={place.group}
           id={place.row}
-          onClose={() => {
-            change({ row: null });
-          }}
+          onClose={() => change({ row: null })}
         />
       )}
     </div>
@@ -107,7 +100,7 @@ const STEPS = 1000;
 
 /** MFU over the steps, and how much of the device's time it is about. */
 function UtilizationFigures({ target }: { target: Target }): ReactElement {
-  const question = { table: "step_utilization", sort: [], filter: [], offset: 0, limit: STEPS };
+  const question = { table: "step_utilization", limit: STEPS };
   const rows = rowsOf(useRows(target, question).value);
   const length = sum(rows, "duration_us");
   const atPeak = weighted(rows);
@@ -144,4 +137,20 @@ function weighted(rows: readonly TableRow[]): number | null {
 
 function sum(rows: readonly TableRow[], column: string): number {
   return rows.reduce((total, row) => total + (numberOf(row, column) ?? 0), 0);
+}
+
+const MOST = 50;
+
+/** What adds the gain to a row of a sequence, once it is replayed. */
+function useGains(target: Target, group: KernelGroup, later: boolean): (row: TableRow) => TableRow {
+  const question = {
+    table: KERNEL_TABLES[group],
+    filter: [`${GAIN}:ge:0`],
+    limit: MOST,
+    columns: ["id", GAIN],
+  };
+  const { value } = useRows(target, later ? question : null);
+  if (!later) return (row) => row;
+  const known = new Map(rowsOf(value).map((row) => [row.id, row[GAIN] ?? null]));
+  return (row) => ({ ...row, [GAIN]: known.get(row.id) ?? null });
 }

@@ -1,19 +1,21 @@
-import { useState, type ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
+import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { useWidth } from "../../components/browser";
 import { clip, duration, figure, percent } from "../../text/formats";
 import { shortKernelName } from "../../text/kernelName";
-import { PointTable } from "./PointTable";
 import {
   along,
+  type Axes,
   axesOf,
   labelsOf,
-  roofLine,
-  tickText,
-  type Axes,
   type Roof,
+  roofLine,
   type RooflinePoint,
+  tickText,
 } from "./axes";
+import { KERNEL_DEFINITIONS as K, ROOFLINE_DEFINITIONS as R } from "./definitions";
 
 /** In pixels; wider where there is room. */
 const LEAST_WIDTH = 420;
@@ -84,26 +86,16 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
               tabIndex={0}
               aria-label={sentence(point)}
               aria-pressed={point.id === selected}
-              onClick={() => {
-                onSelect(point.id);
-              }}
+              onClick={() => onSelect(point.id)}
               onKeyDown={(event) => {
                 if (event.key !== "Enter" && event.key !== " ") return;
                 event.preventDefault();
                 onSelect(point.id);
               }}
-              onFocus={() => {
-                setPointed(point.id);
-              }}
-              onBlur={() => {
-                setPointed(null);
-              }}
-              onMouseEnter={() => {
-                setPointed(point.id);
-              }}
-              onMouseLeave={() => {
-                setPointed(null);
-              }}
+              onFocus={() => setPointed(point.id)}
+              onBlur={() => setPointed(null)}
+              onMouseEnter={() => setPointed(point.id)}
+              onMouseLeave={() => setPointed(null)}
             />
           ))}
         </svg>
@@ -210,5 +202,25 @@ function Roofs({ roofs, axes, placeX }: PartProps & { roofs: readonly Roof[] }):
         </g>
       ))}
     </g>
+  );
+}
+
+/** What the roofline shows, for those who do not see it. */
+function PointTable({ points }: { points: readonly RooflinePoint[] }): ReactElement {
+  return (
+    <details>
+      <summary>The points as a table</summary>
+      <SmallTable
+        rows={points}
+        keyOf={({ id }) => id}
+        columns={[
+          ["name", ({ name }) => <Name kernel text={name} />],
+          [R.intensity, ({ intensity }) => figure(intensity)],
+          [R.rate, ({ rate }) => figure(rate)],
+          [K.peak, ({ share }) => percent(share)],
+          [{ ...K.total, title: "time" }, ({ us }) => duration(us)],
+        ]}
+      />
+    </details>
   );
 }

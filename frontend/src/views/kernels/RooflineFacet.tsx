@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
+import { Name } from "../../components/Name";
 import { Segments } from "../../components/controls";
-import { numberOf, rowsOf, textOf, useRows, type TableRow } from "../../parts/serverTable/rows";
-import { PeakSource, peakText } from "./PeakSource";
+import { numberOf, rowsOf, type TableRow, textOf, useRows } from "../../parts/serverTable/rows";
 import { Roofline } from "./Roofline";
 import { ROOFLINE_POINTS, type RooflinePoints } from "./address";
 import type { Roof, RooflinePoint } from "./axes";
@@ -52,14 +52,10 @@ export function RooflineFacet(props: RooflineFacetProps): ReactElement {
     table,
     sort: [`-${time}`],
     filter: ["flops:ge:1"],
-    offset: 0,
     limit: MOST,
   });
   const peaks = useRows(target, {
     table: "device_peaks",
-    sort: [],
-    filter: [],
-    offset: 0,
     limit: MOST,
   });
   const drawn = rowsOf(answer.value).flatMap((row) => pointOf(row, time, name(row)));
@@ -121,4 +117,29 @@ function roofsOf(rows: readonly TableRow[]): Roof[] {
     roofs.set(peak, { name: known === undefined ? name : `${known.name}, ${name}`, peak, gbPerS });
   }
   return [...roofs.values()];
+}
+
+/** Names of peaks as people write them: `float64_tensor` is float64 on tensor cores. */
+function peakText(text: string): string {
+  return text.replaceAll("_tensor", " on tensor cores");
+}
+
+/** Where the roofs of the first device are from, and whether another source has them too. */
+function PeakSource({ peaks }: { peaks: readonly TableRow[] }): ReactElement | null {
+  const [peak] = peaks;
+  if (peak === undefined) return null;
+  const confirmed = textOf(peak, "confirmed");
+  return (
+    <p className="muted">
+      Peaks of {textOf(peak, "name")}: <Name text={textOf(peak, "source")} className="wrap" />.{" "}
+      {confirmed === "" ? (
+        "Unverified: no second source was found."
+      ) : (
+        <>
+          Confirmed: <Name text={peakText(confirmed)} className="wrap" />; the other figures are
+          unverified.
+        </>
+      )}
+    </p>
+  );
 }

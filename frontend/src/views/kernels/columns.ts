@@ -1,5 +1,5 @@
-import { MICROSECONDS } from "../../parts/serverTable/scales";
 import type { ServerColumn } from "../../parts/serverTable/ServerTable";
+import { MICROSECONDS } from "../../parts/serverTable/rows";
 import { kindText } from "../../text/names";
 import type { KernelGroup } from "./address";
 import { KERNEL_DEFINITIONS as D, SEQUENCE_DEFINITIONS as S } from "./definitions";

@@ -1,11 +1,11 @@
 import { memo, useMemo, type PointerEvent, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireMemoryCurve, WireReport } from "../../api/types";
+import type { MemoryCurve, ReportData } from "../../api/schema";
 import { inTimeline } from "../../address/links";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { useLoad, useServices } from "../../parts/services";
+import { useAsk, useServices } from "../../parts/services";
 import { chainLines } from "../../report/chain";
 import { bytes, clip, duration } from "../../text/formats";
 import { pathText } from "../../text/names";
@@ -16,7 +16,7 @@ import { CLASS_DEFINITIONS } from "./definitions";
 
 interface BlockAreasProps {
   blocks: readonly Block[];
-  curve: WireMemoryCurve;
+  curve: MemoryCurve;
   highest: number;
   chosen: Block | null;
   onPoint: (block: Block | null) => void;
@@ -52,12 +52,7 @@ export const BlockAreas = memo(function BlockAreas(props: BlockAreasProps): Reac
     onPoint(index === undefined ? null : (areas[Number(index)]?.block ?? null));
   };
   return (
-    <g
-      onPointerOver={point}
-      onPointerLeave={() => {
-        onPoint(null);
-      }}
-    >
+    <g onPointerOver={point} onPointerLeave={() => onPoint(null)}>
       {rest.map((path, index) => (
         <path key={index} className="memory-rest" d={path} />
       ))}
@@ -77,7 +72,7 @@ export const BlockAreas = memo(function BlockAreas(props: BlockAreasProps): Reac
 interface BlockNoteProps {
   block: Block | null;
   held: boolean;
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -121,11 +116,7 @@ export function BlockNote({ block, held, report, target }: BlockNoteProps): Reac
 
 function Stack({ id, name, target }: { id: number; name: string; target: Target }): ReactElement {
   const { api } = useServices();
-  const load = useMemo(
-    () => (signal: AbortSignal) => api.timeline.event(target, String(id), signal),
-    [api, target, id],
-  );
-  const loaded = useLoad(load);
+  const loaded = useAsk(api.timeline.event, [target, String(id)]);
   const lines = chainLines(loaded.value ?? { name, chain: [] });
   return (
     <pre className="chain" tabIndex={0} aria-label="Call stack">

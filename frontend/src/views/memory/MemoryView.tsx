@@ -69,9 +69,7 @@ function Content({ loaded, report, target }: ContentProps): ReactElement {
             label="Chart"
             segments={CHARTS}
             chosen={place.chart}
-            onChoose={(chart) => {
-              change({ chart });
-            }}
+            onChoose={(chart) => change({ chart })}
           />
         )}
       </div>

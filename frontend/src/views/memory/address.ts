@@ -1,7 +1,7 @@
 import { oneOf, record, text, whole, type Read } from "../../text/query";
 
 export const MEMORY_TABLES = ["peak", "activations", "blocks", "operators"] as const;
-export const MEMORY_CHARTS = ["class", "block"] as const;
+const MEMORY_CHARTS = ["class", "block"] as const;
 export type MemoryTable = (typeof MEMORY_TABLES)[number];
 
 /** What an address says of the memory; the window is that of the timeline. */

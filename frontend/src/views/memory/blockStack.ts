@@ -1,6 +1,7 @@
 /** Blocks of memory one upon another over time, as polygons in a chart's fractions. */
 
-import type { WireMemoryCurve, WireTablePage } from "../../api/types";
+import type { MemoryCurve, TablePage } from "../../api/schema";
+import { numberOf, rowsOf } from "../../parts/serverTable/rows";
 import { fractionOf, MEMORY_CLASSES, round, SIDE, type MemoryClass } from "./curve";
 
 /** A block for as long as it is in use; times on the trace's own clock, null outside of the recording. */
@@ -26,17 +27,16 @@ export const BLOCK_COLUMNS = [
   "module",
 ] as const;
 
-export function blocksOf({ rows }: WireTablePage): Block[] {
-  const number = (value: unknown): number | null => (typeof value === "number" ? value : null);
+export function blocksOf(page: TablePage): Block[] {
   const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
-  return rows.map((row) => ({
-    id: number(row.id) ?? -1,
-    bytes: number(row.bytes) ?? 0,
-    from: number(row.allocated_us),
-    to: number(row.freed_us),
+  return rowsOf(page).map((row) => ({
+    id: numberOf(row, "id") ?? -1,
+    bytes: numberOf(row, "bytes") ?? 0,
+    from: numberOf(row, "allocated_us"),
+    to: numberOf(row, "freed_us"),
     kind: MEMORY_CLASSES.find((kind) => kind === row.memory_class) ?? "unknown",
     operator: text(row.operator),
-    operatorId: number(row.operator_id),
+    operatorId: numberOf(row, "operator_id"),
     module: text(row.module),
   }));
 }
@@ -44,7 +44,7 @@ export function blocksOf({ rows }: WireTablePage): Block[] {
 /** When a block, or the top of the stack, gets to a height in bytes. */
 type Level = readonly [us: number, bytes: number];
 
-export interface Stacked {
+interface Stacked {
   readonly block: Block;
   readonly levels: readonly Level[];
   readonly end: number;
@@ -106,7 +106,7 @@ function rank({ from, kind }: Block): number {
 }
 
 /** What is in use at each time of a curve besides the blocks of a stack. */
-export function restOf(curve: WireMemoryCurve, top: readonly Level[]): number[] {
+export function restOf(curve: MemoryCurve, top: readonly Level[]): number[] {
   let at = 0;
   return curve.time_us.map((us, index) => {
     while ((top[at + 1]?.[0] ?? Infinity) <= us) at += 1;
@@ -117,7 +117,7 @@ export function restOf(curve: WireMemoryCurve, top: readonly Level[]): number[] 
 /** The SVG path of a block that lies upon `base` bytes. */
 export function polygon(
   { block, levels, end }: Stacked,
-  curve: WireMemoryCurve,
+  curve: MemoryCurve,
   base: number,
   highest: number,
 ): string {

@@ -3,6 +3,7 @@ import { useCallback, useMemo } from "react";
 import type { MemoryQuestion } from "../../api/client";
 import type { Target } from "../../api/request";
 import type { WireMemory, WireTablePage, WireReport } from "../../api/types";
+import { useRows } from "../../parts/serverTable/rows";
 import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
 import type { MemoryPlace } from "./address";
 import { BLOCK_COLUMNS } from "./blockStack";
@@ -53,20 +54,18 @@ export function useDrawnBlocks(
   device: string,
   drawn: boolean,
 ): Loaded<WireTablePage> {
-  const { api } = useServices();
-  const load = useMemo(() => {
-    if (!drawn) return null;
-    const question = {
-      table: "memory_blocks",
-      sort: ["-bytes"],
-      filter: [`device:eq:${device}`],
-      offset: 0,
-      limit: MOST_DRAWN,
-      columns: ["id", ...BLOCK_COLUMNS],
-    };
-    return (signal: AbortSignal) => api.table(target, question, signal);
-  }, [api, target, device, drawn]);
-  return useLoad(load);
+  return useRows(
+    target,
+    drawn
+      ? {
+          table: "memory_blocks",
+          sort: ["-bytes"],
+          filter: [`device:eq:${device}`],
+          limit: MOST_DRAWN,
+          columns: ["id", ...BLOCK_COLUMNS],
+        }
+      : null,
+  );
 }
 
 export function useChangeMemory(): (change: Partial<MemoryPlace>) => void {

@@ -1,16 +1,16 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
-import { Figure } from "../../components/Figure";
+import type { ReportData } from "../../api/schema";
+import { DurationFigure, Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
-import { hasBackward, meansNote, type Averaging } from "../../report/measures";
-import { isHighlighted, knownBlocked } from "../../report/syncs";
-import { durationParts, NOTHING } from "../../text/formats";
-import { ForwardFigures } from "./ForwardFigures";
+import { type Averaging, divisor, hasBackward, meansNote, meanStep } from "../../report/measures";
+import { avoidable, isHighlighted, knownBlocked, lostIn } from "../../report/syncs";
+import { NOTHING } from "../../text/formats";
+import { over, sumOf } from "../../text/numbers";
 import { FIGURE_DEFINITIONS as D } from "./definitions";
 
 interface FiguresProps {
-  report: WireReport;
+  report: ReportData;
   averaging: Averaging;
 }
 
@@ -26,46 +26,101 @@ export function Figures({ report, averaging }: FiguresProps): ReactElement {
 function BackwardFigures({ report, averaging }: FiguresProps): ReactElement {
   const head = headline(report, averaging);
   const device = head.measure === "device";
-  const [step, stepUnit] = durationParts(head.step);
-  const [backward, backwardUnit] = durationParts(head.backward === 0 ? null : head.backward);
-  const [idle, idleUnit] = durationParts((head.backward ?? 0) > 0 ? head.idle : null);
-  const [blocked, blockedUnit] = durationParts(knownBlocked(report, head.blocked));
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
   const look = isHighlighted(head.lost, whole);
   const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";
   const means = meansNote(report);
-  const note = head.steps > 1 && averaging === "total" ? { note: `in ${head.steps} steps` } : {};
-  const summed = ["sum over streams", ...Object.values(note)].join(", ");
+  const note = head.steps > 1 && averaging === "total" ? `in ${head.steps} steps` : undefined;
+  const summed = ["sum over streams", ...(note === undefined ? [] : [note])].join(", ");
   const none = head.ratio === null || head.ratio === 0;
-  const withPer = (unit: string): string => (unit === "" ? "" : unit + per);
   return (
     <dl className="figures">
-      <Figure
-        definition={D.step}
-        number={step}
-        unit={stepUnit}
-        {...(means === "" ? {} : { note: means })}
-      />
-      <Figure
+      <DurationFigure definition={D.step} us={head.step} note={means} />
+      <DurationFigure
         definition={device ? D.backwardDevice : D.backwardHost}
-        number={backward}
-        unit={withPer(backwardUnit)}
+        us={head.backward === 0 ? null : head.backward}
+        per={per}
         tone={(head.backward ?? 0) > 0 ? "backward" : "plain"}
-        {...(device ? { note: summed } : note)}
+        note={device ? summed : note}
       />
       <Figure
         definition={device ? D.ratioDevice : D.ratioHost}
         number={none ? NOTHING : (head.ratio ?? 0).toFixed(1)}
         unit={none ? "" : "×"}
       />
-      <Figure definition={D.backwardIdle} number={idle} unit={withPer(idleUnit)} {...note} />
-      <Figure
+      <DurationFigure
+        definition={D.backwardIdle}
+        us={(head.backward ?? 0) > 0 ? head.idle : null}
+        per={per}
+        note={note}
+      />
+      <DurationFigure
         definition={D.blocked}
-        number={blocked}
-        unit={withPer(blockedUnit)}
+        us={knownBlocked(report, head.blocked)}
+        per={per}
         tone={look ? "look" : "plain"}
-        {...note}
+        note={note}
       />
     </dl>
   );
+}
+
+interface ForwardFiguresProps {
+  report: ReportData;
+  averaging: Averaging;
+}
+
+/** The figures of the forward and of all phases, where there is no backward. */
+function ForwardFigures({ report, averaging }: ForwardFiguresProps): ReactElement {
+  const figures = forwardFigures(report, averaging);
+  const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";
+  const shown = [
+    [figures.device ? D.forwardDevice : D.forwardHost, figures.forward, false],
+    [D.idle, figures.idle, false],
+    [D.blockedAnywhere, figures.blocked, figures.look],
+  ] as const;
+  return (
+    <dl className="figures">
+      <DurationFigure definition={D.step} us={meanStep(report)} note={meansNote(report)} />
+      {shown.map(([definition, us, look]) => (
+        <DurationFigure
+          key={definition.title}
+          definition={definition}
+          us={us}
+          per={per}
+          tone={look ? "look" : "plain"}
+        />
+      ))}
+    </dl>
+  );
+}
+
+interface ForwardNumbers {
+  readonly device: boolean;
+  /** Microseconds, as the others; null where the trace has none. */
+  readonly forward: number | null;
+  readonly idle: number | null;
+  readonly blocked: number | null;
+  /** Whether what the syncs cost deserves a look. */
+  readonly look: boolean;
+}
+
+export function forwardFigures(report: ReportData, averaging: Averaging): ForwardNumbers {
+  const by = divisor(report, averaging);
+  const { forward_device_us: onDevice } = report.totals;
+  const device = (onDevice ?? 0) > 0;
+  const onHost = sumOf(report.steps.map((step) => step.forward_us));
+  const syncs = avoidable(report.syncs);
+  const blocked = syncs.reduce((sum, sync) => sum + sync.duration_us, 0);
+  const lost = syncs.reduce(
+    (sum, sync) => sum + (lostIn(sync.duration_us, sync.device_idle_us) ?? 0),
+    0,
+  );
+  return {
+    device,
+    forward: over(device ? onDevice : onHost, by),
+    idle: over(sumOf(report.steps.map((step) => step.device_idle_us)), by),
+    blocked: syncs.length === 0 ? null : blocked / by,
+    look: isHighlighted(lost / by, meanStep(report)),
+  };
 }

@@ -1,8 +1,7 @@
 import type { ReactElement } from "react";
 
-import { Name } from "../../components/Name";
-import { TreeCell } from "../../components/table/TreeCell";
-import { LoadsKernels } from "../../parts/LoadsKernels";
+import { LoadsKernels, Name } from "../../components/Name";
+import { TreeCell } from "../../components/table/DataTable";
 import { COMPILED_REMEDY } from "../../report/compiled";
 import { duration } from "../../text/formats";
 import type { ModuleNumbers } from "./moduleNumbers";
@@ -20,13 +19,7 @@ interface ModuleCellProps {
 export function ModuleCell({ row, search, classless, onFold }: ModuleCellProps): ReactElement {
   const { node, open } = row;
   return (
-    <TreeCell
-      depth={node.depth}
-      open={open}
-      onFold={(unfold) => {
-        onFold(node.index, unfold);
-      }}
-    >
+    <TreeCell depth={node.depth} open={open} onFold={(unfold) => onFold(node.index, unfold)}>
       <Name text={node.label} className="code" mark={search} />
       <LoadsKernels us={row.numbers.loading} />
       <HoldsLump us={row.numbers.lump} />

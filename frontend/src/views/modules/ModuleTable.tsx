@@ -1,31 +1,31 @@
-import { useMemo, type ReactElement, type ReactNode } from "react";
+import { type ReactElement, type ReactNode, useMemo } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
 import { usePlace } from "../../parts/services";
 import { reasonsOf } from "../../report/headline";
 import { divisor, measureOf, stepsLength } from "../../report/measures";
+import { avoidable } from "../../report/syncs";
 import {
   counted,
   duration,
+  type DurationScale,
   NOTHING,
   percent,
   scaledDuration,
-  type DurationScale,
 } from "../../text/formats";
-import { avoidable } from "../../report/syncs";
 import { over, ratio } from "../../text/numbers";
-import { moduleRowId, type ModuleRow } from "./ModuleCell";
+import { type ModuleRow, moduleRowId } from "./ModuleCell";
 import { useBars } from "./Spark";
 import { Bar, COPIED_CLASS, moduleColumns, totalScale } from "./columns";
-import { callMeasure, restOf, wholeOf, type ChosenQuantity } from "./quantity";
-import { visibleRows } from "./treeRows";
-import { MOST_EXPENSIVE_FIRST, type SharedSelection, type Folds, type Modules } from "./useModules";
+import { visibleRows } from "./moduleTree";
+import { callMeasure, type ChosenQuantity, restOf, wholeOf } from "./quantity";
+import { type Folds, type Modules, MOST_EXPENSIVE_FIRST, type SharedSelection } from "./useModules";
 
 interface ModuleTableProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   modules: Modules;
   folds: Folds;
@@ -67,21 +67,13 @@ export function ModuleTable(props: ModuleTableProps): ReactElement {
       rows={rows}
       rowId={moduleRowId}
       sort={sort ?? MOST_EXPENSIVE_FIRST}
-      onSort={(next) => {
-        go({ sort: next }, true);
-      }}
+      onSort={(next) => go({ sort: next }, true)}
       selected={idOf(shared.selected)}
-      onSelect={(id) => {
-        props.onSelect(Number(id));
-      }}
+      onSelect={(id) => props.onSelect(Number(id))}
       hovered={idOf(shared.hovered)}
-      onHover={(id) => {
-        shared.onHover(id === null ? null : Number(id));
-      }}
+      onHover={(id) => shared.onHover(id === null ? null : Number(id))}
       branch={(row) => ({ level: row.node.depth + 1, open: row.open })}
-      onFold={(id, open) => {
-        fold(Number(id), open);
-      }}
+      onFold={(id, open) => fold(Number(id), open)}
       footer={(shown) => (
         <NotAttributed
           report={report}
@@ -116,7 +108,7 @@ function useRows(modules: Modules, expanded: ReadonlySet<number>): ModuleRow[] {
 }
 
 interface NotAttributedProps {
-  report: WireReport;
+  report: ReportData;
   chosen: ChosenQuantity;
   columns: Column<ModuleRow>[];
   scale: DurationScale;
@@ -181,7 +173,7 @@ function cellsOf({
 }
 
 /** Reasons are known for the backward, in the report's own measure. */
-function whyNot(report: WireReport, { quantity, clock }: ChosenQuantity, by: number): string {
+function whyNot(report: ReportData, { quantity, clock }: ChosenQuantity, by: number): string {
   if (quantity === "backward" && clock === measureOf(report)) {
     return reasonsOf(report)
       .map(([reason, us]) => `${reason} ${duration(us / by)}`)

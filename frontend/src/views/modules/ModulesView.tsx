@@ -1,31 +1,28 @@
-import { useState, type ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { usePlace } from "../../parts/services";
 import { divisor, measureOf } from "../../report/measures";
-import { CompiledCode } from "./CompiledCode";
 import { Figures } from "./Figures";
 import { ModuleTable } from "./ModuleTable";
-import { HostNotice, NoBackward, NoModules } from "./Notices";
-import { QuantityPicker } from "./QuantityPicker";
-import { Toolbar, useKernelSearch, type KernelSearch } from "./Toolbar";
-import { indexOfGroup } from "./groups";
+import { CompiledCode, HostNotice, NoBackward, NoModules } from "./Notices";
+import { type KernelSearch, QuantityPicker, Toolbar, useKernelSearch } from "./Toolbar";
 import { Picture } from "./icicle/Picture";
-import { indexOfPath } from "./moduleTree";
+import { indexOfGroup, indexOfPath } from "./moduleTree";
 import { GroupPanel } from "./panel/GroupPanel";
 import { ModulePanel } from "./panel/ModulePanel";
 import { holds } from "./quantity";
 import {
+  type Modules,
   MOST_EXPENSIVE_FIRST,
+  type SharedSelection,
   useFolds,
   useModules,
-  type Modules,
-  type SharedSelection,
 } from "./useModules";
 
 interface ModulesViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -94,10 +91,6 @@ function Rows({ report, target, modules, kernels }: RowsProps): ReactElement {
       {tree.nodes.length > 0 && (
         <>
           <Toolbar
-            search={place.search}
-            onSearch={(search) => {
-              go({ search }, true);
-            }}
             hits={modules.search === null ? null : modules.search.hits.size}
             kernels={kernels}
             levels={tree.levels}

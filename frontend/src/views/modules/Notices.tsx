@@ -1,12 +1,18 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
+import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { RecordSnippet } from "../../parts/states";
-import { divisor, type Averaging } from "../../report/measures";
-import { NodeTable } from "./NodeTable";
+import { compiledRemedy, compiledRows, compiledText } from "../../report/compiled";
+import { type Averaging, divisor } from "../../report/measures";
+import { count, duration } from "../../text/formats";
+import { over } from "../../text/numbers";
+import { COMPILED_DEFINITIONS as C, NODE_DEFINITIONS as D } from "./definitions";
+import type { NodeRow } from "./panel/moduleDetail";
 
 /** Said wherever host time stands in for device time. */
-export function HostNotice({ report }: { report: WireReport }): ReactElement {
+export function HostNotice({ report }: { report: ReportData }): ReactElement {
   const why =
     report.trace.devices.length === 0
       ? "This trace holds no device"
@@ -25,7 +31,7 @@ export function NoBackward(): ReactElement {
 }
 
 interface NoModulesProps {
-  report: WireReport;
+  report: ReportData;
   averaging: Averaging;
 }
 
@@ -56,6 +62,78 @@ export function NoModules({ report, averaging }: NoModulesProps): ReactElement {
           <NodeTable rows={mostExpensive} by={divisor(report, averaging)} />
         </div>
       )}
+    </section>
+  );
+}
+
+interface NodeTableProps {
+  rows: readonly NodeRow[];
+  /** What the numbers are divided by. */
+  by?: number;
+}
+
+/** Autograd nodes by name, in the order given; the first of them where there are many. */
+export function NodeTable({ rows, by = 1 }: NodeTableProps): ReactElement {
+  return (
+    <SmallTable
+      className="nodes"
+      first={8}
+      rows={rows}
+      keyOf={({ name }) => name}
+      columns={[
+        [
+          "name",
+          ({ name }) => <Name text={name.replace("torch::autograd::", "")} className="code" />,
+        ],
+        [D.count, (row) => count(row.count / by)],
+        [D.device, (row) => duration(over(row.device, by))],
+        [D.host, (row) => duration(row.host / by)],
+      ]}
+    />
+  );
+}
+
+interface CompiledCodeProps {
+  report: ReportData;
+  /** What the numbers are divided by. */
+  by: number;
+}
+
+/** What torch.compile made, on how many modules it is, and how to get the rest there. */
+export function CompiledCode({ report, by }: CompiledCodeProps): ReactElement | null {
+  const text = compiledText(report);
+  if (text === null) return null;
+  return (
+    <details className="notice">
+      <summary>{text}</summary>
+      <Remedy report={report} />
+      <Regions report={report} by={by} />
+    </details>
+  );
+}
+
+function Remedy({ report }: { report: ReportData }): ReactElement | null {
+  const remedy = compiledRemedy(report);
+  return remedy === null ? null : <p>{remedy}</p>;
+}
+
+function Regions({ report, by }: CompiledCodeProps): ReactElement {
+  return (
+    <section aria-label="Compiled code">
+      <SmallTable
+        className="nodes"
+        first={8}
+        rows={compiledRows(report)}
+        keyOf={(row) => `${String(row.id)} ${row.operators}`}
+        columns={[
+          [C.operators, (row) => <Name text={row.operators} className="code" />],
+          [C.region, (row) => row.region],
+          ["direction", (row) => row.direction],
+          [C.calls, (row) => count(row.calls / by)],
+          [C.device, (row) => duration(over(row.device, by))],
+          [C.host, (row) => duration(row.host / by)],
+        ]}
+      />
     </section>
   );
 }

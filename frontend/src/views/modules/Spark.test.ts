@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { MOST_PATHS } from "../../api/client";
-import type { WireBars } from "../../api/types";
+import { type CallBars, MOST_PATHS } from "../../api/client";
 import { Bars } from "./Spark";
 
 beforeEach(() => {
@@ -13,7 +12,7 @@ afterEach(() => {
 
 test("rows that come into sight together are asked for together, and once", async () => {
   const load = vi.fn((paths: readonly string[]) =>
-    Promise.resolve<WireBars>(Object.fromEntries(paths.map((path) => [path, [1, 2]]))),
+    Promise.resolve<CallBars>(Object.fromEntries(paths.map((path) => [path, [1, 2]]))),
   );
   const bars = new Bars(load);
   const heard = vi.fn();
@@ -31,7 +30,7 @@ test("rows that come into sight together are asked for together, and once", asyn
 });
 
 test("no more are asked for at a time than the server takes", async () => {
-  const load = vi.fn(() => Promise.resolve<WireBars>({}));
+  const load = vi.fn(() => Promise.resolve<CallBars>({}));
   const bars = new Bars(load);
   for (let at = 0; at <= MOST_PATHS; at++) bars.want(String(at));
   await vi.runAllTimersAsync();

@@ -1,8 +1,7 @@
-import { useCallback, useEffect, useMemo, useSyncExternalStore, type ReactElement } from "react";
+import { type ReactElement, useCallback, useEffect, useMemo, useSyncExternalStore } from "react";
 
-import { MOST_PATHS } from "../../api/client";
+import { type CallBars, type CallMeasure, MOST_PATHS } from "../../api/client";
 import type { Target } from "../../api/request";
-import type { CallMeasure, WireBars } from "../../api/types";
 import { useServices } from "../../parts/services";
 import { counted, duration } from "../../text/formats";
 import type { ModuleNode } from "./moduleTree";
@@ -52,7 +51,7 @@ export function Spark({ bars, node }: { bars: Bars; node: ModuleNode }): ReactEl
 /** Rows come into sight one by one; this long they are waited for, to be asked for together. */
 const WAIT_MS = 40;
 
-type Load = (paths: readonly string[]) => Promise<WireBars>;
+type Load = (paths: readonly string[]) => Promise<CallBars>;
 
 /** What calls cost over time, of the modules whose rows have come into sight. */
 export class Bars {
@@ -79,9 +78,7 @@ export class Bars {
     if (this.asked.has(path)) return;
     this.asked.add(path);
     if (this.waiting.length === 0) {
-      setTimeout(() => {
-        this.ask();
-      }, WAIT_MS);
+      setTimeout(() => this.ask(), WAIT_MS);
     }
     this.waiting.push(path);
   }
@@ -111,11 +108,6 @@ export function useBars(target: Target, measure: CallMeasure): Bars {
       api.module.bars(target, measure, paths, controller.signal);
     return [new Bars(load), controller] as const;
   }, [api, target, measure]);
-  useEffect(
-    () => () => {
-      controller.abort();
-    },
-    [controller],
-  );
+  useEffect(() => () => controller.abort(), [controller]);
   return bars;
 }

@@ -1,14 +1,18 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import { MOST_TEXT } from "../../api/client";
 import type { Target } from "../../api/request";
-import { SearchBox } from "../../components/controls";
-import { useLoad, useServices } from "../../parts/services";
+import type { ReportData } from "../../api/schema";
+import { Segments } from "../../components/controls";
+import { PlaceSearch } from "../../parts/PlaceLink";
+import { useLoad, usePlace, useServices } from "../../parts/services";
+import type { Measure } from "../../report/measures";
 import { count } from "../../text/formats";
+import { type Grouping, GROUPINGS, QUANTITIES } from "./address";
+import { timeDefinitions } from "./definitions";
+import { type ChosenQuantity, clocksOf, holds } from "./quantity";
 
 interface ToolbarProps {
-  search: string;
-  onSearch: (text: string) => void;
   /** Number of modules found, null without a search. */
   hits: number | null;
   kernels: Pick<KernelSearch, "state" | "omitted">;
@@ -18,30 +22,15 @@ interface ToolbarProps {
 
 /** Search, and how far the tree is unfolded. */
 export function Toolbar(props: ToolbarProps): ReactElement {
-  const { search, onSearch, levels, onLevels } = props;
+  const { levels, onLevels } = props;
   return (
     <div className="toolbar">
-      <SearchBox
-        label="Search module, class or kernel"
-        text={search}
-        onText={onSearch}
-        found={foundText(props)}
-      />
+      <PlaceSearch label="Search module, class or kernel" found={foundText(props)} />
       <div className="group" role="group" aria-label="Fold">
-        <button
-          type="button"
-          onClick={() => {
-            onLevels(levels);
-          }}
-        >
+        <button type="button" onClick={() => onLevels(levels)}>
           Expand all
         </button>
-        <button
-          type="button"
-          onClick={() => {
-            onLevels(1);
-          }}
-        >
+        <button type="button" onClick={() => onLevels(1)}>
           Collapse all
         </button>
         <LevelSelect levels={levels} onLevels={onLevels} />
@@ -70,9 +59,7 @@ function LevelSelect({
     <select
       aria-label="Show levels"
       value=""
-      onChange={(event) => {
-        onLevels(Number(event.target.value));
-      }}
+      onChange={(event) => onLevels(Number(event.target.value))}
     >
       <option value="" disabled hidden>
         To level…
@@ -121,4 +108,76 @@ export function useKernelSearch(target: Target, text: string): KernelSearch {
   if (!asks) return { paths: NONE, omitted: 0, state: "none" };
   const state = { loading: "searching", ready: "done", error: "failed" } as const;
   return { paths, omitted: found?.omitted ?? 0, state: state[answer.status] };
+}
+
+const GROUP_TITLES: Readonly<Record<Grouping, string>> = {
+  instance: "One row for each module, below the module that holds it.",
+  class: "One row for each class of modules, its instances below.",
+  depth: "One row for each level of the tree, with its modules as children.",
+};
+
+const CLOCKS: Readonly<Record<Measure, string>> = {
+  device: "Time of the device's work.",
+  host: "Time of the host's work.",
+};
+
+/** What is shown: which part of the work, whose time, in which groups, next to what. */
+export function QuantityPicker({
+  report,
+  chosen,
+}: {
+  report: ReportData;
+  chosen: ChosenQuantity;
+}): ReactElement {
+  const [place, go] = usePlace();
+  const clocks = clocksOf(report, chosen.quantity);
+  return (
+    <div className="quantities">
+      <Segments
+        label="Measure"
+        toned
+        segments={QUANTITIES.map((value) => ({
+          value,
+          title: value,
+          tooltip: holds(report, value)
+            ? timeDefinitions({
+                ...chosen,
+                quantity: value,
+                clock: clocksOf(report, value)[0] ?? "host",
+              }).total.text
+            : `This trace holds no ${value} of modules.`,
+          disabled: !holds(report, value) && value !== chosen.quantity,
+        }))}
+        chosen={chosen.quantity}
+        onChoose={(quantity) => go({ quantity })}
+      />
+      <Segments
+        label="Time of"
+        segments={(["device", "host"] as const).map((value) => ({
+          value,
+          title: value,
+          tooltip: CLOCKS[value],
+          disabled: !clocks.includes(value),
+        }))}
+        chosen={chosen.clock}
+        onChoose={(clock) => go({ clock })}
+      />
+      <Segments
+        label="Group by"
+        segments={GROUPINGS.map((value) => ({ value, title: value, tooltip: GROUP_TITLES[value] }))}
+        chosen={place.group}
+        onChoose={(group) => go({ group, zoom: null, picked: null })}
+      />
+      {chosen.quantity !== "forward" && (
+        <label className="check" title="Each row's forward, drawn to the same scale.">
+          <input
+            type="checkbox"
+            checked={place.withForward}
+            onChange={(event) => go({ withForward: event.target.checked }, true)}
+          />
+          show forward
+        </label>
+      )}
+    </div>
+  );
 }

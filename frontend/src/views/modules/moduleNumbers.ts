@@ -1,4 +1,4 @@
-import type { WireModule, WireReport } from "../../api/types";
+import type { Module, ReportData } from "../../api/schema";
 import { divisor, selfTime } from "../../report/measures";
 import { lostIn } from "../../report/syncs";
 import { over, ratio, sumOf, without } from "../../text/numbers";
@@ -43,14 +43,14 @@ export type NumberKey = Exclude<keyof ModuleNumbers, "ownBlocked" | "ownLost" | 
  * @param tree the same, or one of groups of them.
  */
 export function moduleNumbers(
-  report: WireReport,
+  report: ReportData,
   base: ModuleTree,
   tree: ModuleTree,
   chosen: ChosenQuantity,
 ): ModuleNumbers[] {
   const whole = wholeOf(report, chosen);
   const by = divisor(report, chosen.averaging);
-  const below = (index: number, pick: (module: WireModule) => number | null): number =>
+  const below = (index: number, pick: (module: Module) => number | null): number =>
     sumOf((base.nodes[index]?.children ?? []).map((child) => at(report, child, pick))) ?? 0;
   const own = report.modules.map((module, index): Own => {
     const communicates = chosen.quantity === "communication";
@@ -77,7 +77,7 @@ interface Own {
 }
 
 interface Context {
-  report: WireReport;
+  report: ReportData;
   tree: ModuleTree;
   chosen: ChosenQuantity;
   own: readonly Own[];
@@ -88,7 +88,7 @@ interface Context {
 function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
   const { report, chosen, own, by, whole } = context;
   const members = membersOf(context.tree, node);
-  const sum = (pick: (module: WireModule) => number | null): number | null =>
+  const sum = (pick: (module: Module) => number | null): number | null =>
     sumOf(node.tops.map((top) => at(report, top, pick)));
   const total = sum((module) => totalOf(module, chosen));
   const self = sumOf(members.map((member) => own[member]?.self ?? null));
@@ -140,10 +140,7 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
   };
 }
 
-function lumpOf(
-  { compiled_lump: lump }: WireModule,
-  clock: ChosenQuantity["clock"],
-): number | null {
+function lumpOf({ compiled_lump: lump }: Module, clock: ChosenQuantity["clock"]): number | null {
   if (lump === null) return null;
   return clock === "device" ? lump.device_us : lump.host_us;
 }
@@ -154,15 +151,15 @@ export function membersOf(tree: ModuleTree, node: ModuleNode): number[] {
   return node.children.flatMap((child) => tree.nodes[child]?.module ?? []);
 }
 
-function selfOf(module: WireModule, chosen: ChosenQuantity): number | null {
+function selfOf(module: Module, chosen: ChosenQuantity): number | null {
   const work = workOf(module, chosen.quantity);
   return work === null ? null : selfTime(work, chosen.clock);
 }
 
 function at(
-  report: WireReport,
+  report: ReportData,
   index: number,
-  pick: (module: WireModule) => number | null,
+  pick: (module: Module) => number | null,
 ): number | null {
   const module = report.modules[index];
   return module === undefined ? null : pick(module);

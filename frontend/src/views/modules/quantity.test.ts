@@ -1,18 +1,17 @@
 import { expect, test } from "vitest";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import {
+  type Averaging,
   backwardTotal,
+  type Measure,
   measureOf,
   unattributedTime,
-  type Averaging,
-  type Measure,
 } from "../../report/measures";
 import { module, report, step, work } from "../../testing/report";
 import type { Grouping, Quantity } from "./address";
-import { groupTree } from "./groups";
 import { moduleNumbers, type ModuleNumbers } from "./moduleNumbers";
-import { buildTree } from "./moduleTree";
+import { buildTree, groupTree } from "./moduleTree";
 import { chooseQuantity, restOf, wholeOf } from "./quantity";
 
 interface Asked {
@@ -22,7 +21,7 @@ interface Asked {
   by?: Grouping;
 }
 
-function numbersOf(given: WireReport, asked: Asked = {}): ModuleNumbers[] {
+function numbersOf(given: ReportData, asked: Asked = {}): ModuleNumbers[] {
   const { averaging = "total", quantity = null, clock = null, by = "instance" } = asked;
   const base = buildTree(given.modules);
   return moduleNumbers(

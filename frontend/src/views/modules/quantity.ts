@@ -1,4 +1,5 @@
-import type { CallMeasure, WireModule, WireReport, WireWork } from "../../api/types";
+import type { Module, ReportData, Work } from "../../api/schema";
+import type { CallMeasure } from "../../api/client";
 import {
   backwardTime,
   backwardTotal,
@@ -41,7 +42,7 @@ export function callField(
 }
 
 /** What is shown: as it was asked for, as far as the trace holds it. */
-export function chooseQuantity(report: WireReport, wanted: Wanted): ChosenQuantity {
+export function chooseQuantity(report: ReportData, wanted: Wanted): ChosenQuantity {
   const quantity = wanted.quantity ?? ((backwardTotal(report) ?? 0) > 0 ? "backward" : "forward");
   const clocks = clocksOf(report, quantity);
   const asked = clocks.find((clock) => clock === wanted.clock);
@@ -49,7 +50,7 @@ export function chooseQuantity(report: WireReport, wanted: Wanted): ChosenQuanti
 }
 
 /** Whose time of a quantity the trace holds, the one to show first. */
-export function clocksOf(report: WireReport, quantity: Quantity): Measure[] {
+export function clocksOf(report: ReportData, quantity: Quantity): Measure[] {
   if (quantity === "communication") return ["device"];
   const device =
     quantity === "forward"
@@ -59,7 +60,7 @@ export function clocksOf(report: WireReport, quantity: Quantity): Measure[] {
 }
 
 /** Whether any module has time of this kind. */
-export function holds(report: WireReport, quantity: Quantity): boolean {
+export function holds(report: ReportData, quantity: Quantity): boolean {
   if (quantity === "recompute") return report.modules.some((module) => module.recompute !== null);
   if (quantity === "forward") return report.modules.length > 0;
   if (quantity === "backward") return (backwardTotal(report) ?? 0) > 0;
@@ -67,19 +68,19 @@ export function holds(report: WireReport, quantity: Quantity): boolean {
 }
 
 /** The work of a quantity that has a direction; null where the module has none of it. */
-export function workOf(module: WireModule, quantity: Quantity): WireWork | null {
+export function workOf(module: Module, quantity: Quantity): Work | null {
   return quantity === "communication" ? null : module[quantity];
 }
 
 /** Time of a module, children included, in microseconds; null where unknown. */
-export function totalOf(module: WireModule, chosen: ChosenQuantity): number | null {
+export function totalOf(module: Module, chosen: ChosenQuantity): number | null {
   if (chosen.quantity === "communication") return communication(module);
   const work = workOf(module, chosen.quantity);
   return work === null ? null : totalTime(work, chosen.clock);
 }
 
 /** Time of everything: what shares are of; null where unknown. */
-export function wholeOf(report: WireReport, chosen: ChosenQuantity): number | null {
+export function wholeOf(report: ReportData, chosen: ChosenQuantity): number | null {
   const { quantity, clock } = chosen;
   const roots = rootTotal(report, chosen);
   if (quantity === "backward") return backwardTime(report, clock);
@@ -93,7 +94,7 @@ export function wholeOf(report: WireReport, chosen: ChosenQuantity): number | nu
 }
 
 /** What of it belongs to no module; null where unknown. */
-export function restOf(report: WireReport, chosen: ChosenQuantity): number | null {
+export function restOf(report: ReportData, chosen: ChosenQuantity): number | null {
   const { quantity, clock } = chosen;
   if (quantity === "backward") return unattributedTime(report, clock);
   if (quantity === "recompute" || clock === "host") return null;
@@ -101,12 +102,12 @@ export function restOf(report: WireReport, chosen: ChosenQuantity): number | nul
   return whole === null ? null : whole - (rootTotal(report, chosen) ?? 0);
 }
 
-function rootTotal(report: WireReport, chosen: ChosenQuantity): number | null {
+function rootTotal(report: ReportData, chosen: ChosenQuantity): number | null {
   return sumOf(
     report.modules.filter((module) => module.parent === null).map((m) => totalOf(m, chosen)),
   );
 }
 
-function communication(module: WireModule): number | null {
+function communication(module: Module): number | null {
   return sumOf([module.forward.communication_us, module.backward.communication_us]);
 }

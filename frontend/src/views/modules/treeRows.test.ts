@@ -2,10 +2,17 @@ import { expect, test } from "vitest";
 
 import { module, report, work } from "../../testing/report";
 import { compareNumbers, type Sort } from "../../text/numbers";
-import { groupTree } from "./groups";
 import { moduleNumbers } from "./moduleNumbers";
-import { buildTree, type ModuleTree } from "./moduleTree";
-import { expandedToLevel, fittingLevel, orderTree, searchTree, visibleRows } from "./treeRows";
+import {
+  buildTree,
+  expandedToLevel,
+  fittingLevel,
+  groupTree,
+  type ModuleTree,
+  orderTree,
+  searchTree,
+  visibleRows,
+} from "./moduleTree";
 
 const chosen = { quantity: "backward", clock: "device", averaging: "total" } as const;
 const given = report();

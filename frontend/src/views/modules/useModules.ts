@@ -1,20 +1,23 @@
 import { useCallback, useMemo, useState } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import type { Sort } from "../../text/numbers";
 import type { Grouping } from "./address";
-import { groupTree } from "./groups";
 import { moduleNumbers, type ModuleNumbers } from "./moduleNumbers";
-import { buildTree, indexOfPath, lineage, type ModuleTree } from "./moduleTree";
-import { chooseQuantity, type ChosenQuantity, type Wanted } from "./quantity";
 import {
+  buildTree,
   expandedToLevel,
   fittingLevel,
+  groupTree,
+  indexOfPath,
+  lineage,
+  type ModuleTree,
   orderTree,
-  searchTree,
   type SearchResult,
+  searchTree,
   type TreeOrder,
-} from "./treeRows";
+} from "./moduleTree";
+import { chooseQuantity, type ChosenQuantity, type Wanted } from "./quantity";
 
 export const MOST_EXPENSIVE_FIRST: Sort = { key: "total", descending: true };
 
@@ -32,7 +35,7 @@ export interface Modules {
 }
 
 export function useModules(
-  report: WireReport,
+  report: ReportData,
   wanted: Wanted & { group: Grouping },
   sort: Sort,
   text: string,
@@ -76,23 +79,21 @@ export function useFolds(tree: ModuleTree, selected: string | null): Folds {
     const index = indexOfPath(tree, selected);
     return index === null ? first : withLineage(first, tree, index);
   });
-  const fold = useCallback((index: number, open: boolean) => {
-    setExpanded((before) => {
-      const after = new Set(before);
-      if (open) after.add(index);
-      else after.delete(index);
-      return after;
-    });
-  }, []);
+  const fold = useCallback(
+    (index: number, open: boolean) =>
+      setExpanded((before) => {
+        const after = new Set(before);
+        if (open) after.add(index);
+        else after.delete(index);
+        return after;
+      }),
+    [],
+  );
   return {
     expanded,
     fold,
-    toLevel: (levels) => {
-      setExpanded(expandedToLevel(tree, levels));
-    },
-    reveal: (index) => {
-      setExpanded((before) => withLineage(before, tree, index));
-    },
+    toLevel: (levels) => setExpanded(expandedToLevel(tree, levels)),
+    reveal: (index) => setExpanded((before) => withLineage(before, tree, index)),
   };
 }
 

@@ -1,11 +1,10 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { EventList, PanelTable } from "../../parts/serverTable/EventList";
-import { RowPanel } from "../../parts/serverTable/RowPanel";
+import { EventList, PanelTable, RowPanel } from "../../parts/serverTable/RowPanel";
 import { numberOf, rowsOf, textOf, useRows } from "../../parts/serverTable/rows";
 import { count, duration } from "../../text/formats";
 import type { OperatorGroup } from "./address";
@@ -16,7 +15,7 @@ const CALLS = 20;
 const MODULES = 20;
 
 interface OperatorPanelProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   group: OperatorGroup;
   id: number;
@@ -75,7 +74,7 @@ function Calls({ report, target, group, id, expected }: CallsProps): ReactElemen
   const longest = device ? "device_us" : "host_us";
   const filter = [`${OPERATOR_TABLES[group].of}:eq:${id}`];
   const sort = [`-${longest}`, "-host_us"];
-  const calls = useRows(target, { table: "operator_calls", sort, filter, offset: 0, limit: CALLS });
+  const calls = useRows(target, { table: "operator_calls", sort, filter, limit: CALLS });
   const rows = rowsOf(calls.value);
   const total = calls.value?.total ?? 0;
   return (
@@ -99,7 +98,6 @@ function OfModules({ target, name }: { target: Target; name: string }): ReactEle
     table: "operators_by_module",
     sort: ["-self_device_us", "-self_host_us"],
     filter: [`name:eq:${name}`],
-    offset: 0,
     limit: MODULES,
   });
   const rows = rowsOf(modules.value).filter((row) => row.module !== null);

@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { TableSection } from "../../parts/serverTable/TableSection";
 import { usePlace } from "../../parts/services";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -33,7 +33,7 @@ const BY_HOST = {
 const EMPTY = { none: "The trace holds no operators.", notFound: "No operator fits the search." };
 
 interface OperatorsViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -55,9 +55,9 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
           columns={columns}
           groups={GROUPS}
           place={place}
-          onPlace={(next, also, quietly) => {
-            go({ operators: { ...place, ...next }, ...also }, quietly);
-          }}
+          onPlace={(next, also, quietly) =>
+            go({ operators: { ...place, ...next }, ...also }, quietly)
+          }
           cost={cost}
           of={rowsNote(report)}
           expected={report.operators.length}
@@ -81,9 +81,7 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
           target={target}
           group={place.group}
           id={place.row}
-          onClose={() => {
-            go({ operators: { ...place, row: null } });
-          }}
+          onClose={() => go({ operators: { ...place, row: null } })}
         />
       )}
     </div>
@@ -91,7 +89,7 @@ export function OperatorsView({ report, target }: OperatorsViewProps): ReactElem
 }
 
 /** Why the device times of operators may sum to less than those of kernels. */
-function NoOperator({ report }: { report: WireReport }): ReactElement | null {
+function NoOperator({ report }: { report: ReportData }): ReactElement | null {
   const warning = report.trace.warnings.find(({ code }) => code === "no-launch");
   if (warning === undefined) return null;
   return (

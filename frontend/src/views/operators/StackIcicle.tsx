@@ -29,8 +29,6 @@ export function StackIcicle({ target, title, column, of }: StackIcicleProps): Re
   const question = {
     table: "operators_by_stack",
     sort: [`-${column}`],
-    filter: [],
-    offset: 0,
     limit: MOST_ROWS,
     columns: ["name", "stack", column],
   };
@@ -56,24 +54,18 @@ export function StackIcicle({ target, title, column, of }: StackIcicleProps): Re
         {title} <span className="muted">{of}, by Python lines outside of torch</span>
       </h2>
       <p className="muted">
-        {page !== null && calls.every(({ frames }) => frames.length === 1) ? (
-          "The trace holds no Python stacks: record it with with_stack=True."
-        ) : name === null ? (
-          "Width is time, the most expensive left; of lines that only call each other the last. Click one for its callers and what it calls."
-        ) : (
+        {name !== null ? (
           <>
-            <button
-              type="button"
-              className="link"
-              onClick={() => {
-                setName(null);
-              }}
-            >
+            <button type="button" className="link" onClick={() => setName(null)}>
               all stacks
             </button>{" "}
             › callers above, what it calls below: {duration(callees.us)},{" "}
             {percent(whole > 0 ? callees.us / whole : null)}
           </>
+        ) : page !== null && calls.every(({ frames }) => frames.length === 1) ? (
+          "The trace holds no Python stacks: record it with with_stack=True."
+        ) : (
+          "Width is time, the most expensive left; of lines that only call each other the last. Click one for its callers and what it calls."
         )}
       </p>
       {callers !== null && (
@@ -121,9 +113,7 @@ function Bars({ top, levels, upwards = false, onPick }: BarsProps): ReactElement
           className="stack-bar"
           title={titleOf(bar, top)}
           style={styleOf(bar, upwards ? levels : null)}
-          onClick={() => {
-            onPick(bar.frame.name);
-          }}
+          onClick={() => onPick(bar.frame.name)}
         >
           {bar.width * width >= LEAST_LABEL_PX && <bdi>{clip(bar.frame.name, 200)}</bdi>}
         </div>

@@ -1,6 +1,7 @@
 /** Python stacks of operators added up: as one tree from the outermost frame, or around one frame. */
 
 import { frameShort, isLibrary } from "../../report/chain";
+import { groupBy } from "../../text/numbers";
 
 /** Calls with the same frames around them, outermost first, the operator last. */
 export interface Calls {
@@ -16,7 +17,7 @@ export interface Frame {
 }
 
 /** Around a frame, wherever it is: what calls it, innermost first, and what it calls. */
-export interface Sandwich {
+interface Sandwich {
   readonly callers: Frame;
   readonly callees: Frame;
 }
@@ -28,18 +29,17 @@ export function framesOf(stack: string, operator: string): string[] {
 }
 
 export function stackTree(name: string, calls: readonly Calls[]): Frame {
-  const below = new Map<string, Calls[]>();
-  for (const { frames, us } of calls) {
-    const [first, ...inside] = frames;
-    if (first === undefined) continue;
-    const mine = below.get(first);
-    if (mine === undefined) below.set(first, [{ frames: inside, us }]);
-    else mine.push({ frames: inside, us });
-  }
+  const below = groupBy(
+    calls.filter(({ frames }) => frames.length > 0),
+    ({ frames: [first = ""] }) => first,
+  );
+  const inner = ({ frames, us }: Calls): Calls => ({ frames: frames.slice(1), us });
   return {
     name,
     us: calls.reduce((sum, { us }) => sum + us, 0),
-    inside: [...below].map(([frame, mine]) => stackTree(frame, mine)).sort((a, b) => b.us - a.us),
+    inside: [...below]
+      .map(([frame, mine]) => stackTree(frame, mine.map(inner)))
+      .sort((a, b) => b.us - a.us),
   };
 }
 
@@ -72,7 +72,7 @@ export interface Bar {
 }
 
 /** The last of frames that all lead to one another and nowhere else, before the operator. */
-export function folded(frame: Frame): Frame {
+function folded(frame: Frame): Frame {
   const [only, ...others] = frame.inside;
   const same = only !== undefined && others.length === 0 && only.inside.length > 0;
   return same ? folded(only) : frame;

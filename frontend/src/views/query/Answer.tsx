@@ -1,14 +1,13 @@
-import { useMemo, useState, type ReactElement } from "react";
+import { type ReactElement, useMemo, useState } from "react";
 
-import type { WireSqlAnswer } from "../../api/types";
-import { ShareBar } from "../../components/charts";
+import type { SqlAnswer } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { ShareBar } from "../../components/charts";
 import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
 import { define } from "../../text/definitions";
 import { count, counted, figure, NOTHING } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
-import { chartOf, isNumber, type Chart } from "./chart";
 
 interface Row {
   readonly id: number;
@@ -16,7 +15,7 @@ interface Row {
 }
 
 /** The rows of an answer as a table, and as bars where that says something. */
-export function Answer({ answer }: { answer: WireSqlAnswer }): ReactElement {
+export function Answer({ answer }: { answer: SqlAnswer }): ReactElement {
   const [sort, setSort] = useState<Sort>({ key: "", descending: false });
   const [selected, setSelected] = useState<string | null>(null);
   const columns = useMemo(() => columnsOf(answer), [answer]);
@@ -44,12 +43,12 @@ export function Answer({ answer }: { answer: WireSqlAnswer }): ReactElement {
 }
 
 /** What is left out; nothing where all rows are here. */
-function cutTo({ rows, total }: WireSqlAnswer): string {
+function cutTo({ rows, total }: SqlAnswer): string {
   if (total === null) return `The first ${count(rows.length)} rows; there are more`;
   return total > rows.length ? `The first ${count(rows.length)} of ${counted(total, "row")}` : "";
 }
 
-function columnsOf({ columns }: WireSqlAnswer): Column<Row>[] {
+function columnsOf({ columns }: SqlAnswer): Column<Row>[] {
   return columns.map(({ name, type }, index) => {
     const number = isNumber(type);
     return {
@@ -73,7 +72,7 @@ function Value({ value }: { value: unknown }): ReactElement {
   return <Name text={typeof value === "string" ? value : JSON.stringify(value)} />;
 }
 
-function sorted({ rows }: WireSqlAnswer, { key, descending }: Sort): Row[] {
+function sorted({ rows }: SqlAnswer, { key, descending }: Sort): Row[] {
   const made = rows.map((values, id) => ({ id, values }));
   if (key === "") return made;
   const at = Number(key);
@@ -106,4 +105,46 @@ function Bars({ chart }: { chart: Chart }): ReactElement {
       {chart.left > 0 && <p className="muted">{counted(chart.left, "row")} more below</p>}
     </section>
   );
+}
+
+/** The most rows that a chart has a bar for. */
+export const BARS = 40;
+
+interface Chart {
+  /** Title of what the bars are of. */
+  readonly measure: string;
+  readonly bars: readonly { readonly label: string; readonly value: number }[];
+  /** Rows that have no bar. */
+  readonly left: number;
+}
+
+const NUMBER = /^(u?int|float|double|decimal)/;
+
+function isNumber(type: string): boolean {
+  return NUMBER.test(type);
+}
+
+function isId(name: string): boolean {
+  return name === "id" || name.endsWith("_id");
+}
+
+/**
+ * The rows as bars: the last column of numbers that are no ids, labelled by the columns of text; null where there
+ * is no such column, no text, or a negative number.
+ */
+export function chartOf({ columns, rows }: SqlAnswer): Chart | null {
+  const at = columns.findLastIndex(({ name, type }) => isNumber(type) && !isId(name));
+  const texts = columns.flatMap(({ type }, index) => (type === "string" ? [index] : []));
+  const measure = columns[at];
+  if (measure === undefined || texts.length === 0 || rows.length < 2) return null;
+  const bars = rows.slice(0, BARS).map((row) => ({
+    label: texts.map((index) => labelOf(row[index])).join(" · "),
+    value: typeof row[at] === "number" ? row[at] : 0,
+  }));
+  if (bars.some(({ value }) => value < 0)) return null;
+  return { measure: measure.name, bars, left: rows.length - bars.length };
+}
+
+function labelOf(value: unknown): string {
+  return typeof value === "string" ? value : "—";
 }

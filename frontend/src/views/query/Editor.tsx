@@ -7,12 +7,12 @@ import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef, type ReactElement } from "react";
 
-import type { WireSqlTables } from "../../api/types";
+import type { SqlTables } from "../../api/schema";
 import { withoutBackticks } from "../../text/definitions";
 
 export interface EditorProps {
   text: string;
-  tables: WireSqlTables["tables"];
+  tables: SqlTables["tables"];
   onChange: (text: string) => void;
   onRun: () => void;
 }
@@ -68,7 +68,7 @@ interface Calls {
   readonly current: Pick<EditorProps, "onChange" | "onRun">;
 }
 
-function extensions(tables: WireSqlTables["tables"], calls: Calls): Extension {
+function extensions(tables: SqlTables["tables"], calls: Calls): Extension {
   const schema = Object.fromEntries(
     tables.map(({ name, columns }) => [
       name,

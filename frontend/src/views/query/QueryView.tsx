@@ -1,31 +1,29 @@
-import { lazy, Suspense, useCallback, useMemo, useState, type ReactElement } from "react";
+import { lazy, type ReactElement, Suspense, useState } from "react";
 
-import type { Target } from "../../api/request";
 import type { SqlScope } from "../../api/client";
-import type { WireRuns, WireSqlAnswer, WireSqlTables } from "../../api/types";
+import type { Target } from "../../api/request";
+import type { Runs, SqlAnswer, SqlTables } from "../../api/schema";
 import { Segments } from "../../components/controls";
-import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import { type Loaded, useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
+import { withoutBackticks } from "../../text/definitions";
 import { counted } from "../../text/formats";
 import { Answer } from "./Answer";
 import { EXAMPLES } from "./examples";
-import { Tables } from "./Tables";
 
 // A large part of the page's code, and few open this view.
 const Editor = lazy(() => import("./Editor"));
 
 interface QueryViewProps {
   target: Target;
-  listed: WireRuns;
+  listed: Runs;
 }
 
 /** Questions in SQL on the tables of a trace, or of all traces of its run. */
 export function QueryView({ target, listed }: QueryViewProps): ReactElement {
   const { api } = useServices();
   const scope = useScope();
-  const tables = useLoad(
-    useCallback((signal: AbortSignal) => api.sql.tables(scope, signal), [api, scope]),
-  );
+  const tables = useAsk(api.sql.tables, [scope]);
   const workers = listed.runs.find(({ name }) => name === target.run)?.workers.length ?? 0;
   if (tables.status === "error") return <ErrorCard error={tables.error} onRetry={tables.retry} />;
   return (
@@ -45,7 +43,7 @@ function useScope(): SqlScope {
 }
 
 interface ContentProps {
-  tables: WireSqlTables;
+  tables: SqlTables;
   target: Target;
   /** Of the run. */
   workers: number;
@@ -73,9 +71,7 @@ function ScopePicker({ workers }: Pick<ContentProps, "workers">): ReactElement |
         },
       ]}
       chosen={scope}
-      onChoose={(chosen) => {
-        go({ scope: chosen === "run" ? chosen : null });
-      }}
+      onChoose={(chosen) => go({ scope: chosen === "run" ? chosen : null })}
     />
   );
 }
@@ -132,22 +128,12 @@ function Asked({ tables, target, workers }: ContentProps): ReactElement {
 function useDraft(asked: string | null, first: string): [string, (text: string) => void] {
   const [draft, setDraft] = useState({ asked, text: asked });
   const text = (draft.asked === asked || asked === null ? draft.text : asked) ?? first;
-  return [
-    text,
-    (next) => {
-      setDraft({ asked, text: next });
-    },
-  ];
+  return [text, (next) => setDraft({ asked, text: next })];
 }
 
-function useAnswer(scope: SqlScope, target: Target, query: string | null): Loaded<WireSqlAnswer> {
+function useAnswer(scope: SqlScope, target: Target, query: string | null): Loaded<SqlAnswer> {
   const { api } = useServices();
-  const load = useMemo(
-    () =>
-      query === null ? null : (signal: AbortSignal) => api.sql.ask(scope, target, query, signal),
-    [api, scope, target, query],
-  );
-  return useLoad(load);
+  return useAsk(api.sql.ask, query === null ? null : [scope, target, query]);
 }
 
 interface ExamplesProps {
@@ -159,12 +145,7 @@ function Examples({ scope, onChoose }: ExamplesProps): ReactElement {
   return (
     <label>
       Examples{" "}
-      <select
-        value=""
-        onChange={(event) => {
-          onChoose(event.target.value);
-        }}
-      >
+      <select value="" onChange={(event) => onChoose(event.target.value)}>
         <option value="" disabled>
           choose one
         </option>
@@ -179,7 +160,7 @@ function Examples({ scope, onChoose }: ExamplesProps): ReactElement {
 }
 
 interface AnsweredProps {
-  loaded: Loaded<WireSqlAnswer>;
+  loaded: Loaded<SqlAnswer>;
   asked: boolean;
 }
 
@@ -201,6 +182,36 @@ function Answered({ loaded, asked }: AnsweredProps): ReactElement {
       ) : (
         <Answer answer={loaded.value} />
       )}
+    </section>
+  );
+}
+
+/** What there is to ask: tables, and the columns of each. */
+function Tables({ tables }: Pick<SqlTables, "tables">): ReactElement {
+  return (
+    <section aria-label="Tables" className="query-tables">
+      <h2>Tables</h2>
+      {tables.map(({ name, description, columns }) => (
+        <details key={name}>
+          <summary>
+            <code>{name}</code> <span className="muted">{withoutBackticks(description)}</span>
+          </summary>
+          <dl>
+            {columns.map((column) => (
+              <div key={column.name}>
+                <dt>
+                  <code>{column.name}</code>{" "}
+                  <span className="muted">
+                    {column.type}
+                    {column.unit === null ? "" : `, ${column.unit}`}
+                  </span>
+                </dt>
+                <dd>{withoutBackticks(column.description)}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      ))}
     </section>
   );
 }

@@ -1,13 +1,12 @@
 import type { ReactElement } from "react";
 
-import type { WireBalance } from "../../api/types";
-import { ShareBar } from "../../components/charts";
-import { useMore } from "../../components/more";
+import type { Balance } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
+import { ShareBar } from "../../components/charts";
+import { useMore } from "../../components/more";
 import { count, counted, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
-import { imbalanceOf } from "./balance";
 import { BALANCE_DEFINITIONS as B, RANK_DEFINITIONS as D } from "./definitions";
 
 /** Largest compute time over the mean from which the work counts as uneven. */
@@ -21,7 +20,7 @@ const PLACES: Readonly<Record<string, string>> = {
 };
 
 /** How evenly the work lies over the places of process groups. */
-export function BalanceList({ balance }: { balance: readonly WireBalance[] }): ReactElement {
+export function BalanceList({ balance }: { balance: readonly Balance[] }): ReactElement {
   if (balance.length === 0) {
     return (
       <p className="notice">
@@ -39,7 +38,7 @@ export function BalanceList({ balance }: { balance: readonly WireBalance[] }): R
   );
 }
 
-function BalanceOf({ row }: { row: WireBalance }): ReactElement {
+function BalanceOf({ row }: { row: Balance }): ReactElement {
   const place = PLACES[row.dimension] ?? "place";
   const most = imbalanceOf(row.compute_us);
   const [shown, more] = useMore(
@@ -97,4 +96,16 @@ function BalanceOf({ row }: { row: WireBalance }): ReactElement {
       {more}
     </section>
   );
+}
+
+/** The place with the largest value, and that over the mean of all; null where nothing is known. */
+export function imbalanceOf(
+  values: readonly (number | null)[],
+): { place: number; us: number; ratio: number } | null {
+  const known = values.flatMap((us, place) => (us === null ? [] : [{ place, us }]));
+  const [first, ...others] = known;
+  if (first === undefined) return null;
+  const most = others.reduce((best, one) => (one.us > best.us ? one : best), first);
+  const mean = known.reduce((sum, { us }) => sum + us, 0) / known.length;
+  return { ...most, ratio: mean > 0 ? most.us / mean : 1 };
 }

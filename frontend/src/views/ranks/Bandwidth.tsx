@@ -1,8 +1,7 @@
 import type { ReactElement } from "react";
 
-import type { WireCollectiveSize } from "../../api/types";
-import { Heads } from "../../components/Heads";
-import { useMore } from "../../components/more";
+import type { CollectiveSize } from "../../api/schema";
+import { SmallTable } from "../../components/SmallTable";
 import { bytes, count, counted, duration } from "../../text/formats";
 import { along, decades, kindText, type LogAxis } from "./collectives";
 import { COLLECTIVE_DEFINITIONS as C } from "./definitions";
@@ -10,7 +9,7 @@ import { COLLECTIVE_DEFINITIONS as C } from "./definitions";
 const [WIDTH, HEIGHT, BOTTOM, TOP, LEFT, RIGHT] = [560, 190, 24, 12, 64, 24];
 
 interface BandwidthProps {
-  sizes: readonly WireCollectiveSize[];
+  sizes: readonly CollectiveSize[];
   leftOut: number;
 }
 
@@ -37,7 +36,7 @@ export function Bandwidth({ sizes, leftOut }: BandwidthProps): ReactElement {
   );
 }
 
-function Circles({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactElement {
+function Circles({ sizes }: { sizes: readonly CollectiveSize[] }): ReactElement {
   const x = decades(sizes.map((size) => size.bytes));
   const y = decades(sizes.map((size) => size.bus_gb_per_s));
   const most = Math.max(...sizes.map(({ count: number }) => number));
@@ -90,30 +89,24 @@ function powers({ from, to }: LogAxis): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => 10 ** (from + index));
 }
 
-function SizeTable({ sizes }: { sizes: readonly WireCollectiveSize[] }): ReactElement {
-  const [shown, more] = useMore(sizes, 20);
+function SizeTable({ sizes }: { sizes: readonly CollectiveSize[] }): ReactElement {
   return (
     <details>
       <summary>As a table</summary>
-      <table className="small-table">
-        <Heads
-          of={[C.name, C.bytes, C.ranks, C.count, C.medianTransfer, C.medianBandwidth, C.fastest]}
-        />
-        <tbody>
-          {shown.map((size) => (
-            <tr key={size.id}>
-              <th scope="row">{kindText(size.name)}</th>
-              <td>{bytes(size.bytes)}</td>
-              <td>{count(size.ranks)}</td>
-              <td>{count(size.count)}</td>
-              <td>{duration(size.transfer_us)}</td>
-              <td>{rate(size.bus_gb_per_s)}</td>
-              <td>{rate(size.max_bus_gb_per_s)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {more}
+      <SmallTable
+        first={20}
+        rows={sizes}
+        keyOf={({ id }) => id}
+        columns={[
+          [C.name, (size) => kindText(size.name)],
+          [C.bytes, (size) => bytes(size.bytes)],
+          [C.ranks, (size) => count(size.ranks)],
+          [C.count, (size) => count(size.count)],
+          [C.medianTransfer, (size) => duration(size.transfer_us)],
+          [C.medianBandwidth, (size) => rate(size.bus_gb_per_s)],
+          [C.fastest, (size) => rate(size.max_bus_gb_per_s)],
+        ]}
+      />
     </details>
   );
 }

@@ -1,22 +1,22 @@
 import type { ReactElement } from "react";
 
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
-import { RowFacts } from "../../parts/serverTable/RowFacts";
-import { usePlace } from "../../parts/services";
 import type { RunKey } from "../../parts/run";
+import { RowFacts } from "../../parts/serverTable/RowPanel";
+import { numberOf, type TableRow, textOf } from "../../parts/serverTable/rows";
+import { usePlace } from "../../parts/services";
+import { lateTimes } from "./RankPanel";
 import { kindText } from "./collectives";
 import { COLLECTIVE_FACTS } from "./columns";
 import { moduleOf, timelineOf } from "./links";
-import { lateTimes } from "./RankPanel";
-import { useRunRows } from "./useRun";
+import { useRunRow } from "./useRun";
 
 interface CollectivePanelProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
   id: number;
   onClose: () => void;
 }
@@ -24,9 +24,7 @@ interface CollectivePanelProps {
 /** One collective: its figures, the late rank at that moment, and the first one waiting for it. */
 export function CollectivePanel(props: CollectivePanelProps): ReactElement {
   const { runKey, run, id, onClose } = props;
-  const filter = [`id:eq:${id}`];
-  const question = { table: "collectives", sort: [], filter, offset: 0, limit: 1 };
-  const [row] = rowsOf(useRunRows(runKey, question).value);
+  const row = useRunRow(runKey, "collectives", id);
   return (
     <SidePanel label="Collective" className="rank-panel" onClose={onClose}>
       <PanelHeader onClose={onClose}>
@@ -56,7 +54,7 @@ function OnAllRanks(): ReactElement {
   );
 }
 
-function Links({ run, row }: { run: WireRunOverview; row: TableRow }): ReactElement {
+function Links({ run, row }: { run: RunOverview; row: TableRow }): ReactElement {
   const late = numberOf(row, "late_rank");
   const place = late === null ? -1 : run.ranks.indexOf(late);
   const module = row.late_module === null ? null : textOf(row, "late_module");

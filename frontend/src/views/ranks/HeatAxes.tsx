@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 import { stepLabel } from "../../text/names";
 import { ticks } from "./heat";
 
@@ -27,7 +27,7 @@ export function StepLabels({
 }
 
 /** Where the stragglers are. */
-export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
+export function LateMarks({ run }: { run: RunOverview }): ReactElement {
   const all = run.ranks.length;
   return (
     <div className="rank-heat-late" aria-hidden="true">
@@ -41,7 +41,7 @@ export function LateMarks({ run }: { run: WireRunOverview }): ReactElement {
 }
 
 /** The columns of the stragglers, framed: a straggler waits least, so its cells are the palest. */
-export function LateColumns({ run }: { run: WireRunOverview }): ReactElement {
+export function LateColumns({ run }: { run: RunOverview }): ReactElement {
   const all = run.ranks.length;
   return (
     <>
@@ -62,7 +62,7 @@ export function LateColumns({ run }: { run: WireRunOverview }): ReactElement {
 }
 
 /** Numbers of the ranks, at most some of them. */
-export function RankTicks({ run, most }: { run: WireRunOverview; most: number }): ReactElement {
+export function RankTicks({ run, most }: { run: RunOverview; most: number }): ReactElement {
   const all = run.ranks.length;
   const late = new Set(run.stragglers.map(({ rank }) => rank));
   return (

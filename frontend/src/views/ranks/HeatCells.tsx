@@ -1,17 +1,16 @@
-import { useEffect, useRef, type ReactElement } from "react";
+import { type ReactElement, useEffect, useRef } from "react";
 
-import type { WireStepMatrix } from "../../api/types";
-import { usePalette } from "../../components/palette";
-import type { Palette } from "../../theme/colours";
+import type { StepMatrix } from "../../api/schema";
+import { usePalette } from "../../components/browser";
+import { bytesOf, type Palette } from "../../theme/colours";
 import type { RankQuantity } from "./address";
-import { bytesOf } from "../../theme/rgb";
-import { folded, pixelsOf, type Cell, type Scale } from "./heat";
+import { type Cell, folded, pixelsOf, type Scale } from "./heat";
 
 /** Cells of this size, in pixels, have a gap between them. */
 const GAP_FROM_PX = 7;
 
 export interface CellsProps {
-  steps: WireStepMatrix;
+  steps: StepMatrix;
   heat: RankQuantity;
   scale: Scale;
   colour: keyof Palette;

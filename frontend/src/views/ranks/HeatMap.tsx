@@ -1,6 +1,6 @@
 import { useRef, useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
 
-import type { WireRunOverview, WireStepMatrix } from "../../api/types";
+import type { RunOverview, StepMatrix } from "../../api/schema";
 import { useWidth } from "../../components/browser";
 import { usePlace } from "../../parts/services";
 import { counted, duration, percent } from "../../text/formats";
@@ -21,8 +21,8 @@ const [AROUND_PX, MOST_PX] = [48, 400];
 const TICK_PX = 44;
 
 interface HeatMapProps {
-  run: WireRunOverview;
-  steps: WireStepMatrix;
+  run: RunOverview;
+  steps: StepMatrix;
   heat: RankQuantity;
   scale: Scale;
   colour: keyof Palette;
@@ -97,12 +97,8 @@ function Grid(props: GridProps): ReactElement {
       aria-label={`${HEAT_DEFINITIONS[heat].title}: ${counted(rows, "step")} of ${counted(ranks, "rank")}. Arrows move, Enter selects.`}
       aria-describedby="rank-heat-readout"
       style={{ height: rowPx * rows }}
-      onPointerMove={(event) => {
-        onAt(pointedCell(event, rows, ranks));
-      }}
-      onPointerLeave={() => {
-        onAt(null);
-      }}
+      onPointerMove={(event) => onAt(pointedCell(event, rows, ranks))}
+      onPointerLeave={() => onAt(null)}
       onClick={(event) => {
         const cell = pointedCell(event, rows, ranks);
         if (cell !== null) select((cursor.current = cell));
@@ -110,9 +106,7 @@ function Grid(props: GridProps): ReactElement {
       onFocus={(event) => {
         if (event.currentTarget.matches(":focus-visible")) onAt(cursor.current);
       }}
-      onBlur={() => {
-        onAt(null);
-      }}
+      onBlur={() => onAt(null)}
       onKeyDown={onKey}
     >
       <Cells {...props} />
@@ -124,11 +118,10 @@ function Grid(props: GridProps): ReactElement {
 }
 
 /** Selects the step of a rank, which the panel then shows. */
-function useSelect(run: WireRunOverview, steps: WireStepMatrix): (cell: Cell) => void {
+function useSelect(run: RunOverview, steps: StepMatrix): (cell: Cell) => void {
   const change = useChangeRanks();
-  return ({ rank, step }) => {
+  return ({ rank, step }) =>
     change({ rank: run.ranks[rank] ?? null, at: steps.steps[step] ?? null, collective: null });
-  };
 }
 
 function pointedCell(
@@ -141,7 +134,7 @@ function pointedCell(
 }
 
 /** The cell that the address names, if it is in sight. */
-function useSelectedCell(run: WireRunOverview, steps: WireStepMatrix): Cell | null {
+function useSelectedCell(run: RunOverview, steps: StepMatrix): Cell | null {
   const [{ ranks: place }] = usePlace();
   const step = place.at === null ? -1 : steps.steps.indexOf(place.at);
   const rank = place.rank === null ? -1 : run.ranks.indexOf(place.rank);

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireRunOverview, WireStepMatrix } from "../../api/types";
+import type { RunOverview, StepMatrix } from "../../api/schema";
 import { Segments } from "../../components/controls";
 import { Term } from "../../components/Tip";
 import { ErrorCard } from "../../parts/states";
@@ -24,7 +24,7 @@ const COLOURS: Readonly<Record<RankQuantity, keyof Palette>> = {
 
 interface HeatSectionProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
 }
 
 /** Steps by ranks as a heat map, with the choice of what it shows and its legend. */
@@ -52,9 +52,7 @@ export function HeatSection({ runKey, run }: HeatSectionProps): ReactElement {
             tooltip: HEAT_DEFINITIONS[value].text,
           }))}
           chosen={place.heat}
-          onChoose={(heat) => {
-            change({ heat });
-          }}
+          onChoose={(heat) => change({ heat })}
         />
         <span className="spring" />
         {scale !== null && <HeatLegend heat={place.heat} scale={scale} colour={colour} />}
@@ -94,7 +92,7 @@ function HeatLegend({ heat, scale, colour }: HeatLegendProps): ReactElement {
 }
 
 /** Which steps these are, where a run has more than one answer holds. */
-function StepPages({ steps }: { steps: WireStepMatrix }): ReactElement | null {
+function StepPages({ steps }: { steps: StepMatrix }): ReactElement | null {
   const change = useChangeRanks();
   const { offset, left_out, steps: names } = steps;
   if (offset === 0 && left_out === 0) return null;
@@ -102,9 +100,7 @@ function StepPages({ steps }: { steps: WireStepMatrix }): ReactElement | null {
     <button
       type="button"
       disabled={!possible}
-      onClick={() => {
-        change({ offset: Math.max(target, 0) });
-      }}
+      onClick={() => change({ offset: Math.max(target, 0) })}
     >
       {label}
     </button>

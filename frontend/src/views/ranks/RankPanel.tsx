@@ -1,16 +1,16 @@
 import type { ReactElement } from "react";
 
 import type { Place } from "../../address/place";
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
-import { RowFacts } from "../../parts/serverTable/RowFacts";
+import type { RunKey } from "../../parts/run";
+import { RowFacts } from "../../parts/serverTable/RowPanel";
+import { numberOf, rowsOf, type TableRow, textOf } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
 import { counted, duration } from "../../text/formats";
 import { pathText, stepLabel } from "../../text/names";
-import type { RunKey } from "../../parts/run";
 import { kindText } from "./collectives";
 import { RANK_COLUMNS, STEP_COLUMNS } from "./columns";
 import { timelineOf } from "./links";
@@ -20,7 +20,7 @@ const MOST = 10;
 
 interface RankPanelProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
   /** Place of the rank among those of the run. */
   place: number;
   /** Name of its step; null for the mean of its steps. */
@@ -35,7 +35,7 @@ export function RankPanel(props: RankPanelProps): ReactElement | null {
   const of = step === null ? `id:eq:${place}` : `rank_id:eq:${place}`;
   const filter = step === null ? [of] : [of, `name:eq:${step}`];
   const table = step === null ? "ranks" : "rank_steps";
-  const [row] = rowsOf(useRunRows(runKey, { table, sort: [], filter, offset: 0, limit: 1 }).value);
+  const [row] = rowsOf(useRunRows(runKey, { table, filter, limit: 1 }).value);
   return (
     <SidePanel label="Rank" className="rank-panel" onClose={onClose}>
       <PanelHeader onClose={onClose}>
@@ -54,7 +54,7 @@ export function RankPanel(props: RankPanelProps): ReactElement | null {
 }
 
 interface ToTimelineProps {
-  run: WireRunOverview;
+  run: RunOverview;
   place: number;
   row: TableRow | undefined;
 }
@@ -83,7 +83,7 @@ function CameLast({
   rank,
 }: RankPanelProps & { rank: number }): ReactElement {
   const filter = [`late_rank:eq:${rank}`, ...(step === null ? [] : [`step:eq:${step}`])];
-  const question = { table: "collectives", sort: ["-wait_us"], filter, offset: 0, limit: MOST };
+  const question = { table: "collectives", sort: ["-wait_us"], filter, limit: MOST };
   const found = useRunRows(runKey, question);
   const rows = rowsOf(found.value);
   const [{ ranks: shown }] = usePlace();

@@ -1,32 +1,31 @@
-import { useCallback, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireRunOverview, WireRuns } from "../../api/types";
-import { Segments } from "../../components/controls";
+import type { RunOverview, Runs } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
+import { Segments } from "../../components/controls";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { numberOf, rowsOf } from "../../parts/serverTable/rows";
-import { ErrorCard, RecordSnippet } from "../../parts/states";
 import { usePlace, useProgress, useServices } from "../../parts/services";
+import { ErrorCard, RecordSnippet } from "../../parts/states";
 import { count, counted, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
-import { useOverview, useRunKey, type RunKey } from "../../parts/run";
-import { RANK_LISTS, type RankList } from "./address";
 import { BalanceList } from "./BalanceList";
-import { CollectiveList } from "./CollectiveList";
 import { CollectivePanel } from "./CollectivePanel";
-import { RANK_DEFINITIONS as D } from "./definitions";
 import { HeatSection } from "./HeatSection";
-import { RankList as RankTable } from "./RankList";
 import { RankPanel } from "./RankPanel";
+import { CollectiveList, RankList as RankTable } from "./RunTable";
 import { RunVerdict } from "./RunVerdict";
 import { Stragglers } from "./Stragglers";
 import { Together } from "./Together";
+import { RANK_LISTS, type RankList } from "./address";
+import { RANK_DEFINITIONS as D } from "./definitions";
 import { useChangeRanks, useRunRows } from "./useRun";
 
 interface RanksViewProps {
   target: Target;
-  listed: WireRuns;
+  listed: Runs;
 }
 
 /** All ranks of the run: stragglers and why, step by step, and what is between them. */
@@ -55,9 +54,7 @@ export function RanksView({ target, listed }: RanksViewProps): ReactElement {
 function Reading({ runKey, onStop }: { runKey: RunKey; onStop: () => void }): ReactElement {
   const { api } = useServices();
   const { run } = runKey;
-  const progress = useProgress(
-    useCallback((signal: AbortSignal) => api.ranks.progress(run, signal), [api, run]),
-  );
+  const progress = useProgress(api.ranks.progress, [run]);
   const done = progress?.done ?? null;
   const ranks = (JSON.parse(runKey.state) as unknown[]).length;
   return (
@@ -86,7 +83,7 @@ function Nothing({ text }: { text: string }): ReactElement {
   );
 }
 
-function RunFigures({ run }: { run: WireRunOverview }): ReactElement {
+function RunFigures({ run }: { run: RunOverview }): ReactElement {
   const { ranks, world_size, stragglers, step_us, wait_us, clock_spread_us } = run;
   return (
     <dl className="figures">
@@ -108,7 +105,7 @@ function RunFigures({ run }: { run: WireRunOverview }): ReactElement {
 }
 
 /** What of the run is not in the numbers. */
-function Omitted({ run }: { run: WireRunOverview }): ReactElement | null {
+function Omitted({ run }: { run: RunOverview }): ReactElement | null {
   const { missing, missing_ranks, unreadable, unreadable_traces, unmatched, warnings } = run;
   const lines = [
     ...(missing > 0 ? [`No trace of ${listedRanks(missing_ranks, missing)}.`] : []),
@@ -153,7 +150,7 @@ const TITLES: Readonly<Record<RankList, string>> = {
 
 interface PartProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
 }
 
 function Lists({ runKey, run }: PartProps): ReactElement {
@@ -164,9 +161,9 @@ function Lists({ runKey, run }: PartProps): ReactElement {
         label="List"
         segments={RANK_LISTS.map((value) => ({ value, title: TITLES[value] }))}
         chosen={place.list}
-        onChoose={(list) => {
-          go({ ranks: { ...place, list, page: 0, collective: null }, sort: null });
-        }}
+        onChoose={(list) =>
+          go({ ranks: { ...place, list, page: 0, collective: null }, sort: null })
+        }
       />
       {place.list === "ranks" && <RankTable runKey={runKey} run={run} />}
       {place.list === "collectives" && <CollectiveList runKey={runKey} run={run} />}
@@ -175,7 +172,7 @@ function Lists({ runKey, run }: PartProps): ReactElement {
   );
 }
 
-const LONGEST = { table: "collectives", sort: ["-wait_us"], filter: [], offset: 0, limit: 1 };
+const LONGEST = { table: "collectives", sort: ["-wait_us"], limit: 1 };
 
 /** The collective that the address names, where it asks for its picture; else the way to one. */
 function OnAllRanks({ runKey, run }: PartProps): ReactElement {
@@ -202,15 +199,11 @@ function Selected({ runKey, run }: PartProps): ReactElement | null {
   const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
   if (place.collective !== null) {
-    const onClose = (): void => {
-      change({ collective: null });
-    };
+    const onClose = (): void => change({ collective: null });
     return <CollectivePanel runKey={runKey} run={run} id={place.collective} onClose={onClose} />;
   }
   const at = place.rank === null ? -1 : run.ranks.indexOf(place.rank);
   if (at < 0) return null;
-  const onClose = (): void => {
-    change({ rank: null, at: null });
-  };
+  const onClose = (): void => change({ rank: null, at: null });
   return <RankPanel runKey={runKey} run={run} place={at} step={place.at} onClose={onClose} />;
 }

@@ -1,13 +1,13 @@
 import type { ReactElement } from "react";
 
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 import { Band, type BandBlock, type BandSaving, WORTH_SAYING } from "../../parts/Band";
 import { ratio } from "../../text/numbers";
 import type { Palette } from "../../theme/colours";
 import { findingsOf, moduleOf } from "./links";
 
 /** What holds up the run, and how the ranks spend a step. */
-export function RunVerdict({ run }: { run: WireRunOverview }): ReactElement {
+export function RunVerdict({ run }: { run: RunOverview }): ReactElement {
   return (
     <Band
       sentence={run.sentence}
@@ -19,7 +19,7 @@ export function RunVerdict({ run }: { run: WireRunOverview }): ReactElement {
   );
 }
 
-function blocksOf(run: WireRunOverview): BandBlock[] {
+function blocksOf(run: RunOverview): BandBlock[] {
   const parts: readonly [string, number | null, keyof Palette][] = [
     ["compute", run.compute_us, "busy"],
     ["exposed communication", run.exposed_communication_us, "communication"],
@@ -35,7 +35,7 @@ function blocksOf(run: WireRunOverview): BandBlock[] {
 }
 
 /** A step without the excess of the first straggler. */
-function savingOf(run: WireRunOverview): BandSaving | null {
+function savingOf(run: RunOverview): BandSaving | null {
   const [first] = run.stragglers;
   if (first === undefined || run.step_us === null) return null;
   const gain = first.gain_us_per_step;

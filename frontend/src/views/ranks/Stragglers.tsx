@@ -1,6 +1,6 @@
 import { Fragment, type ReactElement } from "react";
 
-import type { WireRunOverview, WireStraggler, WireStragglerReason } from "../../api/types";
+import type { RunOverview, Straggler, StragglerReason } from "../../api/schema";
 import { useMore } from "../../components/more";
 import { Name } from "../../components/Name";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -17,7 +17,7 @@ const MOST_REASONS = 3;
 const EXPLAINED = 0.5;
 
 /** Every straggler in order: why, what a step gains without that, and what is left. */
-export function Stragglers({ run }: { run: WireRunOverview }): ReactElement {
+export function Stragglers({ run }: { run: RunOverview }): ReactElement {
   const [shown, more] = useMore(run.stragglers, 5);
   return (
     <section className="facet late-ranks" aria-label="Stragglers">
@@ -41,7 +41,7 @@ export function Stragglers({ run }: { run: WireRunOverview }): ReactElement {
   );
 }
 
-function Late({ run, late }: { run: WireRunOverview; late: WireStraggler }): ReactElement {
+function Late({ run, late }: { run: RunOverview; late: Straggler }): ReactElement {
   const change = useChangeRanks();
   const place = run.ranks.indexOf(late.rank);
   return (
@@ -50,9 +50,7 @@ function Late({ run, late }: { run: WireRunOverview; late: WireStraggler }): Rea
         <button
           type="button"
           className="link late-rank"
-          onClick={() => {
-            change({ rank: late.rank, at: null, collective: null });
-          }}
+          onClick={() => change({ rank: late.rank, at: null, collective: null })}
         >
           Rank {late.rank}
         </button>{" "}
@@ -77,8 +75,8 @@ function Late({ run, late }: { run: WireRunOverview; late: WireStraggler }): Rea
 }
 
 interface WhyProps {
-  run: WireRunOverview;
-  late: WireStraggler;
+  run: RunOverview;
+  late: Straggler;
   place: number;
 }
 
@@ -108,8 +106,8 @@ function Why({ run, late, place }: WhyProps): ReactElement {
 }
 
 interface ReasonProps {
-  run: WireRunOverview;
-  reason: WireStragglerReason;
+  run: RunOverview;
+  reason: StragglerReason;
   place: number;
 }
 

@@ -1,19 +1,19 @@
-import { useEffect, useRef, type CSSProperties, type ReactElement } from "react";
+import { type CSSProperties, type ReactElement, useEffect, useRef } from "react";
 
-import type { WireCollectiveRanks, WireRunOverview } from "../../api/types";
-import { numberOf, rowsOf, textOf, type TableRow } from "../../parts/serverTable/rows";
-import { usePlace, useServices } from "../../parts/services";
+import type { CollectiveRanks, RunOverview } from "../../api/schema";
+import type { RunKey } from "../../parts/run";
+import { numberOf, type TableRow, textOf } from "../../parts/serverTable/rows";
+import { useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
 import { count, counted } from "../../text/formats";
 import { stepLabel } from "../../text/names";
-import type { RunKey } from "../../parts/run";
-import { kindText } from "./collectives";
 import { Picture, type PictureProps } from "./TogetherPicture";
-import { useChangeRanks, useCollectiveRanks, useRunRows } from "./useRun";
+import { kindText } from "./collectives";
+import { useChangeRanks, useRunRow } from "./useRun";
 
 interface TogetherProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
   /** Id of the collective. */
   id: number;
 }
@@ -24,10 +24,8 @@ export function Together({ runKey, run, id }: TogetherProps): ReactElement {
   const change = useChangeRanks();
   const { api } = useServices();
   const box = useRef<HTMLElement>(null);
-  const loaded = useCollectiveRanks(runKey, id, place.others);
-  const filter = [`id:eq:${id}`];
-  const question = { table: "collectives", sort: [], filter, offset: 0, limit: 1 };
-  const [row] = rowsOf(useRunRows(runKey, question).value);
+  const loaded = useAsk(api.ranks.collective, [runKey.run, id, place.others], runKey);
+  const row = useRunRow(runKey, "collectives", id);
   const shown = loaded.value;
   const ready = shown !== null && row !== undefined;
   useEffect(() => {
@@ -53,9 +51,7 @@ export function Together({ runKey, run, id }: TogetherProps): ReactElement {
         <button
           type="button"
           className="quiet"
-          onClick={() => {
-            change({ together: false, others: 0 });
-          }}
+          onClick={() => change({ together: false, others: 0 })}
         >
           Close the picture
         </button>
@@ -98,7 +94,7 @@ function Shown(props: PictureProps): ReactElement {
 }
 
 /** Which ranks these are, where the collective has more than one answer holds. */
-function RankPages({ shown }: { shown: WireCollectiveRanks }): ReactElement | null {
+function RankPages({ shown }: { shown: CollectiveRanks }): ReactElement | null {
   const change = useChangeRanks();
   const { offset, left_out: left } = shown;
   if (offset === 0 && left === 0) return null;
@@ -107,22 +103,14 @@ function RankPages({ shown }: { shown: WireCollectiveRanks }): ReactElement | nu
       <button
         type="button"
         disabled={offset === 0}
-        onClick={() => {
-          change({ others: Math.max(offset - PAGE, 0) });
-        }}
+        onClick={() => change({ others: Math.max(offset - PAGE, 0) })}
       >
         Earlier ranks
       </button>
       <span role="status">
         {count(offset)} ranks before these, {count(left)} after; the straggler is always shown
       </span>
-      <button
-        type="button"
-        disabled={left === 0}
-        onClick={() => {
-          change({ others: offset + PAGE });
-        }}
-      >
+      <button type="button" disabled={left === 0} onClick={() => change({ others: offset + PAGE })}>
         Later ranks
       </button>
     </nav>

@@ -1,6 +1,6 @@
 import type { CSSProperties, ReactElement } from "react";
 
-import type { WireCollectiveRanks, WireRankActivity, WireRunOverview } from "../../api/types";
+import type { CollectiveRanks, RankActivity, RunOverview } from "../../api/schema";
 import { Term } from "../../components/Tip";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { textOf, type TableRow } from "../../parts/serverTable/rows";
@@ -24,12 +24,12 @@ import { useActivities, type Activities } from "./useRun";
 
 export interface PictureProps {
   runKey: RunKey;
-  run: WireRunOverview;
+  run: RunOverview;
   /** Id of the collective. */
   id: number;
   /** Its row of the table of collectives. */
   row: TableRow;
-  shown: WireCollectiveRanks;
+  shown: CollectiveRanks;
 }
 
 /** A row for each rank: what its host and devices ran, when it came, waited and transferred. */
@@ -79,14 +79,14 @@ function activityLanes(
   lengthUs: number,
   module: string | null,
 ): Lane[] {
-  const found: WireRankActivity | null | undefined = activities.get(rank);
+  const found: RankActivity | null | undefined = activities.get(rank);
   return found === null || found === undefined ? [] : lanesOf(found, lengthUs, module);
 }
 
 interface RankRowProps {
   row: Row;
   lanes: readonly Lane[];
-  link: { run: WireRunOverview; shown: WireCollectiveRanks };
+  link: { run: RunOverview; shown: CollectiveRanks };
   doubt: Part | null;
 }
 
@@ -140,7 +140,7 @@ function across({ from, width }: Part): CSSProperties {
   return { left: `${from * 100}%`, width: `${width * 100}%` };
 }
 
-function Ticks({ shown }: { shown: WireCollectiveRanks }): ReactElement {
+function Ticks({ shown }: { shown: CollectiveRanks }): ReactElement {
   return (
     <div className="together-ticks" aria-hidden="true">
       {ticksTogether(shown).map(({ us, at }) => (

@@ -1,6 +1,6 @@
 /** Collectives as a histogram of times and as bandwidth against size. */
 
-import type { WireCollectiveKind, WireCollectiveSize } from "../../api/types";
+import type { CollectiveKind, CollectiveSize } from "../../api/schema";
 
 export interface Bin {
   readonly from: number;
@@ -11,7 +11,7 @@ export interface Bin {
 
 /** Bins of one kind or of all, without the empty ones at either end. */
 export function binsOf(
-  kinds: readonly WireCollectiveKind[],
+  kinds: readonly CollectiveKind[],
   edges: readonly number[],
   kind: string | null,
 ): Bin[] {
@@ -47,10 +47,7 @@ export function along(value: number, { from, to }: LogAxis): number {
   return Math.min(Math.max((Math.log10(value) - from) / (to - from), 0), 1);
 }
 
-export function sizesOf(
-  sizes: readonly WireCollectiveSize[],
-  kind: string | null,
-): WireCollectiveSize[] {
+export function sizesOf(sizes: readonly CollectiveSize[], kind: string | null): CollectiveSize[] {
   return sizes.filter(({ name }) => kind === null || name === kind);
 }
 

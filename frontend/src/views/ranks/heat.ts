@@ -1,6 +1,6 @@
 /** A heat map of steps by ranks: its scale, colours, and where its cells lie. */
 
-import { mixed, type Rgb } from "../../theme/rgb";
+import { mixed, type Rgb } from "../../theme/colours";
 
 export type Values = readonly (readonly (number | null)[])[];
 
@@ -74,12 +74,12 @@ export function pixelsOf(
 ): Uint8ClampedArray<ArrayBuffer> {
   const width = values[0]?.length ?? 0;
   const pixels = new Uint8ClampedArray(4 * width * values.length);
-  values.forEach((row, y) => {
+  values.forEach((row, y) =>
     row.forEach((value, x) => {
       if (value === null) return;
       pixels.set([...mixed(ground, colour, shade(value, scale)), 255], 4 * (y * width + x));
-    });
-  });
+    }),
+  );
   return pixels;
 }
 

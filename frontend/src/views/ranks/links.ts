@@ -1,11 +1,11 @@
 import { inTimeline } from "../../address/links";
 import type { Place } from "../../address/place";
-import type { WireRunOverview } from "../../api/types";
+import type { RunOverview } from "../../api/schema";
 
 /** What is chosen of one trace means nothing in another. */
 const OTHER_TRACE = { trace: null, step: null, sync: null, mark: null, event: null } as const;
 
-type Where = Pick<WireRunOverview, "workers" | "start_us">;
+type Where = Pick<RunOverview, "workers" | "start_us">;
 
 /** The timeline of a rank (its place among the ranks) at a time of its own trace. */
 export function timelineOf(

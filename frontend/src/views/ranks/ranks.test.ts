@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import type { WireCollectiveKind } from "../../api/types";
+import type { CollectiveKind } from "../../api/schema";
+import { imbalanceOf } from "./BalanceList";
 import { RANKS, type RanksPlace } from "./address";
-import { imbalanceOf } from "./balance";
 import { along, binsOf, decades } from "./collectives";
 import { cellAt, folded, medianOf, moved, pixelsOf, scaleOf, shade, ticks } from "./heat";
 import { moduleOf, timelineOf } from "./links";
@@ -78,7 +78,7 @@ describe("the heat map", () => {
   });
 });
 
-const KIND: WireCollectiveKind = {
+const KIND: CollectiveKind = {
   id: 0,
   name: "all_reduce",
   count: 3,

@@ -1,11 +1,6 @@
 /** Where things are in the picture of one collective on several ranks; shares of its width. */
 
-import type {
-  WireActivitySpan,
-  WireCollectiveRanks,
-  WireRankActivity,
-  WireRankPart,
-} from "../../api/types";
+import type { ActivitySpan, CollectiveRanks, RankActivity, RankPart } from "../../api/schema";
 import { pathText } from "../../text/names";
 
 /** From the left, 0 to 1. */
@@ -15,7 +10,7 @@ export interface Part {
 }
 
 /** The late module stands out among the others. */
-export type BlockKind = WireActivitySpan["kind"] | "late";
+export type BlockKind = ActivitySpan["kind"] | "late";
 
 export interface Block extends Part {
   readonly kind: BlockKind;
@@ -37,7 +32,7 @@ export interface Lane {
   readonly blocks: readonly Block[];
 }
 
-type Shown = Pick<WireCollectiveRanks, "length_us" | "transfer_us" | "clock_spread_us" | "ranks">;
+type Shown = Pick<CollectiveRanks, "length_us" | "transfer_us" | "clock_spread_us" | "ranks">;
 
 /** A row for each rank, in their order. */
 export function rowsTogether(shown: Shown): Row[] {
@@ -54,7 +49,7 @@ export function rowsTogether(shown: Shown): Row[] {
 
 /** What a rank ran, with the module that made the late one late. */
 export function lanesOf(
-  { lanes }: Pick<WireRankActivity, "lanes">,
+  { lanes }: Pick<RankActivity, "lanes">,
   lengthUs: number,
   lateModule: string | null,
 ): Lane[] {
@@ -120,7 +115,7 @@ export function ticksTogether(shown: Shown): { us: number; at: number }[] {
   });
 }
 
-function firstArrival(ranks: readonly WireRankPart[]): number {
+function firstArrival(ranks: readonly RankPart[]): number {
   return Math.min(...ranks.map(({ start_us }) => start_us));
 }
 

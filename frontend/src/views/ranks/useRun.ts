@@ -1,56 +1,31 @@
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 
 import type { TableQuestion } from "../../api/client";
-import type {
-  WireCollectiveRanks,
-  WireRankActivity,
-  WireStepMatrix,
-  WireTablePage,
-} from "../../api/types";
+import type { RankActivity, StepMatrix, TablePage } from "../../api/schema";
 import type { RunKey } from "../../parts/run";
-import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import { rowsOf, type TableRow } from "../../parts/serverTable/rows";
+import { type Loaded, useAsk, usePlace, useServices } from "../../parts/services";
 import type { RankQuantity, RanksPlace } from "./address";
 
 /** A quantity of steps by ranks, and the steps' durations. */
-export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loaded<WireStepMatrix> {
+export function useSteps(key: RunKey, heat: RankQuantity, offset: number): Loaded<StepMatrix> {
   const { api } = useServices();
-  return useLoad(
-    useCallback(
-      (signal: AbortSignal) => api.ranks.steps(key.run, [heat, "duration"], offset, signal),
-      [api, key, heat, offset],
-    ),
-  );
+  return useAsk(api.ranks.steps, [key.run, [heat, "duration"], offset], key);
 }
 
 /** Some rows of a table of the run; null asks nothing. */
-export function useRunRows(key: RunKey, question: TableQuestion | null): Loaded<WireTablePage> {
+export function useRunRows(key: RunKey, question: TableQuestion | null): Loaded<TablePage> {
   const { api } = useServices();
-  const asked = question === null ? null : JSON.stringify(question);
-  const load = useCallback(
-    (signal: AbortSignal) =>
-      api.ranks.table(key.run, JSON.parse(asked ?? "") as TableQuestion, signal),
-    [api, key, asked],
-  );
-  return useLoad(asked === null ? null : load);
+  return useAsk(api.ranks.table, question === null ? null : [key.run, question], key);
 }
 
-/** A collective on some of its ranks. */
-export function useCollectiveRanks(
-  key: RunKey,
-  id: number,
-  offset: number,
-): Loaded<WireCollectiveRanks> {
-  const { api } = useServices();
-  return useLoad(
-    useCallback(
-      (signal: AbortSignal) => api.ranks.collective(key.run, id, offset, signal),
-      [api, key, id, offset],
-    ),
-  );
+/** A row of a table of the run by its id. */
+export function useRunRow(key: RunKey, table: string, id: number): TableRow | undefined {
+  return rowsOf(useRunRows(key, { table, filter: [`id:eq:${id}`], limit: 1 }).value)[0];
 }
 
 /** What ranks ran around a collective by rank, as far as it came; null where that failed. */
-export type Activities = ReadonlyMap<number, WireRankActivity | null>;
+export type Activities = ReadonlyMap<number, RankActivity | null>;
 
 const NOTHING_YET: Activities = new Map();
 
@@ -64,7 +39,7 @@ export function useActivities(key: RunKey, id: number, ranks: readonly number[])
     const { signal } = controller;
     const [run, , collective, each] = JSON.parse(asked) as [string, string, number, number[]];
     const load = async (): Promise<void> => {
-      const activities = new Map<number, WireRankActivity | null>();
+      const activities = new Map<number, RankActivity | null>();
       for (const rank of each) {
         activities.set(
           rank,
@@ -75,9 +50,7 @@ export function useActivities(key: RunKey, id: number, ranks: readonly number[])
       }
     };
     void load();
-    return () => {
-      controller.abort();
-    };
+    return () => controller.abort();
   }, [api, asked]);
   return found.asked === asked ? found.activities : NOTHING_YET;
 }
@@ -85,7 +58,5 @@ export function useActivities(key: RunKey, id: number, ranks: readonly number[])
 /** Change the view's part of the place; `replace` leaves no entry in the history. */
 export function useChangeRanks(): (change: Partial<RanksPlace>, replace?: boolean) => void {
   const [{ ranks }, go] = usePlace();
-  return (change, replace = false) => {
-    go({ ranks: { ...ranks, ...change } }, replace);
-  };
+  return (change, replace = false) => go({ ranks: { ...ranks, ...change } }, replace);
 }

@@ -1,16 +1,21 @@
 import type { ReactElement, ReactNode } from "react";
 
 import type { View } from "../../address/place";
-import type { WireReport } from "../../api/types";
-import { Heads } from "../../components/Heads";
+import type { ReportData } from "../../api/schema";
+import { Name } from "../../components/Name";
+import { Facts, SmallTable } from "../../components/SmallTable";
 import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import type { Definition } from "../../text/definitions";
-import { counted, duration, NOTHING, percent } from "../../text/formats";
+import { counted, duration, NOTHING, percent, written } from "../../text/formats";
 import { kindText } from "../../text/names";
-import { BREAKDOWN_DEFINITIONS, SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
-import { breakdownRows, kindRows, type ShareRow } from "./tables";
+import {
+  BREAKDOWN_DEFINITIONS,
+  DEVICE_DEFINITIONS as D,
+  SUMMARY_TABLE_DEFINITIONS as T,
+} from "./definitions";
+import { breakdownRows, type DeviceRow, deviceRows, kindRows, type ShareRow } from "./tables";
 
 interface BlockProps {
   title: string;
@@ -37,10 +42,10 @@ export function Block({ title, note, from, children }: BlockProps): ReactElement
   );
 }
 
-export const TIMELINE = { view: "timeline", title: "Timeline" } as const;
+const TIMELINE = { view: "timeline", title: "Timeline" } as const;
 
 /** Device events by their kind. */
-export function Kinds({ report }: { report: WireReport }): ReactElement | null {
+export function Kinds({ report }: { report: ReportData }): ReactElement | null {
   const rows = kindRows(report);
   if (rows.length === 0) return null;
   return (
@@ -55,7 +60,7 @@ export function Kinds({ report }: { report: WireReport }): ReactElement | null {
 }
 
 /** Steps as torch_tb_profiler takes them apart. */
-export function BreakdownBlock({ report }: { report: WireReport }): ReactElement | null {
+export function BreakdownBlock({ report }: { report: ReportData }): ReactElement | null {
   const rows = breakdownRows(report.breakdown);
   if (rows.length === 0) return null;
   const whole = rows.reduce((sum, { us }) => sum + us, 0);
@@ -91,26 +96,62 @@ interface ShareTableProps<Key extends string> {
 
 function ShareTable<Key extends string>(props: ShareTableProps<Key>): ReactElement {
   const [name, time, share] = props.head;
+  const ofSome = (row: ShareRow<Key>, text: string): string => (row.us === 0 ? NOTHING : text);
   return (
-    <table className="small-table shares">
-      <Heads of={[name, time, { ...share, span: 2 }]} />
-      <tbody>
-        {props.rows.map((row) => {
-          const word = props.wordOf(row);
-          return (
-            <tr key={row.key}>
-              <th scope="row">
-                <Term text={word.text}>{word.title}</Term>
-              </th>
-              <td>{row.us === 0 ? NOTHING : duration(row.us)}</td>
-              <td>{row.us === 0 ? NOTHING : percent(row.share)}</td>
-              <td className="bar-cell">
-                <ShareBar share={row.share} />
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <SmallTable
+      className="shares"
+      rows={props.rows}
+      keyOf={({ key }) => key}
+      columns={[
+        [
+          name,
+          (row) => {
+            const { title, text } = props.wordOf(row);
+            return <Term text={text}>{title}</Term>;
+          },
+        ],
+        [time, (row) => ofSome(row, duration(row.us))],
+        [{ ...share, span: 2 }, (row) => ofSome(row, percent(row.share))],
+        [null, (row) => <ShareBar share={row.share} />, "bar-cell"],
+      ]}
+    />
+  );
+}
+
+/** Arguments of kernels that not every exporter writes. */
+const NOT_HERE = "not in this trace";
+
+/** How well each device is used. */
+export function Devices({ report }: { report: ReportData }): ReactElement | null {
+  const rows = deviceRows(report);
+  if (rows.length === 0) return null;
+  return (
+    <Block title={rows.length > 1 ? "Devices" : "Device"} from={TIMELINE}>
+      {rows.map((row) => (
+        <DeviceFacts key={row.id} row={row} />
+      ))}
+    </Block>
+  );
+}
+
+function DeviceFacts({ row }: { row: DeviceRow }): ReactElement {
+  return (
+    <>
+      <p className="device-name">
+        <Name text={row.name} />
+      </p>
+      <Facts
+        terms
+        className="device-use"
+        of={[
+          [D.utilization, percent(row.utilization)],
+          [D.efficiency, row.efficiency === null ? NOT_HERE : percent(row.efficiency)],
+          [D.occupancy, row.occupancy === null ? NOT_HERE : written(row.occupancy, "percent")],
+          [D.tensorCores, percent(row.tensorCores)],
+          [D.eligible, percent(row.eligible)],
+          [D.overlapped, row.communication === 0 ? NOTHING : percent(row.overlapped)],
+        ]}
+      />
+    </>
   );
 }

@@ -1,7 +1,8 @@
 import type { ReactElement } from "react";
 
-import type { WireReport, WireWarning } from "../../api/types";
+import type { ReportData, TraceWarning } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { Facts, SmallTable } from "../../components/SmallTable";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
 import { backwardTotal, divisor, measureOf } from "../../report/measures";
@@ -12,7 +13,7 @@ import { SUMMARY_TABLE_DEFINITIONS as T } from "./definitions";
 import { severeWarnings, traceFacts } from "./tables";
 
 /** What attributed the backward, and why the rest is not. */
-export function Coverage({ report }: { report: WireReport }): ReactElement {
+export function Coverage({ report }: { report: ReportData }): ReactElement {
   const whole = backwardTotal(report) ?? 0;
   const share = attributedShare(report);
   const rows = [
@@ -28,30 +29,34 @@ export function Coverage({ report }: { report: WireReport }): ReactElement {
       {share === null || rows.length === 0 ? (
         <p className="muted">There is no backward work in these steps.</p>
       ) : (
-        <table className="small-table shares">
-          <tbody>
-            {rows.map(({ name, us, missing }) => (
-              <tr key={`${String(missing)} ${name}`} className={missing ? "missing" : ""}>
-                <th scope="row">
+        <SmallTable
+          className="shares"
+          head={null}
+          rows={rows}
+          keyOf={({ name, missing }) => `${String(missing)} ${name}`}
+          rowClass={({ missing }) => (missing ? "missing" : "")}
+          columns={[
+            [
+              null,
+              ({ name, missing }) => (
+                <>
                   {missing ? "not: " : "by "}
                   <bdi>{clip(name, 100)}</bdi>
-                </th>
-                <td>{duration(us / divisor(report, "mean"))}</td>
-                <td>{percent(ratio(us, whole))}</td>
-                <td className="bar-cell">
-                  <ShareBar share={ratio(us, whole)} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+                </>
+              ),
+            ],
+            [null, ({ us }) => duration(us / divisor(report, "mean"))],
+            [null, ({ us }) => percent(ratio(us, whole))],
+            [null, ({ us }) => <ShareBar share={ratio(us, whole)} />, "bar-cell"],
+          ]}
+        />
       )}
     </Block>
   );
 }
 
 /** What makes figures of this report wrong or leaves them out; nothing where the trace is sound. */
-export function SevereWarnings({ report }: { report: WireReport }): ReactElement | null {
+export function SevereWarnings({ report }: { report: ReportData }): ReactElement | null {
   const severe = severeWarnings(report);
   if (severe.length === 0) return null;
   return (
@@ -63,7 +68,7 @@ export function SevereWarnings({ report }: { report: WireReport }): ReactElement
   );
 }
 
-function Warning({ warning }: { warning: WireWarning }): ReactElement {
+function Warning({ warning }: { warning: TraceWarning }): ReactElement {
   return (
     <li>
       <bdi>{clip(warning.message, 500)}</bdi>
@@ -73,7 +78,7 @@ function Warning({ warning }: { warning: WireWarning }): ReactElement {
 }
 
 /** What to keep in mind when reading the numbers. */
-export function DataQuality({ report }: { report: WireReport }): ReactElement {
+export function DataQuality({ report }: { report: ReportData }): ReactElement {
   const { warnings, recording } = report.trace;
   const { kernels_omitted: omitted, recorder } = report;
   const quiet = warnings.length === 0 && omitted === null;
@@ -108,7 +113,7 @@ export function DataQuality({ report }: { report: WireReport }): ReactElement {
 }
 
 /** What was recorded, where, and how. */
-export function TraceBlock({ report }: { report: WireReport }): ReactElement {
+export function TraceBlock({ report }: { report: ReportData }): ReactElement {
   const { trace } = report;
   const facts: [string, string][] = [
     ["events", count(trace.events)],
@@ -120,16 +125,7 @@ export function TraceBlock({ report }: { report: WireReport }): ReactElement {
       <p className="code">
         <Name text={trace.path} className="wrap" />
       </p>
-      <dl className="facts">
-        {facts.map(([title, value]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>
-              <Name text={value} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts of={facts.map(([title, value]) => [title, <Name key={title} text={value} />])} />
     </Block>
   );
 }

@@ -1,7 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import { devicePlace, inTimeline, phasePlace } from "../../address/links";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { StackedBar } from "../../components/charts";
 import { Legend, PlaceLink } from "../../parts/PlaceLink";
@@ -25,7 +25,7 @@ const HEIGHT = 14;
 const MOST_ROWS = 200;
 
 /** Every step twice: what the host does, and what the device does. A step can be chosen. */
-export function StepsChart({ whole }: { whole: WireReport }): ReactElement | null {
+export function StepsChart({ whole }: { whole: ReportData }): ReactElement | null {
   const [place] = usePlace();
   const bars = useMemo(() => stepBars(whole), [whole]);
   const longest = bars.reduce((most, bar) => Math.max(most, bar.duration), 0);
@@ -104,7 +104,7 @@ function ofWhat(bar: StepBars, means: string): string {
 }
 
 interface StepRowProps {
-  report: WireReport;
+  report: ReportData;
   bar: StepBars;
   longest: number;
 }
@@ -123,9 +123,7 @@ function StepRow({ report, bar, longest }: StepRowProps): ReactElement {
         type="button"
         aria-pressed={chosen}
         aria-label={rowText(bar, host, device)}
-        onClick={() => {
-          go({ step: chosen ? null : bar.name });
-        }}
+        onClick={() => go({ step: chosen ? null : bar.name })}
       >
         <Name text={stepLabel(bar.name)} className="step-name" />
         <StackedBar parts={host} whole={longest} height={HEIGHT} />

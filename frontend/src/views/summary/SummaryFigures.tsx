@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Place } from "../../address/place";
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Unit } from "../../components/Figure";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { meansNote } from "../../report/measures";
@@ -12,7 +12,7 @@ import { ratio } from "../../text/numbers";
 import { SUMMARY_DEFINITIONS as D } from "./definitions";
 
 /** Whether there is a problem, in a few numbers; each leads to where it comes from. */
-export function SummaryFigures({ report }: { report: WireReport }): ReactElement {
+export function SummaryFigures({ report }: { report: ReportData }): ReactElement {
   const figures = summaryFigures(report);
   const [step, stepUnit] = durationParts(figures.step);
   const [blocked, blockedUnit] = durationParts(figures.blocked);
@@ -126,7 +126,7 @@ export interface SummaryNumbers {
   readonly blockedLooks: boolean;
 }
 
-export function summaryFigures(report: WireReport): SummaryNumbers {
+export function summaryFigures(report: ReportData): SummaryNumbers {
   const { duration_us: step, sync_blocked_us: blocked, idle } = report.per_step;
   const { forward_us: forward, backward_us: backward, optimizer_us: optimizer } = report.per_step;
   const device = report.trace.devices.length > 0;
@@ -144,7 +144,7 @@ export function summaryFigures(report: WireReport): SummaryNumbers {
 }
 
 /** Share of the steps in which a device was busy, the mean over devices. */
-export function busyShare(report: WireReport): number | null {
+export function busyShare(report: ReportData): number | null {
   const { device_busy_us: busy, device_idle_us: idle } = report.per_step;
   return busy === null || idle === null ? null : ratio(busy, busy + idle);
 }

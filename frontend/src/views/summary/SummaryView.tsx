@@ -1,26 +1,24 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireRuns } from "../../api/types";
+import type { ReportData, Runs } from "../../api/schema";
 import { duration } from "../../text/formats";
 import { stepLabel } from "../../text/names";
-import { BreakdownBlock, Kinds } from "./Blocks";
-import { Devices } from "./Devices";
-import { HostOperators } from "./HostOperators";
+import { BreakdownBlock, Devices, Kinds } from "./Blocks";
 import { Coverage, DataQuality, SevereWarnings, TraceBlock } from "./Quality";
-import { RunNote } from "./RunNote";
 import { StepsChart } from "./StepsChart";
 import { SummaryFigures } from "./SummaryFigures";
 import { TopFindings } from "./TopFindings";
 import { TopModules } from "./TopModules";
-import { Verdict } from "./Verdict";
+import { HostOperators } from "./TopWork";
+import { RunNote, Verdict } from "./Verdict";
 
 interface SummaryViewProps {
-  report: WireReport;
+  report: ReportData;
   /** Of all steps, whatever step is shown. */
-  whole: WireReport;
+  whole: ReportData;
   target: Target;
-  listed: WireRuns;
+  listed: Runs;
 }
 
 /** The bottleneck, what to change and the top classes of modules; all else is folded. */
@@ -60,7 +58,7 @@ export function SummaryView({ report, whole, target, listed }: SummaryViewProps)
 }
 
 /** Of which steps the figures are, and what of the device's work is in none of them. */
-export function meansText(report: WireReport, whole: WireReport): string {
+export function meansText(report: ReportData, whole: ReportData): string {
   const { marked, text: of } = report.per_step;
   const text = `All times ${marked ? "per step:" : "are of"} ${of}.`;
   const held = whole.steps.filter((step) => (step.launched_before_us ?? 0) > 0);

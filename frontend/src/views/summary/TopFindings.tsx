@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import { withoutFinding } from "../../address/links";
-import type { WireFinding, WireReport } from "../../api/types";
+import type { Finding, ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
@@ -11,7 +11,7 @@ import { ratio } from "../../text/numbers";
 const MOST = 3;
 
 /** What to change first: the most expensive findings, each with what it saves and its fix. */
-export function TopFindings({ report }: { report: WireReport }): ReactElement {
+export function TopFindings({ report }: { report: ReportData }): ReactElement {
   const { findings } = report;
   const basis = priceBasis(report);
   return (
@@ -36,11 +36,7 @@ export function TopFindings({ report }: { report: WireReport }): ReactElement {
   );
 }
 
-function TopFinding(props: {
-  finding: WireFinding;
-  more: number;
-  basis: PriceBasis;
-}): ReactElement {
+function TopFinding(props: { finding: Finding; more: number; basis: PriceBasis }): ReactElement {
   const { finding, more, basis } = props;
   const saved = finding.gain_us_per_step ?? 0;
   return (

@@ -1,10 +1,9 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Heads } from "../../components/Heads";
-import { Name } from "../../components/Name";
+import { LoadsKernels, Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
-import { LoadsKernels } from "../../parts/LoadsKernels";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { perText } from "../../report/findings";
 import { meanStep } from "../../report/measures";
@@ -18,14 +17,14 @@ import {
   scaledDuration,
 } from "../../text/formats";
 import { pathText } from "../../text/names";
-import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
 import { TopWork } from "./TopWork";
-import { topModules, type TopClass, type TopModuleRows } from "./moduleClasses";
+import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
+import { type TopClass, type TopModuleRows, topModules } from "./tables";
 
 const MOST = 7;
 
 /** Which modules to look at: the classes whose self time is longest. */
-export function TopModules({ report }: { report: WireReport }): ReactElement {
+export function TopModules({ report }: { report: ReportData }): ReactElement {
   const top = useMemo(() => topModules(report, MOST), [report]);
   const length = meanStep(report);
   const syncs = top.rows.some((row) => row.blocked > 0);
@@ -148,7 +147,7 @@ const LEAST_REST_US = 0.1;
 
 interface RestProps {
   top: TopModuleRows;
-  report: WireReport;
+  report: ReportData;
 }
 
 function Rest({ top, report }: RestProps): ReactElement | null {
@@ -160,7 +159,7 @@ function Rest({ top, report }: RestProps): ReactElement | null {
   );
 }
 
-function nothingText(report: WireReport): string {
+function nothingText(report: ReportData): string {
   if (report.modules.length === 0) {
     return `The trace names no modules; the view Modules says how to record them.`;
   }

@@ -1,15 +1,22 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
+import { Heads } from "../../components/Heads";
+import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { Term } from "../../components/Tip";
+import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { perText } from "../../report/findings";
 import { divisor } from "../../report/measures";
-import { shortKernelName } from "../../text/kernelName";
+import { duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
-import { SUMMARY_OPERATOR_DEFINITIONS, TOP_KERNEL_DEFINITIONS as KERNELS } from "./definitions";
-import { hostOperators } from "./HostOperators";
-import { type WorkRow, WorkTable } from "./WorkTable";
+import { Block } from "./Blocks";
+import {
+  SUMMARY_OPERATOR_DEFINITIONS as D,
+  TOP_KERNEL_DEFINITIONS as KERNELS,
+  SUMMARY_OPERATOR_DEFINITIONS,
+} from "./definitions";
 
 const MOST = 6;
 const OPERATORS = {
@@ -18,7 +25,7 @@ const OPERATORS = {
 };
 
 /** What takes the time where no module does: kernels, or operators of a trace without a device. */
-export function TopWork({ report }: { report: WireReport }): ReactElement | null {
+export function TopWork({ report }: { report: ReportData }): ReactElement | null {
   const kernels = topKernels(report, MOST);
   const rows = kernels.length > 0 ? kernels : hostOperators(report, MOST);
   const view = kernels.length > 0 ? "kernels" : "operators";
@@ -42,13 +49,13 @@ export function TopWork({ report }: { report: WireReport }): ReactElement | null
         </thead>
       }
       rows={rows}
-      shown={kernels.length > 0 ? shortKernelName : undefined}
+      kernel={kernels.length > 0}
     />
   );
 }
 
 /** The kernels that take the most device time. */
-export function topKernels(report: WireReport, most: number): WorkRow[] {
+export function topKernels(report: ReportData, most: number): WorkRow[] {
   const kinds = Object.values(report.totals.device_us_by_kind);
   const whole = kinds.reduce((sum, us) => sum + us, 0);
   return [...report.kernels]
@@ -58,6 +65,85 @@ export function topKernels(report: WireReport, most: number): WorkRow[] {
       id,
       name,
       us: us / divisor(report, "mean"),
+      share: ratio(us, whole),
+    }));
+}
+
+interface WorkRow {
+  readonly id: number;
+  readonly name: string;
+  /** Microseconds per step. */
+  readonly us: number;
+  /** Of all rows' time, those that are not shown included; 0 to 1. */
+  readonly share: number | null;
+}
+
+/** Operators or kernels with their time and its share; `shown` shortens a name. */
+function WorkTable({
+  head,
+  rows,
+  kernel = false,
+}: {
+  head: ReactElement;
+  rows: readonly WorkRow[];
+  /** Whether the rows are kernels. */
+  kernel?: boolean;
+}): ReactElement {
+  return (
+    <SmallTable
+      className="shares"
+      head={head}
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        [null, ({ name }) => <Name kernel={kernel} text={name} className="code" />],
+        [null, ({ us }) => duration(us)],
+        [null, ({ share }) => percent(share)],
+        [null, ({ share }) => <ShareBar share={share} />, "bar-cell"],
+      ]}
+    />
+  );
+}
+
+const MOST_OPERATORS = 10;
+
+/** Where the host's time goes, of a trace without a device; nothing where there is one. */
+export function HostOperators({ report }: { report: ReportData }): ReactElement | null {
+  const rows = report.trace.devices.length === 0 ? hostOperators(report, MOST_OPERATORS) : [];
+  if (rows.length === 0) return null;
+  return (
+    <Block
+      title="Most expensive operators"
+      note="self host time per step"
+      from={{ view: "operators", title: "All operators" }}
+    >
+      <WorkTable head={<Heads of={[D.operator, D.self, { ...D.share, span: 2 }]} />} rows={rows} />
+      {atOnce(report) && (
+        <p className="muted">
+          Longer than a step, as several threads ran at once: the times are summed over threads.
+        </p>
+      )}
+    </Block>
+  );
+}
+
+/** Whether operators took more time on the host than the steps, which takes several threads. */
+export function atOnce({ operators, steps }: ReportData): boolean {
+  const whole = steps.reduce((sum, { duration_us: us }) => sum + us, 0);
+  return operators.reduce((sum, { self_host_us: us }) => sum + us, 0) > whole;
+}
+
+/** The operators with the most self time on the host. */
+export function hostOperators({ operators, steps }: ReportData, most: number): WorkRow[] {
+  const whole = operators.reduce((sum, { self_host_us: us }) => sum + us, 0);
+  return operators
+    .filter(({ self_host_us: us }) => us > 0)
+    .sort((a, b) => b.self_host_us - a.self_host_us)
+    .slice(0, most)
+    .map(({ id, name, self_host_us: us }) => ({
+      id,
+      name,
+      us: us / Math.max(1, steps.length),
       share: ratio(us, whole),
     }));
 }

@@ -1,8 +1,9 @@
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
 import { devicePlace, phasePlace, withoutFinding } from "../../address/links";
 import type { Place } from "../../address/place";
-import type { WireReport } from "../../api/types";
+import type { Target } from "../../api/request";
+import type { ReportData, Runs } from "../../api/schema";
 import {
   Band,
   type BandBlock,
@@ -10,19 +11,23 @@ import {
   type BandSaving,
   WORTH_SAYING,
 } from "../../parts/Band";
+import { PlaceLink } from "../../parts/PlaceLink";
+import { type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { perText } from "../../report/findings";
 import {
   OUTSIDE,
   pathHeads,
+  type PathSegment,
   pathSegments,
   segmentText,
-  type PathSegment,
 } from "../../report/pathBar";
 import { labelledDevice, labelledPhases, stepBars } from "../../report/stepBars";
-import { DEVICE_COLOURS, PATH_COLOURS, PHASE_COLOURS, type Palette } from "../../theme/colours";
+import { stragglersText } from "../../report/stragglers";
+import { counted } from "../../text/formats";
+import { DEVICE_COLOURS, type Palette, PATH_COLOURS, PHASE_COLOURS } from "../../theme/colours";
 
 /** What decides the length of a step, what that consists of, and what the first finding would save. */
-export function Verdict({ report }: { report: WireReport }): ReactElement {
+export function Verdict({ report }: { report: ReportData }): ReactElement {
   const { sentence, unrecorded_sentence: unrecorded } = report.verdict;
   const segments = pathSegments(report);
   const known = segments.length > 0;
@@ -39,7 +44,7 @@ export function Verdict({ report }: { report: WireReport }): ReactElement {
 }
 
 /** The length of a step now and without the first finding. */
-function savingOf(report: WireReport): BandSaving | null {
+function savingOf(report: ReportData): BandSaving | null {
   const [first] = report.findings;
   const { step_us: from, bound } = report.verdict;
   const gain = first?.gain_us_per_step ?? null;
@@ -78,7 +83,7 @@ function placeOf({ part, phase }: PathSegment): Partial<Place> {
 }
 
 /** Of steps that cannot be replayed: what the host does in one, or the device where that says more. */
-function withoutPath(report: WireReport): { heads: BandHead[]; blocks: BandBlock[] } {
+function withoutPath(report: ReportData): { heads: BandHead[]; blocks: BandBlock[] } {
   const [mean] = stepBars(report);
   if (mean === undefined) return { heads: [], blocks: [] };
   const host = labelledPhases(mean.host).filter(({ us }) => us > 0);
@@ -113,4 +118,45 @@ function blockOfPart(
   of: string,
 ): Pick<BandBlock, "key" | "label" | "text" | "us" | "share"> {
   return { key, label: title, text: `${of}, ${title}`, us, share };
+}
+
+/** Ranks of which all traces are read unasked. */
+const FEW_RANKS = 16;
+
+interface RunNoteProps {
+  report: ReportData;
+  target: Target;
+  listed: Runs;
+}
+
+/** For whom the ranks of the run wait; nothing where the trace is the only one. */
+export function RunNote({ report, target, listed }: RunNoteProps): ReactElement | null {
+  const key = useRunKey(listed, target.run);
+  const workers = listed.runs.find(({ name }) => name === target.run)?.workers.length ?? 0;
+  const [asked, setAsked] = useState(false);
+  if (workers < 2 || (report.trace.world_size ?? 1) < 2) return null;
+  return (
+    <section className="facet run-note" aria-label="Ranks of the run">
+      {asked || workers <= FEW_RANKS ? (
+        <Stragglers runKey={key} workers={workers} />
+      ) : (
+        <button type="button" className="link" onClick={() => setAsked(true)}>
+          Read the {counted(workers, "trace")} of this run to find stragglers
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Stragglers({ runKey, workers }: { runKey: RunKey; workers: number }): ReactElement {
+  const { value, status } = useOverview(runKey);
+  const ranks = <PlaceLink to={{ view: "ranks" }}>{counted(workers, "rank")}</PlaceLink>;
+  if (value === null) {
+    return <p className="muted">{status === "error" ? ranks : <>Reading {ranks} ...</>}</p>;
+  }
+  return (
+    <p>
+      {ranks}: {value.nothing ?? stragglersText(value)}
+    </p>
+  );
 }

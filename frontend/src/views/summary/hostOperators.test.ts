@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { report, step } from "../../testing/report";
-import { atOnce, hostOperators } from "./HostOperators";
+import { atOnce, hostOperators } from "./TopWork";
 
-const operator = (id: number, self_host_us: number): WireReport["operators"][number] =>
-  ({ id, name: `op${id}`, self_host_us }) as WireReport["operators"][number];
+const operator = (id: number, self_host_us: number): ReportData["operators"][number] =>
+  ({ id, name: `op${id}`, self_host_us }) as ReportData["operators"][number];
 
 test("the operators with the most self time come first, a step, as shares of all", () => {
   const operators = [operator(0, 10), operator(1, 60), operator(2, 0), operator(3, 30)];

@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 
-import type { WireIdle } from "../../api/types";
+import type { Idle } from "../../api/schema";
 import {
   DEVICE_PARTS,
-  partsText,
-  stepBars,
   labelledDevice,
   labelledPhases,
+  partsText,
+  stepBars,
   worthAWord,
 } from "../../report/stepBars";
 import { random } from "../../testing/random";
 import { module, report, step, sync, work } from "../../testing/report";
 import { classUnlessSame, stepLabel } from "../../text/names";
 import { busyShare, summaryFigures } from "./SummaryFigures";
-import { topModules } from "./moduleClasses";
+import { topModules } from "./tables";
 
-const NO_IDLE: WireIdle = {
+const NO_IDLE: Idle = {
   sync: 0,
   data_loading: 0,
   copy: 0,

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { report, step } from "../../testing/report";
 import { topKernels } from "./TopWork";
 
-const kernel = (id: number, total_us: number): WireReport["kernels"][number] =>
-  ({ id, name: `k${id}`, total_us }) as WireReport["kernels"][number];
+const kernel = (id: number, total_us: number): ReportData["kernels"][number] =>
+  ({ id, name: `k${id}`, total_us }) as ReportData["kernels"][number];
 
 test("the kernels with the most time come first, per step, as shares of all device events", () => {
   const totals = { ...report().totals, device_us_by_kind: { matrix: 60, copy: 40 } };

@@ -1,21 +1,23 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
-import { Figure } from "../../components/Figure";
+import type { ReportData } from "../../api/schema";
+import { DurationFigure, Figure } from "../../components/Figure";
+import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { meansNote, stepsLength } from "../../report/measures";
 import {
   avoidable,
   isHighlighted,
   lostIn,
   summarizeSyncs,
-  syncsPerStep,
   type SyncRow,
+  syncsPerStep,
 } from "../../report/syncs";
-import { count, durationParts } from "../../text/formats";
-import { SYNC_FIGURE_DEFINITIONS as D } from "./definitions";
+import { count, counted, duration } from "../../text/formats";
+import { SYNC_FIGURE_DEFINITIONS as D, OTHER_STALL_DEFINITIONS as O } from "./definitions";
 
 interface SyncFiguresProps {
-  report: WireReport;
+  report: ReportData;
   rows: readonly SyncRow[];
   filtered: boolean;
 }
@@ -27,11 +29,6 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
   const sum = summarizeSyncs(syncs);
   const own = all.length - syncs.length;
   const whole = stepsLength(report);
-  const [blocked, blockedUnit] = durationParts(sum.blocked);
-  const [perStep, perStepUnit] = durationParts(syncsPerStep(report, syncs).blocked);
-  const [idle, idleUnit] = durationParts(sum.idle);
-  const [longest, longestUnit] = durationParts(syncs.length === 0 ? null : sum.longest);
-  const [profiler, profilerUnit] = durationParts(summarizeSyncs(all).blocked - sum.blocked);
   const steps = report.steps.length > 1 ? `sum over ${report.steps.length} steps` : "";
   const note = filtered ? "of those shown" : steps;
   const tone = (us: number | null): "look" | "plain" =>
@@ -39,25 +36,107 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
   return (
     <dl className="figures">
       <Figure definition={D.count} number={count(syncs.length)} note={note} />
-      <Figure
+      <DurationFigure
         definition={D.blocked}
-        number={blocked}
-        unit={blockedUnit}
+        us={sum.blocked}
         tone={tone(lostIn(sum.blocked, sum.idle))}
         note={note}
       />
       {report.per_step.of > 1 && (
-        <Figure
+        <DurationFigure
           definition={D.perStep}
-          number={perStep}
-          unit={`${perStepUnit}/step`}
+          us={syncsPerStep(report, syncs).blocked}
+          per="/step"
           note={filtered ? "of those shown" : meansNote(report)}
         />
       )}
-      <Figure definition={D.idle} number={idle} unit={idleUnit} tone={tone(sum.idle)} note={note} />
-      <Figure definition={D.longest} number={longest} unit={longestUnit} />
+      <DurationFigure definition={D.idle} us={sum.idle} tone={tone(sum.idle)} note={note} />
+      <DurationFigure definition={D.longest} us={syncs.length === 0 ? null : sum.longest} />
       <Figure definition={D.backward} number={count(sum.backward)} note={note} />
-      {own > 0 && <Figure definition={D.profiler} number={profiler} unit={profilerUnit} />}
+      {own > 0 && (
+        <DurationFigure definition={D.profiler} us={summarizeSyncs(all).blocked - sum.blocked} />
+      )}
     </dl>
   );
+}
+
+/** What resembles a sync and is not one, listed apart from the syncs. */
+export function OtherStalls({ report }: { report: ReportData }): ReactElement {
+  const { deviceWaits, queueFull, queueFullUs, calls, blocked, idle } = otherStalls(report);
+  return (
+    <section className="other-stalls" aria-label="Not syncs">
+      <span className="muted">Not syncs:</span>
+      <span title={O.deviceWaits.text}>
+        <strong>{count(deviceWaits)}</strong> {O.deviceWaits.title}
+      </span>
+      <span title={O.queueFull.text}>
+        <strong>{count(queueFull)}</strong> {O.queueFull.title}
+        {(queueFullUs ?? 0) > 0 && `, ${duration(queueFullUs)}`}
+      </span>
+      {calls === 0 ? (
+        <span title={O.allocations.text}>
+          <strong>0</strong> {O.allocations.title}
+        </span>
+      ) : (
+        <details>
+          <summary title={O.allocations.text}>
+            <strong>{count(calls)}</strong> {O.allocations.title}, {duration(blocked)} of the host,
+            device idle {duration(idle)}
+          </summary>
+          <Allocations report={report} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Allocations({ report }: { report: ReportData }): ReactElement {
+  return (
+    <SmallTable
+      caption={
+        <caption className="muted">
+          {counted(report.allocations.length, "call")} that allocate or free memory
+        </caption>
+      }
+      rows={report.allocations}
+      keyOf={({ id }) => id}
+      columns={[
+        ["call", (row) => <Name text={row.api} className="code" />],
+        [O.allocationCount, (row) => count(row.count)],
+        [O.allocationBlocked, (row) => duration(row.blocked_us)],
+        [O.allocationIdle, (row) => duration(row.device_idle_us)],
+      ]}
+    />
+  );
+}
+
+/** What resembles a sync and is not one; times in microseconds, null where it is not known. */
+interface OtherStallTotals {
+  deviceWaits: number;
+  queueFull: number | null;
+  queueFullUs: number | null;
+  /** Calls that allocate or free memory. */
+  calls: number;
+  blocked: number;
+  idle: number | null;
+}
+
+export function otherStalls(report: Pick<ReportData, "totals" | "allocations">): OtherStallTotals {
+  const { totals, allocations } = report;
+  const idle = allocations.flatMap(({ device_idle_us: us }) => (us === null ? [] : [us]));
+  return {
+    deviceWaits: totals.device_wait_count,
+    queueFull: totals.queue_full_count,
+    queueFullUs: totals.queue_full_us,
+    calls: allocations.reduce((sum, row) => sum + row.count, 0),
+    blocked: allocations.reduce((sum, row) => sum + row.blocked_us, 0),
+    idle: idle.length === 0 ? null : idle.reduce((sum, us) => sum + us, 0),
+  };
+}
+
+/** Why there is no sync to list: none happened, or there is no device to wait for. */
+export function whyNoSyncs({ totals }: Pick<ReportData, "totals">): string {
+  return Object.values(totals.device_busy_us).some((us) => us > 0)
+    ? "The host never syncs with the device in these steps."
+    : "The trace holds no device events in these steps, so there is nothing to sync with.";
 }

@@ -1,26 +1,29 @@
 import type { ReactElement } from "react";
 
-import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { syncInTimeline } from "../../address/links";
 import type { Target } from "../../api/request";
-import type { WireReport, WireRule } from "../../api/types";
+import type { ReportData, RuleInfo } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { PanelHeader, SidePanel } from "../../components/SidePanel";
 import { Chain } from "../../parts/Chain";
-import { PlaceLink } from "../../parts/PlaceLink";
 import { Fix } from "../../parts/Fix";
+import { PlaceLink } from "../../parts/PlaceLink";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { usePlace } from "../../parts/services";
 import { findingsOfSyncs, priceBasis } from "../../report/findings";
-import { counted } from "../../text/formats";
+import { meanStep, stepsLength } from "../../report/measures";
+import { avoidable, isHighlighted, lostIn, type SyncRow, syncsPerStep } from "../../report/syncs";
+import type { Definition } from "../../text/definitions";
+import { counted, duration } from "../../text/formats";
 import { causeTitle, isProfiler } from "../../text/names";
-import { WaitedFor, SyncFacts } from "./SyncFacts";
-import { longestOf, whatText, type SyncNode } from "./syncTree";
+import { SYNC_FACT_DEFINITIONS as D } from "./definitions";
+import { common, longestOf, type SyncNode, whatText } from "./syncTree";
 
 interface SyncPanelProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   node: SyncNode;
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
   /** Show one sync among those of the table. */
   onReveal: (id: string) => void;
 }
@@ -33,9 +36,7 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
   if (row === null) return null;
   const { sync } = row;
   const title = causeTitle(sync.cause, rules);
-  const close = (): void => {
-    go({ sync: null });
-  };
+  const close = (): void => go({ sync: null });
   return (
     <SidePanel label="Sync" className="sync-panel row-panel" onClose={close}>
       <PanelHeader onClose={close}>
@@ -73,13 +74,7 @@ function Which({ node, id, onReveal }: SyncPanelProps & { id: string }): ReactEl
   return (
     <>
       What happens in{" "}
-      <button
-        type="button"
-        className="link"
-        onClick={() => {
-          onReveal(id);
-        }}
-      >
+      <button type="button" className="link" onClick={() => onReveal(id)}>
         the longest
       </button>
     </>
@@ -117,7 +112,7 @@ function Fixes({ report, node, rules }: SyncPanelProps): ReactElement {
 
 interface RuleFixProps {
   cause: string;
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
 }
 
 /** What a rule advises where no finding holds the syncs: in the first of several steps, say. */
@@ -130,5 +125,94 @@ function RuleFix({ cause, rules }: RuleFixProps): ReactElement | null {
       <p className="muted">Cost unknown: no finding holds these syncs.</p>
       <p className="muted">Reference: {rule.reference}</p>
     </section>
+  );
+}
+
+interface SyncFactsProps {
+  report: ReportData;
+  node: SyncNode;
+}
+
+/** What a sync, or several, took from host and device. */
+function SyncFacts({ report, node }: SyncFactsProps): ReactElement {
+  const { sum, rows } = node;
+  const single = rows.length === 1;
+  const whole = single ? meanStep(report) : stepsLength(report);
+  const look = avoidable(rows.map(({ sync }) => sync)).length > 0;
+  const thread = common(node, ({ sync }) => sync.thread);
+  return (
+    <>
+      <dl className="against">
+        <Amount
+          definition={D.blocked}
+          us={sum.blocked}
+          whole={sum.blocked}
+          className={
+            look && isHighlighted(lostIn(sum.blocked, sum.idle), whole) ? "blocked look" : "blocked"
+          }
+        />
+        <Amount
+          definition={D.idle}
+          us={sum.idle}
+          whole={sum.blocked}
+          className={look && isHighlighted(sum.idle, whole) ? "idle look" : "idle"}
+        />
+      </dl>
+      {!single && (
+        <p className="muted" title={D.perStep.text}>
+          {counted(rows.length, "sync")} in {counted(report.steps.length, "step")},{" "}
+          {duration(
+            syncsPerStep(
+              report,
+              rows.map(({ sync }) => sync),
+            ).blocked,
+          )}{" "}
+          per step
+          {thread.value === null && `, on ${thread.different} threads`}
+        </p>
+      )}
+    </>
+  );
+}
+
+interface AmountProps {
+  definition: Definition;
+  us: number | null;
+  whole: number;
+  className: string;
+}
+
+/** An amount with a bar, so that host and device can be held against each other. */
+function Amount({ definition, us, whole, className }: AmountProps): ReactElement {
+  const share = us === null || whole <= 0 ? 0 : Math.min(1, us / whole);
+  return (
+    <div className={className} title={definition.text}>
+      <dt>{definition.title}</dt>
+      <dd>
+        {duration(us)}
+        {share > 0 && (
+          <span
+            className="against-bar"
+            aria-hidden="true"
+            style={{ inlineSize: `${share * 100}%` }}
+          />
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/** The work that a sync was for. */
+function WaitedFor({ sync }: SyncRow): ReactElement {
+  const { waited_for: work } = sync;
+  if (work === null) return <p className="muted">No device events ended during the sync.</p>;
+  return (
+    <div title={D.waitedFor.text}>
+      <p className="muted">
+        {D.waitedFor.title} {duration(work.duration_us)} of work on device <bdi>{work.device}</bdi>,
+        stream <bdi>{work.stream}</bdi>:
+      </p>
+      <Name kernel text={work.name} className="code wrap two" />
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { meanStep } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn, type SyncRow } from "../../report/syncs";
 import { counted, duration } from "../../text/formats";
@@ -12,7 +12,7 @@ import { SYNC_FACT_DEFINITIONS as D } from "./definitions";
 const BINS = 240;
 
 interface SyncStripProps {
-  report: WireReport;
+  report: ReportData;
   /** All syncs, which set the scale. */
   all: readonly SyncRow[];
   /** Those that are drawn. */
@@ -48,9 +48,7 @@ export function SyncStrip(props: SyncStripProps): ReactElement | null {
             className={`strip-bin ${bin.look ? "look" : ""} ${markOf(bin, selected)}`}
             style={across(bin)}
             title={`${counted(bin.rows.length, "sync")}, ${duration(bin.us)} of the host`}
-            onClick={() => {
-              onSelect(bin.longest.id);
-            }}
+            onClick={() => onSelect(bin.longest.id)}
           >
             <span style={{ height: `${Math.max(10, bin.blocked * 100)}%` }} />
           </span>
@@ -103,7 +101,7 @@ export interface StripStep {
 }
 
 /** The time that steps and syncs take up together, since the beginning of the trace. */
-export function stripSpan(report: WireReport, rows: readonly SyncRow[]): Span {
+export function stripSpan(report: ReportData, rows: readonly SyncRow[]): Span {
   const begin = report.trace.start_us;
   const starts = [
     ...report.steps.map((step) => step.start_us - begin),
@@ -117,7 +115,7 @@ export function stripSpan(report: WireReport, rows: readonly SyncRow[]): Span {
   return { from, to: Math.max(most(ends), from + 1) };
 }
 
-export function stripSteps(report: WireReport, span: Span): StripStep[] {
+export function stripSteps(report: ReportData, span: Span): StripStep[] {
   const whole = span.to - span.from;
   return report.steps.map(({ id, name, start_us: start, duration_us: length }) => ({
     id,
@@ -129,7 +127,7 @@ export function stripSteps(report: WireReport, span: Span): StripStep[] {
 
 /** The slices of equal length in which there is a sync. */
 export function stripBins(
-  report: WireReport,
+  report: ReportData,
   rows: readonly SyncRow[],
   span: Span,
   bins: number,

@@ -1,24 +1,23 @@
-import { useMemo, type ReactElement } from "react";
+import { type ReactElement, useMemo } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
-import { FilterSelect, SearchBox } from "../../components/controls";
+import type { ReportData } from "../../api/schema";
 import { DataTable } from "../../components/table/DataTable";
+import { PlaceFilter, PlaceSearch } from "../../parts/PlaceLink";
 import { usePlace, useRules } from "../../parts/services";
 import { stepTally, tally } from "../../report/syncs";
 import { stepLabel } from "../../text/names";
 import type { Sort } from "../../text/numbers";
-import { OtherStalls, whyNoSyncs } from "./OtherStalls";
-import { SyncFigures } from "./SyncFigures";
+import { OtherStalls, SyncFigures, whyNoSyncs } from "./SyncFigures";
 import { SyncPanel } from "./SyncPanel";
 import { SyncStrip } from "./SyncStrip";
 import { syncColumns, type SyncTableRow } from "./columns";
-import { useSyncTree, type SyncTree } from "./useSyncTree";
+import { type SyncTree, useSyncTree } from "./syncTree";
 
 const LONGEST_FIRST: Sort = { key: "blocked", descending: true };
 
 interface SyncsViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -63,13 +62,9 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           rows={syncs.rows}
           rowId={rowId}
           sort={sort}
-          onSort={(next) => {
-            go({ sort: next }, true);
-          }}
+          onSort={(next) => go({ sort: next }, true)}
           selected={selected?.id ?? null}
-          onSelect={(id) => {
-            go({ sync: id === selected?.id ? null : id });
-          }}
+          onSelect={(id) => go({ sync: id === selected?.id ? null : id })}
           branch={branchOf}
           onFold={fold}
           empty={syncs.all.length === 0 ? whyNoSyncs(report) : "No sync fits search and filters."}
@@ -90,59 +85,23 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
 }
 
 function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
-  const [{ search, phase, cause, step }, go] = usePlace();
+  const [{ search, phase, cause }] = usePlace();
   const { all, fitting, foldAll } = syncs;
   const filtered = search !== "" || phase !== null || cause !== null;
   return (
     <div className="toolbar">
-      <SearchBox
+      <PlaceSearch
         label="Search syncs"
-        text={search}
-        onText={(text) => {
-          go({ search: text }, true);
-        }}
         found={filtered ? `${fitting.length} of ${all.length}` : null}
       />
-      <FilterSelect
-        label="phase"
-        value={phase}
-        options={tally(all, "phase")}
-        onChange={(value) => {
-          go({ phase: value });
-        }}
-      />
-      <FilterSelect
-        label="cause"
-        value={cause}
-        options={tally(all, "cause")}
-        onChange={(value) => {
-          go({ cause: value });
-        }}
-      />
-      <FilterSelect
-        label="step"
-        value={step}
-        options={stepTally(all)}
-        text={stepLabel}
-        onChange={(value) => {
-          go({ step: value });
-        }}
-      />
+      <PlaceFilter of="phase" options={tally(all, "phase")} />
+      <PlaceFilter of="cause" options={tally(all, "cause")} />
+      <PlaceFilter of="step" options={stepTally(all)} text={stepLabel} />
       <div className="group" role="group" aria-label="Fold">
-        <button
-          type="button"
-          onClick={() => {
-            foldAll(true);
-          }}
-        >
+        <button type="button" onClick={() => foldAll(true)}>
           Expand all
         </button>
-        <button
-          type="button"
-          onClick={() => {
-            foldAll(false);
-          }}
-        >
+        <button type="button" onClick={() => foldAll(false)}>
           Group by call site
         </button>
       </div>

@@ -1,9 +1,9 @@
 import type { ReactElement, ReactNode } from "react";
 
-import type { WireReport, WireRule } from "../../api/types";
+import type { ReportData, RuleInfo } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { TreeCell } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
-import { TreeCell } from "../../components/table/TreeCell";
 import { meanStep, stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../../report/syncs";
 import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
@@ -13,10 +13,10 @@ import {
   common,
   lineText,
   moduleText,
-  valueOf,
-  whatText,
   type SyncNode,
   type SyncSortKey,
+  valueOf,
+  whatText,
 } from "./syncTree";
 
 /** A node of the tree and whether it is open; null for a leaf. */
@@ -26,9 +26,9 @@ export interface SyncTableRow {
 }
 
 interface Given {
-  report: WireReport;
+  report: ReportData;
   tree: readonly SyncNode[];
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
   search: string;
   onFold: (id: string, open: boolean) => void;
 }
@@ -127,7 +127,7 @@ interface SyncCellProps {
   node: SyncNode;
   /** null: a leaf. */
   open: boolean | null;
-  rules: readonly WireRule[] | null;
+  rules: readonly RuleInfo[] | null;
   search: string;
   onFold: (id: string, open: boolean) => void;
 }
@@ -137,9 +137,7 @@ function SyncCell({ node, open, rules, search, onFold }: SyncCellProps): ReactEl
     <TreeCell
       depth={node.level - 1}
       open={open}
-      onFold={(unfold) => {
-        onFold(node.id, unfold);
-      }}
+      onFold={(unfold) => onFold(node.id, unfold)}
       className="sync-cell"
     >
       <What node={node} rules={rules} search={search} />

@@ -1,7 +1,18 @@
+import { useCallback, useMemo, useState } from "react";
+
+import type { Place } from "../../address/place";
+import type { ReportData } from "../../api/schema";
 import { frameLine, ownFrame } from "../../report/chain";
-import { summarizeSyncs, type SyncRow, type SyncSummary } from "../../report/syncs";
+import {
+  filterSyncs,
+  summarizeSyncs,
+  type SyncRow,
+  syncRows,
+  type SyncSummary,
+} from "../../report/syncs";
 import { pathText } from "../../text/names";
-import { compareNumbers, type Sort } from "../../text/numbers";
+import { compareValues, groupBy, type Sort } from "../../text/numbers";
+import type { SyncTableRow } from "./columns";
 
 export type SyncSortKey =
   "what" | "count" | "blocked" | "idle" | "longest" | "phase" | "module" | "start";
@@ -21,13 +32,13 @@ export interface SyncNode {
 /** Syncs by cause, then by call site, then one by one; a site of one sync is that sync. */
 export function syncTree(rows: readonly SyncRow[]): SyncNode[] {
   const byTime = [...rows].sort((a, b) => a.start - b.start);
-  return groupBy(byTime, ({ sync }) => sync.cause).map(([cause, ofCause]) =>
+  return [...groupBy(byTime, ({ sync }) => sync.cause)].map(([cause, ofCause]) =>
     node(
       `cause:${cause}`,
       "cause",
       1,
       ofCause,
-      groupBy(ofCause, siteKey).map(([, ofSite]) => site(ofSite)),
+      [...groupBy(ofCause, siteKey)].map(([, ofSite]) => site(ofSite)),
     ),
   );
 }
@@ -61,15 +72,8 @@ export function nodesAbove(nodes: readonly SyncNode[], id: string): string[] {
 export function sortTree(nodes: readonly SyncNode[], sort: Sort): SyncNode[] {
   const sign = sort.descending ? -1 : 1;
   const key = sort.key as SyncSortKey;
-  const compare = (a: SyncNode, b: SyncNode): number => {
-    const [left, right] = [valueOf(a, key), valueOf(b, key)];
-    if (typeof left === "string" && typeof right === "string") {
-      return sign * COLLATOR.compare(left, right);
-    }
-    return typeof left === "string" || typeof right === "string"
-      ? Number(left === null) - Number(right === null)
-      : compareNumbers(left, right, sign);
-  };
+  const compare = (a: SyncNode, b: SyncNode): number =>
+    compareValues(valueOf(a, key), valueOf(b, key), sign);
   return [...nodes]
     .sort((a, b) => compare(a, b) || startOf(a) - startOf(b))
     .map((each) => ({ ...each, children: sortTree(each.children, sort) }));
@@ -139,8 +143,6 @@ export function whatText(node: SyncNode): string {
   return node.kind === "cause" ? first.sync.cause : placeText(first);
 }
 
-const COLLATOR = new Intl.Collator("en", { numeric: true });
-
 function site(rows: SyncRow[]): SyncNode {
   const [first] = rows;
   const events = rows.map((row) => node(row.id, "event", 3, [row], []));
@@ -168,13 +170,91 @@ function startOf(each: SyncNode): number {
   return each.rows[0]?.start ?? 0;
 }
 
-function groupBy(rows: readonly SyncRow[], keyOf: (row: SyncRow) => string): [string, SyncRow[]][] {
-  const groups = new Map<string, SyncRow[]>();
-  for (const row of rows) {
-    const key = keyOf(row);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
-  return [...groups];
+/** Number of syncs up to which everything is open at first. */
+const FEW = 16;
+
+export interface SyncTree {
+  all: readonly SyncRow[];
+  /** Those that fit search and filters. */
+  fitting: readonly SyncRow[];
+  tree: readonly SyncNode[];
+  rows: SyncTableRow[];
+  /** The node of the address, whether it fits the filters or not. */
+  selected: SyncNode | null;
+  fold: (id: string, open: boolean) => void;
+  /** Open or close every call site. */
+  foldAll: (open: boolean) => void;
+  reveal: (id: string) => void;
+}
+
+/** The syncs of a report as a tree, as address and folds have it. */
+export function useSyncTree(report: ReportData, place: Place, sort: Sort): SyncTree {
+  const { search, phase, cause } = place;
+  const { key, descending } = sort;
+  const all = useMemo(() => syncRows(report), [report]);
+  const fitting = useMemo(
+    () => filterSyncs(all, { search, phase, cause }),
+    [all, search, phase, cause],
+  );
+  const tree = useMemo(
+    () => sortTree(syncTree(fitting), { key, descending }),
+    [fitting, key, descending],
+  );
+  const selected = useMemo(
+    () => findNode(tree, place.sync) ?? findNode(syncTree(all), place.sync),
+    [tree, all, place.sync],
+  );
+  const few = all.length <= FEW;
+  // Folds that differ from what a row is at first: causes open, call sites closed.
+  const [turned, setTurned] = useState<ReadonlySet<string>>(() =>
+    few || place.sync === null ? NONE : new Set(sitesAbove(tree, place.sync)),
+  );
+  const isOpen = useCallback(
+    (node: SyncNode): boolean =>
+      search !== "" || (few || node.kind === "cause") !== turned.has(node.id),
+    [search, few, turned],
+  );
+  const rows = useMemo(
+    () =>
+      visibleNodes(tree, isOpen).map((node) => ({
+        node,
+        open: node.children.length === 0 ? null : isOpen(node),
+      })),
+    [tree, isOpen],
+  );
+  const fold = useCallback(
+    (id: string, open: boolean) => {
+      const first = few || id.startsWith("cause:");
+      setTurned((before) => withId(before, id, open !== first));
+    },
+    [few],
+  );
+  return {
+    all,
+    fitting,
+    tree,
+    rows,
+    selected,
+    fold,
+    foldAll: (open) => {
+      const sites = tree.flatMap((each) => each.children).filter((each) => each.kind === "site");
+      setTurned(new Set(open === few ? [] : sites.map(({ id }) => id)));
+    },
+    reveal: (id) => {
+      for (const site of nodesAbove(tree, id)) fold(site, true);
+    },
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function sitesAbove(tree: readonly SyncNode[], id: string): string[] {
+  return nodesAbove(tree, id).filter((above) => above.startsWith("site:"));
+}
+
+function withId(ids: ReadonlySet<string>, id: string, wanted: boolean): Set<string> {
+  const after = new Set(ids);
+  if (wanted) after.add(id);
+  else after.delete(id);
+  return after;
 }

@@ -1,19 +1,20 @@
-import { useRef, type ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 
-import type { WireEvent, WireLane, WireSpot } from "../../api/types";
-import { CopyButton } from "../../components/CopyButton";
+import type { EventDetail, EventLink, EventSummary, TimelineLane } from "../../api/schema";
 import { Name } from "../../components/Name";
-import { usePlace, type Loaded } from "../../parts/services";
+import { Facts, SmallTable } from "../../components/SmallTable";
+import { CopyButton } from "../../components/controls";
+import { type Loaded, usePlace } from "../../parts/services";
 import { chainLines } from "../../report/chain";
 import { evidenceText } from "../../report/headline";
 import { clip, counted, duration, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
-import { argumentRows, laneText, linkGroups } from "./event";
+import { groupBy } from "../../text/numbers";
 
 interface EventPanelProps {
-  loaded: Loaded<WireEvent>;
-  lanes: readonly WireLane[];
-  onLink: (spot: WireSpot) => void;
+  loaded: Loaded<EventDetail>;
+  lanes: readonly TimelineLane[];
+  onLink: (spot: EventSummary) => void;
   onClose: () => void;
 }
 
@@ -42,7 +43,7 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
       <div className="selection-columns">
         <div>
           {onDevice && <Name text={event.name} className="code muted wrap" />}
-          <Facts event={event} />
+          <EventFacts event={event} />
           <Arguments event={event} />
         </div>
         <Chain event={event} />
@@ -52,33 +53,29 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
   );
 }
 
-function Facts({ event }: { event: WireEvent }): ReactElement {
+function EventFacts({ event }: { event: EventDetail }): ReactElement {
+  const { self_us: self, device_us: device, step, evidence } = event;
   return (
-    <dl className="facts">
-      <Fact title="duration">{duration(event.duration)}</Fact>
-      {event.self_us !== null && event.self_us !== event.duration && (
-        <Fact title="self time">{duration(event.self_us)}</Fact>
-      )}
-      {event.device_us !== null && event.device_us > 0 && (
-        <Fact title="device time launched">{duration(event.device_us)}</Fact>
-      )}
-      <Fact title="start">{duration(event.start)}</Fact>
-      <Fact title="step">{event.step === null ? NOTHING : <Name text={event.step} />}</Fact>
-      <Fact title="phase">{event.phase ?? NOTHING}</Fact>
-      <Fact title="module">
-        <Owner event={event} />
-      </Fact>
-      {event.evidence !== null && (
-        <Fact title="attributed via">
-          <Name text={evidenceText(event.evidence)} />
-        </Fact>
-      )}
-    </dl>
+    <Facts
+      of={[
+        ["duration", duration(event.duration)],
+        self !== null && self !== event.duration && ["self time", duration(self)],
+        device !== null && device > 0 && ["device time launched", duration(device)],
+        ["start", duration(event.start)],
+        ["step", step === null ? NOTHING : <Name key="step" text={step} />],
+        ["phase", event.phase ?? NOTHING],
+        ["module", <Owner key="module" event={event} />],
+        evidence !== null && [
+          "attributed via",
+          <Name key="evidence" text={evidenceText(evidence)} />,
+        ],
+      ]}
+    />
   );
 }
 
 /** The module that an event belongs to, or why it is not known. */
-function Owner({ event }: { event: WireEvent }): ReactElement {
+function Owner({ event }: { event: EventDetail }): ReactElement {
   const [, go] = usePlace();
   const { module } = event;
   if (module === null) return <Name text={event.no_module ?? NOTHING} />;
@@ -87,52 +84,31 @@ function Owner({ event }: { event: WireEvent }): ReactElement {
       type="button"
       className="link"
       title="Show module"
-      onClick={() => {
-        go({ view: "modules", module, zoom: null, search: "", sort: null });
-      }}
+      onClick={() => go({ view: "modules", module, zoom: null, search: "", sort: null })}
     >
       <Name text={pathText(module)} className="code" />
     </button>
   );
 }
 
-function Fact({
-  title,
-  children,
-}: {
-  title: string;
-  children: ReactElement | string;
-}): ReactElement {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function Arguments({ event }: { event: WireEvent }): ReactElement | null {
+function Arguments({ event }: { event: EventDetail }): ReactElement | null {
   if (event.args === null) {
     return <p className="muted">The file cannot be read any more, so it has no arguments here.</p>;
   }
   const rows = argumentRows(event.args);
   if (rows.length === 0) return null;
   return (
-    <table className="small-table arguments">
-      <caption>Arguments</caption>
-      <tbody>
-        {rows.map(([name, value]) => (
-          <tr key={name}>
-            <th scope="row">
-              <Name text={name} />
-            </th>
-            <td>
-              <Name text={value} className="code" />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <SmallTable
+      className="arguments"
+      caption={<caption>Arguments</caption>}
+      head={null}
+      rows={rows}
+      keyOf={([name]) => name}
+      columns={[
+        [null, ([name]) => <Name text={name} />],
+        [null, ([, value]) => <Name text={value} className="code" />],
+      ]}
+    />
   );
 }
 
@@ -140,8 +116,8 @@ function Links({
   event,
   onLink,
 }: {
-  event: WireEvent;
-  onLink: (spot: WireSpot) => void;
+  event: EventDetail;
+  onLink: (spot: EventSummary) => void;
 }): ReactElement {
   const groups = linkGroups(event.links);
   return (
@@ -154,13 +130,7 @@ function Links({
           <ul>
             {links.map((link) => (
               <li key={link.id}>
-                <button
-                  type="button"
-                  className="link"
-                  onClick={() => {
-                    onLink(link);
-                  }}
-                >
+                <button type="button" className="link" onClick={() => onLink(link)}>
                   <Name kernel text={link.name} className="code" />
                 </button>
                 <span className="muted">{duration(link.duration)}</span>
@@ -177,7 +147,7 @@ function Links({
 }
 
 /** What led to an event, as indented text that can be copied; its events can be selected. */
-function Chain({ event }: { event: WireEvent }): ReactElement {
+function Chain({ event }: { event: EventDetail }): ReactElement {
   const [, go] = usePlace();
   const source = useRef<HTMLPreElement>(null);
   const lines = chainLines(event);
@@ -200,9 +170,7 @@ function Chain({ event }: { event: WireEvent }): ReactElement {
               <button
                 type="button"
                 className="link"
-                onClick={() => {
-                  go({ event: String(id), range: null });
-                }}
+                onClick={() => go({ event: String(id), range: null })}
               >
                 <bdi>{clip(text, 300)}</bdi>
               </button>
@@ -213,4 +181,34 @@ function Chain({ event }: { event: WireEvent }): ReactElement {
       </pre>
     </section>
   );
+}
+
+/** How much of an argument is shown. */
+const MOST_CHARACTERS = 400;
+
+/** Arguments of an event as texts, by name. */
+export function argumentRows(args: Readonly<Record<string, unknown>>): [string, string][] {
+  return Object.entries(args).map(([name, value]) => [
+    name,
+    clip(typeof value === "string" ? value : JSON.stringify(value), MOST_CHARACTERS),
+  ]);
+}
+
+/** What a lane is called in a sentence. */
+export function laneText(lanes: readonly TimelineLane[], id: string): string {
+  const lane = lanes.find((one) => one.id === id);
+  if (lane === undefined) return "no lane";
+  const { group, title, subtitle } = lane;
+  return subtitle === "" ? `${group} ${title}`.trim() : `${title}, ${subtitle}`;
+}
+
+/** Links by what they mean and what shows them, in the order in which the server has them. */
+export function linkGroups(links: readonly EventLink[]): [string, EventLink[]][] {
+  return [...groupBy(links, meaningOf)];
+}
+
+function meaningOf({ relation, kind, evidence }: EventLink): string {
+  const shown = [kind?.replaceAll("_", "-"), evidence === null ? null : `by ${evidence}`];
+  const said = shown.filter((text) => text != null).join(", ");
+  return said === "" ? relation : `${relation} (${said})`;
 }

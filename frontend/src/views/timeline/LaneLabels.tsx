@@ -65,9 +65,7 @@ function Label({ box, onOpening }: LabelProps): ReactElement {
       className="lane-label"
       title={tooltip}
       aria-expanded={opening !== "folded"}
-      onClick={() => {
-        onOpening(lane.id, nextOpening(lane, opening));
-      }}
+      onClick={() => onOpening(lane.id, nextOpening(lane, opening))}
     >
       {texts}
       <span className="lane-rows">
@@ -89,15 +87,9 @@ function textsOf({ lane }: LaneBox): [title: string, more: string] {
 function Arrange({ box, arrangement }: { box: LaneBox; arrangement: Arrangement }): ReactElement {
   const { lane, pinned } = box;
   const actions: Readonly<Record<string, () => void>> = {
-    [pinned ? "Unpin" : "Pin on top"]: () => {
-      arrangement.pin(lane.id, !pinned);
-    },
-    "Move up": () => {
-      arrangement.move(lane.id, -1);
-    },
-    "Move down": () => {
-      arrangement.move(lane.id, 1);
-    },
+    [pinned ? "Unpin" : "Pin on top"]: () => arrangement.pin(lane.id, !pinned),
+    "Move up": () => arrangement.move(lane.id, -1),
+    "Move down": () => arrangement.move(lane.id, 1),
     "All lanes as at first": arrangement.reset,
   };
   return (

@@ -1,16 +1,15 @@
-import { Fragment, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
-import type { WireStatistics } from "../../api/types";
-import { Heads } from "../../components/Heads";
+import type { WindowStatistics } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { type Fact, Facts, type SmallColumn, SmallTable } from "../../components/SmallTable";
 import type { Loaded } from "../../parts/services";
 import { isHighlighted, lostIn } from "../../report/syncs";
-import type { Definition } from "../../text/definitions";
 import { count, duration, percent } from "../../text/formats";
-import { causeText, partsOf, rankings, SPAN_DEFINITIONS as D, type Ranking } from "./range";
+import { causeText, SPAN_DEFINITIONS as D, partsOf, type Ranking, rankings } from "./range";
 
 interface RangePanelProps {
-  loaded: Loaded<WireStatistics>;
+  loaded: Loaded<WindowStatistics>;
   onClose: () => void;
 }
 
@@ -46,95 +45,55 @@ function Sums({
   statistics,
   length,
 }: {
-  statistics: WireStatistics;
+  statistics: WindowStatistics;
   length: number;
 }): ReactElement {
   const { devices, phases, host_blocked_us: blocked } = statistics;
   const idle = devices.length === 0 ? null : idleBySyncs(statistics);
-  return (
-    <dl className="facts">
-      <Fact definition={D.events}>{count(statistics.events)}</Fact>
-      <Fact definition={D.syncs}>{count(statistics.waits)}</Fact>
-      <Fact definition={D.blocked} look={isHighlighted(lostIn(blocked, idle), length)}>
-        {duration(blocked)}
-      </Fact>
-      {statistics.sync_blocked_us > blocked && (
-        <Fact definition={D.syncTime}>{duration(statistics.sync_blocked_us)}</Fact>
-      )}
-      {partsOf(phases).map(([phase, us]) => (
-        <Fact key={phase} definition={{ ...D.phase, title: phase }}>
-          {duration(us)}
-        </Fact>
-      ))}
-      {devices.map((device) => (
-        <Fragment key={device.id}>
-          <Fact definition={{ ...D.busy, title: `device ${device.id} ${D.busy.title}` }}>
-            {duration(device.busy_us)} · {percent(device.busy_us / length)}
-          </Fact>
-          <Fact definition={{ ...D.idle, title: `device ${device.id} ${D.idle.title}` }}>
-            {duration(device.idle_us)}
-          </Fact>
-          {partsOf(device.idle_by_cause).map(([cause, us]) => (
-            <Fact
-              key={cause}
-              definition={{ ...D.cause, title: `· ${causeText(cause)}` }}
-              look={cause === "sync" && isHighlighted(us, length)}
-            >
-              {duration(us)}
-            </Fact>
-          ))}
-        </Fragment>
-      ))}
-    </dl>
-  );
+  const { sync_blocked_us: inSyncs } = statistics;
+  const facts: (Fact | false)[] = [
+    [D.events, count(statistics.events)],
+    [D.syncs, count(statistics.waits)],
+    [D.blocked, duration(blocked), isHighlighted(lostIn(blocked, idle), length)],
+    inSyncs > blocked && [D.syncTime, duration(inSyncs)],
+    ...partsOf(phases).map(([phase, us]): Fact => [{ ...D.phase, title: phase }, duration(us)]),
+    ...devices.flatMap((device): Fact[] => [
+      [
+        { ...D.busy, title: `device ${device.id} ${D.busy.title}` },
+        `${duration(device.busy_us)} · ${percent(device.busy_us / length)}`,
+      ],
+      [{ ...D.idle, title: `device ${device.id} ${D.idle.title}` }, duration(device.idle_us)],
+      ...partsOf(device.idle_by_cause).map(([cause, us]): Fact => [
+        { ...D.cause, title: `· ${causeText(cause)}` },
+        duration(us),
+        cause === "sync" && isHighlighted(us, length),
+      ]),
+    ]),
+  ];
+  return <Facts of={facts} />;
 }
 
 /** Idle time of all devices because the host waited, microseconds. */
-function idleBySyncs({ devices }: WireStatistics): number {
+function idleBySyncs({ devices }: WindowStatistics): number {
   return devices.reduce((sum, device) => sum + (device.idle_by_cause.sync ?? 0), 0);
 }
 
-interface FactProps {
-  definition: Definition;
-  look?: boolean;
-  children: ReactElement | string | (string | ReactElement)[];
-}
-
-function Fact({ definition, look = false, children }: FactProps): ReactElement {
-  return (
-    <div title={definition.text}>
-      <dt>{definition.title}</dt>
-      <dd className={look ? "look" : undefined}>{children}</dd>
-    </div>
-  );
-}
+const SELF: SmallColumn<Ranking["rows"][number]> = [D.self, ({ self_us }) => duration(self_us)];
 
 function TopNames({ ranking }: { ranking: Ranking }): ReactElement {
   const withSelf = ranking.rows.some(({ self_us }) => self_us !== null);
   return (
     <div className="top-names">
-      <table className="small-table">
-        <Heads
-          of={[
-            ranking.title,
-            D.count,
-            { ...D.total, title: ranking.measure },
-            ...(withSelf ? [D.self] : []),
-          ]}
-        />
-        <tbody>
-          {ranking.rows.map((row) => (
-            <tr key={row.name}>
-              <th scope="row">
-                <Name kernel text={row.name} className="code" />
-              </th>
-              <td>{count(row.count)}</td>
-              <td>{duration(row.total_us)}</td>
-              {withSelf && <td>{duration(row.self_us)}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <SmallTable
+        rows={ranking.rows}
+        keyOf={({ name }) => name}
+        columns={[
+          [ranking.title, ({ name }) => <Name kernel text={name} className="code" />],
+          [D.count, (row) => count(row.count)],
+          [{ ...D.total, title: ranking.measure }, (row) => duration(row.total_us)],
+          ...(withSelf ? [SELF] : []),
+        ]}
+      />
       {ranking.more > 0 && <p className="muted">{count(ranking.more)} more not shown</p>}
     </div>
   );

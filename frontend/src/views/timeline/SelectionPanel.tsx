@@ -1,16 +1,18 @@
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
-import type { WireLane, WireSpot, WireTimeline } from "../../api/types";
-import { clip, duration } from "../../text/formats";
-import { EventPanel } from "./EventPanel";
+import type { EventSummary, TimelineLane, TimelineOverview } from "../../api/schema";
+import { Name } from "../../components/Name";
+import { usePlace } from "../../parts/services";
+import { clip, count, duration } from "../../text/formats";
+import { EventPanel, laneText } from "./EventPanel";
 import { RangePanel } from "./RangePanel";
-import { laneText } from "./event";
-import { TIMELINE_KEYS } from "./keys";
+import { TIMELINE_KEYS } from "./commands";
 import type { Actions } from "./useActions";
+import type { Hits } from "./useHits";
 import type { Selection } from "./useSelection";
 
 interface SelectionPanelProps {
-  timeline: WireTimeline;
+  timeline: TimelineOverview;
   selection: Selection;
   actions: Actions;
 }
@@ -22,9 +24,7 @@ export function SelectionPanel({
   actions,
 }: SelectionPanelProps): ReactElement {
   const { event, statistics } = selection;
-  const onLink = (spot: WireSpot): void => {
-    actions.lookAt(spot);
-  };
+  const onLink = (spot: EventSummary): void => actions.lookAt(spot);
   if (event === null && statistics === null) return <Hints />;
   return (
     <section
@@ -60,7 +60,7 @@ export function Announcement({
   lanes,
 }: {
   selection: Selection;
-  lanes: readonly WireLane[];
+  lanes: readonly TimelineLane[];
 }): ReactElement {
   const event = selection.event?.status === "ready" ? selection.event.value : null;
   const statistics = selection.statistics?.status === "ready" ? selection.statistics.value : null;
@@ -74,5 +74,60 @@ export function Announcement({
     <p className="visually-hidden" role="status" aria-live="polite" id="timeline-selected">
       {text}
     </p>
+  );
+}
+
+const MOST_SHOWN = 200;
+
+interface HitListProps {
+  hits: Hits;
+  lanes: readonly TimelineLane[];
+  actions: Actions;
+}
+
+/** What a search found, next to the chart: the longest first, or as it happened. */
+export function HitList({ hits, lanes, actions }: HitListProps): ReactElement | null {
+  const [{ event, search }] = usePlace();
+  const [byLength, setByLength] = useState(false);
+  const { found, total } = hits;
+  if (found.length === 0 || search.trim() === "") return null;
+  const ordered = byLength ? [...found].sort((a, b) => b.duration - a.duration) : found;
+  return (
+    <aside className="hit-list" aria-label="Hits">
+      <header>
+        <h2>{count(total)} found</h2>
+        <button type="button" className="link" onClick={() => setByLength(!byLength)}>
+          {byLength ? "Order by time" : "Longest first"}
+        </button>
+      </header>
+      <ol>
+        {ordered.slice(0, MOST_SHOWN).map((hit) => (
+          <li key={hit.id} className={String(hit.id) === event ? "selected" : ""}>
+            <Hit hit={hit} lanes={lanes} onLook={actions.lookAt} />
+          </li>
+        ))}
+      </ol>
+      {(total ?? 0) > MOST_SHOWN && (
+        <p className="muted">The first {count(Math.min(found.length, MOST_SHOWN))} are listed.</p>
+      )}
+    </aside>
+  );
+}
+
+interface HitProps {
+  hit: EventSummary;
+  lanes: readonly TimelineLane[];
+  onLook: (spot: EventSummary) => void;
+}
+
+function Hit({ hit, lanes, onLook }: HitProps): ReactElement {
+  return (
+    <button type="button" className="quiet" onClick={() => onLook(hit)}>
+      <Name kernel text={hit.name} className="code" />
+      <span>{duration(hit.duration)}</span>
+      <span className="muted">
+        at {duration(hit.start)}, <Name text={laneText(lanes, hit.lane)} />
+      </span>
+    </button>
   );
 }

@@ -1,38 +1,30 @@
-import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
+import { type ReactElement, useMemo, useRef, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireTimeline } from "../../api/types";
-import { useLoad, usePlace, useServices } from "../../parts/services";
+import type { ReportData, TimelineOverview } from "../../api/schema";
+import { useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard } from "../../parts/states";
-import { ChartArea } from "./ChartArea";
+import { ChartArea, HoverSource } from "./ChartArea";
 import { ColourLegend } from "./ColourLegend";
-import { Announcement, SelectionPanel } from "./SelectionPanel";
-import { HitList } from "./HitList";
+import { Announcement, HitList, SelectionPanel } from "./SelectionPanel";
 import { Toolbar } from "./Toolbar";
-import { HoverSource } from "./Tooltip";
 import { useCommands } from "./commands";
 import { boundsOf } from "./data/viewport";
-import { useActions } from "./useActions";
+import { firstShown, useActions, useShown } from "./useActions";
 import { useArrangement } from "./useArrangement";
-import { useChart, useChartEvents, useReveal } from "./useChart";
-import { useDecor } from "./useDecor";
+import { useChart, useChartEvents, useDecor, useReveal } from "./useChart";
 import { useHits } from "./useHits";
 import { useSelection } from "./useSelection";
-import { firstShown, useShown } from "./useShown";
 
 interface TimelineViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
 /** What happened when: the trace on one axis of time. */
 export function TimelineView({ report, target }: TimelineViewProps): ReactElement {
   const { api } = useServices();
-  const load = useCallback(
-    (signal: AbortSignal) => api.timeline.overview(target, signal),
-    [api, target],
-  );
-  const loaded = useLoad(load);
+  const loaded = useAsk(api.timeline.overview, [target]);
   if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
   if (loaded.value === null) {
     return (
@@ -45,9 +37,9 @@ export function TimelineView({ report, target }: TimelineViewProps): ReactElemen
 }
 
 interface TimelineProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
-  timeline: WireTimeline;
+  timeline: TimelineOverview;
 }
 
 /** The chart and what is around it: search on top, what is selected below. */

@@ -43,9 +43,7 @@ export function Toolbar({ hits, actions, arrangement, input, error }: ToolbarPro
           aria-label="Search names of events"
           value={place.search}
           spellCheck={false}
-          onChange={(event) => {
-            go({ search: event.target.value }, true);
-          }}
+          onChange={(event) => go({ search: event.target.value }, true)}
           onKeyDown={(event) => {
             if (event.key === "Enter" && hits.total === null) eager.current = true;
             else if (event.key === "Enter") actions.hit(event.shiftKey ? -1 : 1);
@@ -56,22 +54,10 @@ export function Toolbar({ hits, actions, arrangement, input, error }: ToolbarPro
         />
       </label>
       <div className="group">
-        <button
-          type="button"
-          disabled={none}
-          onClick={() => {
-            actions.hit(-1);
-          }}
-        >
+        <button type="button" disabled={none} onClick={() => actions.hit(-1)}>
           Previous
         </button>
-        <button
-          type="button"
-          disabled={none}
-          onClick={() => {
-            actions.hit(1);
-          }}
-        >
+        <button type="button" disabled={none} onClick={() => actions.hit(1)}>
           Next
         </button>
       </div>
@@ -102,27 +88,21 @@ function Look({ arrangement }: { arrangement: Arrangement }): ReactElement {
           aria-label="Filter lanes"
           value={arrangement.filter}
           spellCheck={false}
-          onChange={(event) => {
-            arrangement.show(event.target.value);
-          }}
+          onChange={(event) => arrangement.show(event.target.value)}
         />
       </label>
       <Segments
         label="Colour by"
         segments={COLOUR_TITLES}
         chosen={place.colours}
-        onChoose={(colours) => {
-          go({ colours }, true);
-        }}
+        onChoose={(colours) => go({ colours }, true)}
       />
     </>
   );
 }
 
 function Movement({ actions }: { actions: Actions }): ReactElement {
-  const zoom = (into: boolean) => () => {
-    actions.zoom(into);
-  };
+  const zoom = (into: boolean) => () => actions.zoom(into);
   return (
     <div className="group">
       <button type="button" aria-label="Zoom in" onClick={zoom(true)}>

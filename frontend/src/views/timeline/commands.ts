@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, type RefObject } from "react";
+import { type RefObject, useEffect, useEffectEvent } from "react";
 
 import type { Chart } from "./chart/chart";
 import type { Direction } from "./data/hits";
@@ -22,9 +22,7 @@ export function useCommands(
   });
   useEffect(() => {
     document.addEventListener("keydown", obey);
-    return () => {
-      document.removeEventListener("keydown", obey);
-    };
+    return () => document.removeEventListener("keydown", obey);
   }, []);
 }
 
@@ -139,3 +137,19 @@ export function commandOf({ key, shiftKey, ctrlKey, metaKey, altKey }: Pressed):
   const name = key.toLowerCase();
   return (shiftKey ? WITH_SHIFT.get(name) : undefined) ?? COMMANDS.get(name) ?? null;
 }
+
+/** What keys and mouse do in the timeline. */
+export const TIMELINE_KEYS: readonly [keys: string, does: string][] = [
+  ["W S", "zoom"],
+  ["A D", "pan"],
+  ["drag", "select a span"],
+  ["shift+drag", "pan"],
+  ["ctrl+wheel", "zoom"],
+  ["shift+arrows", "move the selection"],
+  ["F", "fit"],
+  ["0", "all"],
+  ["/", "search"],
+  ["N", "next hit"],
+  ["M", "mark"],
+  ["Esc", "clear"],
+];

@@ -1,7 +1,7 @@
-import type { WireStatistics } from "../../api/types";
+import type { WindowStatistics } from "../../api/schema";
 import { define } from "../../text/definitions";
 
-type TopEntry = WireStatistics["top"][number];
+type TopEntry = WindowStatistics["top"][number];
 
 /** What took most of a span, of one kind of lane. */
 export interface Ranking {
@@ -25,7 +25,7 @@ const TITLES = new Map<TopEntry["kind"], string>([
 const MOST_ROWS = 8;
 
 /** The most expensive names by kind; device events first, since that is what a sync waits for. */
-export function rankings(statistics: Pick<WireStatistics, "top" | "omitted">): Ranking[] {
+export function rankings(statistics: Pick<WindowStatistics, "top" | "omitted">): Ranking[] {
   return [...TITLES].flatMap(([kind, title]) => {
     const all = statistics.top.filter((row) => row.kind === kind);
     const rows = all.slice(0, MOST_ROWS);

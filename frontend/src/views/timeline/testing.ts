@@ -1,4 +1,4 @@
-import type { WireBlocks, WireLane, WireWindow } from "../../api/types";
+import type { LaneBlocks, TimelineLane, TimelineWindow } from "../../api/schema";
 
 /** One block of a window, in a form that can be written down. */
 export interface Drawn {
@@ -12,9 +12,9 @@ export interface Drawn {
 }
 
 /** A window as the server sends it; blocks by depth, then by start. */
-export function windowOf(lanes: Record<string, Drawn[]>): WireWindow {
+export function windowOf(lanes: Record<string, Drawn[]>): TimelineWindow {
   const names: string[] = [];
-  const blocks = Object.entries(lanes).map(([id, drawn]): WireBlocks => ({
+  const blocks = Object.entries(lanes).map(([id, drawn]): LaneBlocks => ({
     id,
     start: drawn.map((one) => one.start),
     duration: drawn.map((one) => one.duration),
@@ -27,7 +27,7 @@ export function windowOf(lanes: Record<string, Drawn[]>): WireWindow {
   return { start: 0, end: 100, width: 100, names, lanes: blocks, curves: [] };
 }
 
-export function laneOf(id: string, change: Partial<WireLane> = {}): WireLane {
+export function laneOf(id: string, change: Partial<TimelineLane> = {}): TimelineLane {
   return {
     id,
     group: "Host",

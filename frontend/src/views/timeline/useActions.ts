@@ -1,14 +1,14 @@
-import { useMemo } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 
-import type { WireSpot } from "../../api/types";
+import type { Place } from "../../address/place";
+import type { EventSummary, ReportData } from "../../api/schema";
 import { usePlace } from "../../parts/services";
-import { spanText, type Span } from "../../text/span";
+import { type Span, spanText } from "../../text/span";
 import type { Chart } from "./chart/chart";
 import type { Block, Direction } from "./data/hits";
-import { around, lookAt, zoomAt } from "./data/viewport";
+import { around, lookAt, sameSpan, zoomAt } from "./data/viewport";
 import { hitAfter, type Hits } from "./useHits";
-import { spotOf, spotOfBlock, type Selection } from "./useSelection";
-import type { Shown } from "./useShown";
+import { type Selection, spotOf, spotOfBlock } from "./useSelection";
 
 /** How much of the width a thing takes that was asked to fill it. */
 const FIT_SHARE = 0.8;
@@ -19,7 +19,7 @@ export interface Actions {
   pick: (block: Block | null) => void;
   selectRange: (range: Span) => void;
   /** Select an event that may be out of view. */
-  lookAt: (spot: WireSpot) => void;
+  lookAt: (spot: EventSummary) => void;
   fitBlock: (block: Block) => void;
   fit: () => void;
   whole: () => void;
@@ -53,7 +53,7 @@ export function useActions(
         shown.go({ event: null, range: null });
       }
     };
-    const look = (of: WireSpot | null): void => {
+    const look = (of: EventSummary | null): void => {
       if (chart === null || of === null) return;
       const at = spotOf(of);
       expect(String(of.id), at);
@@ -64,9 +64,7 @@ export function useActions(
       ...movement(chart, selected),
       pick,
       lookAt: look,
-      selectRange: (range) => {
-        shown.go({ range, event: null });
-      },
+      selectRange: (range) => shown.go({ range, event: null }),
       mark: () => {
         const same = place.mark !== null && selected !== null && textsEqual(place.mark, selected);
         if (selected !== null || place.mark !== null) shown.go({ mark: same ? null : selected });
@@ -92,9 +90,7 @@ function movement(chart: Chart | null, selected: Span | null): Movement {
   const whole = (): void => chart?.show(chart.bounds, true);
   return {
     whole,
-    fitBlock: ({ span }) => {
-      fill(span);
-    },
+    fitBlock: ({ span }) => fill(span),
     fit: () => {
       if (selected === null) whole();
       else fill(selected);
@@ -112,7 +108,7 @@ async function nextHit(
   event: string | null,
   shown: Span,
   step: 1 | -1,
-): Promise<WireSpot | null> {
+): Promise<EventSummary | null> {
   const { found, total } = hits;
   const known = hitAfter(found, event, shown, step);
   const isLast = String(found.at(-1)?.id) === event;
@@ -127,3 +123,71 @@ async function nextHit(
 const middleOf = ({ from, to }: Span): number => (from + to) / 2;
 
 const textsEqual = (a: Span, b: Span): boolean => spanText(a) === spanText(b);
+
+export interface Shown {
+  /** Write down where the chart stands; no step in the history. */
+  onSettled: (span: Span) => void;
+  /** Go to another place, a step in the history, with another part in view where `span` is given. */
+  go: (change: Partial<Place>, span?: Span) => void;
+}
+
+/** What is in view and what the address says is: each follows the other. */
+export function useShown(chart: Chart | null, bounds: Span): Shown {
+  const [place, goTo] = usePlace();
+  const written = useRef(textOf(place.shown));
+  const asked = textOf(place.shown);
+  useEffect(() => {
+    if (chart === null || asked === written.current) return;
+    written.current = asked;
+    chart.show(place.shown ?? bounds, true);
+    // The text stands for the span, which is a new object whenever the address changes.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [chart, asked, bounds]);
+  const placeOf = useCallback(
+    (span: Span): Span | null => (sameSpan(span, bounds, chart?.width ?? 1) ? null : span),
+    [chart, bounds],
+  );
+  const onSettled = useCallback(
+    (span: Span) => {
+      const shown = placeOf(span);
+      if (textOf(shown) === written.current) return;
+      written.current = textOf(shown);
+      goTo({ shown }, true);
+    },
+    [goTo, placeOf],
+  );
+  const go = useCallback(
+    (change: Partial<Place>, span?: Span) => {
+      const shown = chart === null ? place.shown : placeOf(span ?? chart.shown);
+      written.current = textOf(shown);
+      if (span !== undefined) chart?.show(span, true);
+      goTo({ ...change, shown });
+    },
+    [chart, goTo, place.shown, placeOf],
+  );
+  return { onSettled, go };
+}
+
+function textOf(span: Span | null): string {
+  return span === null ? "" : spanText(span);
+}
+
+/** How much of the width a step takes. */
+const SHARE = 0.94;
+
+/**
+ * What of the timeline is in view at first: what the address says, else the chosen step, else all.
+ * A step that was chosen since the address was written goes before it.
+ */
+export function firstShown(
+  place: Pick<Place, "shown" | "step">,
+  report: Pick<ReportData, "steps" | "trace">,
+  bounds: Span,
+): Span {
+  const step = report.steps.find(({ name }) => name === place.step);
+  if (step === undefined) return place.shown ?? bounds;
+  const from = step.start_us - report.trace.start_us;
+  const to = from + step.duration_us;
+  if (place.shown !== null && place.shown.from < to && place.shown.to > from) return place.shown;
+  return around({ from, to }, SHARE, bounds);
+}

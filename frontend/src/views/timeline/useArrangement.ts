@@ -1,6 +1,6 @@
 import { useCallback, useMemo } from "react";
 
-import type { WireTimeline } from "../../api/types";
+import type { TimelineOverview } from "../../api/schema";
 import { usePlace } from "../../parts/services";
 import type { LanesPlace, Opening } from "./address";
 import { layoutLanes, moved, type LaneBox } from "./data/lanes";
@@ -18,24 +18,18 @@ export interface Arrangement {
 }
 
 /** Which lanes are pinned, open and where, as the address says. */
-export function useArrangement(timeline: WireTimeline): Arrangement {
+export function useArrangement(timeline: TimelineOverview): Arrangement {
   const [{ lanes }, go] = usePlace();
   const boxes = useMemo(() => layoutLanes(timeline.lanes, lanes), [timeline, lanes]);
   const change = useCallback(
-    (part: Partial<LanesPlace>): void => {
-      go({ lanes: { ...lanes, ...part } }, true);
-    },
+    (part: Partial<LanesPlace>): void => go({ lanes: { ...lanes, ...part } }, true),
     [go, lanes],
   );
   return useMemo(
     () => ({
       boxes,
-      setOpenings: (openings) => {
-        change({ openings });
-      },
-      open: (lane, opening) => {
-        change({ openings: new Map(lanes.openings).set(lane, opening) });
-      },
+      setOpenings: (openings) => change({ openings }),
+      open: (lane, opening) => change({ openings: new Map(lanes.openings).set(lane, opening) }),
       pin: (lane, pinned) => {
         const others = lanes.pinned.filter((id) => id !== lane);
         change({ pinned: pinned ? [...others, lane] : others });
@@ -44,13 +38,9 @@ export function useArrangement(timeline: WireTimeline): Arrangement {
         const all = layoutLanes(timeline.lanes, { ...lanes, filter: "" });
         change({ order: moved(all, lane, by) });
       },
-      reset: () => {
-        change({ pinned: [], order: null, openings: new Map(), filter: "" });
-      },
+      reset: () => change({ pinned: [], order: null, openings: new Map(), filter: "" }),
       filter: lanes.filter,
-      show: (filter) => {
-        change({ filter });
-      },
+      show: (filter) => change({ filter }),
     }),
     [boxes, lanes, change, timeline],
   );

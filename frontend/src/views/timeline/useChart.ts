@@ -1,19 +1,24 @@
-import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import type { ApiError, Target } from "../../api/request";
-import type { WireTimeline } from "../../api/types";
-import { useServices } from "../../parts/services";
+import type { ReportData, TimelineOverview } from "../../api/schema";
+import { usePalette } from "../../components/browser";
+import { usePlace, useServices } from "../../parts/services";
 import { duration } from "../../text/formats";
 import { lengthOf, type Span } from "../../text/span";
-import type { HoverSource } from "./Tooltip";
+import { coloursOf } from "../../theme/colours";
+import type { HoverSource } from "./ChartArea";
+import type { Opening } from "./address";
 import { Chart } from "./chart/chart";
 import { followMinimap, followPointer } from "./chart/gestures";
+import { inkOf, textsOf } from "./chart/raster";
 import type { Decor, Spot } from "./chart/scene";
-import type { Opening } from "./address";
-import { opened, type LaneBox } from "./data/lanes";
-import { TileStore } from "./data/tileStore";
-import type { Actions } from "./useActions";
-import type { Shown } from "./useShown";
+import { type LaneBox, opened } from "./data/lanes";
+import { syncMarksOf } from "./data/syncMarks";
+import { TileStore } from "./data/tiles";
+import type { Actions, Shown } from "./useActions";
+import type { Hits } from "./useHits";
+import { type Selection, spotOf } from "./useSelection";
 
 export interface ChartRefs {
   lanes: RefObject<HTMLCanvasElement | null>;
@@ -24,7 +29,7 @@ export interface ChartRefs {
 
 interface ChartParts {
   target: Target;
-  timeline: WireTimeline;
+  timeline: TimelineOverview;
   bounds: Span;
   /** What is in view at first. */
   first: Span;
@@ -32,7 +37,7 @@ interface ChartParts {
 }
 
 /** Lanes that are asked for by themselves, as the first request for them takes long; all others. */
-function lanesApart({ lanes }: WireTimeline): { lanes?: string[] }[] {
+function lanesApart({ lanes }: TimelineOverview): { lanes?: string[] }[] {
   const late = lanes.filter(({ events, note }) => events === null && note === null);
   return late.length === 0 ? [{}] : [{}, { lanes: late.map(({ id }) => id) }];
 }
@@ -139,4 +144,41 @@ export function useReveal(
     revealed.current = wanted;
     if (spot !== null) chart.reveal(spot);
   }, [chart, wanted, spot, boxes, openings, setOpenings]);
+}
+
+/** What is drawn upon the trace, the same object while nothing of it changes. */
+export function useDecor(
+  report: ReportData,
+  timeline: TimelineOverview,
+  boxes: readonly LaneBox[],
+  { spot, links }: Selection,
+  { found, density }: Hits,
+): Decor {
+  const [{ range, mark, colours: by }] = usePlace();
+  const byName = by === "name";
+  const palette = usePalette();
+  const meanings = timeline.colours;
+  const ink = useMemo(() => inkOf(meanings, palette), [meanings, palette]);
+  const colours = useMemo(() => coloursOf(meanings, palette), [meanings, palette]);
+  const texts = useMemo(() => textsOf(ink, palette), [ink, palette]);
+  const syncs = useMemo(() => syncMarksOf(report), [report]);
+  const hits = useMemo(() => found.map(spotOf), [found]);
+  return useMemo(
+    () => ({
+      boxes,
+      palette,
+      ink,
+      colours,
+      texts,
+      syncs,
+      selected: spot,
+      links,
+      hits,
+      density,
+      range,
+      mark,
+      byName,
+    }),
+    [boxes, palette, ink, colours, texts, syncs, spot, links, hits, density, range, mark, byName],
+  );
 }

@@ -1,22 +1,22 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireSearch, WireSpot } from "../../api/types";
-import { useLoad, useServices } from "../../parts/services";
+import type { EventSummary, SearchResult } from "../../api/schema";
+import { useAsk, useServices } from "../../parts/services";
 import { count } from "../../text/formats";
 import type { Span } from "../../text/span";
 
 const TYPING_MS = 200;
 
 export interface Hits {
-  found: readonly WireSpot[];
+  found: readonly EventSummary[];
   /** How many there are in each part of the trace. */
   density: readonly number[];
   /** null while nothing is searched or the answer is awaited. */
   total: number | null;
   failed: boolean;
   /** Ask for those that follow, where there are more than were sent; the first of them, or null. */
-  more: () => Promise<WireSpot | null>;
+  more: () => Promise<EventSummary | null>;
 }
 
 const NONE: Hits = {
@@ -31,20 +31,12 @@ const NONE: Hits = {
 export function useHits(target: Target, text: string): Hits {
   const { api } = useServices();
   const wanted = useLate(text.trim());
-  const load = useMemo(
-    () =>
-      wanted === ""
-        ? null
-        : (signal: AbortSignal): Promise<WireSearch> =>
-            api.timeline.search(target, { text: wanted }, signal),
-    [api, target, wanted],
-  );
-  const answer = useLoad(load);
+  const answer = useAsk(api.timeline.search, wanted === "" ? null : [target, { text: wanted }]);
   // What was found of the text before is not what is looked for now.
   const current = wanted === text.trim();
   const value = current && answer.status === "ready" ? answer.value : null;
   const failed = current && answer.status === "error";
-  const [later, setLater] = useState<{ of: WireSearch; found: WireSpot[] } | null>(null);
+  const [later, setLater] = useState<{ of: SearchResult; found: EventSummary[] } | null>(null);
   const more = useCallback(async () => {
     if (value === null) return null;
     const all = [...value.hits, ...(later?.of === value ? later.found : [])];
@@ -67,12 +59,8 @@ export function useHits(target: Target, text: string): Hits {
 function useLate(text: string): string {
   const [late, setLate] = useState(text);
   useEffect(() => {
-    const timer = window.setTimeout(() => {
-      setLate(text);
-    }, TYPING_MS);
-    return () => {
-      window.clearTimeout(timer);
-    };
+    const timer = window.setTimeout(() => setLate(text), TYPING_MS);
+    return () => window.clearTimeout(timer);
   }, [text]);
   return late;
 }

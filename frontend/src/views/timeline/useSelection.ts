@@ -1,17 +1,17 @@
 import { useCallback, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireEvent, WireSpot, WireStatistics } from "../../api/types";
-import { useLoad, usePlace, useServices, type Loaded } from "../../parts/services";
+import type { EventDetail, EventSummary, WindowStatistics } from "../../api/schema";
+import { type Loaded, useAsk, usePlace, useServices } from "../../parts/services";
 import type { Spot } from "./chart/scene";
 import type { Block } from "./data/hits";
 
 export interface Selection {
   /** Where the selected event is, as soon as that is known. */
   spot: Spot | null;
-  event: Loaded<WireEvent> | null;
+  event: Loaded<EventDetail> | null;
   links: readonly Spot[];
-  statistics: Loaded<WireStatistics> | null;
+  statistics: Loaded<WindowStatistics> | null;
   /** Say where an event is before the server does. */
   expect: (id: string, spot: Spot) => void;
 }
@@ -21,22 +21,9 @@ export function useSelection(target: Target): Selection {
   const { api } = useServices();
   const [{ event: id, range }] = usePlace();
   const [expected, setExpected] = useState<{ id: string; spot: Spot } | null>(null);
-  const loadEvent = useMemo(
-    () => (id === null ? null : (signal: AbortSignal) => api.timeline.event(target, id, signal)),
-    [api, target, id],
-  );
-  const loadStatistics = useMemo(
-    () =>
-      range === null
-        ? null
-        : (signal: AbortSignal) => api.timeline.statistics(target, range, signal),
-    [api, target, range],
-  );
-  const event = useLoad(loadEvent);
-  const statistics = useLoad(loadStatistics);
-  const expect = useCallback((of: string, spot: Spot) => {
-    setExpected({ id: of, spot });
-  }, []);
+  const event = useAsk(api.timeline.event, id === null ? null : [target, id]);
+  const statistics = useAsk(api.timeline.statistics, range === null ? null : [target, range]);
+  const expect = useCallback((of: string, spot: Spot) => setExpected({ id: of, spot }), []);
   const known = id !== null && event.status === "ready" ? event.value : null;
   const early = expected !== null && expected.id === id ? expected.spot : null;
   const spot = useMemo(() => (known === null ? early : spotOf(known)), [known, early]);
@@ -50,7 +37,7 @@ export function useSelection(target: Target): Selection {
   };
 }
 
-export function spotOf({ lane, depth, start, duration }: WireSpot): Spot {
+export function spotOf({ lane, depth, start, duration }: EventSummary): Spot {
   return { lane, depth, span: { from: start, to: start + duration } };
 }
 

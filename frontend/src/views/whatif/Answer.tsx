@@ -1,37 +1,30 @@
 import type { CSSProperties, ReactElement, ReactNode } from "react";
 
-import type { WireReport } from "../../api/types";
-import { Figure } from "../../components/Figure";
-import { Heads } from "../../components/Heads";
+import type { ReportData } from "../../api/schema";
+import { DurationFigure, Figure } from "../../components/Figure";
+import { SmallTable } from "../../components/SmallTable";
+import { Term } from "../../components/Tip";
 import { stack } from "../../components/charts";
 import { meansNote } from "../../report/measures";
-import {
-  duration,
-  durationParts,
-  durationScale,
-  NOTHING,
-  percent,
-  scaledDuration,
-} from "../../text/formats";
+import { PATH_DEFINITIONS, type PathPart } from "../../report/pathBar";
+import { duration, durationScale, NOTHING, percent, scaledDuration } from "../../text/formats";
 import { colourOf, PATH_COLOURS } from "../../theme/colours";
 import {
   answerText,
   gainText,
   hostClockText,
-  wholeOf,
   type PathRow,
   type Prediction,
+  wholeOf,
 } from "./answer";
-import { PATH_DEFINITIONS, type PathPart } from "../../report/criticalPath";
 import { WHATIF_DEFINITIONS as D } from "./definitions";
-import { Term } from "../../components/Tip";
 
 interface AnswerProps {
   prediction: Prediction;
   changed: boolean;
   /** Whether another answer is awaited. */
   stale: boolean;
-  report: WireReport;
+  report: ReportData;
 }
 
 /** A step before and after, what it consists of, and how sure that is. */
@@ -76,15 +69,12 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
 
 function Figures({ prediction, changed, report }: Omit<AnswerProps, "stale">): ReactElement {
   const { before, after, decides } = prediction;
-  const [now, nowUnit] = durationParts(before);
-  const [then, thenUnit] = durationParts(changed ? after : null);
   return (
     <dl className="figures">
-      <Figure definition={D.now} number={now} unit={nowUnit} note={meansNote(report)} />
-      <Figure
+      <DurationFigure definition={D.now} us={before} note={meansNote(report)} />
+      <DurationFigure
         definition={D.then}
-        number={then}
-        unit={thenUnit}
+        us={changed ? after : null}
         note={changed ? gainText(prediction) : "nothing changed"}
       />
       <Figure
@@ -166,24 +156,27 @@ function PathTable(props: { prediction: Prediction; changed: boolean }): ReactEl
   // What is not on the path has no ink.
   const cell = (us: number): string => (us === 0 ? NOTHING : scaledDuration(us, scale));
   return (
-    <table className="small-table whatif-path">
-      <Heads of={["critical path per step", D.now, D.then]} />
-      <tbody>
-        {prediction.parts.map(({ part, before, after }) => (
-          <tr key={part}>
-            <th scope="row">
+    <SmallTable
+      className="whatif-path"
+      rows={prediction.parts}
+      keyOf={({ part }) => part}
+      columns={[
+        [
+          "critical path per step",
+          ({ part }) => (
+            <>
               <span
                 className={part === "unexplained" ? "swatch striped" : "swatch"}
                 style={{ color: colourOf(PATH_COLOURS[part]) }}
               />
               <Term text={PATH_DEFINITIONS[part].text}>{PATH_DEFINITIONS[part].title}</Term>
-            </th>
-            <td>{cell(before)}</td>
-            <td>{changed ? cell(after) : NOTHING}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        ],
+        [D.now, ({ before }) => cell(before)],
+        [D.then, ({ after }) => (changed ? cell(after) : NOTHING)],
+      ]}
+    />
   );
 }
 

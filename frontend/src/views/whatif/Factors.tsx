@@ -1,18 +1,29 @@
-import { useId, type ReactElement } from "react";
+import { type ReactElement, useId, useState } from "react";
 
-import type { WireReport } from "../../api/types";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
 import { clip } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
-import { AddFactor } from "./AddFactor";
 import { MOST_FACTOR, type WhatIfPlace } from "./address";
-import { SCALE_DEFINITIONS, WHATIF_DEFINITIONS as D } from "./definitions";
-import { added, factorOf, nothingOf, PLAIN, scaled, SYNCS, unscaled } from "./question";
-import { useChangeQuestion, useFactor } from "./useWhatIf";
+import { WHATIF_DEFINITIONS as D, SCALE_DEFINITIONS } from "./definitions";
+import {
+  added,
+  choices,
+  factorOf,
+  NAMED,
+  type Named,
+  nothingOf,
+  PLAIN,
+  scaled,
+  SYNCS,
+  unscaled,
+  useChangeQuestion,
+  useFactor,
+} from "./question";
 
 interface FactorsProps {
-  report: WireReport;
+  report: ReportData;
   place: WhatIfPlace;
 }
 
@@ -81,9 +92,9 @@ const STEP = 0.05;
 
 function FactorRow({ what, label, factor, nothing, children }: FactorRowProps): ReactElement {
   const change = useChangeQuestion();
-  const [text, onText] = useFactor(factor, (wanted) => {
-    change((place) => scaled(place, what, wanted), true);
-  });
+  const [text, onText] = useFactor(factor, (wanted) =>
+    change((place) => scaled(place, what, wanted), true),
+  );
   const reset = what.includes(":") ? "Remove" : "Reset";
   return (
     <li className="whatif-factor">
@@ -99,9 +110,7 @@ function FactorRow({ what, label, factor, nothing, children }: FactorRowProps): 
             max={MOST_SLID}
             step={STEP}
             value={Math.min(Number(text), MOST_SLID)}
-            onChange={(event) => {
-              onText(event.target.value);
-            }}
+            onChange={(event) => onText(event.target.value)}
           />
           <input
             type="number"
@@ -110,18 +119,14 @@ function FactorRow({ what, label, factor, nothing, children }: FactorRowProps): 
             max={MOST_FACTOR}
             step={STEP}
             value={text}
-            onChange={(event) => {
-              onText(event.target.value);
-            }}
+            onChange={(event) => onText(event.target.value)}
           />
           <button
             type="button"
             className="quiet"
             disabled={reset === "Reset" && factor === 1}
             aria-label={`${reset} ${clip(label, 100)}`}
-            onClick={() => {
-              change((place) => unscaled(place, what));
-            }}
+            onClick={() => change((place) => unscaled(place, what))}
           >
             {reset}
           </button>
@@ -151,9 +156,7 @@ function SyncsRow({ report, place }: FactorsProps): ReactElement {
             type="checkbox"
             aria-label={title}
             checked={free}
-            onChange={() => {
-              change((now) => scaled(now, SYNCS, free ? 1 : 0));
-            }}
+            onChange={() => change((now) => scaled(now, SYNCS, free ? 1 : 0))}
           />
           <label htmlFor={id} className="muted">
             assumes that none is needed
@@ -161,5 +164,71 @@ function SyncsRow({ report, place }: FactorsProps): ReactElement {
         </span>
       )}
     </li>
+  );
+}
+
+const NAMED_TITLES: Readonly<Record<Named, string>> = {
+  kind: "kind of kernel",
+  module: "module",
+  kernel: "kernel",
+};
+
+interface AddFactorProps {
+  report: ReportData;
+  place: WhatIfPlace;
+}
+
+/** What something added begins with: half of its time, so that it shows at once. */
+const FIRST_FACTOR = 0.5;
+
+/** A factor for something by its name. */
+function AddFactor({ report, place }: AddFactorProps): ReactElement {
+  const change = useChangeQuestion();
+  const [named, setNamed] = useState<Named>("kind");
+  const [name, setName] = useState<string | null>(null);
+  const taken = new Set(place.scale.map(({ what }) => what));
+  const options = choices(report, named).filter((choice) => !taken.has(`${named}:${choice.name}`));
+  const chosen = options.find((choice) => choice.name === name) ?? options[0];
+  return (
+    <div className="whatif-add">
+      <select
+        aria-label="What to add"
+        value={named}
+        onChange={(event) => {
+          setNamed(NAMED.find((one) => one === event.target.value) ?? "kind");
+          setName(null);
+        }}
+      >
+        {NAMED.map((one) => (
+          <option key={one} value={one}>
+            {NAMED_TITLES[one]}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label={`Which ${NAMED_TITLES[named]}`}
+        disabled={chosen === undefined}
+        value={chosen?.name ?? ""}
+        onChange={(event) => setName(event.target.value)}
+      >
+        {chosen === undefined && <option value="">none in these steps</option>}
+        {options.map((choice) => (
+          <option key={choice.name} value={choice.name}>
+            {clip(choice.text, 110)}
+          </option>
+        ))}
+      </select>
+      <button
+        type="button"
+        disabled={chosen === undefined}
+        onClick={() => {
+          if (chosen === undefined) return;
+          change((now) => scaled(now, `${named}:${chosen.name}`, FIRST_FACTOR));
+          setName(null);
+        }}
+      >
+        Add
+      </button>
+    </div>
   );
 }

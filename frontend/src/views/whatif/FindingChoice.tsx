@@ -1,16 +1,15 @@
 import type { ReactElement } from "react";
 
-import type { WireFinding, WireReport } from "../../api/types";
+import type { Finding, ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
-import { durationScale, NOTHING, scaledDuration, type DurationScale } from "../../text/formats";
+import { durationScale, type DurationScale, NOTHING, scaledDuration } from "../../text/formats";
 import type { WhatIfPlace } from "./address";
 import { WHATIF_DEFINITIONS as D } from "./definitions";
-import { allGone, isGone, toggled, unknownFindings } from "./question";
-import { useChangeQuestion } from "./useWhatIf";
+import { allGone, isGone, toggled, unknownFindings, useChangeQuestion } from "./question";
 
 interface FindingChoiceProps {
-  report: WireReport;
+  report: ReportData;
   place: WhatIfPlace;
 }
 
@@ -31,9 +30,7 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
             type="button"
             className="link"
             disabled={findings.length === 0}
-            onClick={() => {
-              change((now) => allGone(now, findings));
-            }}
+            onClick={() => change((now) => allGone(now, findings))}
           >
             All
           </button>
@@ -41,9 +38,7 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
             type="button"
             className="link"
             disabled={place.without.length === 0}
-            onClick={() => {
-              change((now) => ({ ...now, without: [] }));
-            }}
+            onClick={() => change((now) => ({ ...now, without: [] }))}
           >
             None
           </button>
@@ -77,10 +72,10 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
 }
 
 interface ChoiceProps {
-  finding: WireFinding;
+  finding: Finding;
   scale: DurationScale;
   gone: boolean;
-  all: readonly WireFinding[];
+  all: readonly Finding[];
 }
 
 function Choice({ finding, scale, gone, all }: ChoiceProps): ReactElement {
@@ -92,9 +87,7 @@ function Choice({ finding, scale, gone, all }: ChoiceProps): ReactElement {
         <input
           type="checkbox"
           checked={gone}
-          onChange={() => {
-            change((now) => toggled(now, finding, all));
-          }}
+          onChange={() => change((now) => toggled(now, finding, all))}
         />
         <span className="whatif-what">
           <Name text={finding.title} />
@@ -117,9 +110,9 @@ function Unknown({ id }: { id: string }): ReactElement {
         <input
           type="checkbox"
           checked
-          onChange={() => {
-            change((now) => ({ ...now, without: now.without.filter((one) => one !== id) }));
-          }}
+          onChange={() =>
+            change((now) => ({ ...now, without: now.without.filter((one) => one !== id) }))
+          }
         />
         <span className="whatif-what">
           <span>Not found in these steps</span>

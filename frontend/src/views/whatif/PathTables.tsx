@@ -1,17 +1,17 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport } from "../../api/types";
-import { Heads } from "../../components/Heads";
+import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { SmallTable } from "../../components/SmallTable";
 import { duration, durationScale, NOTHING, scaledDuration } from "../../text/formats";
 import type { WhatIfPlace } from "./address";
-import { moduleRows, moduleRest, kindRows, type SlackRow } from "./answer";
+import { kindRows, moduleRest, moduleRows, type SlackRow } from "./answer";
 import { SLACK_DEFINITIONS as D } from "./definitions";
-import { useAnswer } from "./useWhatIf";
+import { useAnswer } from "./question";
 
 interface PathTablesProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   place: WhatIfPlace;
 }
@@ -50,20 +50,15 @@ function SlackTable({ title, rows, rest }: SlackTableProps): ReactElement {
   const scale = durationScale(Math.max(0, ...rows.map((row) => row.path)));
   return (
     <div className="whatif-slack-rows">
-      <table className="small-table">
-        <Heads of={[title, D.path, D.slack]} />
-        <tbody>
-          {rows.map(({ name, path, slack }) => (
-            <tr key={name}>
-              <th scope="row">
-                <Name text={name} />
-              </th>
-              <td>{path === 0 ? NOTHING : scaledDuration(path, scale)}</td>
-              <td>{slack === 0 ? "none" : duration(slack)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <SmallTable
+        rows={rows}
+        keyOf={({ name }) => name}
+        columns={[
+          [title, ({ name }) => <Name text={name} />],
+          [D.path, ({ path }) => (path === 0 ? NOTHING : scaledDuration(path, scale))],
+          [D.slack, ({ slack }) => (slack === 0 ? "none" : duration(slack))],
+        ]}
+      />
       {rest !== null && (
         <p className="muted">
           {rest.modules} more modules, {duration(rest.path)} of the path

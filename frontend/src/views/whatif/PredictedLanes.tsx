@@ -1,13 +1,13 @@
-import { useMemo, useState, type ReactElement } from "react";
+import { type ReactElement, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireTimeline, WireWindow } from "../../api/types";
+import type { ReportData, TimelineOverview, TimelineWindow } from "../../api/schema";
 import { Name } from "../../components/Name";
-import { usePalette } from "../../components/palette";
-import { AXIS_PX } from "../../parts/lanes/draw";
+import { usePalette } from "../../components/browser";
 import { LanesCanvas } from "../../parts/lanes/LanesCanvas";
 import { Movement, within } from "../../parts/lanes/Movement";
-import { useLoad, useServices, type Loaded } from "../../parts/services";
+import { AXIS_PX } from "../../parts/lanes/draw";
+import { type Loaded, useAsk, useServices } from "../../parts/services";
 import { duration } from "../../text/formats";
 import type { Span } from "../../text/span";
 import { coloursOf } from "../../theme/colours";
@@ -15,7 +15,7 @@ import type { WhatIfPlace } from "./address";
 import { asked } from "./question";
 
 interface PredictedLanesProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   place: WhatIfPlace;
 }
@@ -27,25 +27,13 @@ const LANE_PX = 22;
 /** Host and streams of the replayed steps, as recorded and below that as predicted. */
 export function PredictedLanes({ report, target, place }: PredictedLanesProps): ReactElement {
   const { api } = useServices();
-  const key = JSON.stringify([target, asked(place)]);
-  const load = useMemo(() => {
-    const [of, question] = JSON.parse(key) as [Target, WhatIfPlace];
-    return (signal: AbortSignal) => api.whatIf.lanes(of, question, signal);
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- another report is another trace
-  }, [api, key, report]);
-  const { value, status } = useLoad(load);
+  const question: [Target, WhatIfPlace] = [target, asked(place)];
+  const { value, status } = useAsk(api.whatIf.lanes, question, report);
   const [chosen, setChosen] = useState<Span | null>(null);
   const bounds = useMemo(() => ({ from: 0, to: Math.max(value?.duration_us ?? 1, 1) }), [value]);
   const span = within(chosen ?? bounds, bounds);
-  const view = `${span.from}..${span.to}`;
-  const loadWindow = useMemo(() => {
-    if (status !== "ready") return null;
-    const [of, question] = JSON.parse(key) as [Target, WhatIfPlace];
-    const [from = 0, to = 1] = view.split("..").map(Number);
-    return (signal: AbortSignal) =>
-      api.whatIf.window(of, question, { from, to, width: WIDTH }, signal);
-  }, [api, key, view, status]);
-  const shown = useLoad(loadWindow);
+  const window = { ...span, width: WIDTH };
+  const shown = useAsk(api.whatIf.window, status === "ready" ? [...question, window] : null);
   return (
     <section className="facet whatif-lanes" aria-label="Recorded and predicted lanes">
       <header>
@@ -64,8 +52,8 @@ export function PredictedLanes({ report, target, place }: PredictedLanesProps): 
 }
 
 interface LanesProps {
-  lanes: WireTimeline;
-  shown: Loaded<WireWindow>;
+  lanes: TimelineOverview;
+  shown: Loaded<TimelineWindow>;
   span: Span;
 }
 
@@ -104,7 +92,7 @@ function Lanes({ lanes: { lanes, colours }, shown, span }: LanesProps): ReactEle
 }
 
 /** How long the steps in view take on either side, for those who do not see the picture. */
-function textOf(lanes: WireTimeline["lanes"], shown: WireWindow | null): string {
+function textOf(lanes: TimelineOverview["lanes"], shown: TimelineWindow | null): string {
   const said = lanes
     .filter(({ kind }) => kind === "steps")
     .map(({ id, group }) => {

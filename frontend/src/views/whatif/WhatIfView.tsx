@@ -1,21 +1,22 @@
 import type { ReactElement } from "react";
 
 import type { Target } from "../../api/request";
-import type { WireReport, WireWhatIf } from "../../api/types";
-import { usePlace, type Loaded } from "../../parts/services";
+import type { ReportData, WhatIf } from "../../api/schema";
+import { Facts } from "../../components/SmallTable";
+import { type Loaded, usePlace } from "../../parts/services";
+import { PATH_DEFINITIONS } from "../../report/pathBar";
 import { Answer, Pending, Refused } from "./Answer";
-import { Explained } from "./Explained";
 import { Factors } from "./Factors";
 import { FindingChoice } from "./FindingChoice";
 import { PathTables } from "./PathTables";
 import { PredictedLanes } from "./PredictedLanes";
 import { WHATIF } from "./address";
 import { predictionOf } from "./answer";
-import { isChanged } from "./question";
-import { useAnswer, useChangeQuestion } from "./useWhatIf";
+import { SCALE_DEFINITIONS, SLACK_DEFINITIONS, WHATIF_DEFINITIONS } from "./definitions";
+import { isChanged, useAnswer, useChangeQuestion } from "./question";
 
 interface WhatIfViewProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
 }
 
@@ -53,9 +54,9 @@ export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
 }
 
 interface AnswerOfProps {
-  loaded: Loaded<WireWhatIf>;
+  loaded: Loaded<WhatIf>;
   changed: boolean;
-  report: WireReport;
+  report: ReportData;
 }
 
 function AnswerOf({ loaded, changed, report }: AnswerOfProps): ReactElement {
@@ -89,5 +90,48 @@ function AnswerOf({ loaded, changed, report }: AnswerOfProps): ReactElement {
       stale={loaded.status === "loading"}
       report={report}
     />
+  );
+}
+
+/** What a replay cannot answer, and why. */
+const NOT_OFFERED = [
+  [
+    "Batch size, precision, another device",
+    "How long kernels take then is in no trace. A factor that you know can be given to them.",
+  ],
+  [
+    "Another number of ranks",
+    "Collectives are those of this rank; waiting for the others is inside them.",
+  ],
+  [
+    "Kernels that slow one another",
+    "Durations stay as recorded, whatever runs side by side; so do those of a loader's workers.",
+  ],
+  [
+    "Values that are needed",
+    "Taking out a sync assumes that it is not needed; whether its value is needed is in no trace.",
+  ],
+  ["The cost of recording", "It slows the host, stacks and shapes most; it is in all times here."],
+] as const;
+
+/** What the answers mean, for who asks. */
+function Explained(): ReactElement {
+  const words = [
+    PATH_DEFINITIONS,
+    SLACK_DEFINITIONS,
+    SCALE_DEFINITIONS,
+    WHATIF_DEFINITIONS,
+  ].flatMap((group) => Object.values(group));
+  return (
+    <footer className="whatif-explained">
+      <details>
+        <summary>What is not offered, and why</summary>
+        <Facts className="whatif-words" of={NOT_OFFERED} />
+      </details>
+      <details>
+        <summary>What the words mean</summary>
+        <Facts className="whatif-words" of={words.map(({ title, text }) => [title, text])} />
+      </details>
+    </footer>
   );
 }

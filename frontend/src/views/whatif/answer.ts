@@ -1,8 +1,8 @@
-import type { WirePathTime, WireWhatIf } from "../../api/types";
+import type { PathTime, WhatIf } from "../../api/schema";
+import { PATH_PARTS, type PathPart } from "../../report/pathBar";
 import { duration, percent } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
 import { ratio } from "../../text/numbers";
-import { PATH_PARTS, type PathPart } from "../../report/criticalPath";
 
 /** An answer that was not refused. */
 export interface Prediction {
@@ -29,7 +29,7 @@ export interface PathRow {
 }
 
 /** What an answer predicts; null where nothing was replayed. */
-export function predictionOf(answer: WireWhatIf): Prediction | null {
+export function predictionOf(answer: WhatIf): Prediction | null {
   const { step_us, replayed_us, predicted_us, low_us, high_us } = answer;
   const { replayed_path, critical_path } = answer;
   if (step_us === null || replayed_us === null || predicted_us === null) return null;
@@ -52,7 +52,7 @@ export function predictionOf(answer: WireWhatIf): Prediction | null {
   };
 }
 
-function largest(path: WirePathTime): { part: PathPart; share: number } {
+function largest(path: PathTime): { part: PathPart; share: number } {
   const whole = timeOf(path);
   const part = PATH_PARTS.reduce((most, one) => (path[one] > path[most] ? one : most));
   return { part, share: ratio(path[part], whole) ?? 0 };
@@ -105,7 +105,7 @@ export interface SlackRow {
 }
 
 /** Modules of an answer, in its order. */
-export function moduleRows(answer: WireWhatIf): SlackRow[] {
+export function moduleRows(answer: WhatIf): SlackRow[] {
   return (answer.path_modules ?? []).map(({ module, path, slack_us: slack }) => ({
     name: module === null ? "not in a module" : pathText(module),
     path: timeOf(path),
@@ -114,7 +114,7 @@ export function moduleRows(answer: WireWhatIf): SlackRow[] {
 }
 
 /** Modules that an answer does not list; null where there are none. */
-export function moduleRest(answer: WireWhatIf): { modules: number; path: number } | null {
+export function moduleRest(answer: WhatIf): { modules: number; path: number } | null {
   const { path_modules_left_out: modules, path_modules_rest: rest } = answer;
   return modules === null || modules === 0 || rest === null
     ? null
@@ -122,7 +122,7 @@ export function moduleRest(answer: WireWhatIf): { modules: number; path: number 
 }
 
 /** Kinds of device events of an answer, in its order. */
-export function kindRows(answer: WireWhatIf): SlackRow[] {
+export function kindRows(answer: WhatIf): SlackRow[] {
   return (answer.path_kinds ?? []).map(({ kind, path_us: path, slack_us: slack }) => ({
     name: kindText(kind),
     path,
@@ -130,6 +130,6 @@ export function kindRows(answer: WireWhatIf): SlackRow[] {
   }));
 }
 
-function timeOf(path: WirePathTime): number {
+function timeOf(path: PathTime): number {
   return PATH_PARTS.reduce((sum, part) => sum + path[part], 0);
 }

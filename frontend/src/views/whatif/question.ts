@@ -1,11 +1,15 @@
-import type { WireFinding, WireReport } from "../../api/types";
+import { useCallback, useEffect, useRef, useState } from "react";
+
+import type { Target } from "../../api/request";
+import type { Finding, ReportData, WhatIf } from "../../api/schema";
+import { type Loaded, useAsk, useServices } from "../../parts/services";
 import { duration } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
-import type { Factor, WhatIfPlace } from "./address";
+import { type Factor, parseFactor, type WhatIfPlace } from "./address";
 
 /** What can be scaled without a name of its own, in the order in which it is offered. */
 export const PLAIN = ["host", "launches", "data", "kernels", "communication"] as const;
-export type Plain = (typeof PLAIN)[number];
+type Plain = (typeof PLAIN)[number];
 
 /** Taken out or not; there is nothing in between. */
 export const SYNCS = "syncs";
@@ -26,15 +30,15 @@ export function isChanged(place: WhatIfPlace): boolean {
 }
 
 /** Whether a finding is gone, by itself or with all of its rule. */
-export function isGone(place: WhatIfPlace, finding: WireFinding): boolean {
+export function isGone(place: WhatIfPlace, finding: Finding): boolean {
   return place.without.includes(finding.id) || place.without.includes(finding.rule);
 }
 
 /** A finding that was there gone, or the other way; of a rule that was gone, the others stay so. */
 export function toggled(
   place: WhatIfPlace,
-  finding: WireFinding,
-  findings: readonly WireFinding[],
+  finding: Finding,
+  findings: readonly Finding[],
 ): WhatIfPlace {
   if (!isGone(place, finding)) return { ...place, without: [...place.without, finding.id] };
   const others = findings.filter(({ rule, id }) => rule === finding.rule && id !== finding.id);
@@ -45,12 +49,12 @@ export function toggled(
 }
 
 /** All findings gone, by their rules: that keeps the address short. */
-export function allGone(place: WhatIfPlace, findings: readonly WireFinding[]): WhatIfPlace {
+export function allGone(place: WhatIfPlace, findings: readonly Finding[]): WhatIfPlace {
   return { ...place, without: [...new Set(findings.map(({ rule }) => rule))] };
 }
 
 /** What an address takes out that no finding of the report is. */
-export function unknownFindings(place: WhatIfPlace, findings: readonly WireFinding[]): string[] {
+export function unknownFindings(place: WhatIfPlace, findings: readonly Finding[]): string[] {
   const known = new Set(findings.flatMap(({ id, rule }) => [id, rule]));
   return place.without.filter((id) => !known.has(id));
 }
@@ -87,7 +91,7 @@ function isPlain(what: string): boolean {
 }
 
 /** Why something cannot be scaled in these steps; null where it can. */
-export function nothingOf(report: WireReport, what: Plain | typeof SYNCS): string | null {
+export function nothingOf(report: ReportData, what: Plain | typeof SYNCS): string | null {
   const { totals, steps, devices } = report;
   if (what === "host") return null;
   if (what === "data") {
@@ -103,7 +107,7 @@ export function nothingOf(report: WireReport, what: Plain | typeof SYNCS): strin
 }
 
 /** Something to choose, most expensive first. */
-export interface Choice {
+interface Choice {
   readonly name: string;
   readonly text: string;
 }
@@ -118,7 +122,7 @@ const CHOICE_TEXT: Readonly<Record<Named, (name: string) => string>> = {
 };
 
 /** What of a report can be scaled by name. */
-export function choices(report: WireReport, named: Named): Choice[] {
+export function choices(report: ReportData, named: Named): Choice[] {
   return amounts(report, named)
     .filter(([, us]) => us > 0)
     .sort(([, one], [, other]) => other - one)
@@ -129,7 +133,7 @@ export function choices(report: WireReport, named: Named): Choice[] {
     }));
 }
 
-function amounts(report: WireReport, named: Named): [name: string, us: number][] {
+function amounts(report: ReportData, named: Named): [name: string, us: number][] {
   const steps = Math.max(1, report.steps.length);
   if (named === "kind") {
     return Object.entries(report.totals.device_us_by_kind).map(([kind, us]) => [kind, us / steps]);
@@ -147,4 +151,53 @@ function amounts(report: WireReport, named: Named): [name: string, us: number][]
     }
   }
   return [...sums];
+}
+
+/** How long a factor rests before it is asked about. */
+const REST_MS = 150;
+
+/**
+ * The answer to what the address asks, with or without the critical path by module; the one before
+ * stays until it is there.
+ */
+export function useAnswer(
+  target: Target,
+  report: ReportData,
+  place: WhatIfPlace,
+  modules: boolean,
+): Loaded<WhatIf> {
+  const { api } = useServices();
+  return useAsk(api.whatIf.answer, [target, asked(place), modules], report);
+}
+
+/** Change the question; `quietly` leaves no step in the browser's history. */
+type ChangeQuestion = (change: (place: WhatIfPlace) => WhatIfPlace, quietly?: boolean) => void;
+
+export function useChangeQuestion(): ChangeQuestion {
+  const { places } = useServices();
+  return useCallback(
+    (change, quietly = false) => places.go({ whatIf: change(places.get().whatIf) }, quietly),
+    [places],
+  );
+}
+
+/**
+ * A factor while it is typed or dragged: its text at once, the factor itself when it rests. What
+ * changes it from elsewhere wins.
+ */
+export function useFactor(
+  factor: number,
+  onFactor: (factor: number) => void,
+): [text: string, change: (text: string) => void] {
+  const [draft, setDraft] = useState({ text: "", from: NaN });
+  const timer = useRef<number | undefined>(undefined);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  const change = (text: string): void => {
+    window.clearTimeout(timer.current);
+    setDraft({ text, from: factor });
+    const wanted = parseFactor(text);
+    if (wanted !== null) timer.current = window.setTimeout(onFactor, REST_MS, wanted);
+  };
+  const current = draft.from === factor || parseFactor(draft.text) === factor;
+  return [current ? draft.text : String(factor), change];
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireWhatIf } from "../../api/types";
+import type { WhatIf } from "../../api/schema";
 import { finding } from "../../testing/findings";
 import { module, report, step, work } from "../../testing/report";
 import { WHATIF, parseFactor, type WhatIfPlace } from "./address";
@@ -145,7 +145,7 @@ test("what can be added by name comes most expensive first, a step each", () => 
 });
 
 const PATH = { host: 10, data: 0, device: 70, communication: 0, wait: 15, unexplained: 5 };
-const ANSWER: WireWhatIf = {
+const ANSWER: WhatIf = {
   step_us: 101,
   replayed_us: 100,
   predicted_us: 60,
@@ -169,7 +169,7 @@ const ANSWER: WireWhatIf = {
   as_recorded: [],
 };
 
-function predicted(rest: Partial<WireWhatIf> = {}): Prediction {
+function predicted(rest: Partial<WhatIf> = {}): Prediction {
   const prediction = predictionOf({ ...ANSWER, ...rest });
   if (prediction === null) throw new Error("refused");
   return prediction;
@@ -212,7 +212,7 @@ test.each([
 test("what was refused predicts nothing", () => {
   const { launches_known, steps } = ANSWER;
   const refused = Object.fromEntries(Object.keys(ANSWER).map((key) => [key, null]));
-  const answer = { ...refused, launches_known, steps, refused: "why" } as WireWhatIf;
+  const answer = { ...refused, launches_known, steps, refused: "why" } as WhatIf;
   expect(predictionOf(answer)).toBeNull();
 });
 

@@ -52,9 +52,7 @@ export function Icicle(props: IcicleProps): ReactElement {
       role="img"
       aria-label={`Modules by ${modules.chosen.quantity} time; the table below holds the same numbers.`}
       style={{ height: levels * LEVEL_HEIGHT }}
-      onMouseLeave={() => {
-        props.shared.onHover(null);
-      }}
+      onMouseLeave={() => props.shared.onHover(null)}
     >
       {blocks.map((block) => (
         <BlockView
@@ -87,9 +85,7 @@ function BlockView(props: BlockViewProps): ReactElement {
           "--shade": block.shade,
         } as CSSProperties
       }
-      onMouseEnter={() => {
-        shared.onHover(module);
-      }}
+      onMouseEnter={() => shared.onHover(module)}
       onClick={() => {
         if (module !== null) onPick(module);
       }}

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireReport } from "../../../api/types";
+import type { ReportData } from "../../../api/schema";
 import { Name } from "../../../components/Name";
 import { usePlace } from "../../../parts/services";
 import { divisor, stepsLength } from "../../../report/measures";
@@ -14,7 +14,7 @@ import type { Folds, Modules, SharedSelection } from "../useModules";
 import { Icicle } from "./Icicle";
 
 interface PictureProps {
-  report: WireReport;
+  report: ReportData;
   modules: Modules;
   shared: SharedSelection;
   folds: Folds;
@@ -47,9 +47,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
         withForward={withForward}
         communication={communicationIn(report, chosen)}
         waits={modules.numbers.some(({ ownLost }) => isHighlighted(ownLost, step))}
-        onZoom={(index) => {
-          go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) });
-        }}
+        onZoom={(index) => go({ zoom: index === null ? null : (tree.nodes[index]?.path ?? null) })}
       />
       <Icicle
         modules={modules}
@@ -66,7 +64,7 @@ export function Picture({ report, modules, shared, folds }: PictureProps): React
 
 /** Collectives in the modules, which no block holds: they are not the modules' work. */
 function communicationIn(
-  report: WireReport,
+  report: ReportData,
   { quantity, clock, averaging }: ChosenQuantity,
 ): number {
   if (clock === "host") return 0;
@@ -103,13 +101,7 @@ function Breadcrumb(props: BreadcrumbProps): ReactElement {
             : "Width and depth of colour are self time. Click for the rows below."}
         </span>
       ) : (
-        <button
-          type="button"
-          className="link"
-          onClick={() => {
-            onZoom(null);
-          }}
-        >
+        <button type="button" className="link" onClick={() => onZoom(null)}>
           all modules
         </button>
       )}
@@ -136,13 +128,7 @@ function Breadcrumb(props: BreadcrumbProps): ReactElement {
           {at === chain.length - 1 ? (
             <Name text={node.label} className="code" />
           ) : (
-            <button
-              type="button"
-              className="link"
-              onClick={() => {
-                onZoom(node.index);
-              }}
-            >
+            <button type="button" className="link" onClick={() => onZoom(node.index)}>
               <Name text={node.label} className="code" />
             </button>
           )}

@@ -2,11 +2,9 @@ import { expect, test } from "vitest";
 
 import { module, report, work } from "../../../testing/report";
 import type { Grouping } from "../address";
-import { groupTree } from "../groups";
 import { moduleNumbers } from "../moduleNumbers";
-import { buildTree } from "../moduleTree";
-import { orderTree } from "../treeRows";
-import { layoutIcicle, type Block, type IcicleInput } from "./layout";
+import { buildTree, groupTree, orderTree } from "../moduleTree";
+import { type Block, type IcicleInput, layoutIcicle } from "./layout";
 
 const chosen = { quantity: "backward", clock: "device", averaging: "total" } as const;
 

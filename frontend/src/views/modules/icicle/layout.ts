@@ -1,9 +1,8 @@
-import { hierarchy, partition, type HierarchyRectangularNode } from "d3-hierarchy";
+import { hierarchy, type HierarchyRectangularNode, partition } from "d3-hierarchy";
 import { scaleSqrt } from "d3-scale";
 
 import type { ModuleNumbers } from "../moduleNumbers";
-import type { ModuleTree } from "../moduleTree";
-import type { TreeOrder } from "../treeRows";
+import type { ModuleTree, TreeOrder } from "../moduleTree";
 
 /**
  * One block of the icicle. Horizontal extents are fractions of the width, so that resizing needs

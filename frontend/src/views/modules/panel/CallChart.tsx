@@ -1,6 +1,7 @@
-import { useState, type ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
-import type { WireCall, WireCalls, WireReport } from "../../../api/types";
+import type { CallRow, CallsOverTime, ReportData } from "../../../api/schema";
+import { Facts } from "../../../components/SmallTable";
 import { Term } from "../../../components/Tip";
 import { PlaceLink } from "../../../parts/PlaceLink";
 import type { Measure } from "../../../report/measures";
@@ -9,15 +10,15 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { callField } from "../quantity";
 import {
   backwardInTimeline,
+  type CallBar,
   callBars,
   costOf,
   forwardInTimeline,
-  type CallBar,
 } from "./moduleDetail";
 
 interface CallChartProps {
-  report: WireReport;
-  calls: WireCalls;
+  report: ReportData;
+  calls: CallsOverTime;
   clock: Measure;
 }
 
@@ -52,14 +53,12 @@ export function CallChart({ report, calls, clock }: CallChartProps): ReactElemen
                   min={0}
                   max={bars.length - 1}
                   value={bars.indexOf(bar)}
-                  onChange={(event) => {
-                    setPicked(Number(event.target.value));
-                  }}
+                  onChange={(event) => setPicked(Number(event.target.value))}
                 />
               </label>
             </>
           )}
-          <CallRow report={report} call={bar.call} clock={clock} />
+          <CallFacts report={report} call={bar.call} clock={clock} />
           <Slowest report={report} calls={calls} clock={clock} />
         </>
       )}
@@ -120,37 +119,39 @@ function Chart({ bars, picked, onPick }: ChartProps): ReactElement {
   );
 }
 
-function titleOf({ first, last }: CallBar, calls: WireCalls): string {
+function titleOf({ first, last }: CallBar, calls: CallsOverTime): string {
   const which = first === last ? `call ${count(first)}` : `calls ${count(first)} to ${count(last)}`;
   return `${which} of ${count(calls.count)}`;
 }
 
 interface CallRowProps {
-  report: WireReport;
-  call: WireCall;
+  report: ReportData;
+  call: CallRow;
   clock: Measure;
 }
 
-function CallRow({ report, call, clock }: CallRowProps): ReactElement {
+function CallFacts({ report, call, clock }: CallRowProps): ReactElement {
   const cost = costOf(call, clock);
   const backward = backwardInTimeline(report, call);
   return (
-    <dl className="facts">
-      <div>
-        <dt>forward</dt>
-        <dd>
-          {duration(cost.forward)}
-          <PlaceLink to={forwardInTimeline(report, call)}>show in timeline</PlaceLink>
-        </dd>
-      </div>
-      <div>
-        <dt>backward</dt>
-        <dd>
-          {duration(backward === null ? null : cost.backward)}
-          {backward !== null && <PlaceLink to={backward}>show in timeline</PlaceLink>}
-        </dd>
-      </div>
-    </dl>
+    <Facts
+      of={[
+        [
+          "forward",
+          <>
+            {duration(cost.forward)}
+            <PlaceLink to={forwardInTimeline(report, call)}>show in timeline</PlaceLink>
+          </>,
+        ],
+        [
+          "backward",
+          <>
+            {duration(backward === null ? null : cost.backward)}
+            {backward !== null && <PlaceLink to={backward}>show in timeline</PlaceLink>}
+          </>,
+        ],
+      ]}
+    />
   );
 }
 

@@ -1,21 +1,21 @@
 import type { ReactElement } from "react";
 
-import { PanelHeader, SidePanel } from "../../../components/SidePanel";
-import type { WireReport } from "../../../api/types";
-import { useMore } from "../../../components/more";
+import type { ReportData } from "../../../api/schema";
 import { Name } from "../../../components/Name";
-import { Term } from "../../../components/Tip";
+import { PanelHeader, SidePanel } from "../../../components/SidePanel";
+import { Facts } from "../../../components/SmallTable";
+import { useMore } from "../../../components/more";
 import { PlaceLink } from "../../../parts/PlaceLink";
 import { usePlace } from "../../../parts/services";
 import { count, counted, duration, percent, times } from "../../../text/formats";
 import { pathText } from "../../../text/names";
 import { MODULE_DEFINITIONS as D, timeDefinitions } from "../definitions";
-import { groupMembers } from "../groups";
 import type { ModuleNumbers } from "../moduleNumbers";
+import { groupMembers } from "../moduleTree";
 import type { Modules } from "../useModules";
 
 interface GroupPanelProps {
-  report: WireReport;
+  report: ReportData;
   modules: Modules;
   /** Row of the tree of groups. */
   index: number;
@@ -29,9 +29,7 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
   const sums = numbers[index];
   if (node === undefined || sums === undefined) return null;
   const per = chosen.averaging === "mean" && report.per_step.of > 1 ? " per step" : "";
-  const close = (): void => {
-    go({ picked: null });
-  };
+  const close = (): void => go({ picked: null });
   return (
     <SidePanel label="Group" className="module-panel" onClose={close}>
       <PanelHeader onClose={close}>
@@ -50,26 +48,19 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
 function Totals({ sums, modules }: { sums: ModuleNumbers; modules: Modules }): ReactElement {
   const { chosen } = modules;
   const time = timeDefinitions(chosen);
-  const facts = [
-    [`${chosen.quantity}, ${time.total.title}`, time.total.text, duration(sums.total)],
-    [`${chosen.quantity}, ${time.self.title}`, time.self.text, duration(sums.self)],
-    [D.share.title, D.share.text, percent(sums.share)],
-    [D.forward.title, D.forward.text, duration(sums.forward)],
-    [D.ratio.title, D.ratio.text, times(sums.ratio)],
-    [D.kernels.title, D.kernels.text, count(sums.kernels)],
-    [D.blocked.title, D.blocked.text, duration(sums.blocked)],
-  ] as const;
   return (
-    <dl className="facts">
-      {facts.map(([title, text, value]) => (
-        <div key={title}>
-          <dt>
-            <Term text={text}>{title}</Term>
-          </dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <Facts
+      terms
+      of={[
+        [{ ...time.total, title: `${chosen.quantity}, ${time.total.title}` }, duration(sums.total)],
+        [{ ...time.self, title: `${chosen.quantity}, ${time.self.title}` }, duration(sums.self)],
+        [D.share, percent(sums.share)],
+        [D.forward, duration(sums.forward)],
+        [D.ratio, times(sums.ratio)],
+        [D.kernels, count(sums.kernels)],
+        [D.blocked, duration(sums.blocked)],
+      ]}
+    />
   );
 }
 

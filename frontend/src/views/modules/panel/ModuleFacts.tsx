@@ -1,16 +1,25 @@
 import type { ReactElement } from "react";
 
-import type { WireModule, WireParameters } from "../../../api/types";
+import type {
+  CompiledLump,
+  Module,
+  ModuleDetail,
+  Parameters,
+  ReportData,
+} from "../../../api/schema";
 import { Name } from "../../../components/Name";
+import { type Fact, Facts } from "../../../components/SmallTable";
 import { Term } from "../../../components/Tip";
-import { bytes, count, counted } from "../../../text/formats";
+import { COMPILED_REMEDY, compiledRemedy } from "../../../report/compiled";
+import { evidenceParts } from "../../../report/headline";
+import { bytes, count, counted, duration } from "../../../text/formats";
 import { pathText } from "../../../text/names";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 
 interface ModuleFactsProps {
-  module: WireModule;
+  module: Module;
   /** null: not in the trace, or not here yet. */
-  parameters: WireParameters | null;
+  parameters: Parameters | null;
 }
 
 /** What the module is given, and what it holds. */
@@ -37,39 +46,27 @@ export function ModuleFacts({ module, parameters }: ModuleFactsProps): ReactElem
           <h3>
             <Term text={D.parameters.text}>Parameters</Term>
           </h3>
-          <dl className="facts">
-            <div>
-              <dt>including children</dt>
-              <dd>
-                {count(parameters.count)} · {bytes(parameters.bytes)}
-              </dd>
-            </div>
-            <div>
-              <dt>self</dt>
-              <dd>
-                {count(parameters.self_count)} · {bytes(parameters.self_bytes)}
-                {parameters.self_count > 0 && !parameters.trainable && " · frozen"}
-              </dd>
-            </div>
-            {parameters.shared.map((shared) => (
-              <div key={shared.parameter}>
-                <dt>
-                  <Name text={shared.parameter} className="code" />
-                </dt>
-                <dd>
-                  shared with&nbsp;
-                  <Name
-                    text={`${pathText(shared.owner)} ${shared.owner_parameter}`}
-                    className="code"
-                  />
-                </dd>
-              </div>
-            ))}
-          </dl>
+          <Facts of={parameterFacts(parameters)} />
         </>
       )}
     </section>
   );
+}
+
+function parameterFacts(parameters: Parameters): Fact[] {
+  const { count: all, bytes: size, self_count, self_bytes, trainable, shared } = parameters;
+  const frozen = self_count > 0 && !trainable ? " · frozen" : "";
+  return [
+    ["including children", `${count(all)} · ${bytes(size)}`],
+    ["self", `${count(self_count)} · ${bytes(self_bytes)}${frozen}`],
+    ...shared.map(({ parameter, owner, owner_parameter: name }): Fact => [
+      <Name key={parameter} text={parameter} className="code" />,
+      <>
+        shared with&nbsp;
+        <Name text={`${pathText(owner)} ${name}`} className="code" />
+      </>,
+    ]),
+  ];
 }
 
 /** "[8×16] [4]" of `[[8, 16], [], [4]]`: what is no tensor is left out. */
@@ -83,4 +80,67 @@ function oneShape(dims: readonly unknown[]): string {
   return dims.some((dim) => Array.isArray(dim))
     ? `(${shapeText(dims)})`
     : `[${dims.map((dim) => String(dim)).join("×")}]`;
+}
+
+interface ModuleEvidenceProps {
+  report: ReportData;
+  module: Module;
+  /** null: not here yet. */
+  detail: ModuleDetail | null;
+  by: number;
+}
+
+/** What names the module of its self time; why there is none inside compiled code. */
+export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null {
+  const { report, module, detail, by } = props;
+  const forward = detail === null ? [] : evidenceParts(detail.forward_by_evidence);
+  const backward = detail === null ? [] : evidenceParts(detail.backward_by_evidence);
+  const collectives = (module.backward.communication_us ?? 0) > 0;
+  const unknown = module.compiled && module.forward.host_us === null;
+  const remedy = unknown ? compiledRemedy(report) : null;
+  const { compiled_lump: lump } = module;
+  const parts = forward.length > 0 || backward.length > 0;
+  if (!parts && !unknown && lump === null) return null;
+  return (
+    <section aria-label="Evidence">
+      {unknown && (
+        <p>
+          Compiled: its times are in those of the module around the compiled region. {remedy ?? ""}
+        </p>
+      )}
+      {lump !== null && (
+        <p>
+          Compiled: {counted(lump.calls / by, "call")} of compiled code, {lumpTimes(lump, by)}, not
+          broken down by modules. {COMPILED_REMEDY}
+        </p>
+      )}
+      <Parts title="Self forward time in compiled code, by evidence" parts={forward} by={by} />
+      <Parts
+        title={`Self backward time${collectives ? " and collectives" : ""}, by evidence`}
+        parts={backward}
+        by={by}
+      />
+    </section>
+  );
+}
+
+function lumpTimes({ host_us: host, device_us: device }: CompiledLump, by: number): string {
+  const onHost = `${duration(host / by)} of host time`;
+  return device === null ? onHost : `${duration(device / by)} of device time, ${onHost}`;
+}
+
+interface PartsProps {
+  title: string;
+  parts: ReturnType<typeof evidenceParts>;
+  by: number;
+}
+
+function Parts({ title, parts, by }: PartsProps): ReactElement | null {
+  if (parts.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <Facts className="facts evidence" of={parts.map(([name, us]) => [name, duration(us / by)])} />
+    </>
+  );
 }

@@ -1,11 +1,11 @@
-import { useMemo, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
-import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import type { Target } from "../../../api/request";
-import type { WireReport } from "../../../api/types";
+import type { ReportData } from "../../../api/schema";
 import { Name } from "../../../components/Name";
+import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import { Fix } from "../../../parts/Fix";
-import { useLoad, usePlace, useServices } from "../../../parts/services";
+import { useAsk, usePlace, useServices } from "../../../parts/services";
 import { findingsOfModule, priceBasis } from "../../../report/findings";
 import { divisor } from "../../../report/measures";
 import { counted } from "../../../text/formats";
@@ -13,13 +13,12 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { countBelow } from "../moduleTree";
 import type { Modules } from "../useModules";
 import { Detail } from "./Detail";
-import { ModuleEvidence } from "./ModuleEvidence";
-import { ModuleFacts } from "./ModuleFacts";
+import { ModuleEvidence, ModuleFacts } from "./ModuleFacts";
 import { ModuleSyncs } from "./ModuleSyncs";
 import { KindBars, WorkTable } from "./work";
 
 interface ModulePanelProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
   modules: Modules;
   /** Row of the report. */
@@ -33,11 +32,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   const { api } = useServices();
   const module = report.modules[index];
   const path = module?.path ?? "";
-  const load = useMemo(
-    () => (signal: AbortSignal) => api.module.detail(target, path, signal),
-    [api, target, path],
-  );
-  const detail = useLoad(load);
+  const detail = useAsk(api.module.detail, [target, path]);
   if (module === undefined) return null;
   const by = divisor(report, modules.chosen.averaging);
   const basis = priceBasis(report);
@@ -45,9 +40,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
     <Fix key={finding.id} finding={finding} basis={basis} />
   ));
   const syncs = <ModuleSyncs key="syncs" report={report} target={target} module={module} by={by} />;
-  const close = (): void => {
-    go({ module: null });
-  };
+  const close = (): void => go({ module: null });
   return (
     <SidePanel label="Module" className="module-panel" onClose={close}>
       <Head {...props} onClose={close} />
@@ -107,9 +100,7 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
         <button
           type="button"
           className="link"
-          onClick={() => {
-            go({ zoom: zoomed ? null : node.path });
-          }}
+          onClick={() => go({ zoom: zoomed ? null : node.path })}
         >
           {zoomed ? "Show all modules in the picture" : "Show only this in the picture"}
         </button>

@@ -2,7 +2,7 @@ import { useMemo, type ReactElement } from "react";
 
 import { syncInTimeline } from "../../../address/links";
 import type { Target } from "../../../api/request";
-import type { WireModule, WireReport } from "../../../api/types";
+import type { Module, ReportData } from "../../../api/schema";
 import { Name } from "../../../components/Name";
 import { Chain } from "../../../parts/Chain";
 import { PlaceLink } from "../../../parts/PlaceLink";
@@ -13,9 +13,9 @@ import { counted, duration } from "../../../text/formats";
 const MOST = 5;
 
 interface ModuleSyncsProps {
-  report: WireReport;
+  report: ReportData;
   target: Target;
-  module: WireModule;
+  module: Module;
   by: number;
 }
 
@@ -70,7 +70,7 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
 
 const IN_SYNCS = { view: "syncs", sort: null, phase: null, cause: null } as const;
 
-function ownSyncs(report: WireReport, module: WireModule): SyncRow[] {
+function ownSyncs(report: ReportData, module: Module): SyncRow[] {
   return syncRows(report)
     .filter((row) => row.sync.module_id === module.id)
     .sort((a, b) => b.sync.duration_us - a.sync.duration_us);

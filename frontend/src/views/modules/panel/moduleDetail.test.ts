@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WireAmount, WireCall, WireCalls, WireModuleDetail } from "../../../api/types";
+import type { Amount, CallRow, CallsOverTime, ModuleDetail } from "../../../api/schema";
 import { module, work } from "../../../testing/report";
 import { shapeText } from "./ModuleFacts";
 import {
@@ -13,7 +13,7 @@ import {
   tensorCoreShare,
 } from "./moduleDetail";
 
-const amount = (us: number, selfUs = us): WireAmount => ({
+const amount = (us: number, selfUs = us): Amount => ({
   count: us > 0 ? 1 : 0,
   device_us: us,
   self_count: selfUs > 0 ? 1 : 0,
@@ -30,7 +30,7 @@ const kernel = (name: string, forward: number, backward: number, self = backward
   recompute: amount(0),
 });
 
-const call = (start: number, rest: Partial<WireCall> = {}): WireCall => ({
+const call = (start: number, rest: Partial<CallRow> = {}): CallRow => ({
   id: start,
   calls: 1,
   start_us: start,
@@ -45,7 +45,7 @@ const call = (start: number, rest: Partial<WireCall> = {}): WireCall => ({
   ...rest,
 });
 
-const calls = (rows: WireCall[]): WireCalls => ({
+const calls = (rows: CallRow[]): CallsOverTime => ({
   count: rows.reduce((sum, row) => sum + row.calls, 0),
   binned: false,
   rows,
@@ -62,7 +62,7 @@ const calls = (rows: WireCall[]): WireCalls => ({
 const detail = {
   kernels: [kernel("a", 9, 2), kernel("b", 0, 6, 0), kernel("c", 1, 0)],
   kernels_omitted: { names: 2, forward: amount(0), backward: amount(2, 2), recompute: amount(0) },
-} as unknown as WireModuleDetail;
+} as unknown as ModuleDetail;
 
 test("kernels of a side, most expensive first, their share of all with what is left out", () => {
   const rows = (side: "forward" | "backward", scope: "self" | "below"): unknown =>

@@ -1,16 +1,16 @@
 import { inTimeline } from "../../../address/links";
 import type { Place } from "../../../address/place";
 import type {
-  WireAmount,
-  WireCall,
-  WireCalls,
-  WireKernelUse,
-  WireModule,
-  WireModuleDetail,
-  WireNodeUse,
-  WireReport,
-  WireWork,
-} from "../../../api/types";
+  Amount,
+  CallRow,
+  CallsOverTime,
+  KernelUse,
+  Module,
+  ModuleDetail,
+  NodeUse,
+  ReportData,
+  Work,
+} from "../../../api/schema";
 import { ratio } from "../../../text/numbers";
 import { callField } from "../quantity";
 
@@ -23,7 +23,7 @@ export const SCOPES = ["below", "self"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export interface KernelRow {
-  kernel: WireKernelUse;
+  kernel: KernelUse;
   count: number;
   us: number;
   /** Against all device time of that side and scope, 0 to 1. */
@@ -31,7 +31,7 @@ export interface KernelRow {
 }
 
 /** The kernels of one side and scope, most expensive first. */
-export function kernelRows(detail: WireModuleDetail, side: Side, scope: Scope): KernelRow[] {
+export function kernelRows(detail: ModuleDetail, side: Side, scope: Scope): KernelRow[] {
   const { kernels, kernels_omitted: omitted } = detail;
   const amounts = kernels.map((kernel) => amountOf(kernel[side], scope));
   const rest = omitted === null ? null : amountOf(omitted[side], scope);
@@ -45,7 +45,7 @@ export function kernelRows(detail: WireModuleDetail, side: Side, scope: Scope): 
     .sort((a, b) => b.us - a.us);
 }
 
-export function amountOf(amount: WireAmount, scope: Scope): [count: number, us: number] {
+export function amountOf(amount: Amount, scope: Scope): [count: number, us: number] {
   return scope === "self"
     ? [amount.self_count, amount.self_device_us]
     : [amount.count, amount.device_us];
@@ -59,7 +59,7 @@ export interface NodeRow {
 }
 
 /** The autograd nodes of a scope, most expensive on the device first, then on the host. */
-export function nodeRows(nodes: readonly WireNodeUse[], scope: Scope): NodeRow[] {
+export function nodeRows(nodes: readonly NodeUse[], scope: Scope): NodeRow[] {
   const rows = nodes.map((node): NodeRow => {
     const { name } = node;
     return scope === "self"
@@ -78,7 +78,7 @@ export interface KindRow {
 }
 
 /** Device time by kind of work, most expensive first; empty where the trace holds none. */
-export function kindRows(module: WireModule): KindRow[] {
+export function kindRows(module: Module): KindRow[] {
   const forward = module.forward.by_kind ?? {};
   const backward = module.backward.by_kind ?? {};
   const kinds = [...new Set([...Object.keys(backward), ...Object.keys(forward)])];
@@ -89,13 +89,13 @@ export function kindRows(module: WireModule): KindRow[] {
 }
 
 /** Share of a direction's device time, without collectives, on tensor cores; null without any. */
-export function tensorCoreShare(work: WireWork): number | null {
+export function tensorCoreShare(work: Work): number | null {
   return ratio(work.tensor_core_us, work.compute_us);
 }
 
 /** One call of the chart; heights are against the most expensive, 0 to 1. */
 export interface CallBar {
-  call: WireCall;
+  call: CallRow;
   /** First and last number of the calls it stands for, from 1. */
   first: number;
   last: number;
@@ -105,7 +105,7 @@ export interface CallBar {
 
 /** Mean cost of the calls that a row stands for, by a clock. */
 export function costOf(
-  call: WireCall,
+  call: CallRow,
   clock: "device" | "host",
 ): { forward: number; backward: number } {
   return {
@@ -115,7 +115,7 @@ export function costOf(
 }
 
 /** The calls as bars, both directions to one scale. */
-export function callBars(calls: WireCalls, clock: "device" | "host"): CallBar[] {
+export function callBars(calls: CallsOverTime, clock: "device" | "host"): CallBar[] {
   const costs = calls.rows.map((call) => costOf(call, clock));
   const most = Math.max(0, ...costs.flatMap(({ forward, backward }) => [forward, backward]));
   let before = 0;
@@ -128,15 +128,15 @@ export function callBars(calls: WireCalls, clock: "device" | "host"): CallBar[] 
   });
 }
 
-type Traced = Pick<WireReport, "trace">;
+type Traced = Pick<ReportData, "trace">;
 
 /** Where the timeline shows a call's forward. */
-export function forwardInTimeline(report: Traced, call: WireCall): Partial<Place> {
+export function forwardInTimeline(report: Traced, call: CallRow): Partial<Place> {
   return inTimeline(report, call.start_us, call.duration_us);
 }
 
 /** Where the timeline shows a call's backward; null where it has none. */
-export function backwardInTimeline(report: Traced, call: WireCall): Partial<Place> | null {
+export function backwardInTimeline(report: Traced, call: CallRow): Partial<Place> | null {
   return call.backward_start_us === null
     ? null
     : inTimeline(report, call.backward_start_us, call.backward_duration_us ?? 0);

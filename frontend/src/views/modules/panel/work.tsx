@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { WireModule, WireWork } from "../../../api/types";
+import type { Module, Work } from "../../../api/schema";
 import { Term } from "../../../components/Tip";
 import { count, duration, NOTHING, percent, times } from "../../../text/formats";
 import { kindText } from "../../../text/names";
@@ -9,23 +9,23 @@ import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { kindRows, tensorCoreShare } from "./moduleDetail";
 
 interface WorkTableProps {
-  module: WireModule;
+  module: Module;
   by: number;
 }
 
 /** Stands below the total that it is a part of. */
 const SELF = "self";
 
-type Line = [title: string, render: (work: WireWork) => string, meaning?: string];
+type Line = [title: string, render: (work: Work) => string, meaning?: string];
 
 /** Forward, backward and recomputed work of one module, side by side. */
 export function WorkTable({ module, by }: WorkTableProps): ReactElement {
   const { forward, backward, recompute, occupancy_pct: occupancy } = module;
   const loading = module.kernel_loading_us;
-  const sides: [string, WireWork][] = [
+  const sides: [string, Work][] = [
     ["forward", forward],
     ["backward", backward],
-    ...(recompute === null ? [] : [["recompute", recompute] as [string, WireWork]]),
+    ...(recompute === null ? [] : [["recompute", recompute] as [string, Work]]),
   ];
   const lines = linesFor(by).filter(([, render]) =>
     sides.some(([, work]) => render(work) !== NOTHING),
@@ -92,12 +92,12 @@ function linesFor(by: number): Line[] {
   ];
 }
 
-function communication(by: number): (work: WireWork) => string {
+function communication(by: number): (work: Work) => string {
   return ({ communication_us: us }) => (us === 0 ? NOTHING : duration(over(us, by)));
 }
 
 /** What kind of work the module's device time is, forward above backward. */
-export function KindBars({ module, by }: { module: WireModule; by: number }): ReactElement | null {
+export function KindBars({ module, by }: { module: Module; by: number }): ReactElement | null {
   const rows = kindRows(module);
   if (rows.length === 0) return null;
   const most = Math.max(...rows.flatMap(({ forward, backward }) => [forward, backward]));

@@ -1,16 +1,14 @@
-import type { WireTimeline } from "../../../api/types";
+import type { TimelineOverview } from "../../../api/schema";
 import { lengthOf, type Span } from "../../../text/span";
-import { blockAt, eventNextTo, sameBlock, type Block, type Direction } from "../data/hits";
-import { heightOf, pinnedHeight, rowTop, scrolled, type LaneBox } from "../data/lanes";
-import type { TileStore } from "../data/tileStore";
-import { piecesFor, tilesInView, tilesWanted } from "../data/tiles";
+import { type Block, blockAt, type Direction, eventNextTo, sameBlock } from "../data/hits";
+import { heightOf, type LaneBox, pinnedHeight, rowTop, scrolled } from "../data/lanes";
+import { piecesFor, tilesInView, type TileStore, tilesWanted } from "../data/tiles";
 import { between, clampSpan, sameSpan } from "../data/viewport";
-import { AXIS_HEIGHT, drawAxis } from "./axis";
-import { drawLabels, measureBy, type Measure } from "./labels";
+import { AXIS_HEIGHT, drawAxis, Minimap } from "./axis";
+import { drawLabels, type Measure, measureBy } from "./labels";
 import { LanesPicture } from "./lanesPicture";
-import { Minimap } from "./minimap";
 import { drawOverlay } from "./overlay";
-import { LABEL_FONT, Surface, type Decor, type Scene, type Spot } from "./scene";
+import { type Decor, LABEL_FONT, type Scene, type Spot, Surface } from "./scene";
 
 export interface Canvases {
   lanes: HTMLCanvasElement;
@@ -58,7 +56,7 @@ export class Chart {
 
   constructor(
     private readonly canvases: Canvases,
-    timeline: WireTimeline,
+    timeline: TimelineOverview,
     private readonly stores: readonly TileStore[],
     readonly bounds: Span,
     private decor: Decor,
@@ -233,9 +231,7 @@ export class Chart {
       drawOverlay(this.lanes.context, scene);
     });
     this.axis.resize(width, AXIS_HEIGHT, ratio);
-    this.axis.scaled(() => {
-      drawAxis(this.axis.context, scene);
-    });
+    this.axis.scaled(() => drawAxis(this.axis.context, scene));
     this.minimap.draw({ ...scene, span: this.bounds }, this.span);
     this.events.onFrame?.(this.span);
     this.afterwards();

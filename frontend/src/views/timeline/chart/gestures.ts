@@ -27,9 +27,7 @@ export function followPointer(
   canvas.addEventListener("pointerleave", gestures.leave, { signal });
   canvas.addEventListener("dblclick", gestures.open, { signal });
   canvas.addEventListener("wheel", gestures.wheel, { signal, passive: false });
-  return () => {
-    stop.abort();
-  };
+  return () => stop.abort();
 }
 
 class Gestures {
@@ -187,9 +185,7 @@ export function followMinimap(canvas: HTMLCanvasElement, chart: Chart): () => vo
   };
   canvas.addEventListener("pointerup", release, { signal });
   canvas.addEventListener("pointercancel", release, { signal });
-  return () => {
-    stop.abort();
-  };
+  return () => stop.abort();
 }
 
 /** The frame around what is in view, and the parts of it that can be dragged. */

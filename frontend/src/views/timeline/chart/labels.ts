@@ -1,10 +1,10 @@
 import { counted } from "../../../text/formats";
 import { shortKernelName } from "../../../text/kernelName";
 import type { Span } from "../../../text/span";
-import { blocksWithin, type Blocks, type Tile } from "../data/blocks";
+import { type Blocks, blocksWithin, type Tile } from "../data/blocks";
 import { isCurve, type LaneBox } from "../data/lanes";
+import { strengthOf } from "./raster";
 import { blocksOf, isCovered, LABEL_FONT, type Scene } from "./scene";
-import { strengthOf } from "./shades";
 
 /** Narrower blocks have no label. */
 const LEAST_PX = 30;

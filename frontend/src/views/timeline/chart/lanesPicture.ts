@@ -1,9 +1,17 @@
-import { isCurve, type LaneBox } from "../data/lanes";
 import { ticksOf } from "../../../text/ticks";
-import { bytesOf } from "../../../theme/rgb";
-import { clearLines, drawRow, makeLines, mix, stamp, type Lines } from "./raster";
-import { blocksOf, toX, type Scene } from "./scene";
-import { packed, strengthOf } from "./shades";
+import { bytesOf } from "../../../theme/colours";
+import { isCurve, type LaneBox } from "../data/lanes";
+import {
+  clearLines,
+  drawRow,
+  type Lines,
+  makeLines,
+  mix,
+  packed,
+  stamp,
+  strengthOf,
+} from "./raster";
+import { blocksOf, type Scene, toX } from "./scene";
 
 const GRID_SHARE = 0.55;
 const RANGE_SHARE = 0.1;

@@ -1,11 +1,10 @@
 import type { Span } from "../../../text/span";
 import type { Palette } from "../../../theme/colours";
-import type { Blocks, Tile } from "../data/blocks";
-import { colouredByName } from "../data/byName";
+import { type Blocks, colouredByName, type Tile } from "../data/blocks";
 import type { Block } from "../data/hits";
 import type { LaneBox } from "../data/lanes";
-import type { Piece } from "../data/tiles";
 import type { Sync } from "../data/syncMarks";
+import type { Piece } from "../data/tiles";
 import type { Measure } from "./labels";
 import type { Ink } from "./raster";
 

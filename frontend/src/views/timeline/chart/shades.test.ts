@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 
-import { bytesOf, readableOn } from "../../../theme/rgb";
-import { windowOf } from "../testing";
+import { bytesOf, readableOn } from "../../../theme/colours";
 import { tileFrom } from "../data/blocks";
-import { STRENGTHS } from "./raster";
-import { packed, shadesOf, shareOfLength, strengthOf, unpacked } from "./shades";
+import { windowOf } from "../testing";
+import { packed, shadesOf, shareOfLength, strengthOf, STRENGTHS, unpacked } from "./raster";
 
 const bytes = (value: number | undefined): number[] => [
   ...new Uint8Array(new Uint32Array([value ?? 0]).buffer),

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { colouredByName } from "./byName";
-import type { Blocks, Tile } from "./blocks";
+import { type Blocks, colouredByName, type Tile } from "./blocks";
 
 const tile = {
   names: ["volta_sgemm_64x64_tn", "ampere_sgemm_64x64_tn", "relu"],

@@ -1,9 +1,10 @@
-import type { LaneKind, WireLane } from "../../../api/types";
+import type { TimelineLane } from "../../../api/schema";
+import type { LaneKind } from "../../../api/client";
 import type { LanesPlace, Opening } from "../address";
 
 /** Where a lane is drawn; heights and places in CSS pixels from the top of all lanes. */
 export interface LaneBox {
-  readonly lane: WireLane;
+  readonly lane: TimelineLane;
   readonly opening: Opening;
   /** Whether it stays on top while the others are scrolled. */
   readonly pinned: boolean;
@@ -41,28 +42,28 @@ const ROW_HEIGHT: Readonly<Record<LaneKind, number>> = {
 };
 
 /** Whether a lane is a number over time, and has no blocks. */
-export function isCurve(lane: WireLane): boolean {
+export function isCurve(lane: TimelineLane): boolean {
   return lane.kind === "queue" || lane.kind === "memory";
 }
 
 /** The openings that a lane can have, in the order in which its button goes through them. */
-export function openingsOf(lane: WireLane): readonly Opening[] {
+export function openingsOf(lane: TimelineLane): readonly Opening[] {
   if (lane.depth > DEEP) return ["folded", "short", "whole"];
   return lane.depth > 1 ? ["whole", "folded"] : ["whole"];
 }
 
-export function openingOf(lane: WireLane, chosen: ReadonlyMap<string, Opening>): Opening {
+export function openingOf(lane: TimelineLane, chosen: ReadonlyMap<string, Opening>): Opening {
   const possible = openingsOf(lane);
   const wanted = chosen.get(lane.id) ?? (isMainThread(lane) ? "short" : undefined);
   return wanted !== undefined && possible.includes(wanted) ? wanted : (possible[0] ?? "whole");
 }
 
 /** Its operators, not its Python frames: the first that people look for. */
-function isMainThread({ title, subtitle }: WireLane): boolean {
+function isMainThread({ title, subtitle }: TimelineLane): boolean {
   return title === "main thread" && !subtitle.startsWith("Python stack");
 }
 
-export function nextOpening(lane: WireLane, now: Opening): Opening {
+export function nextOpening(lane: TimelineLane, now: Opening): Opening {
   const possible = openingsOf(lane);
   return possible[(possible.indexOf(now) + 1) % possible.length] ?? now;
 }
@@ -71,14 +72,14 @@ export function nextOpening(lane: WireLane, now: Opening): Opening {
  * Lanes as the reader arranged them: pinned ones first, then those that fit the filter; what the
  * order does not know last.
  */
-export function arrange(lanes: readonly WireLane[], place: LanesPlace): WireLane[] {
+export function arrange(lanes: readonly TimelineLane[], place: LanesPlace): TimelineLane[] {
   const rank = new Map(place.order?.map((id, index) => [id, index]));
-  const of = ({ id }: WireLane): number => rank.get(id) ?? rank.size;
+  const of = ({ id }: TimelineLane): number => rank.get(id) ?? rank.size;
   const sorted = [...lanes].sort((a, b) => of(a) - of(b));
   const pinned = new Set(place.pinned);
-  const isPinned = ({ id }: WireLane): boolean => pinned.has(id);
+  const isPinned = ({ id }: TimelineLane): boolean => pinned.has(id);
   const wanted = place.filter.trim().toLowerCase();
-  const fits = ({ group, title, subtitle }: WireLane): boolean =>
+  const fits = ({ group, title, subtitle }: TimelineLane): boolean =>
     [group, title, subtitle].some((text) => text.toLowerCase().includes(wanted));
   return [...sorted.filter(isPinned), ...sorted.filter((lane) => !isPinned(lane) && fits(lane))];
 }
@@ -107,7 +108,7 @@ export function pinnedHeight(boxes: readonly LaneBox[]): number {
 }
 
 /** All lanes one below the other, as they are arranged. */
-export function layoutLanes(lanes: readonly WireLane[], place: LanesPlace): LaneBox[] {
+export function layoutLanes(lanes: readonly TimelineLane[], place: LanesPlace): LaneBox[] {
   let top = 0;
   return arrange(lanes, place).map((lane) => {
     const opening = openingOf(lane, place.openings);
@@ -122,7 +123,7 @@ export function layoutLanes(lanes: readonly WireLane[], place: LanesPlace): Lane
   });
 }
 
-function rowsOf(lane: WireLane, opening: Opening): number {
+function rowsOf(lane: TimelineLane, opening: Opening): number {
   const all = Math.max(lane.depth, 1);
   return { folded: 1, short: Math.min(SHORT_ROWS, all), whole: all }[opening];
 }

@@ -1,4 +1,4 @@
-import type { WireReport } from "../../../api/types";
+import type { ReportData } from "../../../api/schema";
 import { meanStep } from "../../../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../../../report/syncs";
 import { lengthOf, type Span } from "../../../text/span";
@@ -13,7 +13,7 @@ export interface Sync extends Span {
 const CLOSE = 24;
 
 /** The syncs of a report that somebody could do without, by start. */
-export function syncMarksOf(report: WireReport): Sync[] {
+export function syncMarksOf(report: ReportData): Sync[] {
   const step = meanStep(report);
   return avoidable(report.syncs)
     .map((sync): Sync => {

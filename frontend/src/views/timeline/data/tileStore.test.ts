@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { random } from "../../../testing/random";
-import { LruCache } from "./tileStore";
+import { LruCache } from "./tiles";
 
 test("it holds what a list ordered by last use holds", () => {
   const next = random(7);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { report, step, sync } from "../../testing/report";
-import { forwardFigures } from "./ForwardFigures";
+import { forwardFigures } from "./Figures";
 
 const steps = [
   step("1", { forward_us: 300, backward_us: 0, device_idle_us: 40, duration_us: 1000 }),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { placeIn, withPlace } from "./addressBar";
+import { placeIn, withPlace } from "./placeStore";
 
 const PLACE = "#/syncs?run=a%2Fb+%26+c&q=1%3D1";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { WireLink } from "../../api/types";
+import type { EventLink } from "../../api/schema";
+import { argumentRows, laneText, linkGroups } from "./EventPanel";
 import { laneOf } from "./testing";
-import { argumentRows, laneText, linkGroups } from "./event";
 
 test("arguments are texts, and no longer than can be read", () => {
   const rows = argumentRows({ stream: 7, dims: [[2, 3]], name: "x", long: "k".repeat(10_000) });
@@ -25,7 +25,7 @@ test("a lane by its name", () => {
 });
 
 test("links are grouped by what they mean", () => {
-  const link = (relation: WireLink["relation"], id: number): WireLink => ({
+  const link = (relation: EventLink["relation"], id: number): EventLink => ({
     relation,
     kind: relation === "launches" ? "launch" : null,
     evidence: relation === "launches" ? "correlation id" : null,

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 
-import type { WireKnownTrace, WireRun } from "../api/types";
-import { runChoices } from "./runChoices";
+import type { KnownTrace, ListedRun } from "../api/schema";
+import { runChoices } from "./RunPicker";
 
-const run = (name: string, ...workers: string[]): WireRun => ({
+const run = (name: string, ...workers: string[]): ListedRun => ({
   name,
   workers: workers.map((worker) => ({ name: worker, traces: [] })),
 });
 
-const known = (of: string, worker: string, rest: Partial<WireKnownTrace> = {}): WireKnownTrace => ({
+const known = (of: string, worker: string, rest: Partial<KnownTrace> = {}): KnownTrace => ({
   run: of,
   worker,
   step_us: 12,

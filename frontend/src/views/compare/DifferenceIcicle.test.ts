@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { module, report } from "../../testing/report";
-import { differenceBlocks } from "./differenceIcicle";
+import { differenceBlocks } from "./DifferenceIcicle";
 import { moduleChange, pair } from "./testing";
 
 const AFTER = report({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { BARS, chartOf } from "./chart";
+import { BARS, chartOf } from "./Answer";
 
 const column = (name: string, type: string): { name: string; type: string } => ({ name, type });
 

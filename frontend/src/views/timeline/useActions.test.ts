@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { firstShown } from "./useShown";
+import { firstShown } from "./useActions";
 
 const bounds = { from: -5, to: 1005 };
 const report = {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { report } from "../../testing/report";
-import { otherStalls, whyNoSyncs } from "./OtherStalls";
+import { otherStalls, whyNoSyncs } from "./SyncFigures";
 
 test("allocations are summed; idle time that none of them knows is not 0", () => {
   const { totals } = report();

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 
 import { report } from "../testing/report";
-import { loadReport } from "./report";
+import { loadReport } from "./client";
 import type { Target } from "./request";
 
 const BASE = new URL("http://127.0.0.1/");

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { define } from "../../text/definitions";
-import { MICROSECONDS, scalesOf } from "./scales";
 import type { ServerColumn } from "./ServerTable";
+import { MICROSECONDS, scalesOf } from "./rows";
 
 const TIME = define("time", "A time.", "us");
 const column = (id: string, rest: Partial<ServerColumn> = {}): ServerColumn => ({

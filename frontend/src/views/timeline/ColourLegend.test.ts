@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { legendOf } from "./legend";
+import { legendOf } from "./ColourLegend";
 
 const lane = (kind: "steps" | "idle" | "path", note: string | null = null) => ({ kind, note });
 
