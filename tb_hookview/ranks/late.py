@@ -1,4 +1,4 @@
-"""Members and stages of a run, and what a late rank spent more time on than the others.
+"""Members and stages of a run, and what a straggler spent more time on than the others.
 
     others   [last common one ]--- a ---|-- b --[waits    ]
     late       [              ]--- a ---|------ b --------[]

@@ -1,4 +1,4 @@
-"""Idle time of the devices, cut at causes, and the loading of kernels, which is one.
+"""Idle time of the devices, cut at causes, of which lazy kernel loading is one.
 
     device     |= kernel =|                                   |= kernel =|
     gap                    <--------------------------------->
