@@ -40,7 +40,7 @@ class Operator(Struct, frozen=True):
     self_device_us: Us | None
     """The part of it that no operator or annotation further in launched."""
     tensor_core_eligible: bool
-    """Whether tensor cores could serve it: it is in the list of `tensor_cores.py`, it launched a
+    """Whether tensor cores could serve it: it is in the list of `kinds.py`, it launched a
     kernel on them, or an operator inside is eligible."""
     tensor_core_us: Us | None
     """The part of `device_us` on tensor cores, by the kernels' names."""

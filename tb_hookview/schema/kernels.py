@@ -210,7 +210,7 @@ class DeviceUse(Struct, frozen=True):
     """The part of it on tensor cores, by the kernels' names."""
     tensor_core_eligible_us: Us
     """The part of it launched by an operator that tensor cores could serve (the list is in
-    `tensor_cores.py`) and that holds no other such operator."""
+    `kinds.py`) and that holds no other such operator."""
     utilization: Share | None
     """Share of the selected steps as in `breakdown` (from the first one's start to the last one's
     end) in which any kernel ran. Copies do not count."""

@@ -337,7 +337,7 @@ export const DeviceUse = {
   tensor_core_us: { unit: "us", text: "The part of it on tensor cores, by the kernels' names." },
   tensor_core_eligible_us: {
     unit: "us",
-    text: "The part of it launched by an operator that tensor cores could serve (the list is in `tensor_cores.py`) and that holds no other such operator.",
+    text: "The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator.",
   },
   utilization: {
     unit: "fraction",
@@ -928,7 +928,7 @@ export const Operator = {
     text: "The part of it that no operator or annotation further in launched.",
   },
   tensor_core_eligible: {
-    text: "Whether tensor cores could serve it: it is in the list of `tensor_cores.py`, it launched a kernel on them, or an operator inside is eligible.",
+    text: "Whether tensor cores could serve it: it is in the list of `kinds.py`, it launched a kernel on them, or an operator inside is eligible.",
   },
   tensor_core_us: {
     unit: "us",

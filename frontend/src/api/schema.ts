@@ -411,7 +411,7 @@ export interface DeviceUse {
   kernel_us: number;
   /** The part of it on tensor cores, by the kernels' names. */
   tensor_core_us: number;
-  /** The part of it launched by an operator that tensor cores could serve (the list is in `tensor_cores.py`) and that holds no other such operator. */
+  /** The part of it launched by an operator that tensor cores could serve (the list is in `kinds.py`) and that holds no other such operator. */
   tensor_core_eligible_us: number;
   /** Share of the selected steps as in `breakdown` (from the first one's start to the last one's end) in which any kernel ran. Copies do not count. */
   utilization: number | null;
@@ -1243,7 +1243,7 @@ export interface Operator {
   device_us: number | null;
   /** The part of it that no operator or annotation further in launched. */
   self_device_us: number | null;
-  /** Whether tensor cores could serve it: it is in the list of `tensor_cores.py`, it launched a kernel on them, or an operator inside is eligible. */
+  /** Whether tensor cores could serve it: it is in the list of `kinds.py`, it launched a kernel on them, or an operator inside is eligible. */
   tensor_core_eligible: boolean;
   /** The part of `device_us` on tensor cores, by the kernels' names. */
   tensor_core_us: number | null;
