@@ -24,8 +24,9 @@ def recording(run: str) -> Path:
 
 
 def all_traces() -> list[Path]:
-    """Our recordings and all shared traces."""
-    return [*recordings(), *recordings(GPU), *shared_traces.all_traces()]
+    """Our recordings, of a GPU one of each scenario, and all shared traces."""
+    of_gpu = {path.parent.name.partition(".")[0]: path for path in recordings(GPU)}
+    return [*recordings(), *of_gpu.values(), *shared_traces.all_traces()]
 
 
 def small_traces() -> list[Path]:

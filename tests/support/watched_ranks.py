@@ -112,9 +112,9 @@ def main(folder: Path, steps: int, how: str, seed: str) -> None:
     gc.callbacks.append(collecting)
     drawn_time.begin(f"{seed} {rank}")
     loader = DataLoader(Batches(steps, slow=is_slow and rank == 1))
-    with hookview.watch(
-        folder / "run", model=model, steps=2, first=None, slow_factor=None, scalars=False
-    ) as watch:
+    # Each reading of the drawn clock takes long, so that ranks read it at the same steps.
+    options = {"steps": 2, "first": None, "slow_factor": None, "scalars": False, "blocks_every": 1}
+    with hookview.watch(folder / "run", model=model, **options) as watch:
         for number, batch in enumerate(loader, 1):
             if is_slow and rank == 2 and number % 10 == 0:
                 gc.collect()
