@@ -7,7 +7,7 @@
 
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 import { launch, serve } from "../../benchmarks/browser.mjs";
@@ -40,6 +40,10 @@ const RUNS = {
   owlv2: "tracelens_h100_owlv2.json.gz",
   b200: "tracelens_b200_eager.json.gz",
   triton: "tracelens_mi300_compile_triton.json.gz",
+  "vit on an H200": join(
+    import.meta.dirname,
+    "../../sample_traces/gpu/patch_dropout.before/main.pt.trace.json.gz",
+  ),
   "resnet50 (no workers)":
     "kineto_resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
   "resnet50 (4 workers)":
@@ -62,7 +66,7 @@ const QUERY =
 /** Name of the picture, address, and what is done before it is taken. */
 const PICTURES = [
   ["summary", "#/summary?run=v100"],
-  ["backward", "#/modules?run=resnet_ddp&module=Conv2d_0"],
+  ["backward", "#/modules?run=vit on an H200&module=patch_drop"],
   ["syncs", "#/syncs?run=v100", firstRow],
   ["timeline", "#/timeline?run=resnet_ddp&from=15000&to=34000"],
   ["findings", "#/findings?run=v100"],
@@ -100,7 +104,8 @@ function addRun(run, file) {
   mkdirSync(dirname(copy), { recursive: true });
   copyFileSync(file, copy);
 }
-for (const [run, file] of Object.entries(RUNS)) addRun(run, join(folder, file));
+for (const [run, file] of Object.entries(RUNS))
+  addRun(run, resolve(folder, file));
 const pictures = [...PICTURES];
 if (compiled !== undefined) {
   for (const run of RECORDED) addRun(run, join(compiled, `${run}.json.gz`));
