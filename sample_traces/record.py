@@ -208,7 +208,8 @@ class Session:
             }
             environment = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
             process = processes.Process("gpu_checks", environment=environment)
-            checks = process.run(task, seconds=_CHECK_SECONDS)
+            left = max(self.end - time.monotonic(), 1)
+            checks = process.run(task, seconds=min(_CHECK_SECONDS, left))
         self.content["checks"] = checks
         measured.write(self.out, self.content)
         if "error" in checks:

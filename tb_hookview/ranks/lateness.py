@@ -187,7 +187,7 @@ def _is_rare(late: Float, rank: int) -> bool:
 
 
 WAITED_NS = 100_000
-"""Waits below this name no late rank: the ranks' arrival is never quite equal."""
+"""Waits below this name no straggler: the ranks' arrival is never quite equal."""
 
 
 class Waits(NamedTuple):

@@ -194,7 +194,7 @@ class PathModule(Struct, frozen=True):
     path: PathTime
     """Its time on the critical path; of all modules, and the rest, that adds up to the step."""
     slack_us: Us | None
-    """Time a step by which it may take longer, wherever in it, with the step as long: the least
+    """Time per step by which it may take longer, wherever in it, with the step as long: the least
     slack of its device events and its host time in all steps, divided by their number. Null where
     nothing that is measured waits for it."""
 
@@ -208,7 +208,7 @@ class PathKind(Struct, frozen=True):
     path_us: Us
     """Time of these on the critical path."""
     slack_us: Us | None
-    """Time a step by which they may take longer, wherever, with the step as long: the least slack
+    """Time per step by which they may take longer, wherever, with the step as long: the least slack
     of any of them in all steps, divided by their number. Null where nothing that is measured waits
     for them."""
 

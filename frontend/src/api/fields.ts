@@ -978,7 +978,7 @@ export const PathKind = {
   path_us: { unit: "us", text: "Time of these on the critical path." },
   slack_us: {
     unit: "us",
-    text: "Time a step by which they may take longer, wherever, with the step as long: the least slack of any of them in all steps, divided by their number. Null where nothing that is measured waits for them.",
+    text: "Time per step by which they may take longer, wherever, with the step as long: the least slack of any of them in all steps, divided by their number. Null where nothing that is measured waits for them.",
   },
 } as const;
 
@@ -989,7 +989,7 @@ export const PathModule = {
   },
   slack_us: {
     unit: "us",
-    text: "Time a step by which it may take longer, wherever in it, with the step as long: the least slack of its device events and its host time in all steps, divided by their number. Null where nothing that is measured waits for it.",
+    text: "Time per step by which it may take longer, wherever in it, with the step as long: the least slack of its device events and its host time in all steps, divided by their number. Null where nothing that is measured waits for it.",
   },
 } as const;
 

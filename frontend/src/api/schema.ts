@@ -1308,7 +1308,7 @@ export interface PathKind {
   device_us: number;
   /** Time of these on the critical path. */
   path_us: number;
-  /** Time a step by which they may take longer, wherever, with the step as long: the least slack of any of them in all steps, divided by their number. Null where nothing that is measured waits for them. */
+  /** Time per step by which they may take longer, wherever, with the step as long: the least slack of any of them in all steps, divided by their number. Null where nothing that is measured waits for them. */
   slack_us: number | null;
 }
 
@@ -1319,7 +1319,7 @@ export interface PathModule {
   module_id: number | null;
   /** Its time on the critical path; of all modules, and the rest, that adds up to the step. */
   path: PathTime;
-  /** Time a step by which it may take longer, wherever in it, with the step as long: the least slack of its device events and its host time in all steps, divided by their number. Null where nothing that is measured waits for it. */
+  /** Time per step by which it may take longer, wherever in it, with the step as long: the least slack of its device events and its host time in all steps, divided by their number. Null where nothing that is measured waits for it. */
   slack_us: number | null;
 }
 

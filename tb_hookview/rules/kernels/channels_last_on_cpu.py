@@ -95,7 +95,7 @@ RULE = Rule(
     "if channels-last saves over 3% of a step.",
     fix="Convert model and input to channels-last: .to(memory_format=torch.channels_last). On the "
     "CPU these operators then go through memory in order; other convolutions take about as long as "
-    "before, some of them longer: time a step both ways.",
+    "before, some of them longer: measure both.",
     reference="PyTorch, Channels Last Memory Format",
     confidence="medium",
     find=_find,
