@@ -16,6 +16,8 @@ OF_A_KIND = 4.0
 """How many times too much or too little a predicted gain may be where the gain is a large one."""
 LARGE = 0.1
 """Part of the step that a gain must be for the measurements to say it with certainty."""
+NEAR_STEPS = 0.8
+"""Part of the estimated steps that are near the timed ones."""
 
 pytestmark = pytest.mark.skipif(
     not VERDICTS, reason="no sample_traces/gpu/: on a GPU, python -m benchmarks.on_device"
@@ -68,6 +70,11 @@ def test_predicted_gains_are_like_measured_ones(verdict):
     if gained < LARGE * step_us:
         pytest.skip(f"the measured gain, {gained:.0f} us, is a small part of the step")
     assert gained / OF_A_KIND <= predicted <= gained * OF_A_KIND
+
+
+def test_estimated_steps_without_recording_are_like_timed_ones():
+    near, timed = validate.near_steps(VERDICTS)
+    assert near >= NEAR_STEPS * timed, (near, timed)
 
 
 def test_attribution_is_that_of_modules_timed_alone():
