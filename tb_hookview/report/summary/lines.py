@@ -50,7 +50,7 @@ def _origin(report: ReportData) -> str:
 
 
 def _recorder(report: ReportData) -> str:
-    recorder, foreign = report.recorder, _foreign_events(report)
+    recorder, foreign = report.recorder, foreign_events(report)
     if foreign and foreign == report.trace.events:
         return "by another recorder: no event has a category that torch.profiler writes"
     if recorder is None:
@@ -63,7 +63,7 @@ def _recorder(report: ReportData) -> str:
     return f"recorded by hookview; its {number} took about {cost} of host time"
 
 
-def _foreign_events(report: ReportData) -> int:
+def foreign_events(report: ReportData) -> int:
     """How many events have a category that torch's profiler does not write."""
     return sum(row.count for row in report.trace.warnings if row.code == "unknown-category")
 
