@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tb_hookview.formats import (
     MISSING,
     format_bytes,
@@ -205,13 +207,15 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
     if not rows:
         return []
     without = f"{format_count(unknown, 'module')} without times"
-    times = [row.host_us if row.device_us is None else row.device_us for row in rows]
+    times: Counter[str] = Counter()
+    for row in rows:
+        times[row.operators] += row.host_us if row.device_us is None else row.device_us
     most = [
-        f"{format_kernel(row.operators)} {format_us(time)}"
-        for row, time in zip(rows, times, strict=True)
-        if row.operators and time
+        f"{format_kernel(operators)} {format_us(time)}"
+        for operators, time in times.most_common()
+        if operators and time
     ]
-    largest = f"; most of it {', '.join(most[:LUMPS])}" if most else ""
+    largest = f"; most of it {', '.join(most[:LUMPS])} in the whole trace" if most else ""
     said = [*([without] if unknown else []), f"not broken down by module{largest}"]
     return [
         f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the "
