@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 
 from tb_hookview.formats import (
     MISSING,
@@ -207,12 +207,12 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
     if not rows:
         return []
     without = f"{format_count(unknown, 'module')} without times"
-    times: Counter[str] = Counter()
+    times: defaultdict[str, float] = defaultdict(float)
     for row in rows:
         times[row.operators] += row.host_us if row.device_us is None else row.device_us
     most = [
         f"{format_kernel(operators)} {format_us(time)}"
-        for operators, time in times.most_common()
+        for operators, time in sorted(times.items(), key=lambda item: -item[1])
         if operators and time
     ]
     largest = f"; most of it {', '.join(most[:LUMPS])} in the whole trace" if most else ""
