@@ -1904,7 +1904,7 @@ export interface Step {
   queue_full_us: number | null;
   /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. */
   backward_idle_us: number | null;
-  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. The one step of a trace of a device alone counts if the device did anything. */
+  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing, or all where each did. The one step of a trace of a device alone counts if the device did anything. */
   counts: boolean;
   /** Sum of the durations of the device events that were launched in the step. It may exceed the step: streams run at the same time, and devices run on when the host is done. Null without device events. */
   device_us: number | null;
