@@ -11,6 +11,7 @@ import pytest
 from ranks.programs import Program, Step, played, write
 from ranks.test_run import analyzed
 
+from tb_hookview.ranks.document import verdict_sentence
 from tb_hookview.ranks.lateness import is_consistent, latest
 
 STEPS = 6
@@ -139,6 +140,7 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(tmp_pa
         " ms per step for rank 1 in all of 2 steps, too few to rule out chance; record 8 or more, "
         "as the first warms up"
     )
+    assert verdict_sentence(two).startswith("No rank is a straggler beyond chance: ")
     assert [row.rank for row in many.stragglers] == [1]
     assert not [text for text in many.warnings if text.startswith("the others waited")]
 

@@ -47,8 +47,8 @@ _CLOSURE = (
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    if not (context.on_host and context.steps.marked):
-        return
+    if not (context.on_host and context.steps.marked and computing(context).any()):
+        return  # where no operator was recorded none has to have run
     for thread in unique(context.analysis.steps.thread).tolist():
         time = _within_calls(context, thread)
         time = time[time[:, 1] - time[:, 0] >= _LONG_NS]

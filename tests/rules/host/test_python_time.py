@@ -45,6 +45,11 @@ def test_before_the_first_operator(tmp_path: Path) -> None:
     assert finding.fix.startswith("Load and prepare the next batch in DataLoader workers")
 
 
+def test_a_trace_without_operators(tmp_path: Path) -> None:
+    stepping = row("user_annotation", "Optimizer.step#SGD.step", 3000, 90)
+    assert RULE not in findings(tmp_path, [step(5000), stepping])
+
+
 def test_in_an_optimizer(tmp_path: Path) -> None:
     stepping = row("user_annotation", "Optimizer.step#AdamW.step", 2002, 4998)
     (finding,) = findings(tmp_path, [*ROWS[:2], stepping, *ROWS[3:]])[RULE]
