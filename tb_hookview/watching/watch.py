@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -349,6 +350,16 @@ def _abandon_in_child() -> None:
     phases.forget_in_child()
 
 
+def _stop_at_exit() -> None:
+    """Write what is not written yet, and end the threads.
+
+    A thread that is at the store of a process group while Python ends aborts the process.
+    """
+    for running in list(_watches):
+        _guarded("ending a watch at exit", running.stop)
+
+
 _watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+atexit.register(_stop_at_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon_in_child)

@@ -124,6 +124,22 @@ def test_ctrl_c_reaches_the_training_and_what_was_seen_is_whole(tmp_path, state)
     assert whole_lines(folder) >= 1 + seen + recorded
 
 
+LEFT = """
+import atexit, threading
+atexit.register(lambda: print([each.name for each in threading.enumerate()]))  # after ours
+"""
+
+
+def test_a_watch_that_is_never_stopped_is_at_exit(tmp_path):
+    """A thread of ours that is at a store while Python ends aborts the process."""
+    program = PROGRAM.replace("with hookview.watch(", "watch = hookview.watch(")
+    program = program.replace(") as watch:", ")\nwatch.start()\n[step() for _ in range(7)]")
+    done = run_python("-c", LEFT + program, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "['MainThread']\n"), done.stderr
+    (rank,) = read_history(str(tmp_path / "run")).ranks
+    assert (rank.steps, rank.missing_steps) == (7, 0)
+
+
 def test_a_full_disk_is_one_warning_and_a_counter(tmp_path):
     done = run_python("-c", PROGRAM + FULL, cwd=tmp_path)
     assert (done.returncode, done.stdout.split()) == (0, ["True"]), done.stderr
