@@ -4,6 +4,11 @@ import type { History, HistoryPoints, Runs, WatchedRecording } from "../../api/s
 export const WIDTH = 960;
 export const LEFT = 56;
 
+/** Size of text in a chart that is drawn as wide as this many pixels: 11 px where that fits its margin. */
+export function textSize(width: number): number {
+  return Math.min(11, (11 * WIDTH) / Math.max(width, 1));
+}
+
 type Series = readonly (number | null)[];
 
 /** Where a step lies between the edges of a chart. */
