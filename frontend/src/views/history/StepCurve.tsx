@@ -36,7 +36,7 @@ export function StepCurve({ history, listed, run }: StepCurveProps): ReactElemen
   const x = middles(points);
   const several = Object.keys(points.ranks).length > 1;
   return (
-    <div ref={box}>
+    <div ref={box} className="history-box">
       <svg
         className="history-chart"
         style={{ fontSize: textSize(width) }}
