@@ -94,7 +94,7 @@ def _without_first(data: ReportData) -> str:
     if data.verdict.bound == "unknown":
         return "; savings are uncertain because of these pauses"
     replayed = sum(row.us for row in data.critical_path_work) or step
-    return f"; {format_us(replayed - gain)} without the first finding"
+    return f"; {format_us(round(replayed - gain, 3))} without the first finding"
 
 
 def _with_device(data: ReportData) -> str:
