@@ -110,9 +110,9 @@ class Keeper:
         """
         self._blocks, self._clock = blocks, clock
         self._began = time.time()
-        self._file = StepFile(self._folder, _worker(), self._header, self._limits.most_step_bytes)
-        rank, _ = manifest.place()
-        self._scalars = Scalars(self._folder) if self._wants_scalars and not rank else None
+        worker, (rank, _) = _worker(), manifest.place()
+        self._file = StepFile(self._folder, worker, self._header, self._limits.most_step_bytes)
+        self._scalars = Scalars(self._folder, worker) if self._wants_scalars and not rank else None
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
@@ -234,11 +234,11 @@ class Keeper:
             self._written = row[0]
             memory = peak_memory() if number == last else None
             lines.append(row_line(row, ended[1], clocks_apart + ended[3] / 1e9, memory))
-        if self._scalars is not None:
-            self._scalars.add(measured)
         while self._lines:
             lines.append(to_line(self._lines.popleft()))
         self._file.write(lines)
+        if self._scalars is not None:
+            self._scalars.add(measured)
 
     def _decide(self, rows: list[Row]) -> None:
         for row in rows:

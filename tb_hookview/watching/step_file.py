@@ -14,6 +14,8 @@ from tb_hookview.recorder import faults
 from tb_hookview.step_log import DURATIONS, file_name
 from tb_hookview.watching.step_rows import Row
 
+LOST = "these steps are not kept"
+"""The consequence of every fault of a file here."""
 _FILES = 8
 """Files of one process; the oldest is removed when another one is begun, the first never."""
 
@@ -60,7 +62,7 @@ class StepFile:
                 kept = self._size - before
         except OSError as fault:
             self.lost += content.count(b"\n", kept)
-            faults.report(f"writing steps into {self._folder}", fault, "these steps are not kept")
+            faults.report(f"writing steps into {self._folder}", fault, LOST)
 
     def _append(self, file: int, content: bytes) -> None:
         """Append lines. Where not all fit, no piece of one stays, and the file is used on."""

@@ -443,7 +443,7 @@ def test_the_thread_ends_with_the_watch(tmp_path):
     assert "hookview-watch" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_scalars_are_torchs_own(tmp_path):
+def test_tensorboard_reads_the_scalars(tmp_path):
     pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -459,7 +459,7 @@ def test_a_long_step_is_a_point_of_the_scalars_and_short_ones_share_one(tmp_path
     pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    scalars, ms = Scalars(tmp_path), 10**6
+    scalars, ms = Scalars(tmp_path, "host_1"), 10**6
     for step, duration in enumerate((200, 40, 40, 70, 10), 1):
         ended = (step, 0, 0, duration * ms, [ROOT, 0, duration * ms // 2], 0)
         scalars.add([row_of(ended)])
@@ -473,6 +473,31 @@ def test_a_long_step_is_a_point_of_the_scalars_and_short_ones_share_one(tmp_path
     assert found["forward_ms"] == [(1, 100.0), (4, 20.0), (5, 5.0)]
     assert found["slowest_ms"] == [(1, 200.0), (4, 70.0), (5, 10.0)]
     assert "hookview/backward_ms" not in events.Tags()["scalars"]  # unknown, not 0
+
+
+def test_of_a_point_that_does_not_fit_no_piece_stays(tmp_path, expected_fault):
+    pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
+    resource = pytest.importorskip("resource", reason="this system has no limit of a file's size")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    scalars = Scalars(tmp_path, "host_1")
+
+    def add(step: int) -> None:
+        scalars.add([row_of((step, 0, 0, 10**8, [], 0))])
+
+    add(1)
+    (file,) = tmp_path.iterdir()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 50, before[1]))
+    try:
+        with pytest.warns(RuntimeWarning, match="these steps are not kept"):
+            add(2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    add(300)
+    scalars.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert [each.step for each in events.Scalars("hookview/duration_ms")] == [1, 300]
 
 
 def test_checkpointed_calls_count_once(tmp_path):
