@@ -124,12 +124,13 @@ def row_line(row: Row, state: int, at: float, memory: int | None) -> bytes:
         at: end of the step, seconds since the epoch.
         memory: bytes, the peak so far; None where it was not asked for.
     """
-    values: list[int | str] = ["null" if value < 0 else (value + 500) // 1000 for value in row]
+    values: list[float | str] = ["null" if value < 0 else (value + 500) // 1000 for value in row]
     values[0], values[_HEAD - 1] = row[0], row[_HEAD - 1]
     more = "" if memory is None else f',"memory_bytes":{memory}'
     if state:
         more += f',"recording":"{STATES[state]}"'
-    return (_template(len(row)) % (*values, at, more)).encode()
+    values += (at, more)
+    return (_template(len(row)) % tuple(values)).encode()
 
 
 @lru_cache
