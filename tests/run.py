@@ -30,6 +30,15 @@ LAST_TIME = ROOT / "build" / "checks.json"
 PATIENCE = 30.0
 """Seconds between two lines of progress where there is no terminal."""
 
+_ENVIRONMENT = {
+    "PYTHON": PYTHON,
+    "NO_COLOR": "1",
+    "COLUMNS": "100",
+    # Of the many processes that tests start, each would compile the package anew.
+    "PYTHONDONTWRITEBYTECODE": "",
+}
+"""Variables that every check has."""
+
 _SHARE = re.compile(r"\[\s*(\d+)%\]")
 _PYTEST_ENDS = re.compile(r"^=*\s?((?:\d+ \w+,? ?)+) in [\d.]+s")
 _VITEST_ENDS = re.compile(r"^\s*Tests\s+(.*) \(\d+\)$")
@@ -57,7 +66,7 @@ class Check:
         self._process = subprocess.Popen(
             self.command,
             cwd=self.folder,
-            env={**os.environ, "PYTHON": PYTHON, "NO_COLOR": "1", "COLUMNS": "100"},
+            env={**os.environ, **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect } from "vitest";
 
-import { VIEWS } from "../src/address/place";
+import { VIEWS, type View } from "../src/address/place";
 import { PALETTES } from "../src/theme/colours";
 import { MODES, seriousFaults, show } from "./axe";
 import { adding, page, settled, test, url, visit, visitingOnce } from "./scene";
@@ -23,7 +23,24 @@ const PAGES: [name: string, hash: string, ready: string][] = [
   ["collectives", "#/ranks?run=late&ranks=collectives&collective=1", ".collective-charts circle"],
   ["balance of ranks", "#/ranks?run=late&ranks=balance", ".balance td"],
   ["an error", "#/modules?run=broken", "[role=alert]"],
+  ["operators by call stack", "#/operators?run=device&operators=stack", ".table"],
+  ["sequences of kernels", "#/kernels?run=device&kernels=sequence", ".table"],
+  ["each block of memory", "#/memory?run=memory&stack=block&list=blocks", ".memory-chart"],
+  ["one collective on all ranks", "#/ranks?run=late&collective=1&together=1", ".together-picture"],
+  ["no trace to compare with", "#/compare?run=device", ".base-choice"],
+  ["a timeline with hits", "#/timeline?run=device&q=aten", ".chart-canvas"],
 ];
+
+/** What a view shows most of; `run=device` where this names nothing. */
+const FILLED: Partial<Record<View, string>> = {
+  kernels: "run=device&roofline=operator",
+  memory: "run=memory",
+  ranks: "run=late",
+  history: "run=watched",
+  whatif: "run=device&scale=host%3D0.5",
+  query: "run=device&sql=select+name%2C+count(*)+from+events+group+by+1",
+  compare: "run=device&base=one+sync",
+};
 
 /** The size of what is laid out, which is the window's where nothing is cut or overlaps. */
 function laidOut(): Promise<[number, number]> {
@@ -56,7 +73,7 @@ describe.each(PAGES)("%s", (_, hash, ready) => {
 });
 
 describe.each(VIEWS)("the view %s", (view) => {
-  visitingOnce(`#/${view}?run=device`, () => settled());
+  visitingOnce(`#/${view}?${FILLED[view] ?? "run=device"}`, () => settled());
 
   test("is walked through by Tab: nothing without a name, no trap, bar and views first", async () => {
     const stops: Stop[] = [];
@@ -80,7 +97,7 @@ describe.each(VIEWS)("the view %s", (view) => {
     expect(await seriousFaults(page)).toEqual([]);
   });
 
-  test.each([1024, 1280, 1920])("fits a window of %d pixels, its tables too", async (width) => {
+  test.each([600, 1024, 1280, 1920])("fits a window of %d pixels, its tables too", async (width) => {
     await page.setViewportSize({ width, height: 720 });
     await settled();
     expect(await laidOut()).toEqual([width, 720]);

@@ -4,7 +4,8 @@ A host row is in the phase of the first of these that holds:
 
 1. inside an autograd node's evaluation: backward
 2. inside the optimizer (3.), and forward by 6., as a closure is: forward
-3. inside an `Optimizer.*` annotation or a marked call that scales or clips gradients: optimizer
+3. inside an `Optimizer.*` annotation or a marked call that scales or clips gradients, but not in
+   a closure (`_closures`): optimizer
 4. inside a `DataLoader` annotation: data
 5. inside a range by which a pipeline marks its backward (`host/pipeline_ranges.py`): backward
 6. inside such a range of its forward, a module's call, or an operator that is or holds the forward
@@ -27,6 +28,7 @@ from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.analysis.modules.tree import ModuleCalls
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Int, NodeIndex, TimeSet, TreeRow
 from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory
@@ -56,6 +58,8 @@ class Phases(Struct, frozen=True):
 
     The sets are disjoint: a moment belongs to the first phase that any thread is in.
     """
+    closures: TimeSet
+    """Time inside of optimizers in which a closure runs."""
     forward_known: bool
     """Whether the trace shows the whole forward; where it does not, that is in OTHER."""
     known: bool
@@ -79,20 +83,69 @@ def find_phases(
     ahead, back = pipeline_ranges(host)
     known |= bool(ahead.any())
     tests = (row_node >= 0, closure, updating, host.role == Role.DATA, back, forward | ahead)
+    called, closures = _closures(host, row_node, closure, updating)
     reason = np.full(len(host), len(tests), np.int64)
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
     for number, test in enumerate(tests):
         if not test.any():
             continue
         inside = host.call_tree.nearest(test) >= 0
-        reason[inside & (reason == len(tests))] = number
         whole = intervals.of(host.call_tree.start[test], host.call_tree.end[test])
+        if test is updating:
+            inside &= ~called
+            whole = intervals.subtract(whole, closures)
+        reason[inside & (reason == len(tests))] = number
         phase = REASONS[number]
         times[phase] = _union(times[phase], intervals.subtract(whole, taken))
         taken = _union(taken, whole)
     named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
     any_name = bool(named.any() or (module_calls.module >= 0).any())
-    return Phases(np.array(REASONS)[reason], reason, tuple(times[: Phase.OTHER]), known, any_name)
+    by_phase = tuple(times[: Phase.OTHER])
+    return Phases(np.array(REASONS)[reason], reason, by_phase, closures, known, any_name)
+
+
+def _closures(
+    host: HostRows, row_node: NodeIndex, forward: Bool, updating: Bool
+) -> tuple[Bool, TimeSet]:
+    """Rows and time of closures that optimizers call, but for optimizers' calls within them.
+
+    A closure begins with the optimizer's step, and is over after the last node before the next
+    forward: its time that is no forward and no backward is not the optimizer's. Of several
+    closures of one step (LBFGS) only the first is known to begin there.
+
+    Args:
+        host: host rows.
+        row_node: node inside which each row is, -1 outside the backward pass; shape (n,).
+        forward: rows of the forward inside of optimizers.
+        updating: rows of optimizers.
+    """
+    tree = host.call_tree
+    above = tree.nearest_above(updating)
+    rows = np.flatnonzero(forward & (row_node < 0))
+    nodes = np.flatnonzero((row_node >= 0) & (lookup(row_node, tree.parent) < 0))
+    nodes = nodes[np.argsort(tree.start[nodes], kind="stable")]
+    called, times = np.zeros(len(host), bool), [intervals.EMPTY]
+    around = unique(above[rows])
+    for row in around[host.role[around] == Role.OPTIMIZER].tolist():
+        inside = np.arange(row + 1, tree.subtree_end[row])
+        own = rows[slice(*np.searchsorted(rows, [row, tree.subtree_end[row]]))]
+        within = slice(*np.searchsorted(tree.start[nodes], [tree.start[own[0]], tree.end[row]]))
+        until = _end_of_closure(tree, own, nodes[within])
+        inside = inside[(above[inside] == row) & (tree.start[inside] < until)]
+        called[inside] = ~updating[inside]
+        nested = inside[updating[inside]]
+        whole = intervals.of(tree.start[[row]], np.array([until]))
+        times.append(intervals.subtract(whole, intervals.of(tree.start[nested], tree.end[nested])))
+    return called, intervals.normal(np.concatenate(times))
+
+
+def _end_of_closure(tree: CallTree, forward: TreeRow, nodes: TreeRow) -> int:
+    """End of the first of some backwards after a forward; of the forward where there is none."""
+    if not len(nodes):
+        return int(tree.end[forward].max())
+    begun = tree.start[forward]
+    until = begun[begun > tree.start[nodes[0]]].min(initial=tree.start[nodes].max() + 1)
+    return int(tree.end[nodes[tree.start[nodes] < until]].max())
 
 
 def _forward(

@@ -412,6 +412,8 @@ def _without_silence(window: Intervals, ends: _Ends) -> Intervals:
     usual = max(int(silence[:-1].max()), 0)
     if silence[-1] - usual < _LONG_NS or silence[-1] < _LONGER * usual:
         return window
+    if silence[-1] >= window[-1, 1] - window[-1, 0]:
+        return window  # a part of a trace, in which the step has no row at all
     shorter = window.copy()
     shorter[-1, 1] -= silence[-1] - usual
     return shorter

@@ -105,7 +105,7 @@ def verdict_sentence(run: Run) -> str:
     step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
     unknown = run.unmatched > 0 and not run.collectives
     first = "No collective is matched, stragglers are unknown"
-    first = first if unknown else "No rank is a straggler in most steps"
+    first = first if unknown else "No rank is a straggler beyond chance"
     if step is None:
         return f"{first}."
     return (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from tb_hookview.ranks.late import (
     Episode,
     Members,
     Reason,
+    compared,
     find_episodes,
     limited,
     message_waits,
@@ -230,6 +232,31 @@ class Fixes:
         if self._unpaired:
             return Fix(excess, self._shifted(world, rank, episodes, excess))
         return Fix(excess, self._replayed(world, rank, episodes, excess))
+
+    def surely_longer(self, rank: int, late: Mapping[str, float]) -> float:
+        """Time by which a rank works longer in some steps, by reasons that are no chance.
+
+        They are longer than what these vary by from step to step on other ranks, too.
+
+        Args:
+            rank: no stage of a pipeline.
+            late: as for `fix`.
+        """
+        names = list(late)
+        own = self._by_step(self._episodes(rank, late), names)
+        others = [
+            self._by_step(self._episodes(other, late), names)
+            for other in compared(range(len(self._ranks)), rank)
+            if not self._is_staged[other]
+        ]
+        none = np.zeros(len(names))
+        if len(others) < 2:  # of two ranks each may be the one that varies
+            return 0.0
+        return sum(
+            float(time.sum())
+            for why, time in own.items()
+            if is_consistent(time, median(other.get(why, none).std(ddof=1) for other in others))
+        )
 
     def _episodes(self, rank: int, late: Mapping[str, float]) -> list[Episode]:
         ranks, times = self._ranks, self._times

@@ -7,7 +7,7 @@ rank 2 fixed     nobody waits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from tb_hookview.ranks.fixes import Fix, Fixes, World
 from tb_hookview.ranks.late import Members, Reason, unpaired
 from tb_hookview.ranks.lateness import (
     LEAST_SHARE,
+    MOST,
     compared_steps,
     find_lateness,
     latest,
@@ -34,7 +35,9 @@ MOST_NAMED = 32
 SlowOf = Callable[[int], Sequence[SlowPass]]
 """Passes of a rank's microbatches that take longer than those of other stages, slowest first."""
 _WORKS_LONGER = 1 / 2
-"""Part of what the others wait that a stage of a pipeline works longer, at least."""
+"""Part of what the others wait that a late rank works longer, at least, where that decides."""
+_ENOUGH = 3
+"""Steps from which on a rank's own work can show that it is late, however the waits vary."""
 
 
 class Straggling(NamedTuple):
@@ -80,11 +83,17 @@ def find_stragglers(
     step, (names, lateness) = _step(ranks), _compared(ranks, members)
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
-        rank = latest(late, step, seen, lambda place: _surely(slow_of(place)) >= LEAST_SHARE * step)
+
+        def is_sure(place: int, late: Float = late) -> bool:
+            if fixes.is_staged(place):
+                return _surely(slow_of(place)) >= LEAST_SHARE * step
+            return _works_longer(fixes, place, _known(names, late[place]), step)
+
+        rank = latest(late, step, seen, is_sure)
         if rank is None:
             break
         seen.add(rank)
-        known = {name: t for name, t in zip(names, late[rank].tolist(), strict=True) if t == t}
+        known = _known(names, late[rank])
         fix = fixes.fix(world, rank, known, _surely(slow_of(rank)))
         if not fixes.is_staged(rank) or _explains(fix, step, known.values()):
             found.append(_straggling(rank, list(known.values()), step, world, fix))
@@ -92,6 +101,20 @@ def find_stragglers(
         if len(names) == 1:
             break  # a single step says who is latest, and nothing on chance
     return found
+
+
+def _known(names: Sequence[str], late: Float) -> dict[str, float]:
+    """Lateness of a rank by the name of the step, where it is known."""
+    return {name: t for name, t in zip(names, late.tolist(), strict=True) if t == t}
+
+
+def _works_longer(fixes: Fixes, rank: int, late: Mapping[str, float], step: float) -> bool:
+    """Whether it is known of a late rank by its own work, which others do not disturb."""
+    often = sum(time > 0 for time in late.values()) >= MOST * len(late)
+    if not often or len(late) < _ENOUGH:
+        return False
+    least = max(LEAST_SHARE * step * len(late), _WORKS_LONGER * sum(late.values()))
+    return fixes.surely_longer(rank, late) >= least
 
 
 def _surely(slow: Sequence[SlowPass]) -> float:
@@ -111,7 +134,7 @@ def find_suspect(
     if found is None:
         return None
     rank, needed = found
-    known = {name: t for name, t in zip(names, late[rank].tolist(), strict=True) if t == t}
+    known = _known(names, late[rank])
     if fixes.is_staged(rank):
         fix = fixes.fix(fixes.recorded, rank, known)
         if not _explains(fix, step, known.values()):

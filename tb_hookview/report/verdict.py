@@ -181,19 +181,32 @@ class _Sentence:
         if found.bound == "unknown":
             return self._unknown()
         if found.bound == "even":
-            what = f"{self._even()}: {self._host} and {self._device} {when}."
+            what = f"{self._all_even() or self._even()} {when}."
         else:
             what = f"{self._bound()} {when}{self._other()}."
         return f"{what} {self._remedy(waits, unexplained_us)}"
+
+    def _all_even(self) -> str:
+        """The three resources, where each alone takes nearly as long as the longer side."""
+        found = self._found
+        device, communication = found.device_us or 0.0, found.communication_us or 0.0
+        each = (found.host_side_us or 0.0, device, communication)
+        longer = max(found.host_side_us or 0.0, found.device_side_us or 0.0)
+        if min(each) < (1 - _FAR) * longer or self._loads:
+            return ""
+        times = f"device {format_us(device)}, communication {format_us(communication)}"
+        return f"Nearly even: host {self._host}, {times}"
 
     def _even(self) -> str:
         """How near the two sides are to each other."""
         found = self._found
         shorter, longer = sorted((found.host_side_us or 0.0, found.device_side_us or 0.0))
         if shorter < (1 - _FAR) * longer:
-            return "Neither host nor device decides alone"
-        nearly = "nearly " if longer - shorter > (found.margin_us or 0.0) else ""
-        return f"Host and device are {nearly}even"
+            what = "Neither host nor device decides alone"
+        else:
+            nearly = "nearly " if longer - shorter > (found.margin_us or 0.0) else ""
+            what = f"Host and device are {nearly}even"
+        return f"{what}: {self._host} and {self._device}"
 
     def _bound(self) -> str:
         """The bottleneck, and how long its side takes."""

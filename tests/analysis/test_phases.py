@@ -17,6 +17,7 @@ NAMES = {
     "mm'": "autograd::engine::evaluate_function: MmBackward0",
     "load": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
     "adam": "Optimizer.step#Adam.step",
+    "zero": "Optimizer.zero_grad#Adam.zero_grad",
 }
 
 
@@ -96,6 +97,31 @@ def test_the_first_reason_counts(tmp_path: Path) -> None:
         "mm'": "backward",
         "mul": "backward",
     }
+
+
+def test_the_time_of_a_closure_is_not_the_optimizers(tmp_path: Path) -> None:
+    """It ends with its backward; what the optimizer is called for in it is the optimizer's."""
+    analysis = analysis_of(
+        tmp_path,
+        """
+        main notes [adam                                                                          ]
+        main ops     [aten::set_] [fc        ]                                    [aten::lerp_]
+        main notes                             [zero         ]
+        main ops                                [aten::zero_]
+        main ops                                                [mm' seq=4 F=1]
+        """,
+    )
+    assert phases_of(analysis) == {
+        "adam": "optimizer",
+        "set_": "other",
+        "fc": "forward",
+        "zero": "optimizer",
+        "zero_": "optimizer",
+        "mm'": "backward",
+        "lerp_": "optimizer",
+    }
+    optimizer = analysis.phases.time[Phase.OPTIMIZER]
+    assert (optimizer // 1000 - 1011).tolist() == [[28, 43], [60, 80]]
 
 
 def test_a_moment_of_two_threads_is_of_the_first_phase(tmp_path: Path) -> None:

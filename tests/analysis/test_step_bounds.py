@@ -100,6 +100,18 @@ def test_the_last_step_ends_with_its_last_row_where_nothing_follows(tmp_path: Pa
     assert data.per_step.duration_us == 17_000
 
 
+def test_a_last_step_without_a_row_is_as_long_as_its_mark(tmp_path: Path) -> None:
+    """The trace ends before anything of it ran."""
+    data = data_of(
+        tmp_path,
+        """
+        main notes [s1      ][s2      ] [s3                            ]
+        main ops    [aten::mm][aten::mm]
+        """,
+    )
+    assert lengths(data) == [(10, 0), (10, 0), (32, 0)]
+
+
 def test_a_longer_last_step_with_rows_in_it_is_a_longer_step(tmp_path: Path) -> None:
     data = data_of(
         tmp_path,

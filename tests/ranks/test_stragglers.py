@@ -11,6 +11,7 @@ import pytest
 from ranks.programs import Program, Step, played, write
 from ranks.test_run import analyzed
 
+from tb_hookview.ranks.document import verdict_sentence
 from tb_hookview.ranks.lateness import is_consistent, latest
 
 STEPS = 6
@@ -112,6 +113,25 @@ def test_with_the_same_noise_the_rank_that_is_slow_is_named_alone(
     assert (row.rank, row.module) == (1, "b")
 
 
+@pytest.mark.parametrize("longer", [12.0, 0.0])
+def test_a_rank_whose_own_work_is_longer_is_named_however_the_others_waits_vary(
+    tmp_path: Path, longer: float
+) -> None:
+    """Others come later now and then, too: as processes that share too few cores do."""
+    late = [20.0, 2.0, 11.0, 0.5, 11.5, 3.0]
+    run = [
+        [
+            Step(
+                (2.0,), (3.0 + longer * (rank == 1),), at_once=True, last=late[number] * (rank == 1)
+            )
+            for number in range(len(late))
+        ]
+        for rank in range(3)
+    ]
+    named = [(row.rank, row.module) for row in analyzed(write(tmp_path / "run", run)).stragglers]
+    assert named == ([(1, "b")] if longer else [])
+
+
 def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(tmp_path: Path) -> None:
     two, many = (analyzed(write(tmp_path / str(n), varied(n))) for n in (3, 12))
     assert not two.stragglers
@@ -120,6 +140,7 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(tmp_pa
         " ms per step for rank 1 in all of 2 steps, too few to rule out chance; record 8 or more, "
         "as the first warms up"
     )
+    assert verdict_sentence(two).startswith("No rank is a straggler beyond chance: ")
     assert [row.rank for row in many.stragglers] == [1]
     assert not [text for text in many.warnings if text.startswith("the others waited")]
 

@@ -57,6 +57,12 @@ EVEN = """
     gpu kernel  [k corr=1                          ]
     main calls                                       [launch corr=2]
 """
+ALL_EVEN = """
+    main notes [ProfilerStep#1                        ]
+    main calls [launch corr=1][launch corr=2][work    ]
+    gpu kernel  [k corr=1                           ]
+    gpu kernel                 [nccl corr=2 stream=9               ]
+"""
 TURNS = """
     main notes [ProfilerStep#1                            ]
     main calls              [launch corr=1][wait          ]
@@ -139,6 +145,12 @@ CASES = {
         [3600, 0, 3600, 0],
         "Host and device are even: 3.60 ms and 3.60 ms per step. Speeding up only one "
         "saves little.",
+    ),
+    ALL_EVEN: (
+        "even",
+        [4000, 0, 3700, 3700],
+        "Nearly even: host 4.00 ms, device 3.70 ms, communication 3.70 ms per step. They wait for "
+        "each other: overlap them.",
     ),
     TURNS: (
         "even",

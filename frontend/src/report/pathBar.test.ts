@@ -51,4 +51,8 @@ test("delays of a device that was busy with what is not in the trace say so", ()
   const [outside] = pathSegments(report({ ...rows, trace: { ...trace, warnings } }));
   expect(outside?.label).toBe(OUTSIDE);
   expect(pathSegments(report(rows))[0]?.label).toBe("unexplained");
+  const mostly = { critical_path_work: [work("unexplained", 90), work("host", 10)] };
+  const drawn = pathSegments(report({ ...mostly, trace: { ...trace, warnings } }));
+  expect(drawn.map(({ part, share }) => [part, share])).toEqual([["host", 1]]);
+  expect(pathSegments(report(mostly))).toHaveLength(2);
 });

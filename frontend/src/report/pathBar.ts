@@ -23,23 +23,33 @@ const WORTH_A_LABEL = 0.04;
 /** Delays for which the trace says that the device was busy with what is not in it. */
 export const OUTSIDE = "work outside of the trace";
 
-/** The critical path of a step by what ran, in the order in which it is drawn; the shares are of all of it. */
+/**
+ * The critical path of a step by what ran, in the order in which it is drawn, and the shares of what is
+ * drawn. Work outside of the trace that is most of it is left out: the rest would be too small to see.
+ */
 export function pathSegments(report: ReportData): PathSegment[] {
-  const whole = report.critical_path_work.reduce((sum, { us }) => sum + us, 0);
+  const all = report.critical_path_work;
+  const busy = report.trace.warnings.some(({ code }) => code === "unseen-queue");
+  const recorded = busy ? all.filter(({ part }) => part !== "unexplained") : all;
+  const work = timeOf(recorded) > 0 && 2 * timeOf(recorded) < timeOf(all) ? recorded : all;
+  const whole = timeOf(work);
   const keyOf = (row: PathWork): string =>
     row.us >= WORTH_A_LABEL * whole ? row.id : `${row.part}:${row.phase ?? ""}:`;
-  const busy = report.trace.warnings.some(({ code }) => code === "unseen-queue");
-  return [...groupBy(report.critical_path_work, keyOf)]
+  return [...groupBy(work, keyOf)]
     .flatMap(([key, rows]) => segment(key, rows, whole))
     .map((one) => (busy && one.part === "unexplained" ? { ...one, label: OUTSIDE } : one))
     .sort((a, b) => rank(a) - rank(b) || b.us - a.us);
+}
+
+function timeOf(work: readonly PathWork[]): number {
+  return work.reduce((sum, { us }) => sum + us, 0);
 }
 
 function segment(key: string, rows: readonly PathWork[], whole: number): PathSegment[] {
   const [first] = rows;
   const part = PATH_PARTS.find((name) => name === first?.part);
   if (first === undefined || part === undefined) return [];
-  const us = rows.reduce((sum, row) => sum + row.us, 0);
+  const us = timeOf(rows);
   const phase = first.phase as Phase | null;
   return [{ key, part, phase, label: labelOf(part, rows), us, share: us / whole }];
 }

@@ -40,6 +40,8 @@ class Fault(Struct, frozen=True):
     """The largest of them, nanoseconds; None where it is no time."""
     share: float | None = None
     """Share of all that it concerns; None where it does not grow with it."""
+    measured_share: float | None = None
+    """The same of measured steps, where they are not all; it decides the severity."""
     names: tuple[str, ...] = ()
     """Kernels that it is about most."""
 
@@ -237,14 +239,27 @@ def overlaps(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
     return (Fault("overlap", len(over), time=int(over.max()), share=share),)
 
 
-def without_launch(device_events: DeviceEvents) -> tuple[Fault, ...]:
-    """Device events whose launch is not in the trace, by their share of device time."""
+def without_launch(device_events: DeviceEvents, measured: Bool | None) -> tuple[Fault, ...]:
+    """Device events whose launch is not in the trace, by their share of device time.
+
+    Args:
+        device_events: all device events.
+        measured: which of them belong to measured steps; None for all.
+    """
     missing = device_events.launch < 0
     if not missing.any():
         return ()
-    time = int(device_events.duration.sum())
-    share = int(device_events.duration[missing].sum()) / time if time else 1.0
-    return (Fault("no-launch", int(np.count_nonzero(missing)), share=share),)
+    share = _share(device_events.duration, missing)
+    of_steps = (
+        None if measured is None else _share(device_events.duration[measured], missing[measured])
+    )
+    count = int(np.count_nonzero(missing))
+    return (Fault("no-launch", count, share=share, measured_share=of_steps),)
+
+
+def _share(duration: Nanoseconds, found: Bool) -> float:
+    time = int(duration.sum())
+    return int(duration[found].sum()) / time if time else 1.0
 
 
 def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
@@ -411,12 +426,14 @@ def find_faults(
     device_events: DeviceEvents,
     clocks: ClockErrors,
     bounds: tuple[int, int],
+    measured: Bool | None,
 ) -> tuple[Fault, ...]:
     """Find what puts in doubt a trace; nothing for a correct one.
 
     Args:
         clocks: contradictions of the clocks.
         bounds: first start and last end of the trace, nanoseconds.
+        measured: device events of measured steps, shape (d,); None for all.
     """
     repeated = repeated_launches(host.trace, host.call_tree, device_events)
     return (
@@ -425,7 +442,7 @@ def find_faults(
         *impossible_lengths(host, device_events),
         *overlaps(host, device_events),
         *lost_device_events(host, device_events),
-        *without_launch(device_events),
+        *without_launch(device_events, measured),
         *counted("repeated-correlation", repeated),
         *external_id_conflicts(host),
         *shared_numbers(host, nodes),

@@ -40,6 +40,8 @@ _WHY = re.compile("[:;] ")
 """What follows explains a warning."""
 _WORTH_SAYING = 0.01
 """Share of the step that the first finding saves at least, to be worth a line."""
+_LITTLE = 0.1
+"""Share of the time in modules below which kernels are listed instead."""
 
 
 def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Document:
@@ -74,7 +76,7 @@ def brief_lines(data: ReportData) -> list[str]:
     verdict = data.verdict
     lines = [data.trace.path, verdict.sentence, *filter(None, [verdict.unrecorded_sentence])]
     if data.critical_path_work:
-        lines.append(f"critical path: {_path(data.critical_path_work)}")
+        lines.append(_path(data))
     elif means.duration_us:
         lines.append(host_line(means))
     busy, idle = means.device_busy_us, means.device_idle_us
@@ -92,7 +94,7 @@ def _without_first(data: ReportData) -> str:
     if data.verdict.bound == "unknown":
         return "; savings are uncertain because of these pauses"
     replayed = sum(row.us for row in data.critical_path_work) or step
-    return f"; {format_us(replayed - gain)} without the first finding"
+    return f"; {format_us(round(replayed - gain, 3))} without the first finding"
 
 
 def _with_device(data: ReportData) -> str:
@@ -105,11 +107,18 @@ def _with_device(data: ReportData) -> str:
     return f", {format_us(whole)} until the next begins" if longer else ""
 
 
-def _path(work: list[PathWork]) -> str:
+def _path(data: ReportData) -> str:
+    """The critical path, without work outside of the trace that is most of it."""
+    work, title = data.critical_path_work, "critical path"
+    if any(warning.code == "unseen-queue" for warning in data.trace.warnings):
+        recorded = [row for row in work if row.part != "unexplained"]
+        if 0 < 2 * sum(row.us for row in recorded) < sum(row.us for row in work):
+            work, title = recorded, "critical path of recorded work"
     whole = sum(row.us for row in work)
     named = [f"{_what(row)} {format_share(row.us, whole)}" for row in work[:PARTS]]
     rest = sum(row.us for row in work[PARTS:])
-    return ", ".join([*named, *([f"rest {format_share(rest, whole)}"] if rest else [])])
+    shares = [*named, *([f"rest {format_share(rest, whole)}"] if rest else [])]
+    return f"{title}: {', '.join(shares)}"
 
 
 def _what(row: PathWork) -> str:
@@ -123,8 +132,8 @@ def _what(row: PathWork) -> str:
 
 
 def class_table(counted: ReportData) -> Table:
-    """The classes of modules with the longest self time; where no module has any, kernels or
-    operators."""
+    """The classes of modules with the longest self time; where modules have next to none of it,
+    kernels or operators."""
     found = _classes(counted)
     if found.rows:
         return found
@@ -186,6 +195,8 @@ def _classes(data: ReportData) -> Table:
     steps, inside = max(data.per_step.steps, 1), sum(map(sum, times.values()))
     outside = data.coverage.unattributed(device=device) or 0.0
     whole = inside + outside if backward else max(inside, _device_time(data, device))
+    if inside < _LITTLE * whole:
+        times.clear()
     ranked = sorted(times.items(), key=lambda item: -sum(item[1]))[:CLASSES]
     rows = [
         (

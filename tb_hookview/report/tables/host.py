@@ -110,6 +110,8 @@ def _phase_times(analysis: Analysis, rows: _Rows) -> list[TimeSet]:
         found = adds[own[adds] == number]
         if len(found):
             whole = intervals.of(start[found], end[found])
+            if phase == Phase.OPTIMIZER:
+                whole = intervals.subtract(whole, analysis.phases.closures)
             left = intervals.subtract(whole, taken)
             times[phase] = intervals.normal(np.concatenate([times[phase], left]))
             taken = intervals.normal(np.concatenate([taken, whole]))

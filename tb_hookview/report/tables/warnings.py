@@ -410,9 +410,9 @@ _WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls", "nothing-r
 
 
 def _severity(fault: Fault) -> WarningSeverity:
-    share = 0.0 if fault.share is None else fault.share
+    share = fault.share if fault.measured_share is None else fault.measured_share
     words = WORDS[fault.code]
-    is_high = share >= words.high_from and (fault.time or 0) >= words.high_from_ns
+    is_high = (share or 0.0) >= words.high_from and (fault.time or 0) >= words.high_from_ns
     return "high" if is_high else "low"
 
 

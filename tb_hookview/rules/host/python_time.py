@@ -37,15 +37,18 @@ _LOADING = (
     "runs."
 )
 _OPTIMIZER = (
-    "Keep hooks and logging out of the optimizer's step, and slow Python out of the closure that "
-    "it calls: with Lightning, that is the whole training step. Its own Python goes through every "
+    "Keep hooks and logging out of the optimizer's step. Its own Python goes through every "
     "parameter: have fewer of them, or compile the step."
+)
+_CLOSURE = (
+    "The optimizer calls it: with Lightning it is the whole training step, with what is done "
+    "before and after the model."
 )
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    if not (context.on_host and context.steps.marked):
-        return
+    if not (context.on_host and context.steps.marked and computing(context).any()):
+        return  # where no operator was recorded none has to have run
     for thread in unique(context.analysis.steps.thread).tolist():
         time = _within_calls(context, thread)
         time = time[time[:, 1] - time[:, 0] >= _LONG_NS]
@@ -71,8 +74,11 @@ def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurre
     between = _between(context, thread, time)
     groups: dict[tuple[int, str, bool], list[int]] = {}
     paths = context.analysis.modules.path
+    called = intervals.contains(context.analysis.phases.closures, time.sum(axis=1) // 2).tolist()
     for gap, (number, what, where) in enumerate(zip(module.tolist(), name, between, strict=True)):
         own = number >= 0 and what == module_label(paths[number])
+        if called[gap] and what.startswith("Optimizer."):
+            what = f"closure of {what}"
         groups.setdefault((number, "forward" if own else what or where, bool(what)), []).append(gap)
     for (number, where, named), gaps in groups.items():
         found = HostTime(thread, time[gaps])
@@ -111,7 +117,8 @@ def _remedy(context: Context, where: str, named: bool) -> str:
         return f"{_LOADING} {_UNNAMED}"
     if where.startswith("Optimizer."):
         return _OPTIMIZER if context.with_stacks else f"{_OPTIMIZER} {_UNNAMED}"
-    return _NAMED if named and context.with_stacks else f"{_NAMED} {_UNNAMED}"
+    remedy = f"{_CLOSURE} {_NAMED}" if where.startswith("closure of ") else _NAMED
+    return remedy if named and context.with_stacks else f"{remedy} {_UNNAMED}"
 
 
 _FIRST = "before the first operator of the step"

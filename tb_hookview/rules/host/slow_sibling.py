@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.host.rows import node_name
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import grouped, isin, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -33,7 +34,11 @@ _MOST = 3 / 4
 """Part of the steps in which it takes that much longer: once is a process that took the core."""
 _NOISE = 4.0
 """By how many times what the others differ among themselves."""
+_NOISE_OF_TWO = 2
+"""By how many times what a module differs by between two steps, where there are no more."""
 _SHARE = 0.03
+_FEW = 4
+"""Steps below which chance slows a module in all of them, though hardly the same operators."""
 _NAMED = 3
 """Operators in the evidence."""
 _DIFFERS = 0.1
@@ -49,6 +54,8 @@ _CALLED = (
     "Look for what calls it: a loop in a forward, a hook, another module that shares it. Keep its "
     "output where a second call gets the same input."
 )
+_UNKNOWN = 1 << 62
+"""Noise of a single step: nanoseconds that nothing takes."""
 _PYTHON = -1
 """In the place of an operator's name: time in no operator."""
 
@@ -72,6 +79,11 @@ class _Work(NamedTuple):
         """Of each, nanoseconds."""
         return np.asarray(self.time[:, 1] - self.time[:, 0])
 
+    def steps(self, context: Context) -> Int:
+        """Measured step in which each begins, shape (k,)."""
+        begun = np.searchsorted(context.steps.windows[:, 0], self.time[:, 0], side="right") - 1
+        return np.asarray(np.maximum(begun, 0))
+
     def by_name(self) -> dict[int, int]:
         """Nanoseconds by name."""
         names, place = unique_inverse(self.name)
@@ -82,14 +94,14 @@ def _find(context: Context) -> Iterator[Occurrence]:
     groups = _siblings(context) if context.on_host and context.steps.marked else []
     if not groups:
         return
-    work = _work(context)
-    time = _by_step(context, work)
-    least = _SHARE * context.steps.duration_us * 1000
+    work, few = _work(context), len(context.steps) < _FEW
+    time, noise, whole = _fastest(context) if few else _by_step(context, work)
+    least = _SHARE * whole
     found: dict[int, float] = {}
     calls, more = _calls(context, groups)
     parent, inside = context.analysis.modules.parent, more.astype(np.int64)
     for group in reversed(groups):  # what lies deeper first
-        if _is_pyramid(np.median(time[group], axis=1)):
+        if _is_pyramid(_lower_median(time[group])):
             continue
         usual = np.median(time[group], axis=0)
         usual_calls = float(np.median(calls[group]))
@@ -98,24 +110,30 @@ def _find(context: Context) -> Iterator[Occurrence]:
         ].tolist():  # or the one above is named
             own, end = time[module], int(context.analysis.modules.end[module])
             if more[module]:
-                excess = float(np.median(own)) * (1 - usual_calls / float(calls[module]))
+                excess = float(_lower_median(own)) * (1 - usual_calls / float(calls[module]))
             else:
-                excess = float(np.median(own - usual))
+                excess = float(_lower_median(own - usual))
             others = time[group[group != module]]
-            if excess > least and (more[module] or _stands_out(own, usual, others)):
+            stands_out = excess > noise[group].max() and _stands_out(own, usual, others)
+            if excess > least and (more[module] or stands_out):
                 deeper = sum(more for inner, more in found.items() if module < inner < end)
                 found[module] = max(excess - deeper, 0.0)
                 if excess - deeper > least:
-                    times = float(np.median(own)), float(np.median(usual))
+                    times = float(_lower_median(own)), float(_lower_median(usual))
                     count = (float(calls[module]), usual_calls) if more[module] else None
                     yield _occurrence(context, work, group, module, times, count)
 
 
 def _stands_out(own: Nanoseconds, usual: Float, others: Nanoseconds) -> bool:
     """Whether the time of a module in each step is none that its siblings have by chance."""
-    slower = np.median(own) > _RATIO * np.median(usual)
+    slower = _lower_median(own) > _RATIO * _lower_median(usual)
     often = np.mean(own > _RATIO * usual) >= _MOST
-    return bool(slower and often and np.median(own - usual) > _NOISE * _scatter(others))
+    return bool(slower and often and _lower_median(own - usual) > _NOISE * _scatter(others))
+
+
+def _lower_median(values: Nanoseconds | Float) -> Nanoseconds | Float:
+    """Lower median of the last axis: of two steps the lower, as one may be a hiccup."""
+    return np.asarray(np.sort(values)[..., (values.shape[-1] - 1) // 2])
 
 
 def _is_pyramid(times: Float) -> bool:
@@ -163,15 +181,56 @@ def _work(context: Context) -> _Work:
     return _Work(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _by_step(context: Context, work: _Work) -> Nanoseconds:
-    """Time of each module with those below it in each step, shape (m, s)."""
+def _by_step(context: Context, work: _Work) -> tuple[Nanoseconds, Nanoseconds, float]:
+    """Time of each module with those below it in each step, shape (m, s), no noise, a step."""
     known = np.flatnonzero(work.module >= 0)
-    begun = work.time[known, 0]
-    windows = context.steps.windows
-    step = np.maximum(np.searchsorted(windows[:, 0], begun, side="right") - 1, 0)
-    time = np.zeros((len(context.analysis.modules), len(windows)), np.int64)
-    np.add.at(time, (work.module[known], step), work.length[known])
-    return context.analysis.modules.rolled_up(time)
+    modules = context.analysis.modules
+    time = np.zeros((len(modules), len(context.steps.windows)), np.int64)
+    np.add.at(time, (work.module[known], work.steps(context)[known]), work.length[known])
+    return (
+        modules.rolled_up(time),
+        np.zeros(len(modules), np.int64),
+        context.steps.duration_us * 1000,
+    )
+
+
+def _fastest(context: Context) -> tuple[Nanoseconds, Nanoseconds, float]:
+    """Time of each module with those below it, every operator as in its fastest step.
+
+    The step that warms up counts too. Operators are the same by module, name and number in the
+    step. Other processes may hold up one operator in both of two steps, but not to the same extent.
+
+    Returns:
+        These times, shape (m, 1); what a module may be slower by through chance, known of one or
+        two steps, shape (m,); the sum of all operators.
+    """
+    steps, modules = context.analysis.steps, context.analysis.modules
+    worked = np.flatnonzero(steps.counted | (np.arange(len(steps.name)) == steps.warm_up))
+    every = Context(Selection(context.analysis, tuple(worked.tolist())), context.rules)
+    if len(worked) < 2:
+        alone, _, whole = _by_step(every, _work(every))
+        return alone, np.full(len(modules), _UNKNOWN), whole
+    work = _work(every)
+    time = np.zeros((len(modules) + 1, 1), np.int64)  # the last is of no module, index -1
+    module, length = _always(work, work.steps(every), len(worked))
+    np.add.at(time[:, 0], module, length)
+    differs = np.ptp(_by_step(every, work)[0], axis=1) if len(worked) == 2 else 0
+    noise = np.full(len(modules), _NOISE_OF_TWO * differs)
+    return modules.rolled_up(time[:-1]), noise, float(time.sum())
+
+
+def _always(work: _Work, step: Int, steps: int) -> tuple[ModuleIndex, Nanoseconds]:
+    """Module and least time of what runs in each of some steps."""
+    _, same = unique_inverse(pair_key(work.module + 1, work.name + 1))
+    order = np.lexsort((work.time[:, 0], step, same))
+    group = pair_key(same, step)[order]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    number = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+    _, lead, place = grouped(pair_key(same[order], number))
+    least = np.full(len(lead), np.iinfo(np.int64).max)
+    np.minimum.at(least, place, work.length[order])
+    always = np.bincount(place, minlength=len(lead)) == steps
+    return work.module[order][lead][always], least[always]
 
 
 def _occurrence(
@@ -266,8 +325,9 @@ RULE = Rule(
     title="One module takes longer than its siblings",
     description="Where the model runs on the CPU: of three or more modules of one class, with "
     "equal parameters, at places that differ by a number alone, one takes 1.5 times as long as "
-    "their median or longer in 3 of 4 steps, by 3% of a step or more by the median of the steps, "
-    "and by four times what the others differ by among themselves; or one is called 1.5 times as "
+    "their median or longer in 3 of 4 steps, by 3% of a step or more by the lower median of the "
+    "steps, and by four times what the others differ by among themselves; of fewer than 4 steps by "
+    "what each operator takes in its fastest step; or one is called 1.5 times as "
     "often as their median or more, and the further calls take 3% of a step. "
     "Not where each takes 1.5 times as long as the next, or as the one before: such have inputs of "
     "other sizes by design. Forward and backward together.",

@@ -29,6 +29,8 @@ _KERNELS = (
 )
 _SORTS = r"(?i)radix_?sort|merge_?sort"
 _SHARE = 0.03
+_SHARE_OF_MODULE = 0.01
+"""Part of the busy time from which a module has a finding of its own."""
 _SAVED = 0.5
 _HOST_SHARE = 0.03
 """Part of a step from which on it counts on the CPU."""
@@ -142,19 +144,33 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         & context.device_events.counted
     )
     found = asked & context.device_events.matching(_KERNELS)
+    sorts = (asked & context.device_events.matching(_SORTS)).any()
+    if context.device_events.share(found) <= _SHARE or not sorts:
+        return
+    launch = context.analysis.device_events.launch
+    modules = lookup(context.analysis.attribution.row_module, launch)
+    for module in unique(modules[found]).tolist():
+        mine = found & (modules == module)
+        if context.device_events.share(mine) <= _SHARE_OF_MODULE:
+            modules[mine] = -1
+    for module in unique(modules[found]).tolist():
+        yield _sorting(context, module, found & (modules == module))
+
+
+def _sorting(context: Context, module: int, found: Bool) -> Occurrence:
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
-    if share > _SHARE and (asked & context.device_events.matching(_SORTS)).any():
-        yield Occurrence(
-            place="index_put, embedding",
-            everywhere=True,
-            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in kernels that "
-            "sort indices and sum by them",
-            count=int(np.count_nonzero(found)),
-            wasted=np.flatnonzero(found),
-            saved=_SAVED,
-            examples=context.device_events.starts(found),
-            caveats=("Assumes that half of this time can be saved.",),
-        )
+    return Occurrence(
+        place="index_put, embedding",
+        module=module,
+        everywhere=module < 0,
+        evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in kernels that "
+        "sort indices and sum by them",
+        count=int(np.count_nonzero(found)),
+        wasted=np.flatnonzero(found),
+        saved=_SAVED,
+        examples=context.device_events.starts(found),
+        caveats=("Assumes that half of this time can be saved.",),
+    )
 
 
 INDEX_PUT_SORT_KERNELS = Rule(
@@ -162,7 +178,8 @@ INDEX_PUT_SORT_KERNELS = Rule(
     family="kernels",
     title="The backward of indexing sorts its indices",
     description="Sorting kernels and those that sum by sorted indices inside "
-    "aten::_index_put_impl_ or aten::embedding_dense_backward, in more than 3% of the busy time. "
+    "aten::_index_put_impl_ or aten::embedding_dense_backward, in more than 3% of the busy time; a "
+    "finding for each module with more than 1%, and one for the rest. "
     "Where the model runs on the CPU aten::index_put with accumulate=True, or any "
     "without recorded shapes, with the nodes of those with an index for each element, in more than "
     "3% of a step.",

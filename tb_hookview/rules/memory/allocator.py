@@ -14,7 +14,7 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, mask_of, union, unique
 from tb_hookview.arrays.nesting import innermost_at
 from tb_hookview.arrays.types import Bool, GapIndex, Int, Intervals, SyncIndex, TreeRow
-from tb_hookview.formats import format_bytes, format_count, format_us
+from tb_hookview.formats import format_bytes, format_count, format_share, format_us
 from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -355,7 +355,8 @@ def _find_memory_near_limit_or_idle(context: Context) -> Iterator[Occurrence]:
         waits = _waits_for_launches(context)
         if share > _FULL_MEMORY_NEAR_LIMIT_OR_IDLE or (share < _HALF and waits):
             held = (
-                f"the allocator held up to {share:.1%} of {format_bytes(size)}, {used:.1%} in use"
+                f"the allocator held up to {format_share(share, 1)} of {format_bytes(size)}, "
+                f"{format_share(used, 1)} in use"
             )
             yield Occurrence(
                 place=_name(context, devices, device),

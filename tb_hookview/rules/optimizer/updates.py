@@ -123,8 +123,8 @@ OPTIMIZER_SINGLE_TENSOR = Rule(
 
 _SUMS = ("aten::add", "aten::add_")
 _SINK = "AccumulateGrad"
-_SHARE_ZERO_GRAD_FILL = 0.02
-"""Part of a step from which on this counts on the CPU."""
+_SHARE_ZERO_GRAD_FILL = 0.005
+"""Part of a step from which on this counts on the CPU: it is no noise, and one word ends it."""
 
 
 def _find_zero_grad_fill(context: Context) -> Iterator[Occurrence]:
@@ -188,7 +188,7 @@ ZERO_GRAD_FILL = Rule(
     title="Gradients are filled with zeros instead of set to None",
     description="Device events of aten::zero_ or aten::_foreach_zero_ inside Optimizer.zero_grad. "
     "Additions in AccumulateGrad are counted with it, as many as there are fills. Where the model "
-    "runs on the CPU those operators themselves, over 2% of a step.",
+    "runs on the CPU those operators themselves, over 0.5% of a step.",
     fix="Call zero_grad(set_to_none=True), the default since torch 2.0. With "
     "DistributedDataParallel also pass gradient_as_bucket_view=True.",
     reference="PyTorch, Performance Tuning Guide; pattern matcher GradNotSetToNone",

@@ -207,9 +207,9 @@ _SHARE_TF32_DISABLED = 0.01
 def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
     if not all_have_tf32(context):
         return
-    replayed = context.device_events.of_graph & context.device_events.of_kinds("matrix")
     inside = context.rows.inside(context.rows.matching(_OPERATORS))
-    asked = context.device_events.launched_by(inside) | replayed
+    unnamed = _without_operator(context) & context.device_events.of_kinds("matrix")
+    asked = context.device_events.launched_by(inside) | unnamed
     asked &= context.device_events.counted
     found = asked & float32_products(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
@@ -220,7 +220,7 @@ def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
             place="matrix products",
             everywhere=True,
             evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in sgemm kernels, "
-            f"and no matrix product in TF32{_replayed(context, found & replayed)}",
+            f"and no matrix product in TF32{_phrase_without(context, found & unnamed)}",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             saved=1 - 1 / faster,
@@ -232,20 +232,29 @@ def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
         )
 
 
-def _replayed(context: Context, found: Bool) -> str:
+def _without_operator(context: Context) -> Bool:
+    """Device events of CUDA graphs, or launched in no operator of torch."""
+    launch = context.analysis.device_events.launch
+    alone = (launch >= 0) & (context.rows.operator_of(launch) < 0)
+    return np.asarray(context.device_events.of_graph | alone)
+
+
+def _phrase_without(context: Context, found: Bool) -> str:
     if not found.any():
         return ""
     time = context.us_text(context.device_events.us_per_step(found))
-    return f"; {time} of it is in CUDA graphs, whose operators the trace lacks"
+    if (context.device_events.of_graph & found).any():
+        return f"; {time} of it is in CUDA graphs, whose operators the trace lacks"
+    return f"; {time} of it was launched outside of operators"
 
 
 TF32_DISABLED = Rule(
     id="tf32-disabled",
     family="precision",
     title="Float32 matrix products do not use TF32",
-    description="Operators of matrix products, or CUDA graphs, run sgemm kernels in 1% of the "
-    "busy time or more, none of them a TF32 kernel, on NVIDIA devices of compute capability 8.0 or "
-    "more whose peak in TF32 is not that in float32, as GeForce's are. "
+    description="Operators of matrix products, CUDA graphs or launches in no operator run sgemm "
+    "kernels in 1% of the busy time or more, none of them a TF32 kernel, on NVIDIA devices of "
+    "compute capability 8.0 or more whose peak in TF32 is not that in float32, as GeForce's are. "
     "(Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
     "run under torch.autocast with bfloat16.",

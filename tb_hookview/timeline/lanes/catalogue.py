@@ -260,7 +260,6 @@ def _threads(analysis: Analysis, rows: TraceRows) -> Iterator[LaneEntry]:
 
 def _devices(analysis: Analysis, names: LaneNames, rows: TraceRows) -> Iterator[LaneEntry]:
     device_events, threads = analysis.device_events, analysis.trace.threads
-    labels = {device.id: device.name for device in analysis.trace.devices}
     devices = unique(device_events.device).tolist()
     streams = {
         device: unique(device_events.stream[device_events.device == device]).tolist()
@@ -278,13 +277,12 @@ def _devices(analysis: Analysis, names: LaneNames, rows: TraceRows) -> Iterator[
                 yield replace(lane, stream=stream)
     for device in devices:
         items = partial(idle_items, analysis, names, device)
-        subtitle = f"by cause, device {device} {labels.get(device, '')}".rstrip()
-        group = f"Device {device}"
+        group, subtitle = f"Device {device}", f"device {device}, by cause"
         yield LaneEntry("idle", group, "device idle", subtitle, items, device=str(device))
     for device in devices:
         if ((device_events.device == device) & (device_events.launch >= 0)).any():
             curve = partial(queue_curve, analysis, device)
-            subtitle = f"outstanding launches, device {device}"
+            subtitle = f"device {device}, launches"
             group, number = f"Device {device}", str(device)
             yield LaneEntry("queue", group, "queue depth", subtitle, curve=curve, device=number)
 

@@ -149,6 +149,25 @@ def test_the_operator_decides_where_the_name_is_unknown(tmp_path: Path) -> None:
     assert made.kinds.tensor_core.tolist() == [0, -1, 0, -1, -1]
 
 
+def test_the_call_of_a_generated_kernel_names_what_the_kernel_does_not(tmp_path: Path) -> None:
+    """Inductor up to torch 2.2 names a kernel by its arguments alone."""
+    picture = """
+        main ops    [point        ] [norm         ] [layer_norm   ]
+        main calls   [launch corr=1] [launch corr=2] [launch corr=3]
+        gpu  kernel                     [k corr=1] [k corr=2] [k corr=3]
+    """
+    names = {
+        "launch": "cuLaunchKernel",
+        "k": "triton__0d1d2de",
+        "point": "triton_poi_fused_native_layer_norm_backward_3",
+        "norm": "triton_red_fused_native_layer_norm_1",
+        "layer_norm": "triton_per_fused_sum_view_2",
+    }
+    assert kinds_of(analysis_of(tmp_path, picture, names)) == [
+        *("elementwise", "normalization", "reduction")
+    ]
+
+
 def test_a_name_says_tensor_cores_even_where_the_operator_says_the_kind(tmp_path: Path) -> None:
     picture = """
         main ops    [aten::convolution]

@@ -66,6 +66,20 @@ def test_the_share_of_a_module_is_one_of_all_device_time(tmp_path: Path) -> None
     assert row[-1] == "21.3%"
 
 
+def test_kernels_are_listed_where_modules_have_next_to_nothing(tmp_path: Path) -> None:
+    """And work outside of the trace, for which a stream waits, is not the critical path."""
+    late, long = " " * 240, " " * 100
+    picture = f"""
+        main python [nn.Module ]
+        main calls    [go corr=1]    [graph corr=2]
+        gpu  kernel{late}[k corr=1][k corr=2{long}]
+        """
+    names = {"nn.Module": "nn.Module: Sampler_0", "graph": "cudaGraphLaunch"}
+    report = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture, names))))
+    assert class_table(report.counted.data).title == "Kernels by time"
+    assert brief_lines(report.data)[2].startswith("critical path of recorded work: device other ")
+
+
 @pytest.mark.parametrize("path", gallery.kinds_of_traces(200_000), ids=gallery.label)
 @pytest.mark.parametrize("width", [80, 120])
 def test_it_fits_a_screen_and_says_nothing_twice(path: Path, width: int) -> None:

@@ -61,6 +61,20 @@ def test_unknown_launches_are_severe_from_a_tenth_of_device_time(
     assert f"{format_share(share, 1)} of device time" in row.message
 
 
+@pytest.mark.parametrize(("lost", "severity"), [(1, "low"), (2, "high")])
+def test_unknown_launches_of_a_step_that_is_not_measured_are_not_severe(
+    tmp_path: Path, lost: int, severity: str
+) -> None:
+    """The device is behind: what it does in the first step was launched before the recording."""
+    picture = f"""
+        main notes [ProfilerStep#1    ] [ProfilerStep#2    ]
+        main calls  [launch corr=2]      [launch corr=4]
+        gpu  kernel [k corr=1] [k corr=2] [k corr={3 if lost == 2 else 4}] [k corr=4]
+        """
+    (row,) = [row for row in warnings(tmp_path, picture) if row.code == "no-launch"]
+    assert (row.count, row.severity) == (lost, severity)
+
+
 def test_every_word_has_the_numbers_it_asks_for() -> None:
     for code, words in WORDS.items():
         asked = {name for _, name, _, _ in string.Formatter().parse(words.message) if name}

@@ -45,11 +45,24 @@ def test_before_the_first_operator(tmp_path: Path) -> None:
     assert finding.fix.startswith("Load and prepare the next batch in DataLoader workers")
 
 
+def test_a_trace_without_operators(tmp_path: Path) -> None:
+    stepping = row("user_annotation", "Optimizer.step#SGD.step", 3000, 90)
+    assert RULE not in findings(tmp_path, [step(5000), stepping])
+
+
 def test_in_an_optimizer(tmp_path: Path) -> None:
     stepping = row("user_annotation", "Optimizer.step#AdamW.step", 2002, 4998)
     (finding,) = findings(tmp_path, [*ROWS[:2], stepping, *ROWS[3:]])[RULE]
     assert finding.where == "Optimizer.step#AdamW.step"
-    assert finding.fix.startswith("Keep hooks and logging out of the optimizer's step, and")
+    assert finding.fix.startswith("Keep hooks and logging out of the optimizer's step.")
+
+
+def test_in_a_closure_before_the_model_is_called(tmp_path: Path) -> None:
+    stepping = row("user_annotation", "Optimizer.step#AdamW.step", 2002, 4998)
+    rows = [*ROWS[:2], stepping, *ROWS[3:], call("head", 6800, 195, "Head")]
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert finding.where == "closure of Optimizer.step#AdamW.step"
+    assert finding.fix.startswith("The optimizer calls it: with Lightning")
 
 
 @pytest.mark.parametrize("name", ["aten::sort", "enumerate(DataLoader)#It.__next__"])

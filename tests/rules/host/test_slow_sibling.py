@@ -89,6 +89,33 @@ def test_one_that_stands_out_from_noise(
     assert (RULE in findings(tmp_path, rows, **manifest([9] * 4))) is found
 
 
+@pytest.mark.parametrize(
+    ("slow", "found"),
+    [
+        (["mm", "add"], False),
+        (["mm", "add", "mm"], False),
+        (["mm", "mm"], True),
+        (["mm", "mm", "mm"], True),
+        (["mm"], False),
+    ],
+)
+def test_in_few_steps_it_is_the_same_operator_that_is_slow(
+    tmp_path: Path, slow: list[str], found: bool
+) -> None:
+    """In each step a block is 600 us longer: by chance in another operator than before."""
+    rows = []
+    for number, longer in enumerate(slow):
+        start = 1000.0 + number * STEP
+        rows.append(step(STEP, number, start))
+        for block in range(4):
+            begin = start + 1 + 1000 * block
+            mm, add = (100 + 600 * (block == 2 and longer == name) for name in ("mm", "add"))
+            rows.append(call(f"blocks.{block}", begin, mm + add + 10))
+            rows.append(operator("aten::mm", begin + 5, mm))
+            rows.append(operator("aten::add", begin + 6 + mm, add))
+    assert (RULE in findings(tmp_path, rows, **manifest([9] * 4))) is found
+
+
 @pytest.mark.parametrize("first", [200, 1000], ids=["even calls", "another one is slow"])
 def test_one_that_is_called_more_often(tmp_path: Path, first: float) -> None:
     rows = [step(STEP)]

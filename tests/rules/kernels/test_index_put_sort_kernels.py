@@ -23,6 +23,20 @@ def test_a_backward_that_sorts(tmp_path: Path, operator: str) -> None:
     assert finding.gain_bound_us_per_step == pytest.approx(4)
 
 
+def test_the_module_that_indexes_is_named(tmp_path: Path) -> None:
+    """Modules of 1% and less are in one finding with what is in no module."""
+    some = [("aten::_index_put_impl_", SORT)]
+    rows = [
+        *(call("drop", 990, 30, "PatchDrop"), call("rare", 1990, 30, "Rare")),
+        *operators(some, kernel=100),
+        *operators(some, start=2000, kernel=1),
+        *operators(some, start=3000, kernel=9),
+        *operators([GEMM], start=4000, kernel=100),
+    ]
+    found = findings(tmp_path, rows)[RULE]
+    assert {(row.module, row.cost_us_per_step) for row in found} == {("drop", 100), (None, 10)}
+
+
 def test_a_sort_that_was_asked_for(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators([("aten::sort", SORT), GEMM]))
 

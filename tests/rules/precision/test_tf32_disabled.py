@@ -42,6 +42,13 @@ def test_products_of_a_graph(tmp_path: Path) -> None:
     assert "4.00 us of it is in CUDA graphs" in finding.evidence
 
 
+def test_a_trace_without_operators(tmp_path: Path) -> None:
+    kept = [each for each in operators([SINGLE] * 3) if each["cat"] != "cpu_op"]
+    (finding,) = findings(tmp_path, kept, deviceProperties=A100)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(12)
+    assert "12.0 us of it was launched outside of operators" in finding.evidence
+
+
 def test_a_convolution_that_chose_an_sgemm(tmp_path: Path) -> None:
     some = operators([("aten::cudnn_convolution", "ampere_scudnn_128x64_relu_sgemm")] * 3)
     assert RULE not in findings(tmp_path, some, deviceProperties=A100)

@@ -138,6 +138,7 @@ function StepRange({ label, all, chosen, onChange }: StepRangeProps): ReactEleme
         <select
           key={says}
           aria-label={`${label}, ${says} step`}
+          title={all[at]}
           value={at}
           onChange={(event) => onChange(range(Number(event.target.value)))}
         >

@@ -62,16 +62,20 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
         </span>
       </>
     )),
-    text("status", D.status, 104, (row) => (
-      <span className={`status ${row.status}`}>{row.status}</span>
-    )),
-    amount("before", D.before, 92, (row) => scaledDuration(row.before, scale)),
+    text(
+      "status",
+      D.status,
+      104,
+      (row) => <span className={`status ${row.status}`}>{row.status}</span>,
+      2,
+    ),
+    amount("before", D.before, 92, (row) => scaledDuration(row.before, scale), 3),
     amount("after", D.after, 92, (row) => scaledDuration(row.after, scale)),
     amount("change", D.change, 100, (row) => changed(row.change, scale, looks(row))),
     {
       id: "effect",
       accessorFn: (row) => (row.change === null ? null : Math.abs(row.change)),
-      meta: { definition: D.effect, width: 130, align: "start" },
+      meta: { definition: D.effect, width: 130, align: "start", yields: 1 },
       cell: ({ row: { original } }) => (
         <ChangeBar change={original.change} most={most} look={looks(original)} />
       ),
@@ -104,11 +108,12 @@ function text(
   definition: Definition,
   width: number,
   render: Render,
+  yields?: number,
 ): Column<CompareRow> {
   return {
     id: key,
     accessorFn: (row) => row[key],
-    meta: { definition, width, align: "start" },
+    meta: { definition, width, align: "start", ...(yields === undefined ? {} : { yields }) },
     cell: ({ row }) => render(row.original),
   };
 }
@@ -118,11 +123,12 @@ function amount(
   definition: Definition,
   width: number,
   render: Render,
+  yields?: number,
 ): Column<CompareRow> {
   return {
     id: key,
     accessorFn: (row) => row[key],
-    meta: { definition, width, align: "end" },
+    meta: { definition, width, align: "end", ...(yields === undefined ? {} : { yields }) },
     cell: ({ row }) => render(row.original),
   };
 }
@@ -133,7 +139,7 @@ function extraColumn(key: ExtraKey, width: number, render: Render): Column<Compa
   return {
     id: key,
     accessorFn: (row) => row.extras[key] ?? null,
-    // What is least of a row's effect gives way where there is no room for all: the last first.
+    // What is least of a row's effect gives way first where there is no room for all: the last first.
     meta: { definition: D[key], width, align: "end", yields: -EXTRA_KEYS.indexOf(key) },
     cell: ({ row }) => render(row.original),
   };

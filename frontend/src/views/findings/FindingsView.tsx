@@ -3,12 +3,14 @@ import { type ReactElement, useMemo, useRef } from "react";
 import type { Target } from "../../api/request";
 import type { ReportData, RuleInfo } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
+import { Name } from "../../components/Name";
 import { CopyButton } from "../../components/controls";
-import { PlaceFilter, PlaceSearch } from "../../parts/PlaceLink";
+import { PlaceFilter, PlaceLink, PlaceSearch } from "../../parts/PlaceLink";
 import { usePlace, useRules } from "../../parts/services";
 import { priceBasis } from "../../report/findings";
 import { meansNote } from "../../report/measures";
 import { tallyOf } from "../../report/syncs";
+import { hostOperators, topKernels } from "../../report/topWork";
 import { count, counted, percent } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { FindingList } from "./FindingList";
@@ -112,21 +114,32 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
           <code>ProfilerActivity.CUDA</code> or the one of your device among the activities.
         </p>
       )}
-      {rules !== null && <Checked rules={rules} open />}
+      <Longest report={report} />
+      {rules !== null && <Checked rules={rules} />}
     </section>
   );
 }
 
-interface CheckedProps {
-  rules: readonly RuleInfo[];
-  open?: boolean;
+/** Where the time goes all the same: the longest kernel, or operator of a trace without a device. */
+function Longest({ report }: { report: ReportData }): ReactElement | null {
+  const [kernel] = topKernels(report, 1);
+  const [longest] = kernel === undefined ? hostOperators(report, 1) : [kernel];
+  if (longest === undefined) return null;
+  const view = kernel === undefined ? "operators" : "kernels";
+  return (
+    <p>
+      Most time: <Name kernel={kernel !== undefined} text={longest.name} className="code" />,{" "}
+      {percent(longest.share)} of the time of{" "}
+      <PlaceLink to={{ view, search: "", sort: null }}>all {view}</PlaceLink>.
+    </p>
+  );
 }
 
 /** What was looked for, so that finding nothing says something. */
-function Checked({ rules, open = false }: CheckedProps): ReactElement {
+function Checked({ rules }: { rules: readonly RuleInfo[] }): ReactElement {
   const { visible, unseen } = countRules(rules);
   return (
-    <details className="checked" open={open}>
+    <details className="checked">
       <summary>
         {visible} rules checked; {unseen} need information that is not in traces
       </summary>

@@ -3,6 +3,7 @@ import { type ReactElement, useMemo } from "react";
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
+import { PlaceLink } from "../../parts/PlaceLink";
 import { TableSection } from "../../parts/serverTable/TableSection";
 import { numberOf, rowsOf, type TableRow, textOf, useRows } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
@@ -43,6 +44,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
   const quick = quickColumns(place.group, sort?.key ?? most);
   const fill = useGains(target, place.group, quick.length > 0);
   const columns = useMemo(() => kernelColumns(place.group), [place.group]);
+  if (report.trace.devices.length + report.kernels.length === 0) return <NoDevice />;
   return (
     <div className="view">
       <div className="view-main server-table-view kernels-view">
@@ -92,6 +94,18 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
           onClose={() => change({ row: null })}
         />
       )}
+    </div>
+  );
+}
+
+function NoDevice(): ReactElement {
+  return (
+    <div className="state wide">
+      <h1>This trace has no device events</h1>
+      <p className="message">
+        So it has no kernels. <PlaceLink to={{ view: "operators" }}>Operators</PlaceLink> shows what
+        takes the time on the host.
+      </p>
     </div>
   );
 }

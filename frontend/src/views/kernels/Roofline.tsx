@@ -25,7 +25,7 @@ const BOTTOM = 40;
 const TOP = 26;
 /** Room for the last label of the axis, and what one character of a roof's name takes at most. */
 const RIGHT = 24;
-const CHARACTER = 6.4;
+const CHARACTER = 7;
 const LABEL = 13;
 /** Characters of the label of a dot. */
 const MOST_LABEL = 24;
@@ -60,7 +60,7 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
   const right = Math.min(Math.max(RIGHT, names * CHARACTER + 12), width / 2);
   const placeX: PlaceX = (share) => LEFT + share * (width - LEFT - right);
   const axes = axesOf(points, roofs);
-  const most = Math.max(...points.map(({ us }) => us), 1);
+  const radius = radiusOf(points);
   const shown = points.find(({ id }) => id === (pointed ?? selected));
   return (
     <>
@@ -81,7 +81,7 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
               className={point.id === selected ? "point selected" : "point"}
               cx={placeX(along(point.intensity, axes.x))}
               cy={placeY(along(point.rate, axes.y))}
-              r={4 + 8 * Math.sqrt(point.us / most)}
+              r={radius(point.us)}
               role="button"
               tabIndex={0}
               aria-label={sentence(point)}
@@ -108,12 +108,20 @@ export function Roofline({ points, roofs, selected, onSelect }: RooflineProps): 
   );
 }
 
+/** A dot's area grows with its time. */
+function radiusOf(points: readonly RooflinePoint[]): (us: number) => number {
+  const most = Math.max(...points.map(({ us }) => us), 1);
+  return (us) => 4 + 8 * Math.sqrt(us / most);
+}
+
 /** The names of the dots with the most time, where there is room for them. */
 function DotLabels({ points, axes, placeX }: PartProps & DotsProps): ReactElement {
+  const radius = radiusOf(points);
   const dots = points.map(({ name, intensity, rate, us }) => ({
     text: clip(shortKernelName(name), MOST_LABEL),
     x: placeX(along(intensity, axes.x)),
     y: placeY(along(rate, axes.y)),
+    r: radius(us),
     us,
   }));
   return (

@@ -31,15 +31,17 @@ test("every decade has a label of its own", () => {
   expect(labels).toEqual(["1e-5", "1e-4", "0.001", "1", "1,000"]);
 });
 
-test("labels of dots lie beside them, the most expensive first, none upon another", () => {
+test("labels of dots lie beside them, the most expensive first, none upon another or a dot", () => {
   const room = { width: 6, height: 12, right: 200 };
-  const dot = { text: "gemm", x: 50, y: 50, us: 2 };
+  const dot = { text: "gemm", x: 50, y: 50, r: 4, us: 2 };
   const left = { ...dot, text: "edge", x: 190, us: 3 };
   const found = labelsOf([{ ...dot, text: "less", us: 1 }, dot, left], room);
   expect(found.map(({ text, x }) => [text, x])).toEqual([
-    ["edge", 152],
-    ["gemm", 64],
-    ["less", 12],
+    ["edge", 160],
+    ["gemm", 56],
+    ["less", 20],
   ]);
   expect(labelsOf([dot, dot, dot], room)).toHaveLength(2);
+  const near = { ...dot, text: "", x: 65, y: 58, us: 0 };
+  expect(labelsOf([dot, near], room).map(({ x }) => x)).toEqual([20, 71]);
 });

@@ -73,22 +73,35 @@ export interface DotLabel {
   y: number;
 }
 
-const MOST_LABELS = 8;
-const FROM_DOT = 14;
+/** A dot that may have a label; `r` is its radius in pixels. */
+export interface LabelledDot extends DotLabel {
+  r: number;
+  us: number;
+}
 
-/** The labels of the dots with the most time, right or left of them, none upon another. */
+const MOST_LABELS = 8;
+const FROM_DOT = 2;
+
+/** The labels of the dots with the most time, right or left of them, none upon another or upon a dot. */
 export function labelsOf(
-  dots: readonly (DotLabel & { us: number })[],
+  dots: readonly LabelledDot[],
   room: { width: number; height: number; right: number },
 ): DotLabel[] {
   const placed: (DotLabel & { end: number })[] = [];
-  for (const { text, x, y } of [...dots].sort((a, b) => b.us - a.us).slice(0, MOST_LABELS)) {
+  for (const { text, x, y, r } of [...dots].sort((a, b) => b.us - a.us).slice(0, MOST_LABELS)) {
     const length = text.length * room.width;
-    for (const from of [x + FROM_DOT, x - FROM_DOT - length]) {
+    for (const from of [x + r + FROM_DOT, x - r - FROM_DOT - length]) {
       const [end, at] = [from + length, y + room.height / 3];
-      const free = placed.every(
-        (one) => Math.abs(one.y - at) >= room.height || one.x > end || one.end < from,
-      );
+      const free =
+        placed.every(
+          (one) => Math.abs(one.y - at) >= room.height || one.x > end || one.end < from,
+        ) &&
+        dots.every(
+          (dot) =>
+            Math.abs(dot.y - y) >= dot.r + room.height / 2 ||
+            dot.x - dot.r > end ||
+            dot.x + dot.r < from,
+        );
       if (from < 0 || end > room.right || !free) continue;
       placed.push({ text, x: from, y: at, end });
       break;

@@ -18,7 +18,7 @@ export const RANK_COLUMNS: readonly ServerColumn[] = [
   { id: "step_us", definition: D.step, width: 170, parts: PARTS },
   { id: "compute_us", definition: D.compute, width: 88, yields: 3 },
   { id: "communication_us", definition: D.communication, width: 116, yields: 5 },
-  { id: "exposed_communication_us", definition: D.exposed, width: 88 },
+  { id: "exposed_communication_us", definition: D.exposed, width: 88, yields: 6 },
   { id: "idle_us", definition: D.idle, width: 88, yields: 4 },
   { id: "wait_us", definition: D.wait, width: 112 },
 ];

@@ -74,16 +74,20 @@ export function BreakdownBlock({ report }: { report: ReportData }): ReactElement
           },
           {
             title: "time",
-            text: `Time on the clock, not a sum over streams; mean of ${counted(report.breakdown.length, "step")}, measured and with all their device events in the trace.`,
+            text: "Time on the clock, not a sum over streams.",
           },
           {
             title: "share",
-            text: `Of a step of ${duration(whole)} that ends with its device events.`,
+            text: `Of the ${duration(whole)} in all.`,
           },
         ]}
         rows={rows.filter(({ us }) => us > 0)}
         wordOf={({ key }) => BREAKDOWN_DEFINITIONS[key]}
       />
+      <p className="muted">
+        {duration(whole)} in all: mean of {counted(report.breakdown.length, "step")} with all their
+        device events in the trace, each until these end.
+      </p>
     </Block>
   );
 }

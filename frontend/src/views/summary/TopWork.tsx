@@ -8,9 +8,8 @@ import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { perText } from "../../report/findings";
-import { divisor } from "../../report/measures";
+import { hostOperators, topKernels, type WorkRow } from "../../report/topWork";
 import { duration, percent } from "../../text/formats";
-import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
 import {
   SUMMARY_OPERATOR_DEFINITIONS as D,
@@ -52,30 +51,6 @@ export function TopWork({ report }: { report: ReportData }): ReactElement | null
       kernel={kernels.length > 0}
     />
   );
-}
-
-/** The kernels that take the most device time. */
-export function topKernels(report: ReportData, most: number): WorkRow[] {
-  const kinds = Object.values(report.totals.device_us_by_kind);
-  const whole = kinds.reduce((sum, us) => sum + us, 0);
-  return [...report.kernels]
-    .sort((a, b) => b.total_us - a.total_us)
-    .slice(0, most)
-    .map(({ id, name, total_us: us }) => ({
-      id,
-      name,
-      us: us / divisor(report, "mean"),
-      share: ratio(us, whole),
-    }));
-}
-
-interface WorkRow {
-  readonly id: number;
-  readonly name: string;
-  /** Microseconds per step. */
-  readonly us: number;
-  /** Of all rows' time, those that are not shown included; 0 to 1. */
-  readonly share: number | null;
 }
 
 /** Operators or kernels with their time and its share; `shown` shortens a name. */
@@ -131,19 +106,4 @@ export function HostOperators({ report }: { report: ReportData }): ReactElement 
 export function atOnce({ operators, steps }: ReportData): boolean {
   const whole = steps.reduce((sum, { duration_us: us }) => sum + us, 0);
   return operators.reduce((sum, { self_host_us: us }) => sum + us, 0) > whole;
-}
-
-/** The operators with the most self time on the host. */
-export function hostOperators({ operators, steps }: ReportData, most: number): WorkRow[] {
-  const whole = operators.reduce((sum, { self_host_us: us }) => sum + us, 0);
-  return operators
-    .filter(({ self_host_us: us }) => us > 0)
-    .sort((a, b) => b.self_host_us - a.self_host_us)
-    .slice(0, most)
-    .map(({ id, name, self_host_us: us }) => ({
-      id,
-      name,
-      us: us / Math.max(1, steps.length),
-      share: ratio(us, whole),
-    }));
 }
