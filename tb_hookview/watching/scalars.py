@@ -1,17 +1,17 @@
-"""Steps as TensorBoard's SCALARS: a file of events, as torch's writer would write it.
+"""Steps as TensorBoard's SCALARS: its own events and records, in a file that is appended to here.
 
-That writer takes a second to import. On a full disk it leaves half an event, prints a traceback and
-writes nothing more. Here a fault is a warning, and only whole events stay in the file.
+torch's writer takes a second to import. On a full disk it leaves half an event, prints a traceback
+and writes nothing more. Here a fault is a warning, and only whole events stay in the file.
 """
 
 from __future__ import annotations
 
 import os
-import struct
 import time
-from functools import cache
+from io import BytesIO
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from tb_hookview.recorder import faults
 from tb_hookview.step_log import DURATIONS
@@ -46,10 +46,11 @@ class Scalars:
         self._rows: list[Row] = []
         self._ns = 0
         self._points = 0
+        self._missing = False
 
     def add(self, rows: list[Row]) -> None:
         """Take rows; write those that make a point."""
-        for row in rows:
+        for row in () if self._missing else rows:
             self._rows.append(row)
             self._ns += row[1]
             if self._ns >= _GAP_NS << self._points // _POINTS:
@@ -66,7 +67,9 @@ class Scalars:
         try:
             if self._path is None or not self._path.exists():
                 self._begin()
-            self._append(_event(_scalars(rows[-1][0], values)))
+            self._append(rows[-1][0], values)
+        except ImportError:  # tensorboard is not installed
+            self._missing = True
         except OSError as fault:
             faults.report(f"writing scalars into {self._folder}", fault, LOST)
 
@@ -77,21 +80,36 @@ class Scalars:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         self._path, self._size = path, 0
 
-    def _append(self, record: bytes) -> None:
+    def _append(self, step: int, values: dict[str, float]) -> None:
         """Append an event, after the first one if there is none yet, or no piece of it."""
-        content = record if self._size else _event(_field(3, _VERSION)) + record
-        done = 0
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        def write(**fields: Any) -> None:
+            records.write(Event(wall_time=time.time(), **fields).SerializeToString())
+
+        content = BytesIO()
+        records = RecordWriter(content)
+        if not self._size:
+            write(file_version="brain.Event:2")
+        each = [Summary.Value(tag=tag, simple_value=ms) for tag, ms in values.items()]
+        write(step=step, summary=Summary(value=each))
         try:
-            while done < len(content):
-                done += os.write(self._file, content[done:])
+            self._write_all(content.getvalue())
         except OSError:
             os.ftruncate(self._file, self._size)
             raise
-        self._size += len(content)
+
+    def _write_all(self, content: bytes) -> None:
+        done = 0
+        while done < len(content):
+            done += os.write(self._file, content[done:])
+        self._size += done
 
     def close(self) -> None:
         """Write what is left."""
-        if self._rows:
+        if self._rows and not self._missing:
             self._write()
         self._close()
 
@@ -99,55 +117,3 @@ class Scalars:
         if self._path is not None:
             os.close(self._file)
             self._path = None
-
-
-_VERSION = b"brain.Event:2"
-"""What the first event of a file says."""
-
-
-def _scalars(step: int, values: dict[str, float]) -> bytes:
-    """Return values of a step as the fields of an event: `step`, and a `summary` of values."""
-    each = [
-        _field(1, _field(1, tag.encode()) + struct.pack("<Bf", 0x15, values[tag])) for tag in values
-    ]
-    return b"\x10" + _varint(step) + _field(5, b"".join(each))
-
-
-def _event(fields: bytes) -> bytes:
-    """Return the record of an event: its length, its content, and a checksum of each."""
-    content = struct.pack("<Bd", 0x09, time.time()) + fields
-    length = struct.pack("<Q", len(content))
-    return b"".join((length, _checksum(length), content, _checksum(content)))
-
-
-def _field(number: int, content: bytes) -> bytes:
-    """Return a field of bytes, as protobuf does."""
-    return bytes((number << 3 | 2,)) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    parts = bytearray()
-    while value > 127:
-        parts.append(value & 127 | 128)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)
-
-
-def _checksum(content: bytes) -> bytes:
-    """Return the masked CRC-32C of a record."""
-    table, crc = _crc_table(), 0xFFFFFFFF
-    for byte in content:
-        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return struct.pack("<I", (crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF)
-
-
-@cache
-def _crc_table() -> list[int]:
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-        table.append(value)
-    return table
