@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sample_traces import measured, recording, validate
+from tb_hookview.loading import analyze
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.gains import SMALL
 
@@ -140,3 +141,9 @@ def test_the_recorder_changed_no_gradient():
         name: each for name, each in checks["gradients"].items() if not each.get("equal", True)
     }
     assert different == {}
+
+
+def test_a_host_that_waits_in_collectives_is_not_to_launch_less():
+    """Gloo copies for it on a thread of its own, which looks like work."""
+    verdict = analyze(FOLDER / "late_rank.late" / "rank0.pt.trace.json.gz").verdict
+    assert verdict.sentence.endswith("Most of it waits for collectives: compare the ranks.")
