@@ -83,11 +83,12 @@ def find_stragglers(
     step, (names, lateness) = _step(ranks), _compared(ranks, members)
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
+        worst = _latest_of_all(late, seen)
 
-        def is_sure(place: int, late: Float = late) -> bool:
+        def is_sure(place: int, late: Float = late, worst: int = worst) -> bool:
             if fixes.is_staged(place):
                 return _surely(slow_of(place)) >= LEAST_SHARE * step
-            return _works_longer(fixes, place, _known(names, late[place]), step)
+            return place == worst and _works_longer(fixes, place, _known(names, late[place]), step)
 
         rank = latest(late, step, seen, is_sure)
         if rank is None:
@@ -101,6 +102,13 @@ def find_stragglers(
         if len(names) == 1:
             break  # a single step says who is latest, and nothing on chance
     return found
+
+
+def _latest_of_all(late: Float, left_out: set[int]) -> int:
+    """The rank that is late by most on average, whatever that is worth."""
+    total = np.nansum(late, axis=1)
+    total[list(left_out)] = -np.inf
+    return int(total.argmax())
 
 
 def _known(names: Sequence[str], late: Float) -> dict[str, float]:
