@@ -35,7 +35,7 @@ MOST_NAMED = 32
 SlowOf = Callable[[int], Sequence[SlowPass]]
 """Passes of a rank's microbatches that take longer than those of other stages, slowest first."""
 _WORKS_LONGER = 1 / 2
-"""Part of what the others wait that a late rank works longer, at least, where that decides."""
+"""Part of what the others wait that a straggler works longer, at least, where that decides."""
 _ENOUGH = 3
 """Steps from which on a rank's own work can show that it is late, however the waits vary."""
 
@@ -117,7 +117,7 @@ def _known(names: Sequence[str], late: Float) -> dict[str, float]:
 
 
 def _works_longer(fixes: Fixes, rank: int, late: Mapping[str, float], step: float) -> bool:
-    """Whether it is known of a late rank by its own work, which others do not disturb."""
+    """Whether it is known of a straggler by its own work, which others do not disturb."""
     often = sum(time > 0 for time in late.values()) >= MOST * len(late)
     if not often or len(late) < _ENOUGH:
         return False
