@@ -27,6 +27,8 @@ from sample_traces.measured import shown
 from sample_traces.recording import traces
 
 BEGIN, END = "<!-- validation:begin -->", "<!-- validation:end -->"
+NEAR = 0.15
+"""Part of a timed step within which an estimate is near: these hosts vary by 10 to 20%."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,17 @@ class Verdict:
             return float(answer.replayed_us - answer.predicted_us), float(answer.replayed_us)
         gain = answer.unrecorded_us - answer.unrecorded_predicted_us
         return float(gain), float(answer.unrecorded_us)
+
+    @property
+    def step_off(self) -> float | None:
+        """Return by which part the estimated step without recording is longer than the timed one.
+
+        None where one of them is unknown.
+        """
+        estimated = self.report.verdict.unrecorded_step_us
+        if estimated is None or not self.measured_step_us:
+            return None
+        return float(estimated / self.measured_step_us - 1)
 
 
 def verdicts(folder: Path) -> Iterator[Verdict]:
@@ -186,7 +199,7 @@ def table(folder: Path) -> str:
         "| --- | --- | --- | --- | --- | ---: | ---: |",
         *(_row(verdict) for verdict in found),
     ]
-    parts = [f"{'; '.join(places)}.", "\n".join(rows)]
+    parts = [f"{'; '.join(places)}.", "\n".join(rows), _steps_table(found)]
     attribution = attribution_rows(folder)
     if attribution:
         parts.append(_attribution_table(attribution))
@@ -212,6 +225,30 @@ def _row(verdict: Verdict) -> str:
         f"| {verdict.scenario} | {verdict.variant} | {wanted} | {said} | {unwanted} "
         f"| {gains[0]} | {gains[1]} |"
     )
+
+
+def _steps_table(found: Sequence[Verdict]) -> str:
+    near, timed = near_steps(found)
+    lines = [
+        "Steps as recorded, without recording as the report estimates it, and timed without the "
+        f"profiler, ms: {near} of {timed} estimates are within {NEAR:.0%}.",
+        "",
+        "| scenario | variant | recorded | estimated | timed | off |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for verdict in found:
+        if verdict.measured_step_us and (off := verdict.step_off) is not None:
+            said = verdict.report.verdict
+            times = (said.step_us, said.unrecorded_step_us, verdict.measured_step_us)
+            cells = " | ".join(f"{us / 1000:.2f}" for us in times)
+            lines.append(f"| {verdict.scenario} | {verdict.variant} | {cells} | {off:+.0%} |")
+    return "\n".join(lines)
+
+
+def near_steps(found: Sequence[Verdict]) -> tuple[int, int]:
+    """Return how many estimated steps are near the timed ones, and how many there are."""
+    off = [each.step_off for each in found if each.step_off is not None]
+    return sum(abs(each) <= NEAR for each in off), len(off)
 
 
 def _share(gain_us: float, step_us: float) -> str:

@@ -227,8 +227,12 @@ LAZY = {
     # Windows has none.
     "sql/confined.py": {"resource"},
     "watching/background.py": {"resource"},
-    # It takes a second to import, and needs tensorboard.
-    "watching/scalars.py": {"torch.utils.tensorboard"},
+    # It takes a fifth of a second to import, and may not be installed.
+    "watching/scalars.py": {
+        "tensorboard.compat.proto.event_pb2",
+        "tensorboard.compat.proto.summary_pb2",
+        "tensorboard.summary.writer.record_writer",
+    },
     # Few of those who read a run ask it in SQL.
     "ranks/result.py": {"tb_hookview.sql"},
     # The tables of a cached report are made without numpy, until one at event level is asked for.

@@ -17,6 +17,7 @@ const RECORDED = [
   "patch_dropout.before",
   "slow_sibling.compares",
   "slow_sibling.even",
+  "late_rank.late",
 ];
 const SD35 = "tracelens_mi300_sd35_with_stacks.json.gz";
 const [traces, recorded, ...names] = process.argv.slice(2);
@@ -32,7 +33,9 @@ const nonzero = (page) =>
     .locator(".table-body [role=row]", { hasText: "aten::nonzero" })
     .first()
     .click();
+const longest = (page) => page.locator(".longest-wait a").click();
 const PICTURES = [
+  ["ranks-together", "#/ranks?run=late_rank.late", longest],
   ["start-memory", "#/memory?run=first"],
   [
     "story-backward",

@@ -97,15 +97,18 @@ describe.each(VIEWS)("the view %s", (view) => {
     expect(await seriousFaults(page)).toEqual([]);
   });
 
-  test.each([600, 1024, 1280, 1920])("fits a window of %d pixels, its tables too", async (width) => {
-    await page.setViewportSize({ width, height: 720 });
-    await settled();
-    expect(await laidOut()).toEqual([width, 720]);
-    const tables = await page
-      .locator(".table")
-      .evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
-    expect(tables.filter((more) => more > 0)).toEqual([]);
-  });
+  test.each([600, 1024, 1280, 1920])(
+    "fits a window of %d pixels, its tables too",
+    async (width) => {
+      await page.setViewportSize({ width, height: 720 });
+      await settled();
+      expect(await laidOut()).toEqual([width, 720]);
+      const tables = await page
+        .locator(".table")
+        .evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
+      expect(tables.filter((more) => more > 0)).toEqual([]);
+    },
+  );
 });
 
 /** Where the keyboard is. */

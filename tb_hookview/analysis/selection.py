@@ -91,7 +91,7 @@ class Selection(Struct, frozen=True, dict=True):
         analysis = self.analysis
         steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
         any_event, launches = times.device_busy is not None, times.queue_full is not None
-        counted = frozenset(self.counted)
+        counted = frozenset(self.averaged.steps if steps.marked else self.counted)
         phase = [time if analysis.phases.known else None for time in times.phase]
         if not analysis.phases.forward_known:
             phase[Phase.FORWARD] = None

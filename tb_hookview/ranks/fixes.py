@@ -148,6 +148,8 @@ def _ended_before(members: Members, of_ranks: Sequence[Int]) -> tuple[Int, Int]:
     return before, since
 
 
+_VARYING = 5
+"""Ranks, or some more, of which it is known how much their work varies."""
 _MOST_OF = 1 / 2
 """Share of its lateness that the reasons of a rank explain; else it is slow throughout."""
 
@@ -242,16 +244,15 @@ class Fixes:
             rank: no stage of a pipeline.
             late: as for `fix`.
         """
-        names = list(late)
+        names, none = list(late), np.zeros(len(late))
+        peers = compared(range(len(self._ranks)), rank)
+        if len(peers) < 2:  # of two ranks each may be the one that varies
+            return 0.0
         own = self._by_step(self._episodes(rank, late), names)
         others = [
             self._by_step(self._episodes(other, late), names)
-            for other in compared(range(len(self._ranks)), rank)
-            if not self._is_staged[other]
+            for other in peers[:: max(1, len(peers) // _VARYING)]
         ]
-        none = np.zeros(len(names))
-        if len(others) < 2:  # of two ranks each may be the one that varies
-            return 0.0
         return sum(
             float(time.sum())
             for why, time in own.items()

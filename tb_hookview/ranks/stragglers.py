@@ -35,7 +35,7 @@ MOST_NAMED = 32
 SlowOf = Callable[[int], Sequence[SlowPass]]
 """Passes of a rank's microbatches that take longer than those of other stages, slowest first."""
 _WORKS_LONGER = 1 / 2
-"""Part of what the others wait that a late rank works longer, at least, where that decides."""
+"""Part of what the others wait that a straggler works longer, at least, where that decides."""
 _ENOUGH = 3
 """Steps from which on a rank's own work can show that it is late, however the waits vary."""
 
@@ -83,11 +83,12 @@ def find_stragglers(
     step, (names, lateness) = _step(ranks), _compared(ranks, members)
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
+        worst = _latest_of_all(late, seen)
 
-        def is_sure(place: int, late: Float = late) -> bool:
+        def is_sure(place: int, late: Float = late, worst: int = worst) -> bool:
             if fixes.is_staged(place):
                 return _surely(slow_of(place)) >= LEAST_SHARE * step
-            return _works_longer(fixes, place, _known(names, late[place]), step)
+            return place == worst and _works_longer(fixes, place, _known(names, late[place]), step)
 
         rank = latest(late, step, seen, is_sure)
         if rank is None:
@@ -103,13 +104,20 @@ def find_stragglers(
     return found
 
 
+def _latest_of_all(late: Float, left_out: set[int]) -> int:
+    """The rank that is late by most on average, whatever that is worth."""
+    total = np.nansum(late, axis=1)
+    total[list(left_out)] = -np.inf
+    return int(total.argmax())
+
+
 def _known(names: Sequence[str], late: Float) -> dict[str, float]:
     """Lateness of a rank by the name of the step, where it is known."""
     return {name: t for name, t in zip(names, late.tolist(), strict=True) if t == t}
 
 
 def _works_longer(fixes: Fixes, rank: int, late: Mapping[str, float], step: float) -> bool:
-    """Whether it is known of a late rank by its own work, which others do not disturb."""
+    """Whether it is known of a straggler by its own work, which others do not disturb."""
     often = sum(time > 0 for time in late.values()) >= MOST * len(late)
     if not often or len(late) < _ENOUGH:
         return False

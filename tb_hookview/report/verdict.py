@@ -35,6 +35,7 @@ _HOST_REMEDIES = {
     "compiled": "Launch less: use CUDA graphs.",
     "allocator": "Most of it is allocation: use the caching allocator.",
     "copy": "Most of it is copies: pin memory, copy asynchronously.",
+    "communication": "Most of it waits for collectives: compare the ranks.",
 }
 """By the longest of these causes of idle time; `work`, and `setup` where no step is marked, is the
 part of `launch` in gaps that are too long for any number of launches; `compiled` is `launch` where

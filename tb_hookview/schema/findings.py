@@ -302,11 +302,12 @@ class Verdict(Struct, frozen=True, kw_only=True):
     is part of `step_us`, and of none of the lengths above. Null where they are."""
     unrecorded_step_us: Us | None = None
     """A step in a replay without what recording cost the host: an estimate by the number of
-    operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls
-    (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the
-    trace, without these by the time that the recorder's marks took (of 16 modules or more). Null
-    where that is unknown: without operators of torch, or with times in whole microseconds, as
-    earlier profilers wrote them."""
+    operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls
+    (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by
+    how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of
+    16 or more), and by the time that the recorder measured for its marks. Null where that is
+    unknown: without operators of torch, or with times in whole microseconds, as earlier profilers
+    wrote them."""
     unrecorded_bound: Bound | None = None
     """`bound` without that cost; null where the step is."""
     unrecorded_sentence: str | None = None

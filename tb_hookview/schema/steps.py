@@ -104,8 +104,9 @@ class Step(Struct, frozen=True):
     busy with the forward then, or go on with the backward later."""
     counts: bool
     """Whether it is one of the steps of `per_step` and of the means in findings: every selected
-    step; of a whole trace all but the first, which warms up, and those that launched nothing. The
-    one step of a trace of a device alone counts if the device did anything."""
+    step; of a whole trace all but the first, which warms up, and those that launched nothing, or
+    all where each did. The one step of a trace of a device alone counts if the device did
+    anything."""
     device_us: Us | None = None
     """Sum of the durations of the device events that were launched in the step. It may exceed the
     step: streams run at the same time, and devices run on when the host is done. Null without

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +12,12 @@ from msgspec import Struct, field
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
-from tb_hookview.analysis.host.rows import EVALUATE
+from tb_hookview.analysis.host.rows import TIMED_MARKS, HostRows, Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
-    EventRow,
     Float,
     Index,
     Int,
@@ -31,7 +30,7 @@ from tb_hookview.arrays.types import (
     TreeRow,
 )
 from tb_hookview.simulation.replay import NEVER, Lengths, recorded
-from tb_hookview.trace import EventCategory, Trace
+from tb_hookview.trace import EventCategory
 
 
 class DeviceChange(Struct, frozen=True):
@@ -289,11 +288,9 @@ def _cut(edge: Int, time: Intervals, moment: Nanoseconds, module: ModuleIndex) -
 #
 # The constants are fitted to programs that were timed unrecorded, and recorded with each option, by
 # torch 2.13 on a CPU; `benchmarks/recording_cost.py` compares estimates with steps. How quick
-# another machine is at it is known from rows of stacks (a trace whose shortest Python calls take
-# half as long was recorded at half the cost), else from the recorder's marks, which it times. On a
-# virtual host of an H200, where marks cost up to six times as much, 18 of 27 estimates are within
-# 15% of timed steps, and 8 were without that. What CUPTI and its like add to calls of the runtime
-# is unknown, and is left in.
+# another machine is, or the same one under load, is known from the trace's cheapest operators,
+# which do next to nothing. The recorder times its own marks. What CUPTI and its like add to a call
+# of the runtime is fitted to recordings of an H200.
 
 
 OPERATOR = 260.0
@@ -306,16 +303,20 @@ ALLOCATION = 80.0
 """For each block allocated or freed (`profile_memory`)."""
 PYTHON = 520.0
 """For each call of a Python function (`with_stack`)."""
-_SHORTEST, _QUANTILE, _ENOUGH = 60.0, 0.01, 100
-"""Nanoseconds of the shortest Python calls where the constants were measured; which are the
-shortest; and how many calls there have to be."""
-_SPEEDS = 0.5, 2.0
-"""Least and largest cost relative to the constants, by Python calls."""
-_MARK_US = {"forward": 2.6, "gradient": 1.3}
-"""Microseconds of the recorder's marks where the constants were measured."""
-_MARK_SPEEDS, _MODULES = (0.5, 6.0), 16
-"""The same by marks, and how many modules there have to be: few marks find cold caches."""
-_MARKS = (EventCategory.OPERATOR, EventCategory.ANNOTATION)
+CALL = 1000.0
+"""For each call of the device's runtime or driver."""
+_CHEAP = ("aten::as_strided", "detach")
+_CHEAP_NS, _ENOUGH = 280.0, 16
+"""Median of the cheapest operators where the constants were measured, nanoseconds, and how many
+there have to be."""
+_SPEEDS = 0.5, 6.0
+"""Least and largest cost relative to the constants."""
+_COSTS = {
+    EventCategory.OPERATOR: OPERATOR,
+    EventCategory.ANNOTATION: OPERATOR,
+    EventCategory.RUNTIME: CALL,
+}
+"""By category, of what is in the call tree."""
 
 
 def without_recording(analysis: Analysis, since: int) -> Change | None:
@@ -324,70 +325,54 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
     None where it is unknown: no operator of torch was recorded, or times are whole microseconds, as
     profilers wrote them whose cost was never measured.
     """
-    trace, events = analysis.trace, analysis.trace.events
-    operators = events.duration[events.kind == EventCategory.OPERATOR]
-    if not (operators % 1000).any():
+    host, tree = analysis.host, analysis.call_tree
+    events, memory = analysis.trace.events, analysis.trace.memory
+    if not (tree.duration[host.kind == EventCategory.OPERATOR] % 1000).any():
         return None
-    speed, memory = _speed(trace), trace.memory
-    marks, calls = (_rows(analysis, since, *kinds) for kinds in (_MARKS, (EventCategory.PYTHON,)))
-    later = np.flatnonzero(memory.time >= since)
+    speed = _speed(host)
+    costly = isin(host.kind, list(_COSTS)) & ~host.device_threads[tree.thread]
+    rows = np.flatnonzero(costly & (tree.start >= since))
+    calls = np.flatnonzero((events.kind == EventCategory.PYTHON) & (events.start >= since))
+    blocks = np.flatnonzero(memory.time >= since)
     return Change(
         less=(
-            *_by_thread(events.thread[marks], events.start[marks], speed * _costs(trace, marks)),
+            *_by_thread(tree.thread[rows], tree.start[rows], _costs(host, rows, speed)),
             *_by_thread(events.thread[calls], events.start[calls], speed * PYTHON),
-            *_by_thread(memory.thread[later], memory.time[later], speed * ALLOCATION),
+            *_by_thread(memory.thread[blocks], memory.time[blocks], speed * ALLOCATION),
         )
     )
 
 
-def _rows(analysis: Analysis, since: int, *kinds: EventCategory) -> EventRow:
-    """Rows of host threads of some categories from a moment on."""
-    events = analysis.trace.events
-    of_kind = reduce(np.logical_or, (events.kind == kind for kind in kinds))
-    rows = np.flatnonzero(of_kind & (events.start >= since))
-    return rows[~analysis.host.device_threads[events.thread[rows]]]
-
-
 def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) -> Iterator[HostCost]:
     """Yield the cost of some rows by thread: of each row, or the same of all, nanoseconds."""
+    ns = np.broadcast_to(cost, len(moment))
     for each in unique(thread).tolist():
-        mine = thread == each
-        if isinstance(cost, float):
-            moments = np.sort(moment[mine])
-            total: Float = np.arange(len(moments) + 1) * np.float64(cost)
-        else:
-            order = np.argsort(moment[mine], kind="stable")
-            moments, total = moment[mine][order], np.append(0.0, np.cumsum(cost[mine][order]))
-        yield HostCost(each, moments, total)
+        mine = np.flatnonzero(thread == each)
+        mine = mine[np.argsort(moment[mine], kind="stable")]
+        yield HostCost(each, moment[mine], np.append(0.0, np.cumsum(ns[mine])))
 
 
-def _costs(trace: Trace, marks: EventRow) -> Float:
-    """Cost of some operators and annotations, nanoseconds."""
-    events, ns = trace.events, np.full(len(marks), OPERATOR)
-    names, place = unique_inverse(events.name[marks])
-    evaluates = [trace.strings[name].startswith(EVALUATE) for name in names.tolist()]
-    ns += NODE * np.array(evaluates, bool)[place]
-    if len(events.types):
-        texts, place = unique_inverse(events.types[marks])
+def _costs(host: HostRows, rows: TreeRow, speed: float) -> Float:
+    """Cost of some rows of the host, nanoseconds."""
+    trace, kind, role = host.trace, host.kind[rows], host.role[rows]
+    each = np.zeros(len(EventCategory))
+    each[list(_COSTS)] = list(_COSTS.values())
+    ns = each[kind] + NODE * (role == Role.NODE)
+    if len(types := trace.events.types):
+        operators = np.flatnonzero(kind == EventCategory.OPERATOR)
+        texts, place = unique_inverse(types[host.call_tree.event[rows[operators]]])
         inputs = [trace.texts[text].count('"') // 2 for text in texts.tolist()]
-        ns += INPUT * np.array(inputs, np.int64)[place]
-    return ns
+        ns[operators] += INPUT * np.array(inputs, np.int64)[place]
+    ns *= speed
+    for mark, us in (trace.manifest.cost_us if trace.manifest else {}).items():
+        if us is not None:
+            ns[isin(role, [int(each) for each in TIMED_MARKS.get(mark, ())])] = 1000 * us
+    return np.asarray(ns)
 
 
-def _speed(trace: Trace) -> float:
+def _speed(host: HostRows) -> float:
     """Cost of recording where this was recorded, relative to the constants."""
-    calls = trace.events.duration[trace.events.kind == EventCategory.PYTHON]
-    if len(calls) < _ENOUGH:
-        return _speed_of_marks(trace)
-    short = int(_QUANTILE * len(calls))
-    return float(np.clip(np.partition(calls, short)[short] / _SHORTEST, *_SPEEDS))
-
-
-def _speed_of_marks(trace: Trace) -> float:
-    """The same by the recorder's marks: the geometric mean of both kinds."""
-    manifest = trace.manifest
-    if manifest is None or len(manifest.modules) < _MODULES:
+    cheap = host.call_tree.duration[host.named(_CHEAP.__contains__)]
+    if len(cheap) < _ENOUGH:
         return 1.0
-    ratios = [(manifest.cost_us.get(kind) or 0.0) / us for kind, us in _MARK_US.items()]
-    speed = math.sqrt(math.prod(ratios))
-    return float(np.clip(speed, *_MARK_SPEEDS)) if speed else 1.0
+    return float(np.clip(np.median(cheap) / _CHEAP_NS, *_SPEEDS))

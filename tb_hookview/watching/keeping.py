@@ -110,9 +110,9 @@ class Keeper:
         """
         self._blocks, self._clock = blocks, clock
         self._began = time.time()
-        self._file = StepFile(self._folder, _worker(), self._header, self._limits.most_step_bytes)
-        rank, _ = manifest.place()
-        self._scalars = Scalars(self._folder) if self._wants_scalars and not rank else None
+        worker, (rank, _) = _worker(), manifest.place()
+        self._file = StepFile(self._folder, worker, self._header, self._limits.most_step_bytes)
+        self._scalars = Scalars(self._folder, worker) if self._wants_scalars and not rank else None
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
@@ -222,28 +222,30 @@ class Keeper:
                 self._agree()
 
     def _write_rows(self) -> None:
-        waiting = [self.ended.popleft() for _ in range(len(self.ended))]
-        rows = list(map(row_of, waiting))
-        measured = [row for row, ended in zip(rows, waiting, strict=True) if not ended[1]]
-        self._decide(measured)
+        waiting, measured, lines = len(self.ended), [], []
         clocks_apart = time.time() - perf_counter_ns() / 1e9
-        last = len(rows) - 1
-        lines = []
-        for number, (row, ended) in enumerate(zip(rows, waiting, strict=True)):
+        while waiting:
+            waiting -= 1
+            ended = self.ended.popleft()
+            row, state = row_of(ended), ended[1]
+            if not state:
+                measured.append(row)
             self._lost += row[0] - self._written - 1
             self._written = row[0]
-            memory = peak_memory() if number == last else None
-            lines.append(row_line(row, ended[1], clocks_apart + ended[3] / 1e9, memory))
-        if self._scalars is not None:
-            self._scalars.add(measured)
+            memory = None if waiting else peak_memory()
+            lines.append(row_line(row, state, clocks_apart + ended[3] / 1e9, memory))
+        self._decide(measured)
         while self._lines:
             lines.append(to_line(self._lines.popleft()))
         self._file.write(lines)
+        if self._scalars is not None:
+            self._scalars.add(measured)
 
     def _decide(self, rows: list[Row]) -> None:
+        now = perf_counter_ns() / 1e9
         for row in rows:
-            parts = (row[2], row[3], row[4], row[6])
-            reason = self._decision.see(row[0], row[1], perf_counter_ns() / 1e9, parts)
+            parts = (row[2], row[3], row[4], row[6])  # waiting for other ranks is none
+            reason = self._decision.see(row[0], row[1], now, parts)
             if reason is not None:
                 self._asked.append(_Asked(reason, None, self._decision.slowest_ratio, None))
         if self.is_signalled:

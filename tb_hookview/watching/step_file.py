@@ -14,6 +14,8 @@ from tb_hookview.recorder import faults
 from tb_hookview.step_log import DURATIONS, file_name
 from tb_hookview.watching.step_rows import Row
 
+LOST = "these steps are not kept"
+"""The consequence of every fault of a file here."""
 _FILES = 8
 """Files of one process; the oldest is removed when another one is begun, the first never."""
 
@@ -60,7 +62,7 @@ class StepFile:
                 kept = self._size - before
         except OSError as fault:
             self.lost += content.count(b"\n", kept)
-            faults.report(f"writing steps into {self._folder}", fault, "these steps are not kept")
+            faults.report(f"writing steps into {self._folder}", fault, LOST)
 
     def _append(self, file: int, content: bytes) -> None:
         """Append lines. Where not all fit, no piece of one stays, and the file is used on."""
@@ -122,12 +124,13 @@ def row_line(row: Row, state: int, at: float, memory: int | None) -> bytes:
         at: end of the step, seconds since the epoch.
         memory: bytes, the peak so far; None where it was not asked for.
     """
-    values: list[int | str] = ["null" if value < 0 else (value + 500) // 1000 for value in row]
+    values: list[float | str] = ["null" if value < 0 else (value + 500) // 1000 for value in row]
     values[0], values[_HEAD - 1] = row[0], row[_HEAD - 1]
     more = "" if memory is None else f',"memory_bytes":{memory}'
     if state:
         more += f',"recording":"{STATES[state]}"'
-    return (_template(len(row)) % (*values, at, more)).encode()
+    values += (at, more)
+    return (_template(len(row)) % tuple(values)).encode()
 
 
 @lru_cache

@@ -16,6 +16,7 @@ blocks where none were timed."""
 
 UNKNOWN = -1
 _LATER = sys.maxsize
+_UNKNOWN, _NONE_YET = [UNKNOWN] * (GRADIENT + ROOT), [_LATER] * (COLLECTION + 1)
 _AFTER = GRADIENT - 1
 """What a backward pass does after the last gradient of its last block; no mark has this number."""
 
@@ -31,8 +32,7 @@ def row_of(ended: Ended) -> Row:
     reduced, so waiting for other ranks is in no block.
     """
     step, _, begun, over, marks, blocks = ended
-    spent = [UNKNOWN] * (GRADIENT + ROOT)
-    earliest = [_LATER] * (COLLECTION + 1)
+    spent, earliest = _UNKNOWN.copy(), _NONE_YET.copy()
     pass_since, at, part = _LATER, 0, _AFTER
     collections = 0
     ends = reversed(marks)
@@ -52,7 +52,7 @@ def row_of(ended: Ended) -> Row:
             elif kind == COLLECTION:
                 collections += 1
     _end_pass(spent, part, at - pass_since)
-    return (
+    row = (
         step,
         over - begun,
         spent[DATA],
@@ -62,9 +62,8 @@ def row_of(ended: Ended) -> Row:
         spent[OPTIMIZER],
         max(spent[COLLECTION], 0),
         collections,
-        *spent[:blocks],
-        *spent[GRADIENT : GRADIENT + blocks],
     )
+    return (*row, *spent[:blocks], *spent[GRADIENT : GRADIENT + blocks]) if blocks else row
 
 
 def _end_pass(spent: list[int], part: int, first: int) -> None:

@@ -18,8 +18,8 @@ _LASTING = 10
 """Times `slow_steps`: steps by which the slower ones must outnumber the others, to last."""
 _PART_SHARE = 0.5
 """Of what `slow_factor` is above 1, that a part must make steps longer by in order to be slow."""
-_LOOK_NS = 20_000_000
-"""Parts are compared once in this time: it takes 5 us."""
+_LOOK_NS = 100_000_000
+"""Parts are compared once in this time: it takes 10 us."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -84,7 +85,7 @@ def watch(
         keep: the newest recordings that are kept; the slowest one stays too.
         max_bytes: the most that the recordings of this rank may have.
         max_step_bytes: the most that the steps of this rank may have.
-        scalars: write a summary for TensorBoard's SCALARS too, where tensorboard is installed.
+        scalars: write a summary for TensorBoard's SCALARS too.
         **profiler_options: keywords of `profile`, without `schedule`.
 
     Raises:
@@ -349,6 +350,16 @@ def _abandon_in_child() -> None:
     phases.forget_in_child()
 
 
+def _stop_at_exit() -> None:
+    """Write what is not written yet, and end the threads.
+
+    A thread that is at the store of a process group while Python ends aborts the process.
+    """
+    for running in list(_watches):
+        _guarded("ending a watch at exit", running.stop)
+
+
 _watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+atexit.register(_stop_at_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon_in_child)

@@ -27,17 +27,26 @@ def phases_of_threads_are_those_of_a_walk_along_their_rows(case: Case) -> None:
 
 def _slow_times(analysis: Analysis) -> Counter[tuple[str, str, str]]:
     found = Counter[tuple[str, str, str]]()
+    closures = _closures(analysis)
     for thread, bounds in _bounds(analysis).items():
         place = analysis.trace.threads[thread]
-        open_rows, before = [0] * len(REASONS), 0
-        for moment, change, number in sorted(bounds):
-            first = next((REASONS[i] for i, rows in enumerate(open_rows) if rows), None)
+        open_rows, before = [0] * (len(REASONS) + 1), 0
+        for moment, change, number in sorted([*bounds, *closures]):
+            *counts, closed = open_rows
+            reasons = (REASONS[i] for i, rows in enumerate(counts) if rows)
+            first = next((each for each in reasons if each != Phase.OPTIMIZER or not closed), None)
             if first is not None and moment > before:
                 phase = Phase(first).name.lower()
                 found[place.name or place.tid, place.pid, phase] += moment - before
             open_rows[number] += change
             before = moment
     return found
+
+
+def _closures(analysis: Analysis) -> list[tuple[int, int, int]]:
+    """Where a closure begins and ends, whose time is no optimizer's, as a reason after the last."""
+    spans = analysis.phases.closures.tolist()
+    return [edge for a, b in spans for edge in ((a, 1, len(REASONS)), (b, -1, len(REASONS)))]
 
 
 def _bounds(analysis: Analysis) -> dict[int, list[tuple[int, int, int]]]:

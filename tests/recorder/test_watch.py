@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import textwrap
@@ -10,6 +11,7 @@ import threading
 import time
 import tracemalloc
 import weakref
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -23,6 +25,7 @@ import tb_hookview as hookview
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder.hooks import SLOT
 from tb_hookview.watching import phases
+from tb_hookview.watching.agreement import FolderBoard, RecordingPlan
 from tb_hookview.watching.clock import ROOT
 from tb_hookview.watching.scalars import Scalars
 from tb_hookview.watching.step_rows import row_of
@@ -198,6 +201,82 @@ def test_the_file_record_asks_for_so_many_steps(tmp_path):
     assert not (tmp_path / "record").exists()
 
 
+def test_slow_steps_are_recorded_by_themselves(tmp_path, monkeypatch):
+    """Steps of a second, then of three; the parts of a step take milliseconds."""
+    model, now, length = net(), [0], [10**9]
+    monkeypatch.setattr("tb_hookview.watching.watch.perf_counter_ns", lambda: now[0])
+    with hookview.watch(tmp_path, model=model, first=None, steps=1, scalars=False) as watch:
+
+        def step() -> None:
+            now[0] += length[0]
+            watch.step()
+
+        train(model, 30, step)
+        length[0] = 3 * 10**9
+        train(model, 3, step)
+        until(SimpleNamespace(step=step), model, lambda: bool(watch.recordings))
+    (path,) = traces(tmp_path)
+    manifest = Trace(path).manifest["watch"]
+    assert (manifest["reason"], manifest["ratio"]) == ("slow", 3.0)
+    assert manifest["start"] > 33
+    durations = {row["duration_us"] for row in rows(tmp_path) if row["step"] <= 33}
+    assert durations == {1_000_000, 3_000_000}
+
+
+def test_every_so_many_steps_are_recorded_and_only_the_newest_is_kept(tmp_path):
+    model = net()
+
+    def recorded() -> list[str]:
+        return [line["recorded"] for line in lines(tmp_path) if "recorded" in line]
+
+    options = {**QUIET, "every_steps": 5, "keep": 1, "steps": 1}
+    with hookview.watch(tmp_path, model=model, **options) as watch:
+        until(watch, model, lambda: len(recorded()) >= 3)
+    assert {line["reason"] for line in lines(tmp_path) if "recorded" in line} == {"every"}
+    assert [path.name for path in traces(tmp_path)] == recorded()[-1:]
+    assert watch.recordings == traces(tmp_path)
+
+
+@pytest.mark.parametrize("ranks", [[3], [0, 3]])
+def test_the_file_record_names_the_ranks_that_record(tmp_path, ranks):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        (tmp_path / "record").write_text(json.dumps({"steps": 1, "ranks": ranks}))
+        until(watch, model, lambda: watch._keeper._number == 1)
+        train(model, 8, watch.step)
+    assert (len(traces(tmp_path)), watch.lost) == (int(0 in ranks), 0)
+
+
+def test_steps_that_this_rank_knows_of_too_late_are_left_to_the_others(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        watch._keeper._board = FolderBoard(tmp_path / "board", "run")
+        train(model, 5, watch.step)
+        watch._keeper.plan = RecordingPlan(4, 1, "call", asked_by=1)
+        train(model, 5, watch.step)
+    assert (watch.lost, traces(tmp_path)) == (1, [])
+    assert [row["step"] for row in rows(tmp_path)] == [*range(1, 11)]
+
+
+def test_a_recording_that_cannot_begin_is_counted_and_training_goes_on(tmp_path, expected_fault):
+    model = net()
+
+    def record() -> None:
+        watch.record(steps=1)
+        until(watch, model, lambda: watch.lost == 1)
+
+    with (
+        hookview.watch(tmp_path, model=model, **QUIET) as watch,
+        torch.profiler.profile() as other,
+    ):
+        with pytest.warns(RuntimeWarning, match="a profiler is recording already"):
+            record()
+        train(model, 3, watch.step)
+    assert traces(tmp_path) == []
+    assert any(event.key == "aten::addmm" for event in other.key_averages())
+    assert [row["step"] for row in rows(tmp_path)] == [*range(1, watch._step + 1)]
+
+
 def test_a_recording_for_another_rank_is_none_here(tmp_path):
     model = net()
     with hookview.watch(tmp_path, model=model, ranks=[3], **QUIET) as watch:
@@ -364,7 +443,7 @@ def test_the_thread_ends_with_the_watch(tmp_path):
     assert "hookview-watch" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_scalars_are_torchs_own(tmp_path):
+def test_tensorboard_reads_the_scalars(tmp_path):
     pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -380,7 +459,7 @@ def test_a_long_step_is_a_point_of_the_scalars_and_short_ones_share_one(tmp_path
     pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    scalars, ms = Scalars(tmp_path), 10**6
+    scalars, ms = Scalars(tmp_path, "host_1"), 10**6
     for step, duration in enumerate((200, 40, 40, 70, 10), 1):
         ended = (step, 0, 0, duration * ms, [ROOT, 0, duration * ms // 2], 0)
         scalars.add([row_of(ended)])
@@ -394,6 +473,31 @@ def test_a_long_step_is_a_point_of_the_scalars_and_short_ones_share_one(tmp_path
     assert found["forward_ms"] == [(1, 100.0), (4, 20.0), (5, 5.0)]
     assert found["slowest_ms"] == [(1, 200.0), (4, 70.0), (5, 10.0)]
     assert "hookview/backward_ms" not in events.Tags()["scalars"]  # unknown, not 0
+
+
+def test_of_a_point_that_does_not_fit_no_piece_stays(tmp_path, expected_fault):
+    pytest.importorskip("tensorboard", reason="needs tensorboard: pip install tensorboard")
+    resource = pytest.importorskip("resource", reason="this system has no limit of a file's size")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    scalars = Scalars(tmp_path, "host_1")
+
+    def add(step: int) -> None:
+        scalars.add([row_of((step, 0, 0, 10**8, [], 0))])
+
+    add(1)
+    (file,) = tmp_path.iterdir()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 50, before[1]))
+    try:
+        with pytest.warns(RuntimeWarning, match="these steps are not kept"):
+            add(2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    add(300)
+    scalars.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert [each.step for each in events.Scalars("hookview/duration_ms")] == [1, 300]
 
 
 def test_checkpointed_calls_count_once(tmp_path):

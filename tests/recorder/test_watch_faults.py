@@ -24,7 +24,7 @@ import tb_hookview as hookview
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-options = dict(first=None, slow_factor=None, scalars=False)
+options = dict(first=None, slow_factor=None)
 
 def step():
     optimizer.zero_grad()
@@ -56,7 +56,10 @@ FULL = """
     end = time.monotonic() + 60
     while not watch.lost and time.monotonic() < end:
         step()
-    lost, seen = watch.lost, watch._step
+    lost, seen, scalars = watch.lost, watch._step, watch._keeper._scalars
+    points = scalars._points
+    while scalars._points <= points and time.monotonic() < end:
+        step()
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     while watch._keeper._written <= seen and time.monotonic() < end:
         step()
@@ -70,9 +73,13 @@ GONE = """
     open("run", "w").close()
     watch.record()
     end = time.monotonic() + 60
-    while not watch.lost and time.monotonic() < end:
+    keeper = watch._keeper
+    while not (keeper._lost and keeper._file.lost) and time.monotonic() < end:
         step()
-    print(watch.lost > 0)
+    points = keeper._scalars._points
+    while keeper._scalars._points <= points and time.monotonic() < end:
+        step()
+    print(keeper._lost, keeper._file.lost > 0)
 """
 
 
@@ -124,20 +131,42 @@ def test_ctrl_c_reaches_the_training_and_what_was_seen_is_whole(tmp_path, state)
     assert whole_lines(folder) >= 1 + seen + recorded
 
 
+LEFT = """
+import atexit, threading
+atexit.register(lambda: print([each.name for each in threading.enumerate()]))  # after ours
+"""
+
+
+def test_a_watch_that_is_never_stopped_is_at_exit(tmp_path):
+    """A thread of ours that is at a store while Python ends aborts the process."""
+    program = PROGRAM.replace("with hookview.watch(", "watch = hookview.watch(")
+    program = program.replace(") as watch:", ")\nwatch.start()\n[step() for _ in range(7)]")
+    done = run_python("-c", LEFT + program, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "['MainThread']\n"), done.stderr
+    (rank,) = read_history(str(tmp_path / "run")).ranks
+    assert (rank.steps, rank.missing_steps) == (7, 0)
+
+
 def test_a_full_disk_is_one_warning_and_a_counter(tmp_path):
     done = run_python("-c", PROGRAM + FULL, cwd=tmp_path)
     assert (done.returncode, done.stdout.split()) == (0, ["True"]), done.stderr
     assert done.stderr.count("RuntimeWarning: tb_hookview: writing steps") == 1
+    assert "Traceback" not in done.stderr
     rank = read_history(str(tmp_path / "run")).ranks[0]
     assert (rank.lost_lines, rank.missing_steps > 0) == (0, True)  # room came back after that
     (file,) = (tmp_path / "run").glob("*.steps.jsonl")
     assert file.stat().st_size > 4096
 
 
-def test_a_folder_that_is_gone_is_one_warning_and_a_counter(tmp_path):
+def test_a_folder_that_is_gone_is_a_warning_for_steps_and_one_for_recordings(tmp_path):
     done = run_python("-c", PROGRAM + GONE, cwd=tmp_path)
-    assert (done.returncode, done.stdout.split()) == (0, ["True"]), done.stderr
-    assert done.stderr.count("RuntimeWarning: tb_hookview:") == 1
+    assert (done.returncode, done.stdout.split()) == (0, ["1", "True"]), done.stderr
+    warned = [line for line in done.stderr.splitlines() if "RuntimeWarning: tb_hookview:" in line]
+    assert sorted(line.rpartition(", ")[2] for line in warned) == [
+        "these steps are not kept",
+        "this recording is lost",
+    ]
+    assert "Traceback" not in done.stderr
 
 
 def test_a_clock_that_jumps_changes_no_duration(tmp_path, monkeypatch):

@@ -149,7 +149,7 @@ def test_a_part_that_becomes_slow_is_found_on_a_busy_machine_and_nothing_in_even
 
 def test_parts_of_short_steps_are_not_compared_in_each():
     parts = Parts(1.25, 5)
-    steps = [(1_000_000, 4_000_000)] * 400 + [(4_000_000, 4_000_000)] * 40
+    steps = [(5_000_000, 20_000_000)] * 400 + [(20_000_000, 20_000_000)] * 40
     found = [step for step, each in enumerate(steps) if parts.find_slow(sum(each), each[:1])]
     assert 400 + 5 * 3 - 3 <= found[0] <= 400 + 5 * 3
 

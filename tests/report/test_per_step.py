@@ -99,7 +99,9 @@ def test_means_are_over_the_steps_that_count(tmp_path: Path) -> None:
     ],
 )
 def test_the_text_says_which_steps_and_why(tmp_path: Path, picture: str, text: str) -> None:
-    assert report(tmp_path, picture).data.per_step.text == text
+    data = report(tmp_path, picture).data
+    assert data.per_step.text == text
+    assert sum(step.counts for step in data.steps) == data.per_step.steps
 
 
 def test_chosen_steps_are_named(tmp_path: Path) -> None:

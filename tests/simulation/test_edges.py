@@ -69,6 +69,13 @@ AWAITED = """
     gpu      kernel                                   [k corr=1                 ][k corr=2  ]
 """
 """The other thread was at work as main stopped; main goes on as it is done."""
+WITHOUT_OPERATORS = """
+    main     calls  [launch corr=1][wait         ]                                      [order]
+    autograd calls                                [launch corr=2][launch corr=3]
+    autograd calls                                                               [order]
+    gpu      kernel [k corr=1                    ][k corr=2     ][k corr=3     ]
+"""
+"""The thread that launches most begins and ends within the other: that is its backward pass."""
 COLLECTIVE = """
     main     notes [ProfilerStep#1                                                      ]
     main     ops   [forward][c10d::allreduce_][work]                      [work        ]
@@ -123,6 +130,7 @@ NEEDED = [
     (EdgeKind.HANDOVER, HANDOVER, {"kernels": 0.5}, 3100 + 1500),
     (EdgeKind.HANDOVER, WOKEN, {"kernels": 0.5}, 1500 + 500 + 2100),
     (EdgeKind.HANDOVER, AWAITED, {"kernels": 0.5}, 4900 + 1800),
+    (EdgeKind.HANDOVER, WITHOUT_OPERATORS, {"kernels": 0.5}, 7500 - 1500),
     (EdgeKind.COLLECTIVE, COLLECTIVE, {"host": 0.5}, 450 + 4600 + 750),
     (EdgeKind.CROSS_STREAM, CROSS_CALLS, {"host": 0.0}, 4400 + 1900),
     (EdgeKind.ORIGIN, ORIGIN, {"kernels": 0.8}, 0.8 * 4000),

@@ -88,48 +88,56 @@ def test_a_factor_applies_to_what_is_left(tmp_path: Path) -> None:
 def test_each_operator_and_each_input_has_its_cost(tmp_path: Path) -> None:
     plain = recorded(tmp_path, HOST)
     shaped = recorded(tmp_path, HOST, **{"Input Dims": [[1], []], "Input type": ["float", "int"]})
-    mark = changes.OPERATOR  # the annotation of the step is one as well
     for simulator, ns in ((plain, 0.0), (shaped, 2 * changes.INPUT)):
         assert simulator.unrecorded is not None
         off = simulator.unchanged.step - simulator.unrecorded.pace.step
-        assert off == pytest.approx(2 * mark + ns, abs=2)
+        assert off == pytest.approx(changes.OPERATOR + ns, abs=2)
 
 
-def test_python_calls_cost_by_how_short_the_shortest_are(tmp_path: Path) -> None:
-    taken = []
-    for shortest in (0.06, 0.03):
-        calls = [
-            {**drawn.events(HOST)[0], "cat": "python_function", "name": f"f{i}", "dur": shortest}
-            | {"ts": drawn.events(HOST)[0]["ts"] + 50 + i}
-            for i in range(200)
-        ]
-        path = grid.write(tmp_path / "t.json", nanoseconds(HOST) + calls)
-        simulator = Simulator(Selection(load(path), None))
-        assert simulator.unrecorded is not None
-        taken.append(simulator.unchanged.step - simulator.unrecorded.pace.step)
-    whole = 200 * changes.PYTHON + 2 * changes.OPERATOR
-    assert taken == pytest.approx([whole, whole / 2], abs=5)
+def beside(name: str, category: str, us: float, count: int = 200) -> list[dict[str, Any]]:
+    """The host's step with rows of one name in it."""
+    (mark,) = (row for row in drawn.events(HOST) if row["cat"] == "user_annotation")
+    rows = [
+        {**mark, "cat": category, "name": name, "dur": us, "ts": mark["ts"] + 50 + i}
+        for i in range(count)
+    ]
+    return nanoseconds(HOST) + rows
+
+
+def taken_off(folder: Path, rows: list[dict[str, Any]], **root: Any) -> float:
+    """Nanoseconds that a step is shorter without the cost of recording."""
+    simulator = Simulator(Selection(load(grid.write(folder / "t.json", rows, **root)), None))
+    assert simulator.unrecorded is not None
+    return simulator.unchanged.step - simulator.unrecorded.pace.step
+
+
+@pytest.mark.parametrize(("count", "us", "speed"), [(16, 0.56, 2), (15, 0.56, 1), (16, 28, 6)])
+def test_rows_cost_by_how_long_the_cheapest_operators_took(
+    tmp_path: Path, count: int, us: float, speed: float
+) -> None:
+    taken = taken_off(tmp_path, beside("aten::as_strided", "cpu_op", us, count))
+    assert taken == pytest.approx(speed * (1 + count) * changes.OPERATOR, abs=5)
 
 
 @pytest.mark.parametrize(
-    ("modules", "gradient_us", "times"), [(16, 5.2, 4), (16, 0.0, 1), (15, 5.2, 1)]
+    ("category", "ns"),
+    [("python_function", changes.PYTHON), ("cuda_runtime", changes.CALL)],
 )
-def test_operators_cost_by_how_long_the_marks_took(
-    tmp_path: Path, modules: int, gradient_us: float, times: int
-) -> None:
-    """Marks that took four times as long as where the constants were measured, both kinds."""
-    manifest = {
-        "version": 1,
-        "cost_us": {"forward": 10.4, "gradient": gradient_us},
-        "modules": [{"path": f"m{i}", "class": "Linear"} for i in range(modules)],
-    }
-    root = {markers.MANIFEST_KEY: manifest}
-    simulator = Simulator(
-        Selection(load(grid.write(tmp_path / "t.json", nanoseconds(HOST), **root)), None)
-    )
-    assert simulator.unrecorded is not None
-    taken = simulator.unchanged.step - simulator.unrecorded.pace.step
-    assert taken == pytest.approx(times * 2 * changes.OPERATOR, abs=5)
+def test_each_call_has_its_cost(tmp_path: Path, category: str, ns: float) -> None:
+    taken = taken_off(tmp_path, beside("f", category, 0.5))
+    assert taken == pytest.approx(changes.OPERATOR + 200 * ns, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ns"),
+    [("forward", 10_400), ("before backward", 0), ("gradient weight", changes.OPERATOR)],
+)
+def test_a_mark_costs_what_the_recorder_measured(tmp_path: Path, kind: str, ns: float) -> None:
+    """What it did not measure costs as much as an operator."""
+    manifest = {"version": 1, "cost_us": {"forward": 10.4, "backward": 0.0}, "modules": []}
+    rows = beside(f"head (Linear) {kind} ~hv1", "cpu_op", 0.5, 10)
+    taken = taken_off(tmp_path, rows, **{markers.MANIFEST_KEY: manifest})
+    assert taken == pytest.approx(changes.OPERATOR + 10 * ns, abs=5)
 
 
 @pytest.mark.parametrize("picture", [HOST, HOST.replace("main ops   [mm ", "main notes [mm ")])

@@ -11,7 +11,7 @@ from support.harmless import Options, Run, sum_backward
 from torch import nn
 from torch.nn import functional
 from torch.nn.utils import parametrizations
-from torch.utils.checkpoint import checkpoint
+from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 ROWS = sum_backward(6, 4)
 
@@ -264,6 +264,20 @@ class Checkpointed(nn.Module):
         return checkpoint(self.drop, inner, use_reentrant=self.reentrant)
 
 
+class CheckpointedParts(nn.Module):
+    """Segments of a Sequential, and a function that calls a module and more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        blocks = (nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 4), nn.ReLU()) for _ in range(4))
+        self.blocks = nn.Sequential(*blocks)
+        self.last = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = checkpoint_sequential(self.blocks, 2, x, use_reentrant=False)
+        return checkpoint(lambda y: self.last(y.tanh()) * 2, x, use_reentrant=False)
+
+
 class Nested(nn.Module):
     def __init__(self, *, reentrant: bool = False) -> None:
         super().__init__()
@@ -340,6 +354,7 @@ CASES: dict[str, Case] = {
     "a part whose `forward` is called directly": Case(Direct),
     "reentrant checkpoint": Case(lambda: Checkpointed(reentrant=True)),
     "checkpoint": Case(lambda: Checkpointed(reentrant=False)),
+    "checkpoint_sequential, and a checkpoint of a function": Case(CheckpointedParts),
     "nested checkpoints": Case(Nested),
     "nested reentrant checkpoints": Case(lambda: Nested(reentrant=True)),
     "LSTM": Case(Recurrent),

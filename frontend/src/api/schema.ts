@@ -1904,7 +1904,7 @@ export interface Step {
   queue_full_us: number | null;
   /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. */
   backward_idle_us: number | null;
-  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing. The one step of a trace of a device alone counts if the device did anything. */
+  /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing, or all where each did. The one step of a trace of a device alone counts if the device did anything. */
   counts: boolean;
   /** Sum of the durations of the device events that were launched in the step. It may exceed the step: streams run at the same time, and devices run on when the host is done. Null without device events. */
   device_us: number | null;
@@ -2292,7 +2292,7 @@ export interface Verdict {
   margin_us: number | null;
   /** Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are. */
   once_us: number | null;
-  /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`) and Python calls (`with_stack`), at what each took with torch 2.13, scaled by the shortest Python calls of the trace, without these by the time that the recorder's marks took (of 16 modules or more). Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
+  /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of 16 or more), and by the time that the recorder measured for its marks. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
   unrecorded_step_us: number | null;
   /** `bound` without that cost; null where the step is. */
   unrecorded_bound: "communication" | "data" | "device" | "even" | "host" | "unknown" | null;

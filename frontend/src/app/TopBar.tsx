@@ -83,7 +83,7 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
 
 function traceText(modified: number, id: string): string {
   const date = new Date(modified * 1000);
-  return Number.isNaN(date.getTime()) ? id : `${date.toLocaleString()} (${id})`;
+  return Number.isNaN(date.getTime()) ? id : date.toLocaleString();
 }
 
 const ALL_MEAN = "mean";

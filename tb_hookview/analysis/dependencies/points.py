@@ -164,15 +164,34 @@ class Bursts(NamedTuple):
     """Whether main goes on because the burst ended."""
 
 
+_AROUND = 0.1
+"""Launches of a thread before all of the one with most, as a share of these: a backward pass may
+have more than all else of a step."""
+
+
 def main_thread(analysis: Analysis, launches: Int) -> int:
-    """Thread that marks steps; else the one that launches most outside of the backward pass."""
+    """Thread that marks steps; else the one that launches most outside of the backward pass.
+
+    Without nodes the backward pass is taken to be a thread's that begins and ends within another's.
+    """
     marked = analysis.steps.thread[analysis.steps.thread >= 0]
     if len(marked):
         return int(marked[0])
+    tree = analysis.call_tree
     rows = launches[analysis.row_node[launches] < 0]
     if not len(rows):
-        rows = np.flatnonzero(~analysis.host.device_threads[analysis.call_tree.thread])
-    return int(np.bincount(analysis.call_tree.thread[rows]).argmax()) if len(rows) else -1
+        rows = np.flatnonzero(~analysis.host.device_threads[tree.thread])
+    if not len(rows):
+        return -1
+    count = np.bincount(tree.thread[rows])
+    most = int(count.argmax())
+    if len(analysis.nodes.row):
+        return most
+    inner = tree.start[rows[tree.thread[rows] == most]]
+    before = np.bincount(tree.thread[rows[tree.start[rows] < inner.min()]], minlength=len(count))
+    goes_on = isin(np.arange(len(count)), unique(tree.thread[tree.start > inner.max()]))
+    around = np.where(goes_on, before, 0)
+    return int(around.argmax()) if around.max() >= _AROUND * count[most] else most
 
 
 def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, end: int) -> Bursts:

@@ -77,6 +77,14 @@ _MARK_ROLES = {
 MARK_ROLES = tuple(_MARK_ROLES.values())
 """Roles of the recorder's marks of known kinds."""
 
+TIMED_MARKS = {
+    "forward": (Role.FORWARD_MARK,),
+    "gradient": (Role.GRADIENT_MARK,),
+    "backward": (Role.BEFORE_MARK, Role.AFTER_MARK),
+    "function": (Role.FUNCTION_MARK,),
+}
+"""Roles of the recorder's marks by the kinds whose cost it measures."""
+
 MODULE_ROLES = (Role.FORWARD_MARK, Role.LIGHTNING, Role.MODULE_LABEL, Role.LABEL)
 """Roles of rows in whose range a module's forward runs, strongest evidence first."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from tb_hookview.formats import (
     MISSING,
     format_bytes,
@@ -50,7 +52,7 @@ def _origin(report: ReportData) -> str:
 
 
 def _recorder(report: ReportData) -> str:
-    recorder, foreign = report.recorder, _foreign_events(report)
+    recorder, foreign = report.recorder, foreign_events(report)
     if foreign and foreign == report.trace.events:
         return "by another recorder: no event has a category that torch.profiler writes"
     if recorder is None:
@@ -63,7 +65,7 @@ def _recorder(report: ReportData) -> str:
     return f"recorded by hookview; its {number} took about {cost} of host time"
 
 
-def _foreign_events(report: ReportData) -> int:
+def foreign_events(report: ReportData) -> int:
     """How many events have a category that torch's profiler does not write."""
     return sum(row.count for row in report.trace.warnings if row.code == "unknown-category")
 
@@ -205,13 +207,15 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
     if not rows:
         return []
     without = f"{format_count(unknown, 'module')} without times"
-    times = [row.host_us if row.device_us is None else row.device_us for row in rows]
+    times: defaultdict[str, float] = defaultdict(float)
+    for row in rows:
+        times[row.operators] += row.host_us if row.device_us is None else row.device_us
     most = [
-        f"{format_kernel(row.operators)} {format_us(time)}"
-        for row, time in zip(rows, times, strict=True)
-        if row.operators and time
+        f"{format_kernel(operators)} {format_us(time)}"
+        for operators, time in sorted(times.items(), key=lambda item: -item[1])
+        if operators and time
     ]
-    largest = f"; most of it {', '.join(most[:LUMPS])}" if most else ""
+    largest = f"; most of it {', '.join(most[:LUMPS])} in the whole trace" if most else ""
     said = [*([without] if unknown else []), f"not broken down by module{largest}"]
     return [
         f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the "

@@ -17,6 +17,7 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
+from tb_hookview.report.summary.lines import foreign_events
 from tb_hookview.schema import (
     PROFILER,
     Finding,
@@ -61,6 +62,12 @@ _NOT_RECORDED = (
     "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
     "or PrivateUse1)"
 )
+_FOREIGN = (
+    "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; {} "
+    "events of unknown categories may be another device's"
+)
+_FOREIGN_SHARE = 0.1
+"""Of the trace's events, from which on they may be."""
 _OF_DEVICES = re.compile("cudnn|miopen")
 """In names of operators that no CPU runs."""
 _ON_CPU = (
@@ -211,6 +218,9 @@ def _remedy(data: ReportData) -> str:
         return ""
     if data.verdict.bound != "unknown":
         return _ON_CPU
+    foreign = foreign_events(data)
+    if foreign >= _FOREIGN_SHARE * data.trace.events:
+        return _FOREIGN.format(format_number(foreign))
     launched = any(warning.code == "no-device-events" for warning in data.trace.warnings)
     if launched or any(_OF_DEVICES.search(row.name) for row in data.operators):
         return _NOT_RECORDED

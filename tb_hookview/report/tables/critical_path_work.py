@@ -146,4 +146,6 @@ def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, f
 
 
 def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:
-    return named_activity(analysis.host, np.full(len(spans), thread), spans)
+    """Names outside of phases: there an optimizer has only its closure."""
+    names = named_activity(analysis.host, np.full(len(spans), thread), spans)
+    return [f"closure of {name}" if name.startswith("Optimizer.") else name for name in names]

@@ -106,15 +106,18 @@ def _phase_times(analysis: Analysis, rows: _Rows) -> list[TimeSet]:
     # Others lie as a whole within one of the same phase; some straddle the end of what is around.
     adds = np.flatnonzero((own != lookup(reason, parent)) | (end > lookup(call_tree.end, parent)))
     taken, times = intervals.EMPTY, [intervals.EMPTY] * len(Phase)
+    closures = intervals.EMPTY
     for number, phase in enumerate(REASONS):
         found = adds[own[adds] == number]
         if len(found):
             whole = intervals.of(start[found], end[found])
             if phase == Phase.OPTIMIZER:
-                whole = intervals.subtract(whole, analysis.phases.closures)
+                closures, whole = whole, intervals.subtract(whole, analysis.phases.closures)
             left = intervals.subtract(whole, taken)
             times[phase] = intervals.normal(np.concatenate([times[phase], left]))
             taken = intervals.normal(np.concatenate([taken, whole]))
+    between = intervals.subtract(closures, taken)  # the optimizer's row is open around a closure
+    times[Phase.OTHER] = intervals.normal(np.concatenate([times[Phase.OTHER], between]))
     return times
 
 

@@ -8,18 +8,11 @@ import msgspec
 import numpy as np
 
 from tb_hookview import markers, schema
-from tb_hookview.analysis.host.rows import MARK_ROLES, Role
+from tb_hookview.analysis.host.rows import MARK_ROLES, TIMED_MARKS
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Bool, to_us
 from tb_hookview.trace.format.manifest import Manifest
-
-_ROLES = {
-    "forward": (Role.FORWARD_MARK,),
-    "gradient": (Role.GRADIENT_MARK,),
-    "backward": (Role.BEFORE_MARK, Role.AFTER_MARK),
-    "function": (Role.FUNCTION_MARK,),
-}
 
 
 def recorder_share(selection: Selection) -> schema.Recorder | None:
@@ -35,7 +28,7 @@ def recorder_share(selection: Selection) -> schema.Recorder | None:
     manifest = host.trace.manifest
     steps = selection.analysis.steps
     chosen = isin(steps.at(host.call_tree.start), selection.steps)
-    marks = schema.Marks(**{kind: _count(selection, chosen, kind) for kind in _ROLES})
+    marks = schema.Marks(**{kind: _count(selection, chosen, kind) for kind in TIMED_MARKS})
     cost = _cost_us(marks, manifest.cost_us if manifest else {})
     duration = to_us(np.diff(steps.window[list(selection.steps)]).sum())
     return schema.Recorder(
@@ -49,7 +42,7 @@ def recorder_share(selection: Selection) -> schema.Recorder | None:
 
 def _count(selection: Selection, chosen: Bool, kind: str) -> int:
     role = selection.analysis.host.role
-    return int(np.count_nonzero(chosen & isin(role, [int(each) for each in _ROLES[kind]])))
+    return int(np.count_nonzero(chosen & isin(role, [int(each) for each in TIMED_MARKS[kind]])))
 
 
 def _cost_us(marks: schema.Marks, each_us: dict[str, float | None]) -> float | None:

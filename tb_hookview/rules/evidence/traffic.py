@@ -82,18 +82,20 @@ def small(context: Context) -> Bool:
 def saved_by_pinning(context: Context, copies: DeviceEventIndex) -> tuple[float, str]:
     """Part of the time of some copies that pinned memory saves, and what this assumes.
 
-    It follows from the rate of the trace's copies from pinned memory, but not for small ones: those
-    take as long as their start.
+    It follows from the rate of the trace's copies from pinned memory; where that or their size is
+    unknown it is assumed. Small ones save nothing: they take as long as their start.
     """
     moved, duration = bytes_of(context), context.analysis.device_events.duration
+    large, whole = copies[~small(context)[copies]], duration[copies].sum()
+    if not (time := duration[large].sum()):
+        return 0.0, ""
+    saved, assumed = FASTER_PINNED, ASSUMES_FASTER
     pinned = uploads(context, PINNED) & (moved >= _LARGE) & (duration > 0)
-    time = duration[copies].sum()
-    if not pinned.any() or not time or (moved[copies] <= _SMALL).any():
-        return FASTER_PINNED, ASSUMES_FASTER
-    rate = moved[pinned].sum() / duration[pinned].sum()  # bytes a nanosecond: GB/s
-    saved = 1 - moved[copies].sum() / rate / time
-    assumed = f"Assumes the {rate:.1f} GB/s of this trace's copies from pinned memory."
-    return float(np.clip(saved, 0.0, 1.0)), assumed
+    if pinned.any() and (moved[large] >= 0).all():
+        rate = moved[pinned].sum() / duration[pinned].sum()  # bytes a nanosecond: GB/s
+        saved = float(np.clip(1 - moved[large].sum() / rate / time, 0.0, 1.0))
+        assumed = f"Assumes the {rate:.1f} GB/s of this trace's copies from pinned memory."
+    return float(saved * time / whole), assumed
 
 
 def syncs_for(context: Context, copies: Bool) -> Bool:
@@ -171,7 +173,7 @@ def by_place_of_copies(
         assumed = caveats
         if pinning:
             saved, caveat = saved_by_pinning(context, group)
-            assumed = (*caveats, caveat)
+            assumed = (*caveats, caveat) if caveat else caveats
         yield Occurrence(
             place=place,
             module=module,

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique_inverse
+from tb_hookview.arrays.joins import isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, TimeSet, TreeRow
 from tb_hookview.formats import format_count
@@ -32,6 +32,7 @@ _READ = (
     "Read all values at once, with one tolist(), in place of item() for each. Compute on the whole "
     "tensor: comparisons, masks, sums and torch.where take the place of loops over elements."
 )
+_UNBIND = "aten::unbind"
 _UPDATES = tuple(
     f"aten::{name}_" for name in ("add", "addcdiv", "addcmul", "copy", "div", "lerp", "mul", "sub")
 )
@@ -89,12 +90,12 @@ def _occurrence(
         module=module,
         everywhere=module < 0,
         evidence=f"{name} up to {format_count(repeats, 'time')} in a row, "
-        f"{format_count(len(group), 'loop')} in {context.steps.text}; "
+        f"{format_count(sum(len(each.time) for each in group), 'loop')} in {context.steps.text}; "
         f"{backward}{context.us_text(held)}, {held / context.steps.duration_us:.0%} of it",
-        count=len(group),
+        count=sum(len(each.time) for each in group),
         host=host,
         saved=1 - 1 / repeats,
-        examples=np.array([each.time[0, 0] for each in group]),
+        examples=np.concatenate([each.time[:, 0] for each in group]),
         caveats=(_CAVEAT,),
         fix=_remedy(group),
     )
@@ -103,7 +104,7 @@ def _occurrence(
 def _remedy(group: list[_Loop]) -> str:
     if group[0].name in _READS:
         return _READ
-    if group[0].name == "aten::set_":
+    if group[0].name == "aten::set_" or (group[0].name == "aten::clone" and group[0].module < 0):
         return _COPY
     return _UPDATE if all(loop.updates for loop in group) else ""
 
@@ -152,7 +153,8 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
         return None
     found.sort(key=lambda turn: int(tree.start[turn[1][0]]))  # the first of a turn names the loop
     time = intervals.normal(np.concatenate([spans for spans, _ in found]))
-    if not _is_small(context, operators, time, int(tree.thread[found[0][1][0]])):
+    thread = int(tree.thread[found[0][1][0]])
+    if not _is_small(context, operators, time, thread):
         return None
     lead = max((rows for _, rows in found), key=len)
     around = int(tree.parent[lead[0]])
@@ -160,14 +162,29 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     repeated = {int(context.host.string[rows[0]]) for _, rows in found}
     updates = not repeated.isdisjoint(context.rows.name_indices(*_UPDATES))
     updates &= repeated.isdisjoint(context.rows.name_indices(_ELEMENT))
+    name = _name(context, int(_read(context, [rows for _, rows in found], lead)[0]))
+    if name in _READS:
+        time = _with_unbind(context, operators, time, thread)
+    of_span = np.searchsorted(time[:, 0], tree.start[lead], side="right")
     return _Loop(
         module,
-        _name(context, int(_read(context, [rows for _, rows in found], lead)[0])),
-        len(lead),
-        int(tree.thread[lead[0]]),
+        name,
+        int(np.bincount(of_span).max()),
+        thread,
         context.steps.cut(time),
         module < 0 and updates,
     )
+
+
+def _with_unbind(context: Context, operators: TreeRow, time: TimeSet, thread: int) -> TimeSet:
+    """The time of loops over values, with the unbind right before each, which makes the values."""
+    tree = context.call_tree
+    rows = operators[slice(*np.searchsorted(tree.thread[operators], [thread, thread + 1]))]
+    place = np.searchsorted(tree.start[rows], time[:, 0]) - 1
+    before = context.rows.outermost_operator_of(rows[np.maximum(place, 0)])
+    made = (place >= 0) & isin(context.host.string[before], context.rows.name_indices(_UNBIND))
+    spans = intervals.of(tree.start[before[made]], time[made, 0])
+    return intervals.normal(np.concatenate([spans, time]))
 
 
 def _is_small(context: Context, operators: TreeRow, time: TimeSet, thread: int) -> bool:

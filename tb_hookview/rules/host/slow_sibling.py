@@ -131,9 +131,9 @@ def _stands_out(own: Nanoseconds, usual: Float, others: Nanoseconds) -> bool:
     return bool(slower and often and _lower_median(own - usual) > _NOISE * _scatter(others))
 
 
-def _lower_median(values: Nanoseconds | Float) -> Nanoseconds | Float:
+def _lower_median(values: Nanoseconds | Float) -> Float:
     """Lower median of the last axis: of two steps the lower, as one may be a hiccup."""
-    return np.asarray(np.sort(values)[..., (values.shape[-1] - 1) // 2])
+    return np.asarray(np.sort(values)[..., (values.shape[-1] - 1) // 2], np.float64)
 
 
 def _is_pyramid(times: Float) -> bool:

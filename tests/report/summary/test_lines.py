@@ -38,10 +38,21 @@ def test_a_region_without_modules_says_what_it_runs_and_how_to_get_them(tmp_path
         """
     path = grid.write(tmp_path / "t.json", grid.events(picture, NAMES))
     assert lines_about_compiled_code(path) == [
-        "compiled: not broken down by module; most of it aten::mm 15.0 us, aten::add 10.0 us; to get "
-        "modules' times, call hookview.wrap() before the first compiled step (torch 2.10 or later) "
-        "and record with hookview.profile()"
+        "compiled: not broken down by module; most of it aten::mm 15.0 us, aten::add 10.0 us in the "
+        "whole trace; to get modules' times, call hookview.wrap() before the first compiled step "
+        "(torch 2.10 or later) and record with hookview.profile()"
     ]
+
+
+def test_an_operator_of_several_regions_is_named_once(tmp_path: Path) -> None:
+    picture = """
+        main ops   [region             ] [other        ]
+        main ops     [mm             ]      [mm      ]
+        """
+    names = {**NAMES, "other": "Torch-Compiled Region: 1/0"}
+    path = grid.write(tmp_path / "t.json", grid.events(picture, names))
+    (line,) = lines_about_compiled_code(path)
+    assert "; most of it aten::mm 27.0 us in the whole trace; " in line
 
 
 def test_generated_kernels_without_a_known_launch_have_no_time_to_name(tmp_path: Path) -> None:
@@ -71,4 +82,4 @@ def test_a_long_name_of_a_kernel_is_cut() -> None:
 def test_a_recorded_trace() -> None:
     (line,) = lines_about_compiled_code(shared_trace("tracelens_mi300_compile_triton.json.gz"))
     assert "by module; most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line
-    assert "_unsafe_view_mul_silu 527 us; to get modules' times, call" in line
+    assert "_unsafe_view_mul_silu 527 us in the whole trace; to get modules' times, call" in line

@@ -49,6 +49,16 @@ def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) ->
         assert "On the CPU" not in table.hidden
 
 
+def test_rows_of_a_device_that_is_not_known_are_no_missing_recording(tmp_path: Path) -> None:
+    events = grid.events(CPU)
+    events += [{**row, "cat": "dequeue", "tid": "npu"} for row in events[:2]]
+    data = build_report(load(grid.write(tmp_path / "t.json", events))).data
+    assert operator_table(data, 2).hidden == (
+        "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; 2 "
+        "events of unknown categories may be another device's"
+    )
+
+
 def test_with_device_events_kernels_say_what_costs(tmp_path: Path) -> None:
     assert operator_table(drawn.report(tmp_path, SYNC), 2).rows == []
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import grid
 import pytest
 
+from tb_hookview import markers
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
 from tb_hookview.report.tables.critical_path_work import critical_path_work_rows
@@ -17,6 +18,8 @@ NAMES = {
     "load": "cuModuleLoadData",
     "prepare": "prepare",
     "k": "gemm",
+    "adam": "Optimizer.step#Adam.step",
+    "fc": markers.encode("forward", "fc", "Linear"),
 }
 
 
@@ -43,6 +46,20 @@ def test_host_time_outside_of_phases_has_the_name_of_what_ran(tmp_path: Path) ->
     )
     assert max(found, key=lambda name: found[name]) == "host::prepare"
     assert found["host::prepare"] >= 20
+
+
+def test_an_optimizers_closure_is_named_as_such(tmp_path: Path) -> None:
+    found = works(
+        tmp_path,
+        """
+        main notes  [ProfilerStep#1                                              ]
+        main notes    [adam                                                     ]
+        main ops                               [mm    ] [fc       ]
+        main calls                               [launch corr=1]
+        gpu  kernel                                     [k corr=1     ]
+        """,
+    )
+    assert found["host::closure of Optimizer.step#Adam.step"] >= 20
 
 
 def test_loading_of_kernels_is_no_time_of_the_phase_around_it(tmp_path: Path) -> None:

@@ -52,6 +52,17 @@ def test_every_thread_has_its_role_and_its_time(tmp_path: Path) -> None:
     assert {row.process for row in data.threads} == {"77"}
 
 
+def test_an_optimizer_is_busy_around_the_closure_that_it_calls(tmp_path: Path) -> None:
+    picture = """
+        main notes [optim                                       ]
+        main ops        [fc        ]    [mm' seq=4 F=1]
+        main ops         [aten::mm seq=4]
+        """
+    (row,) = report_of(tmp_path, picture, LABELS).threads
+    assert sum(row.by_phase.values()) == row.busy_us == 46
+    assert set(row.by_phase) == {"forward", "backward", "optimizer", "other"}
+
+
 def test_a_loader_by_its_annotation_or_by_the_name_of_its_thread(tmp_path: Path) -> None:
     traced = grid.events(
         """

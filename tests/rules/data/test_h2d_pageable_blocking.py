@@ -104,6 +104,13 @@ def test_the_remedy_is_that_of_the_size(tmp_path: Path, size: int, remedy: str) 
     assert remedy in finding.fix
 
 
+@pytest.mark.parametrize("size", [939, 9_633_920])
+def test_pinned_memory_makes_large_copies_alone_faster(tmp_path: Path, size: int) -> None:
+    picture = BATCH.format(call="copy", memory="P2D").replace("corr=5   ]", f"corr=5 bytes={size}]")
+    (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]
+    assert any("pinned memory" in each for each in finding.caveats) == (size > 1 << 16)
+
+
 def test_the_annotation_around_a_copy_is_named(tmp_path: Path) -> None:
     around = "    main notes   [outer                                          ]\n"
     picture = BATCH.format(call="copy", memory="P2D").rstrip() + "\n" + around

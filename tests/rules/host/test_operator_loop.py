@@ -29,6 +29,16 @@ def test_values_are_read_one_by_one(tmp_path: Path) -> None:
     assert finding.fix.startswith("Read all values at once, with one tolist()")
 
 
+def test_values_are_read_as_a_tensor_is_iterated_over(tmp_path: Path) -> None:
+    """Which unbinds it: a list in place of tensors saves that, too."""
+    unbind = [operator("aten::unbind", 1800, 199)]
+    selects = [operator("aten::select", 1801 + 4 * i, 3) for i in range(40)]
+    reads = [operator("aten::item", 2000 + 10 * i, 4) for i in range(40)]
+    (finding,) = findings(tmp_path, [step(4000), *unbind, *selects, *reads])[RULE]
+    assert finding.where == "a loop around aten::item"
+    assert finding.cost_us_per_step == pytest.approx(200 + 394)
+
+
 def test_a_module_is_called_again_and_again(tmp_path: Path) -> None:
     calls = [call("cell", 2000 + 10 * i, 9, "GRUCell") for i in range(40)]
     inside = repeated("aten::mm", 40, 2001, 10)
@@ -37,8 +47,9 @@ def test_a_module_is_called_again_and_again(tmp_path: Path) -> None:
     assert finding.where == "(root), a loop around calls of cell"
 
 
-def test_a_deep_copy_of_a_model(tmp_path: Path) -> None:
-    rows = repeated("aten::set_", 40, 2001, 10)
+@pytest.mark.parametrize("name", ["aten::set_", "aten::clone"], ids=["tensors", "parameters"])
+def test_a_deep_copy_of_a_model(tmp_path: Path, name: str) -> None:
+    rows = repeated(name, 40, 2001, 10)
     (finding,) = findings(tmp_path, [step(4000), *rows])[RULE]
     assert finding.fix.startswith("copy.deepcopy of a model")
 

@@ -103,7 +103,7 @@ function BasePickers({ listed, base, onChange }: BasePickersProps): ReactElement
           value={base.trace ?? ""}
           options={worker.traces.map(({ id, modified }) => ({
             value: id,
-            text: `${new Date(modified * 1000).toLocaleString()} (${id})`,
+            text: new Date(modified * 1000).toLocaleString(),
           }))}
           onChange={(id) => onChange({ run: base.run, worker: base.worker, trace: id, steps: [] })}
         />

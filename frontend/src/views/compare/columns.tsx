@@ -70,7 +70,7 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
       2,
     ),
     amount("before", D.before, 92, (row) => scaledDuration(row.before, scale), 3),
-    amount("after", D.after, 92, (row) => scaledDuration(row.after, scale)),
+    amount("after", D.after, 92, (row) => scaledDuration(row.after, scale), 4),
     amount("change", D.change, 100, (row) => changed(row.change, scale, looks(row))),
     {
       id: "effect",

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { History, Runs } from "../../api/schema";
+import { useWidth } from "../../components/browser";
 import { usePlaceLinks } from "../../parts/PlaceLink";
 import { duration } from "../../text/formats";
 import {
@@ -13,6 +14,7 @@ import {
   placeOfRecording,
   pointsOf,
   stepsText,
+  textSize,
   WIDTH,
 } from "./model";
 
@@ -27,60 +29,64 @@ interface StepCurveProps {
 /** The length of a step over the whole training, by rank, with the recordings as points. */
 export function StepCurve({ history, listed, run }: StepCurveProps): ReactElement {
   const { points } = history;
+  const [box, width] = useWidth<HTMLDivElement>();
   const most = ceilingOf(history);
   const y = (us: number): number =>
     HEIGHT - BOTTOM - (Math.min(us, most) / most) * (HEIGHT - BOTTOM - TOP);
   const x = middles(points);
   const several = Object.keys(points.ranks).length > 1;
   return (
-    <svg
-      className="history-chart"
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      role="group"
-      aria-label={`Step time from step ${history.first_step} to ${history.last_step}`}
-    >
-      <Axis most={most} y={y} history={history} />
-      {history.slow_steps.map((slow) => (
-        <rect
-          key={slow.id}
-          className="history-slow"
-          x={placeOf(slow.first, points)}
-          width={Math.max(1.5, placeOf(slow.last + 1, points) - placeOf(slow.first, points))}
-          y={TOP}
-          height={HEIGHT - BOTTOM - TOP}
-        >
-          <title>
-            Slow steps {stepsText(slow)}: {duration(slow.step_us)} instead of{" "}
-            {duration(slow.median_us)}
-          </title>
-        </rect>
-      ))}
-      <path className="history-range" d={areaPath(x, points.min_us, points.max_us, y)} />
-      {several &&
-        Object.entries(points.ranks).map(([rank, values]) => (
-          <path key={rank} className="history-rank" d={linePath(x, values, y)}>
-            <title>Rank {rank}</title>
-          </path>
+    <div ref={box} className="history-box">
+      <svg
+        className="history-chart"
+        style={{ fontSize: textSize(width) }}
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="group"
+        aria-label={`Step time from step ${history.first_step} to ${history.last_step}`}
+      >
+        <Axis most={most} y={y} history={history} />
+        {history.slow_steps.map((slow) => (
+          <rect
+            key={slow.id}
+            className="history-slow"
+            x={placeOf(slow.first, points)}
+            width={Math.max(1.5, placeOf(slow.last + 1, points) - placeOf(slow.first, points))}
+            y={TOP}
+            height={HEIGHT - BOTTOM - TOP}
+          >
+            <title>
+              Slow steps {stepsText(slow)}: {duration(slow.step_us)} instead of{" "}
+              {duration(slow.median_us)}
+            </title>
+          </rect>
         ))}
-      <path className="history-median" d={linePath(x, points.median_us, y)} />
-      {points.first.map((first, at) => (
-        <rect
-          key={first}
-          className="hit"
-          x={placeOf(first, points)}
-          width={placeOf((points.last[at] ?? first) + 1, points) - placeOf(first, points)}
-          y={TOP}
-          height={HEIGHT - BOTTOM - TOP}
-        >
-          <title>
-            Steps {stepsText({ first, last: points.last[at] ?? first })}: median{" "}
-            {duration(points.median_us[at])}, {duration(points.min_us[at])} to{" "}
-            {duration(points.max_us[at])}
-          </title>
-        </rect>
-      ))}
-      <Recordings history={history} listed={listed} run={run} />
-    </svg>
+        <path className="history-range" d={areaPath(x, points.min_us, points.max_us, y)} />
+        {several &&
+          Object.entries(points.ranks).map(([rank, values]) => (
+            <path key={rank} className="history-rank" d={linePath(x, values, y)}>
+              <title>Rank {rank}</title>
+            </path>
+          ))}
+        <path className="history-median" d={linePath(x, points.median_us, y)} />
+        {points.first.map((first, at) => (
+          <rect
+            key={first}
+            className="hit"
+            x={placeOf(first, points)}
+            width={placeOf((points.last[at] ?? first) + 1, points) - placeOf(first, points)}
+            y={TOP}
+            height={HEIGHT - BOTTOM - TOP}
+          >
+            <title>
+              Steps {stepsText({ first, last: points.last[at] ?? first })}: median{" "}
+              {duration(points.median_us[at])}, {duration(points.min_us[at])} to{" "}
+              {duration(points.max_us[at])}
+            </title>
+          </rect>
+        ))}
+        <Recordings history={history} listed={listed} run={run} />
+      </svg>
+    </div>
   );
 }
 

@@ -2,7 +2,12 @@ import type { Place } from "../../address/place";
 import type { History, HistoryPoints, Runs, WatchedRecording } from "../../api/schema";
 
 export const WIDTH = 960;
-export const LEFT = 56;
+export const LEFT = 72;
+
+/** Size of text in a chart that is drawn as wide as this many pixels: 11 px, as far as that fits its margin. */
+export function textSize(width: number): number {
+  return Math.min(14, (11 * WIDTH) / Math.max(width, 1));
+}
 
 type Series = readonly (number | null)[];
 

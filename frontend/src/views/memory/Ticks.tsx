@@ -6,6 +6,8 @@ import { SIDE, ticksTo } from "./curve";
 
 /** Above it a label would be over what says how high the chart is. */
 const TOP = 0.95;
+/** Further right a label has no room. */
+const RIGHT = 0.9;
 
 export function ByteTicks({ highest }: { highest: number }): ReactElement {
   return (
@@ -47,7 +49,9 @@ interface TimeTicksProps {
 
 /** Times that are round on the timeline's clock. */
 export function TimeTicks({ curve, begin }: TimeTicksProps): ReactElement {
-  const ticks = ticksTo(curve.start_us - begin, curve.end_us - begin, 6);
+  const ticks = ticksTo(curve.start_us - begin, curve.end_us - begin, 6).filter(
+    ([, at]) => at < RIGHT,
+  );
   return (
     <ol className="memory-times muted" aria-hidden="true">
       {ticks.map(([value, at]) => (

@@ -46,12 +46,12 @@ export const COLLECTIVE_COLUMNS: readonly ServerColumn[] = [
   { id: "step", definition: C.step, width: 126, yields: 2 },
   { id: "group", definition: C.group, width: 120, yields: 1 },
   { id: "ranks", definition: C.ranks, width: 60, yields: 3 },
-  { id: "bytes", definition: C.bytes, width: 84 },
-  { id: "transfer_us", definition: C.transfer, width: 88 },
+  { id: "bytes", definition: C.bytes, width: 84, yields: 6 },
+  { id: "transfer_us", definition: C.transfer, width: 88, yields: 7 },
   { id: "wait_us", definition: C.wait, width: 88 },
-  { id: "bus_gb_per_s", definition: C.bandwidth, width: 70 },
+  { id: "bus_gb_per_s", definition: C.bandwidth, width: 70, yields: 5 },
   { id: "late_rank", definition: C.lateRank, width: 76 },
-  { id: "late_module", definition: C.lateModule, width: 0 },
+  { id: "late_module", definition: C.lateModule, width: 0, yields: 8 },
   { id: "late_reason", definition: C.lateReason, width: 76, yields: 4 },
 ];
 
