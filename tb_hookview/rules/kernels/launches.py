@@ -193,7 +193,10 @@ def _fusible(context: Context) -> Bool:
         context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
     )
     wanted = context.device_events.matching(_EAGER) & ~in_float64(context) & ~sums
-    return np.asarray(wanted & ((phase == Phase.FORWARD) | (phase == Phase.BACKWARD)))
+    forward = (phase == Phase.FORWARD) | (
+        (phase == Phase.OTHER) & (not context.analysis.phases.forward_known)
+    )
+    return np.asarray(wanted & (forward | (phase == Phase.BACKWARD)))
 
 
 POINTWISE_UNFUSED = Rule(
@@ -202,7 +205,8 @@ POINTWISE_UNFUSED = Rule(
     title="Elementwise kernels are not fused",
     description="Chains of three or more elementwise kernels and reductions of torch, directly one "
     "after the other on a stream, in more than 30% of the device time launched in the step; in "
-    "forward or backward, but not where gradients are summed; and no Triton kernel in the trace. "
+    "forward (where that is unknown, in no phase) or backward, but not where gradients are summed; "
+    "and no Triton kernel in the trace. "
     "The cost is all of a chain but its longest kernel.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",

@@ -266,7 +266,7 @@ TF32_DISABLED = Rule(
 # Matrix products and convolutions, none of them on tensor cores.
 
 
-_FLOAT32_ATTENTION = r"^fmha_cutlass[FB]_f32_"
+_IN_FLOAT32 = r"^fmha_cutlass[FB]_f32_|tf32"
 _SHARE_TENSOR_CORES_UNUSED = 0.05
 """Part of the devices' busy time; with less to gain, nobody changes a precision."""
 _UNKNOWN = 0.1
@@ -293,31 +293,38 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
         return
     able &= (cores == 0) & ~in_float64(context)
     faster, fix = _FASTER, ""
+    in_tf32 = us_per_step(context.device_events.counted & context.device_events.matching("tf32"))
     if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
         able &= ~float32_products(context)
-        faster = max(faster, tf32_speedup(context)[0])
-        if (able & context.device_events.of_kinds("convolution")).any():
-            fix = _ALLOW_TF32 + TENSOR_CORES_UNUSED.fix
+        if not in_tf32:
+            faster = max(faster, tf32_speedup(context)[0])
+            if (able & context.device_events.of_kinds("convolution")).any():
+                fix = _ALLOW_TF32 + TENSOR_CORES_UNUSED.fix
     share = context.device_events.share(able)
-    if share >= _SHARE_TENSOR_CORES_UNUSED:
+    if share >= _SHARE_TENSOR_CORES_UNUSED and us_per_step(able) > in_tf32:
         yield Occurrence(
             place="matrix products and convolutions",
             everywhere=True,
             evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of the busy time) in "
             "matrix products, convolutions and attention, all of it by kernels without tensor "
-            f"cores, on a device that has them{_open(unknown)}",
+            f"cores, on a device that has them{_open(unknown)}{_tf32(in_tf32)}",
             count=int(able.sum()),
             wasted=np.flatnonzero(able),
             saved=1 - 1 / faster,
             examples=context.device_events.starts(able),
             caveats=(f"Assumes that such kernels become {faster:.1f} times as fast.",),
+            title="Tensor cores are used by some products only" if in_tf32 else "",
             fix=fix,
         )
 
 
 def _in_float32(context: Context) -> Bool:
-    """Attention in float32, which computes in parts on tensor cores: no mixed precision."""
-    return context.device_events.matching(_FLOAT32_ATTENTION)
+    """Kernels of float32 on tensor cores (attention in parts, TF32): no mixed precision."""
+    return context.device_events.matching(_IN_FLOAT32)
+
+
+def _tf32(us: float) -> str:
+    return f"; others, {format_us(us)}, compute in TF32" if us else ""
 
 
 def _open(unknown_us: float) -> str:
@@ -331,9 +338,10 @@ TENSOR_CORES_UNUSED = Rule(
     family="precision",
     title="Tensor cores are not used",
     description="NVIDIA devices of compute capability 7.0 or more, by the trace or by name; matrix "
-    "products, convolutions or attention in 5% of the busy time or more; none of their kernels on "
-    "tensor cores by its name (attention in float32 aside), and no more than a tenth of their time "
-    "in kernels whose names leave that unknown.",
+    "products, convolutions or attention without them in 5% of the busy time or more; none of "
+    "their kernels on tensor cores by its name (attention in float32 aside, and TF32 in less than "
+    "half of the time), and no more than a tenth of their time in kernels whose names leave that "
+    "unknown.",
     fix="Run forward and loss under torch.autocast with bfloat16 (or float16 and a GradScaler; "
     "V100 and T4 have no bfloat16), not the backward. Keep sizes multiples of 8. Lower precision "
     "halves copies and activations as well.",

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.host.rows import Call
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.types import Bool, Nanoseconds
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -46,12 +46,26 @@ def _find_explicit(context: Context) -> Iterator[Occurrence]:
 def _outside(context: Context) -> Bool:
     """Syncs for what came before the trace, and after its last operator, where the program ends.
 
-    A device-wide one before the first operator waits for nothing that is in the trace.
+    A device-wide one before the first operator waits for nothing that is in the trace. The last
+    step's is the loop's where another step ends with one, too.
     """
-    call_tree, syncs = context.call_tree, context.syncs
-    operators = call_tree.start[context.host.kind == EventCategory.OPERATOR]
+    syncs = context.syncs
+    operators = context.call_tree.start[context.host.kind == EventCategory.OPERATOR]
     last = operators.max() if len(operators) else np.iinfo(np.int64).max
-    return np.asarray((syncs.start > last) | context.analysis.syncs.at_start)
+    after = (syncs.start > last) & ~_ends_each_step(context, operators)
+    return np.asarray(after | context.analysis.syncs.at_start)
+
+
+def _ends_each_step(context: Context, operators: Nanoseconds) -> Bool:
+    """Explicit syncs after the last operator of their step, if steps end with such, shape (s,)."""
+    syncs, steps = context.syncs, context.analysis.steps
+    last = np.full(len(steps.name) + 1, np.iinfo(np.int64).max)  # the last is for "in no step"
+    of_step = steps.at(operators)
+    for step in unique(of_step[of_step >= 0]).tolist():
+        last[step] = operators[of_step == step].max()
+    ends = context.explained_by(SYNC_EXPLICIT) & ~context.analysis.syncs.by_profiler
+    ends &= syncs.start > last[steps.at(syncs.start)]
+    return np.asarray(ends & (len(unique(steps.at(syncs.start[ends]))) > 1))
 
 
 def _of_ddp(context: Context) -> Bool:
@@ -72,9 +86,9 @@ SYNC_EXPLICIT = Rule(
     family="sync",
     title="Explicit synchronization with the device",
     description="A synchronize of device, stream or event outside of operators, or a barrier, "
-    "inside a step and before the trace's last operator. One of the whole device before the first "
-    "operator is left out, and the events that DistributedDataParallel reads to time itself, in "
-    "its first ten steps and every 100th.",
+    "inside a step and before the trace's last operator; after it where other steps end with one, "
+    "too. One of the whole device before the first operator is left out, and the events that "
+    "DistributedDataParallel reads to time itself, in its first ten steps and every 100th.",
     fix="Delete it or move it out of the loop. Measure time with CUDA events that are read later. "
     "Order streams by wait_event or wait_stream, which do not block the host. Use barriers for "
     "checkpoints only.",

@@ -27,9 +27,7 @@ def test_a_batch_from_pageable_memory(tmp_path: Path) -> None:
     assert finding.gain_bound_us_per_step is not None
     assert finding.gain_bound_us_per_step < finding.cost_us_per_step, "the copy itself stays"
     (caveat,) = finding.caveats
-    assert caveat.startswith(
-        "At least: assumes that the copy takes half as long from pinned memory"
-    )
+    assert caveat.startswith("Assumes that the copy takes half as long from pinned memory")
     assert "sync-in-operator" not in found
 
 

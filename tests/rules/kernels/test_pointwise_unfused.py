@@ -31,6 +31,17 @@ def test_a_chain(tmp_path: Path, chain: list[tuple[str, str]]) -> None:
     assert finding.confidence == "medium"
 
 
+def test_a_forward_that_nothing_marks(tmp_path: Path) -> None:
+    """Inference without modules or sequence numbers: its phase is unknown."""
+    (finding,) = findings(tmp_path, operators((CHAIN + GEMM) * 4))[RULE]
+    assert finding.cost_us_per_step == pytest.approx(4 * (12 - 4))
+
+
+def test_work_outside_of_a_forward_that_is_known(tmp_path: Path) -> None:
+    after = operators(CHAIN * 4, start=7000)
+    assert RULE not in findings(tmp_path, model(operators(GEMM)), after)
+
+
 def test_two_in_a_row(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, model(operators((CHAIN[:2] + GEMM) * 4)))
 

@@ -61,6 +61,24 @@ def test_attention_in_float32_is_no_mixed_precision(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(4)
 
 
+FULL = ("aten::cudnn_convolution", "_5x_cudnn_ampere_scudnn_128x32_relu_small_nn_v1")
+TF32 = ("aten::cudnn_convolution", "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc")
+
+
+def test_tf32_in_some_convolutions_is_no_mixed_precision(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, operators([FULL, FULL, TF32]), deviceProperties=A100)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(8)
+    assert finding.gain_bound_us_per_step == pytest.approx(4)
+    assert finding.title == "Tensor cores are used by some products only"
+    assert "others, 4.00 us, compute in TF32" in finding.evidence
+    assert "allow_tf32" not in finding.fix, "it is on"
+
+
+def test_tf32_in_most_convolutions(tmp_path: Path) -> None:
+    some = operators([FULL, TF32, TF32])
+    assert RULE not in findings(tmp_path, some, deviceProperties=A100)
+
+
 def test_no_products(tmp_path: Path) -> None:
     some = operators([("aten::add", "at::native::elementwise_kernel<add>")] * 3)
     assert RULE not in findings(tmp_path, some, deviceProperties=V100)

@@ -26,6 +26,26 @@ def test_a_tensor_brought_to_the_host(tmp_path: Path, memory: str) -> None:
     assert found.rules == {"sync-d2h-copy"}
 
 
+@pytest.mark.parametrize(("memory", "copied", "idle"), [("D2P", 28, 15), ("D2pin", 0, 13)])
+def test_pinned_memory_takes_half_as_long(
+    tmp_path: Path, memory: str, copied: float, idle: float
+) -> None:
+    """Half of a copy into pageable memory goes, and the idle time, whatever the memory."""
+    (finding,) = findings(
+        tmp_path,
+        f"""
+        main ops   [aten::to                                          ] [aten::mm     ]
+        main ops     [aten::copy_                                    ]
+        main calls    [copy corr=5]              [wait corr=6       ]   [launch corr=7]
+        gpu  copy            [{memory} corr=5                ]
+        gpu  kernel [k   ]                                                      [k corr=7]
+        """,
+    )["sync-d2h-copy"]
+    assert finding.cost_us_per_step == pytest.approx(copied + idle)
+    assert finding.gain_bound_us_per_step == pytest.approx(copied / 2 + idle)
+    assert any("takes half as long" in text for text in finding.caveats) == (copied > 0)
+
+
 def test_a_copy_that_does_not_block(tmp_path: Path) -> None:
     found = findings(
         tmp_path,

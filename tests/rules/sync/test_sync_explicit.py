@@ -67,6 +67,35 @@ def test_one_a_step_may_be_a_measurement(tmp_path: Path) -> None:
     assert "measure" in caveat
 
 
+def test_the_last_step_ends_as_the_others_do(tmp_path: Path) -> None:
+    """No operator follows its sync in the trace, but the profiler's own."""
+    (finding,) = findings(
+        tmp_path,
+        """
+        main notes [s1                   ][s2                   ][s3                   ]
+        main ops    [aten::mm]             [aten::mm]             [aten::mm]
+        main calls              [waitall ]             [waitall ]             [waitall ]  [waitall]
+        """,
+        NAMES,
+    )["sync-explicit"]
+    assert finding.count == 2, "the first step is left out"
+    (caveat,) = finding.caveats
+    assert "measure" in caveat
+
+
+def test_the_end_of_the_program_in_its_last_step(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main notes [s1       ][s2       ][s3                   ]
+        main ops    [aten::mm] [aten::mm] [aten::mm]
+        main calls                                   [waitall ]  [waitall]
+        """,
+        NAMES,
+    )
+    assert "sync-explicit" not in found
+
+
 def test_the_end_of_the_program_and_of_the_profiler(tmp_path: Path) -> None:
     found = findings(
         tmp_path,
