@@ -7,10 +7,10 @@ import math
 RUN = 8
 """Steps in a row in which blocks are timed: to begin and to end takes as long as three of them."""
 
-BLOCKS_SHARE = 0.004
+BLOCKS_SHARE = 0.002
 """Of a step, that its blocks may cost."""
 
-_COST_NS = {"host": 8_000, "device": 20_000}
+_COST_NS = {"host": 10_000, "device": 20_000}
 """Of one block in one step, by clock: a call and a gradient, in caches that others use too, and its
 share of `RUN`'s beginning and end. A device's events are estimated, not measured."""
 

@@ -69,7 +69,7 @@ def watch(
         logdir: folder for steps and recordings, made if missing.
         model: times its forward pass and that of its blocks, and wraps it while it is watched.
         blocks: the most blocks of the model that are timed, at most 16; 0 for none.
-        blocks_every: time them in 8 of 8 times this many steps. By default in every step of 16 ms
+        blocks_every: time them in 8 of 8 times this many steps. By default in every step of 80 ms
             or longer, less often in shorter ones.
         steps: the steps of one recording.
         ranks: the ranks that record; all by default. All write their steps.

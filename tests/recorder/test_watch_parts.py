@@ -70,9 +70,9 @@ def test_no_blocks_where_none_are_asked_for_nor_in_a_compiled_model():
 
 def test_blocks_are_timed_as_often_as_a_step_affords():
     assert every_how_many(16, "host", 0) == 1  # no step is known
-    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 32, 50)] == [32, 7, 1, 1]
+    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 50, 80)] == [80, 16, 2, 1]
     assert every_how_many(0, "host", 10**6) == 1
-    assert every_how_many(16, "device", 50 * 10**6) == 2
+    assert every_how_many(16, "device", 50 * 10**6) == 4
 
 
 def test_the_running_median_is_that_of_the_latest():
