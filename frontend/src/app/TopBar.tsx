@@ -7,6 +7,7 @@ import { Picker } from "../components/controls";
 import { averagedSteps } from "../report/measures";
 import { RunPicker } from "../parts/RunPicker";
 import { usePlace } from "../parts/services";
+import { traceOptions } from "../text/names";
 import { CoverageNote } from "./CoverageNote";
 import { Help } from "./Help";
 
@@ -63,10 +64,7 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
         <Picker
           label="trace"
           value={trace.id}
-          options={worker.traces.map((one) => ({
-            value: one.id,
-            text: traceText(one.modified, one.id),
-          }))}
+          options={traceOptions(worker.traces)}
           onChange={(id) =>
             go({ ...OF_A_TRACE, run: run.name, worker: worker.name, trace: id, compare })
           }
@@ -79,11 +77,6 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
       <Help />
     </header>
   );
-}
-
-function traceText(modified: number, id: string): string {
-  const date = new Date(modified * 1000);
-  return Number.isNaN(date.getTime()) ? id : date.toLocaleString();
 }
 
 const ALL_MEAN = "mean";

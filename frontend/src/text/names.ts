@@ -42,3 +42,18 @@ const KIND_TEXTS: Readonly<Record<string, string>> = { matrix: "GEMM", set: "mem
 export function kindText(kind: string): string {
   return KIND_TEXTS[kind] ?? kind;
 }
+
+/** Times of traces, to choose one by; with their ids where two have the same, or none. */
+export function traceOptions(
+  traces: readonly { id: string; modified: number }[],
+): { value: string; text: string }[] {
+  const times = traces.map(({ modified }) => {
+    const date = new Date(modified * 1000);
+    return Number.isNaN(date.getTime()) ? "" : date.toLocaleString();
+  });
+  return traces.map(({ id }, at) => {
+    const time = times[at] ?? "";
+    const alone = time !== "" && times.indexOf(time) === times.lastIndexOf(time);
+    return { value: id, text: alone ? time : `${time} (${id})`.trim() };
+  });
+}

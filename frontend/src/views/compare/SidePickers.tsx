@@ -10,7 +10,7 @@ import { RunPicker } from "../../parts/RunPicker";
 import { usePlace } from "../../parts/services";
 import { averagedSteps } from "../../report/measures";
 import { clip, counted } from "../../text/formats";
-import { stepLabel } from "../../text/names";
+import { stepLabel, traceOptions } from "../../text/names";
 import { type Base, COMPARE, type ComparePlace } from "./address";
 import { stepRange, type SuggestionGroup, suggestionGroups, suggestions, swapped } from "./sides";
 
@@ -101,10 +101,7 @@ function BasePickers({ listed, base, onChange }: BasePickersProps): ReactElement
         <Picker
           label="trace"
           value={base.trace ?? ""}
-          options={worker.traces.map(({ id, modified }) => ({
-            value: id,
-            text: new Date(modified * 1000).toLocaleString(),
-          }))}
+          options={traceOptions(worker.traces)}
           onChange={(id) => onChange({ run: base.run, worker: base.worker, trace: id, steps: [] })}
         />
       )}
