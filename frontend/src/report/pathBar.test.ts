@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { PathWork } from "../api/schema";
 import { report } from "../testing/report";
-import { OUTSIDE, pathHeads, pathSegments, segmentText } from "./pathBar";
+import { drawnPath, OUTSIDE, pathHeads, pathSegments, segmentText } from "./pathBar";
 
 const work = (part: string, us: number, rest: Partial<PathWork> = {}): PathWork => ({
   id: `${part}:${rest.phase ?? ""}:${rest.name ?? ""}`,
@@ -55,4 +55,5 @@ test("delays of a device that was busy with what is not in the trace say so", ()
   const drawn = pathSegments(report({ ...mostly, trace: { ...trace, warnings } }));
   expect(drawn.map(({ part, share }) => [part, share])).toEqual([["host", 1]]);
   expect(pathSegments(report(mostly))).toHaveLength(2);
+  expect(drawnPath(report(mostly))).toHaveLength(2);
 });

@@ -23,15 +23,22 @@ const WORTH_A_LABEL = 0.04;
 /** Delays for which the trace says that the device was busy with what is not in it. */
 export const OUTSIDE = "work outside of the trace";
 
-/**
- * The critical path of a step by what ran, in the order in which it is drawn, and the shares of what is
- * drawn. Work outside of the trace that is most of it is left out: the rest would be too small to see.
- */
-export function pathSegments(report: ReportData): PathSegment[] {
+/** The critical path; work outside of the trace that is most of it is left out: the rest would be too small to see. */
+export function drawnPath(report: ReportData): readonly PathWork[] {
   const all = report.critical_path_work;
-  const busy = report.trace.warnings.some(({ code }) => code === "unseen-queue");
-  const recorded = busy ? all.filter(({ part }) => part !== "unexplained") : all;
-  const work = timeOf(recorded) > 0 && 2 * timeOf(recorded) < timeOf(all) ? recorded : all;
+  if (!hasWorkOutside(report)) return all;
+  const recorded = all.filter(({ part }) => part !== "unexplained");
+  return timeOf(recorded) > 0 && 2 * timeOf(recorded) < timeOf(all) ? recorded : all;
+}
+
+function hasWorkOutside(report: ReportData): boolean {
+  return report.trace.warnings.some(({ code }) => code === "unseen-queue");
+}
+
+/** What is drawn of the critical path of a step, by what ran and in that order; shares are of what is drawn. */
+export function pathSegments(report: ReportData): PathSegment[] {
+  const work = drawnPath(report);
+  const busy = hasWorkOutside(report);
   const whole = timeOf(work);
   const keyOf = (row: PathWork): string =>
     row.us >= WORTH_A_LABEL * whole ? row.id : `${row.part}:${row.phase ?? ""}:`;

@@ -15,6 +15,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { perText } from "../../report/findings";
 import {
+  drawnPath,
   OUTSIDE,
   pathHeads,
   type PathSegment,
@@ -35,11 +36,27 @@ export function Verdict({ report }: { report: ReportData }): ReactElement {
     <Band
       sentence={[sentence, ...(unrecorded === null ? [] : [unrecorded])].join(" ")}
       saving={savingOf(report)}
-      barOf={known ? "Critical path per step" : "Mean step"}
+      barOf={
+        known
+          ? `Critical path per step${ofRecordedWork(report) ? ", recorded work" : ""}`
+          : "Mean step"
+      }
       {...(known
-        ? { heads: pathHeads(segments), blocks: segments.map(blockOf) }
+        ? { heads: headsOf(report, segments), blocks: segments.map(blockOf) }
         : withoutPath(report))}
     />
+  );
+}
+
+/** Whether the bar leaves out what is not in the trace; then it says so. */
+function ofRecordedWork(report: ReportData): boolean {
+  return drawnPath(report).length < report.critical_path_work.length;
+}
+
+function headsOf(report: ReportData, segments: readonly PathSegment[]): BandHead[] {
+  const more = ofRecordedWork(report) ? ", recorded work" : "";
+  return pathHeads(segments).map((head) =>
+    head.text === "" ? head : { ...head, text: head.text + more },
   );
 }
 
