@@ -6,7 +6,6 @@ and writes nothing more. Here a fault is a warning, and only whole events stay i
 
 from __future__ import annotations
 
-import os
 import time
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 from tb_hookview.recorder import faults
 from tb_hookview.step_log import DURATIONS
-from tb_hookview.watching.step_file import LOST
+from tb_hookview.watching.step_file import LOST, AppendedFile
 from tb_hookview.watching.step_rows import Row
 
 _GAP_NS = 1_000_000_000
@@ -40,9 +39,7 @@ class Scalars:
             worker: a part of the file's name.
         """
         self._folder, self._worker = folder, worker
-        self._path: Path | None = None
-        self._file = -1
-        self._size = 0
+        self._file: AppendedFile | None = None
         self._rows: list[Row] = []
         self._ns = 0
         self._points = 0
@@ -65,20 +62,19 @@ class Scalars:
             if known:
                 values[tag] = median(known) / 1e6
         try:
-            if self._path is None or not self._path.exists():
-                self._begin()
             self._append(rows[-1][0], values)
         except ImportError:  # tensorboard is not installed
             self._missing = True
         except OSError as fault:
             faults.report(f"writing scalars into {self._folder}", fault, LOST)
 
-    def _begin(self) -> None:
-        self._close()
-        now = f"{time.time():.6f}"
-        path = self._folder / f"events.out.tfevents.{now}.{self._worker}.hookview"
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        self._path, self._size = path, 0
+    def _opened(self) -> AppendedFile:
+        if self._file is not None and not self._file.path.exists():
+            self._close()
+        if self._file is None:
+            name = f"events.out.tfevents.{time.time():.6f}.{self._worker}.hookview"
+            self._file = AppendedFile(self._folder / name)
+        return self._file
 
     def _append(self, step: int, values: dict[str, float]) -> None:
         """Append an event, after the first one if there is none yet, or no piece of it."""
@@ -89,23 +85,13 @@ class Scalars:
         def write(**fields: Any) -> None:
             records.write(Event(wall_time=time.time(), **fields).SerializeToString())
 
-        content = BytesIO()
+        file, content = self._opened(), BytesIO()
         records = RecordWriter(content)
-        if not self._size:
+        if not file.size:
             write(file_version="brain.Event:2")
         each = [Summary.Value(tag=tag, simple_value=ms) for tag, ms in values.items()]
         write(step=step, summary=Summary(value=each))
-        try:
-            self._write_all(content.getvalue())
-        except OSError:
-            os.ftruncate(self._file, self._size)
-            raise
-
-    def _write_all(self, content: bytes) -> None:
-        done = 0
-        while done < len(content):
-            done += os.write(self._file, content[done:])
-        self._size += done
+        file.append(content.getvalue())
 
     def close(self) -> None:
         """Write what is left."""
@@ -114,6 +100,6 @@ class Scalars:
         self._close()
 
     def _close(self) -> None:
-        if self._path is not None:
-            os.close(self._file)
-            self._path = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()

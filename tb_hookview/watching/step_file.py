@@ -26,6 +26,45 @@ _HEAD = 2 + len(DURATIONS)
 """Members of a `Row` before its blocks: number, durations, collections."""
 
 
+class AppendedFile:
+    """A new file that is appended to, whole records only."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the file.
+
+        Raises:
+            OSError: it cannot be made, or is there.
+        """
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self.path, self.size = path, 0
+        self._file = os.open(path, flags, 0o644)
+
+    def append(self, content: bytes, *, lines: bool = False) -> None:
+        """Append records. Where not all fit, no piece of one stays, and the file is used on.
+
+        Args:
+            content: one record.
+            lines: it is several, each a line.
+
+        Raises:
+            OSError: not all was written; `size` is that of the whole records.
+        """
+        done = 0
+        try:
+            while done < len(content):
+                done += os.write(self._file, content[done:])
+        except OSError:
+            done = content.rfind(b"\n", 0, done) + 1 if lines else 0
+            os.ftruncate(self._file, self.size + done)
+            raise
+        finally:
+            self.size += done
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._file)
+
+
 class StepFile:
     """The files of one process. Used by one thread."""
 
@@ -45,8 +84,7 @@ class StepFile:
         self._folder, self._worker, self._header = folder, worker, header
         self._most = max(most_bytes // _FILES, 4096)
         self._paths: list[Path] = []
-        self._file: int | None = None
-        self._size = 0
+        self._file: AppendedFile | None = None
 
     def write(self, lines: list[bytes]) -> None:
         """Write lines, whole ones only."""
@@ -55,47 +93,32 @@ class StepFile:
         content, kept = b"".join(lines), 0
         try:
             file = self._opened()
-            before = self._size
+            before = file.size
             try:
-                self._append(file, content)
+                file.append(content, lines=True)
             finally:
-                kept = self._size - before
+                kept = file.size - before
         except OSError as fault:
             self.lost += content.count(b"\n", kept)
             faults.report(f"writing steps into {self._folder}", fault, LOST)
 
-    def _append(self, file: int, content: bytes) -> None:
-        """Append lines. Where not all fit, no piece of one stays, and the file is used on."""
-        done = 0
-        try:
-            while done < len(content):
-                done += os.write(file, content[done:])
-        except OSError:
-            done = content.rfind(b"\n", 0, done) + 1
-            os.ftruncate(file, self._size + done)
-            raise
-        finally:
-            self._size += done
-
-    def _opened(self) -> int:
-        if self._file is not None and (self._size >= self._most or not self._paths[-1].exists()):
+    def _opened(self) -> AppendedFile:
+        file = self._file
+        if file is not None and (file.size >= self._most or not file.path.exists()):
             self.close()
         if self._file is None:
             self._file = self._open()
         return self._file
 
-    def _open(self) -> int:
-        path = self._folder / file_name(self._worker, time.time_ns())
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        file = os.open(path, flags, 0o644)
-        self._size = 0
+    def _open(self) -> AppendedFile:
+        file = AppendedFile(self._folder / file_name(self._worker, time.time_ns()))
         try:
-            self._append(file, to_line(self._header()))
+            file.append(to_line(self._header()))
         except OSError:
-            os.close(file)
-            path.unlink(missing_ok=True)
+            file.close()
+            file.path.unlink(missing_ok=True)
             raise
-        self._paths.append(path)
+        self._paths.append(file.path)
         if len(self._paths) > _FILES:
             self._paths.pop(1).unlink(missing_ok=True)
         return file
@@ -104,7 +127,7 @@ class StepFile:
         """Close the file; the next row begins another one."""
         file, self._file = self._file, None
         if file is not None:
-            os.close(file)
+            file.close()
 
 
 def to_line(content: dict[str, Any]) -> bytes:

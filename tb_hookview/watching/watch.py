@@ -85,7 +85,7 @@ def watch(
         keep: the newest recordings that are kept; the slowest one stays too.
         max_bytes: the most that the recordings of this rank may have.
         max_step_bytes: the most that the steps of this rank may have.
-        scalars: write a summary for TensorBoard's SCALARS too.
+        scalars: write a summary for TensorBoard's SCALARS too, where tensorboard is installed.
         **profiler_options: keywords of `profile`, without `schedule`.
 
     Raises:
