@@ -1,6 +1,7 @@
 """Kind of each kernel, copy and set, by its name.
 
-Names are compared with the patterns of `kernel_kinds.json`, where new ones are to be added.
+Names are compared with the patterns of `kernel_kinds.json`, where new ones are to be added; those
+of kernels that Inductor generates also fit the host's calls of them, which have the same names.
 A pattern is text that the name, in lower case, holds; `^` at its beginning means that the name
 begins so, and `*` stands for anything in between. The first pattern that fits decides. Where no
 pattern fits a kernel, the names of the operators that launched it decide, innermost first. The
@@ -174,11 +175,14 @@ class _Knowledge(Struct, frozen=True):
 @cache
 def _knowledge() -> _Knowledge:
     text = (Path(__file__).parent / "kernel_kinds.json").read_text(encoding="utf-8")
+    rules = {
+        name: tuple(_rule(*entry) for entry in listed) for name, listed in json.loads(text).items()
+    }
+    generated = rules["generated"]
     return _Knowledge(
-        **{
-            name: tuple(_rule(*entry) for entry in listed)
-            for name, listed in json.loads(text).items()
-        }
+        kernels=generated + rules["kernels"],
+        operators=generated + rules["operators"],
+        tensor_core=rules["tensor_core"],
     )
 
 

@@ -110,7 +110,7 @@ def test_an_unknown_name_has_no_kind() -> None:
 def test_the_patterns_are_well_formed() -> None:
     path = Path(kinds.__file__).parent / "kernel_kinds.json"
     listed = json.loads(path.read_text())
-    for section in ("kernels", "operators"):
+    for section in ("generated", "kernels", "operators"):
         assert {kind for kind, _ in listed[section]} <= set(kinds.KINDS)
     assert {verdict for verdict, _ in listed["tensor_core"]} == {True, False}
     for section, rules in listed.items():
