@@ -9,7 +9,12 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.host.activity import cut_by_activity, named_activity, operators_within
+from tb_hookview.analysis.host.activity import (
+    closure_of,
+    cut_by_activity,
+    named_activity,
+    operators_within,
+)
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
@@ -148,4 +153,4 @@ def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, f
 def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:
     """Names outside of phases: there an optimizer has only its closure."""
     names = named_activity(analysis.host, np.full(len(spans), thread), spans)
-    return [f"closure of {name}" if name.startswith("Optimizer.") else name for name in names]
+    return list(map(closure_of, names))

@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.analysis.host.activity import cut_by_activity, named_activity
+from tb_hookview.analysis.host.activity import (
+    CLOSURE,
+    closure_of,
+    cut_by_activity,
+    named_activity,
+)
 from tb_hookview.analysis.host.rows import MODULE_ROLES, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
@@ -77,8 +82,7 @@ def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurre
     called = intervals.contains(context.analysis.phases.closures, time.sum(axis=1) // 2).tolist()
     for gap, (number, what, where) in enumerate(zip(module.tolist(), name, between, strict=True)):
         own = number >= 0 and what == module_label(paths[number])
-        if called[gap] and what.startswith("Optimizer."):
-            what = f"closure of {what}"
+        what = closure_of(what) if called[gap] else what
         groups.setdefault((number, "forward" if own else what or where, bool(what)), []).append(gap)
     for (number, where, named), gaps in groups.items():
         found = HostTime(thread, time[gaps])
@@ -117,7 +121,7 @@ def _remedy(context: Context, where: str, named: bool) -> str:
         return f"{_LOADING} {_UNNAMED}"
     if where.startswith("Optimizer."):
         return _OPTIMIZER if context.with_stacks else f"{_OPTIMIZER} {_UNNAMED}"
-    remedy = f"{_CLOSURE} {_NAMED}" if where.startswith("closure of ") else _NAMED
+    remedy = f"{_CLOSURE} {_NAMED}" if where.startswith(CLOSURE) else _NAMED
     return remedy if named and context.with_stacks else f"{remedy} {_UNNAMED}"
 
 
