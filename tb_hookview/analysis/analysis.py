@@ -166,7 +166,12 @@ class Analysis(Struct, frozen=True, dict=True):
         if steps.warm_up >= 0:
             measured = isin(self.device_event_step, np.flatnonzero(steps.counted))
         found = find_faults(
-            *(self.host, self.nodes, self.modules, self.device_events, self.clocks, self.bounds),
+            self.host,
+            self.nodes,
+            self.modules,
+            self.device_events,
+            self.clocks,
+            self.bounds,
             measured,
         )
         return (*found, *step_faults(self.steps))

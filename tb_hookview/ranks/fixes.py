@@ -148,8 +148,8 @@ def _ended_before(members: Members, of_ranks: Sequence[Int]) -> tuple[Int, Int]:
     return before, since
 
 
-_VARYING = 5
-"""Ranks, or some more, of which it is known how much their work varies."""
+_SAMPLED = 5
+"""Other ranks, or somewhat more, that are sampled for how much their work varies."""
 _MOST_OF = 1 / 2
 """Share of its lateness that the reasons of a rank explain; else it is slow throughout."""
 
@@ -251,7 +251,7 @@ class Fixes:
         own = self._by_step(self._episodes(rank, late), names)
         others = [
             self._by_step(self._episodes(other, late), names)
-            for other in peers[:: max(1, len(peers) // _VARYING)]
+            for other in peers[:: max(1, len(peers) // _SAMPLED)]
         ]
         return sum(
             float(time.sum())

@@ -95,7 +95,11 @@ def _find(context: Context) -> Iterator[Occurrence]:
     if not groups:
         return
     work, few = _work(context), len(context.steps) < _FEW
-    time, noise, whole = _fastest(context) if few else _by_step(context, work)
+    if few:
+        time, noise, whole = _fastest(context)
+    else:
+        time, whole = _by_step(context, work), context.steps.duration_us * 1000
+        noise = np.zeros(len(time), np.int64)
     least = _SHARE * whole
     found: dict[int, float] = {}
     calls, more = _calls(context, groups)
@@ -181,17 +185,13 @@ def _work(context: Context) -> _Work:
     return _Work(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _by_step(context: Context, work: _Work) -> tuple[Nanoseconds, Nanoseconds, float]:
-    """Time of each module with those below it in each step, shape (m, s), no noise, a step."""
+def _by_step(context: Context, work: _Work) -> Nanoseconds:
+    """Time of each module with those below it in each step, shape (m, s)."""
     known = np.flatnonzero(work.module >= 0)
     modules = context.analysis.modules
     time = np.zeros((len(modules), len(context.steps.windows)), np.int64)
     np.add.at(time, (work.module[known], work.steps(context)[known]), work.length[known])
-    return (
-        modules.rolled_up(time),
-        np.zeros(len(modules), np.int64),
-        context.steps.duration_us * 1000,
-    )
+    return modules.rolled_up(time)
 
 
 def _fastest(context: Context) -> tuple[Nanoseconds, Nanoseconds, float]:
@@ -207,14 +207,14 @@ def _fastest(context: Context) -> tuple[Nanoseconds, Nanoseconds, float]:
     steps, modules = context.analysis.steps, context.analysis.modules
     worked = np.flatnonzero(steps.counted | (np.arange(len(steps.name)) == steps.warm_up))
     every = Context(Selection(context.analysis, tuple(worked.tolist())), context.rules)
-    if len(worked) < 2:
-        alone, _, whole = _by_step(every, _work(every))
-        return alone, np.full(len(modules), _UNKNOWN), whole
     work = _work(every)
+    if len(worked) < 2:
+        unknown = np.full(len(modules), _UNKNOWN)
+        return _by_step(every, work), unknown, every.steps.duration_us * 1000
     time = np.zeros((len(modules) + 1, 1), np.int64)  # the last is of no module, index -1
     module, length = _always(work, work.steps(every), len(worked))
     np.add.at(time[:, 0], module, length)
-    differs = np.ptp(_by_step(every, work)[0], axis=1) if len(worked) == 2 else 0
+    differs = np.ptp(_by_step(every, work), axis=1) if len(worked) == 2 else 0
     noise = np.full(len(modules), _NOISE_OF_TWO * differs)
     return modules.rolled_up(time[:-1]), noise, float(time.sum())
 
