@@ -74,7 +74,7 @@ FEWEST = 4 * RUN
 """Watched steps of a round that count, at least."""
 
 SECONDS, SETTLE_S = 4, 0.6
-"""The watch's own thread is timed in so many seconds, after this one."""
+"""Seconds for which the watch's own thread is timed, and those before that are left out."""
 
 NEVER = 1e9
 """A `slow_factor`: steps are compared as ever, and none is slow."""

@@ -34,7 +34,7 @@ _ENVIRONMENT = {
     "PYTHON": PYTHON,
     "NO_COLOR": "1",
     "COLUMNS": "100",
-    # Of the many processes that tests start, each would compile the package anew.
+    # Otherwise every process that the tests start compiles the package again.
     "PYTHONDONTWRITEBYTECODE": "",
 }
 """Variables that every check has."""

@@ -16,12 +16,12 @@ POOL = "void at::native::max_pool_forward_nchw<float, int>"
 """Which no other rule is about."""
 
 
-def kernels(name: str = POOL, count: int = 12, length: float = 4, **told: float) -> list[Any]:
+def kernels(name: str = POOL, count: int = 12, length: float = 4, **arguments: float) -> list[Any]:
     """Kernels with known blocks and occupancy."""
     rows = operators([("aten::add", name)] * count, kernel=length, period=50)
     for each in rows:
         if each["cat"] == "kernel":
-            each["args"] |= {key.replace("_", " "): value for key, value in told.items()}
+            each["args"] |= {key.replace("_", " "): value for key, value in arguments.items()}
     return rows
 
 
@@ -44,7 +44,7 @@ def test_a_low_occupancy_is_reported_without_a_cost(tmp_path: Path) -> None:
     "rows",
     [
         pytest.param(kernels(blocks_per_SM=1), id="one block for each"),
-        pytest.param(kernels(), id="not told"),
+        pytest.param(kernels(), id="unknown"),
         pytest.param(kernels("ampere_sgemm_64x64", blocks_per_SM=0.1), id="products"),
         pytest.param(kernels(blocks_per_SM=0.1, count=10), id="a snippet"),
         pytest.param(
