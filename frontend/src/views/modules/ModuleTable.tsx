@@ -179,6 +179,6 @@ function whyNot(report: ReportData, { quantity, clock }: ChosenQuantity, by: num
       .map(([reason, us]) => `${reason} ${duration(us / by)}`)
       .join(" · ");
   }
-  if (quantity === "forward") return clock === "device" ? "launched not in a module" : "";
-  return quantity === "communication" ? "launched not in a module's work" : "";
+  if (quantity === "forward") return clock === "device" ? "launched outside of modules" : "";
+  return quantity === "communication" ? "launched outside of modules' work" : "";
 }
