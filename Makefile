@@ -61,7 +61,7 @@ help: ## list what can be made
 demo: setup frontend ## record a small training run and open it in TensorBoard
 	@$(BIN)/hookview demo
 
-test: setup frontend ## linters, types, quick tests, one of each slow kind (5 minutes)
+test: setup frontend ## linters, types, quick tests, one of each slow kind (10 minutes on two cores)
 	@CHROMIUM="$$(.ci/chromium)" $(BIN)/python tests/run.py quick
 
 test-rest: setup frontend ## what test leaves out
