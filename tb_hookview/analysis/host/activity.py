@@ -229,6 +229,9 @@ def operator_rows(host: HostRows) -> OperatorRows:
     repeats = named & (host.kind == EventCategory.OPERATOR) & (lookup(children, above) == 1)
     repeats &= lookup(host.string, above) == host.string
     repeats &= lookup(host.kind.astype(np.int64), above) == EventCategory.OPERATOR
+    # One with a lower number began before it, in the same microsecond of a coarse clock.
+    number = host.trace.events.external[call_tree.event].astype(np.int64)
+    repeats &= number >= lookup(number, above)
     return OperatorRows(named, above, repeats, self_time(call_tree.start, call_tree.end, above))
 
 
