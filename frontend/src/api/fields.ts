@@ -1632,7 +1632,10 @@ export const TimelineLane = {
 export const TimelineOverview = {
   start_us: { unit: "us", text: "Start of the trace on its own clock, as in the report." },
   duration_us: { unit: "us", text: "From the first start to the last end of the trace's events." },
-  events: { unit: "count", text: "Complete events of the trace." },
+  events: {
+    unit: "count",
+    text: "Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads.",
+  },
   colours: { text: "Meaning of the colours of blocks." },
 } as const;
 
@@ -1714,7 +1717,10 @@ export const Totals = {
 
 export const TraceInfo = {
   format: { text: 'Form of the file\'s root: "chrome-object" or "chrome-list".' },
-  events: { unit: "count", text: "Complete events of the trace." },
+  events: {
+    unit: "count",
+    text: "Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads.",
+  },
   start_us: { unit: "us", text: "On the trace's own clock." },
   duration_us: {
     unit: "us",

@@ -2135,7 +2135,7 @@ export interface TimelineOverview {
   start_us: number;
   /** From the first start to the last end of the trace's events. */
   duration_us: number;
-  /** Complete events of the trace. */
+  /** Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads. */
   events: number;
   lanes: TimelineLane[];
   minimap: Minimap;
@@ -2218,7 +2218,7 @@ export interface TraceInfo {
   path: string;
   /** Form of the file's root: "chrome-object" or "chrome-list". */
   format: string;
-  /** Complete events of the trace. */
+  /** Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads. */
   events: number;
   /** On the trace's own clock. */
   start_us: number;
