@@ -245,10 +245,7 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="kernels with few blocks",
         everywhere=True,
-        evidence=f"{format_count(few.sum(), 'kernel')} with fewer blocks than the device has "
-        f"multiprocessors take {context.us_text(context.device_events.us_per_step(few))}, and "
-        f"{np.count_nonzero(thin)} longer ones of an occupancy below {_OCCUPANCY:.0f}% "
-        f"{format_us(context.device_events.us_per_step(thin))}: {share:.0%} of the busy time",
+        evidence=f"{_both(context, few, thin)}: {share:.0%} of the busy time",
         count=int(np.count_nonzero(few | thin)),
         wasted=rows,
         wasted_ns=np.rint(work.duration[rows] * (1 - blocks[rows])).astype(np.int64),
@@ -256,6 +253,20 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
         examples=context.device_events.starts(few | thin),
         caveats=("Assumes that half of the time of empty multiprocessors can be saved.",),
         latent="occupancy alone does not show what a larger grid would save",
+    )
+
+
+def _both(context: Context, few: Bool, thin: Bool) -> str:
+    """Kernels with few blocks, and long ones of a low occupancy, as a phrase."""
+    sorts = (
+        (few, "with fewer blocks than the device has multiprocessors"),
+        (thin, f"above {_LONG_NS // 1000} us with an occupancy below {_OCCUPANCY:.0f}%"),
+    )
+    return " and ".join(
+        f"{format_count(np.count_nonzero(kernels), 'kernel')} {what} take "
+        f"{context.us_text(context.device_events.us_per_step(kernels))}"
+        for kernels, what in sorts
+        if kernels.any()
     )
 
 
