@@ -122,6 +122,12 @@ _EAGER = (
     r"vectorized_elementwise_kernel|unrolled_elementwise_kernel| elementwise_kernel<"
     r"|:elementwise_kernel<|elementwise_kernel_manual_unroll|at::native::reduce_kernel"
 )
+_FOLDED = r"bn_fw_inf|BatchNormFwdInfer"
+"""Batch norms of inference: their statistics are constants, so each value is scaled by itself."""
+_FIX_FOLDED = (
+    " In inference fold batch norms into the convolutions before them "
+    "(torch.nn.utils.fusion.fuse_conv_bn_eval)."
+)
 _FUSED = r"^triton_"
 _SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
 _CHAIN = 3
@@ -160,6 +166,7 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
         saved=_SAVED,
         examples=context.analysis.device_events.start[order[first_of_each(chain)[long]]],
         caveats=(_CAVEAT,),
+        fix=POINTWISE_UNFUSED.fix + _FIX_FOLDED if events.matching(_FOLDED)[wasted].any() else "",
     )
 
 
@@ -192,7 +199,7 @@ def _fusible(context: Context) -> Bool:
     sums = context.device_events.launched_by(
         context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
     )
-    wanted = context.device_events.matching(_EAGER) & ~in_float64(context) & ~sums
+    wanted = context.device_events.matching(f"{_EAGER}|{_FOLDED}") & ~in_float64(context) & ~sums
     forward = (phase == Phase.FORWARD) | (
         (phase == Phase.OTHER) & (not context.analysis.phases.forward_known)
     )
@@ -206,7 +213,7 @@ POINTWISE_UNFUSED = Rule(
     description="Chains of three or more elementwise kernels and reductions of torch, directly one "
     "after the other on a stream, in more than 30% of the device time launched in the step; in "
     "forward (where that is unknown, in no phase) or backward, but not where gradients are summed; "
-    "and no Triton kernel in the trace. "
+    "and no Triton kernel in the trace. Batch norms of inference count as elementwise. "
     "The cost is all of a chain but its longest kernel.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
