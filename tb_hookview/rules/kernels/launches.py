@@ -270,7 +270,7 @@ def _both(context: Context, few: Bool, thin: Bool) -> str:
         (thin, f"above {_LONG_NS // 1000} us with an occupancy below {_OCCUPANCY:.0f}%"),
     )
     return " and ".join(
-        f"{format_count(np.count_nonzero(kernels), 'kernel')} {what} take "
+        f"{format_count(int(kernels.sum()), 'kernel')} {what} take "
         f"{context.us_text(context.device_events.us_per_step(kernels))}"
         for kernels, what in sorts
         if kernels.any()
