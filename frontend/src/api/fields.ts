@@ -780,7 +780,10 @@ export const MemoryPeak = {
     unit: "us",
     text: "The first moment at which it was reached, on the trace's own clock.",
   },
-  allocated_bytes: { unit: "bytes", text: "`Total Allocated` of the allocator." },
+  allocated_bytes: {
+    unit: "bytes",
+    text: "`Total Allocated` of the allocator, and memory that it does not count: batches that a loader's workers share.",
+  },
   reserved_bytes: {
     unit: "bytes",
     text: "`Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the CPU, where none are held back.",

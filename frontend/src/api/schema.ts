@@ -1066,7 +1066,7 @@ export interface MemoryPeak {
   step_id: number | null;
   /** The first moment at which it was reached, on the trace's own clock. */
   time_us: number;
-  /** `Total Allocated` of the allocator. */
+  /** `Total Allocated` of the allocator, and memory that it does not count: batches that a loader's workers share. */
   allocated_bytes: number;
   /** `Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the CPU, where none are held back. */
   reserved_bytes: number | null;
