@@ -177,9 +177,9 @@ class Graph(Struct, frozen=True):
     """Edges of a host thread that is in a data loader, shape (e,)."""
     step_end: Int
     """Node at the end of each replayed step on the host, shape (s,)."""
-    base: int
-    """End of the last device event launched before the window, nanoseconds since its start: then
-    the device begins with the window's own. 0 without any, and where no step is marked."""
+    before: Int
+    """Device events launched before the window: when they end, the device begins with the window's
+    own. None where no step is marked."""
     sync: SyncIndex
     """Syncs of the window, shape (w,)."""
     sync_end: Int
