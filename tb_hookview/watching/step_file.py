@@ -156,7 +156,7 @@ def row_lines(
     lines: list[bytes] = []
     for length, run in groupby(zip(rows, ends, more, strict=True), lambda each: len(each[0])):
         alike, at, last = zip(*run, strict=True)
-        columns = [*zip(*alike, strict=True)]
+        columns: list[Sequence[Any]] = [*zip(*alike, strict=True)]
         for place in range(1, length):
             if place != _HEAD - 1:
                 columns[place] = _microseconds(columns[place])
