@@ -231,7 +231,7 @@ EARLY = """
 """
 
 
-@pytest.mark.parametrize("lead", [0, 1, 60, 100])
+@pytest.mark.parametrize("lead", [0, 1, 60, 100, 250, 1500])
 def test_an_event_on_a_clock_that_is_early_waits_for_its_launch(lead: int, tmp_path: Path) -> None:
     """It seems to begin before the call; the host's pause is the host's, and no wait for peers."""
     events = drawn.events(EARLY)
