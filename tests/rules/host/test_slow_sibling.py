@@ -116,6 +116,21 @@ def test_in_few_steps_it_is_the_same_operator_that_is_slow(
     assert (RULE in findings(tmp_path, rows, **manifest([9] * 4))) is found
 
 
+def test_two_steps_are_too_few_where_another_is_slow_in_one(tmp_path: Path) -> None:
+    rows = []
+    for number in range(2):
+        start = 1000.0 + number * STEP
+        rows.append(step(STEP, number, start))
+        for block in range(4):
+            length = 700 if block == 2 or (block == 0 and number == 0) else 100
+            rows.append(call(f"blocks.{block}", start + 1 + 1000 * block, length + 10))
+            rows.append(operator("aten::mm", start + 6 + 1000 * block, length))
+    (finding,) = findings(tmp_path, rows, **manifest([9] * 4))[RULE]
+    assert (finding.module, finding.severity, finding.confidence) == ("blocks.2", "info", "low")
+    assert finding.evidence.endswith("; two steps are too few to rule out chance")
+    assert finding.fix.startswith("Record three steps or more.")
+
+
 @pytest.mark.parametrize("first", [200, 1000], ids=["even calls", "another one is slow"])
 def test_one_that_is_called_more_often(tmp_path: Path, first: float) -> None:
     rows = [step(STEP)]
