@@ -115,8 +115,8 @@ def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
     inside &= context.call_tree.parent >= 0
     tested = inside & rows.named("aten::isnan")
     read = inside & rows.named("aten::item", "aten::is_nonzero")
-    checked = np.intersect1d(*(context.call_tree.parent[each] for each in (tested, read)))
-    if not len(checked) or len(checked) < _NODES * _with_outputs(context):
+    checked = int(_nodes_around(context, tested, read).sum())
+    if not checked or checked < _NODES * _with_outputs(context):
         return
     checking = inside & rows.named(*_CHECKING) & rows.counted
     held, count = rows.host_us(checking), int((tested & rows.counted).sum())
@@ -130,6 +130,13 @@ def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
         examples=context.call_tree.start[checking],
         caveats=(_TRACEBACKS,),
     )
+
+
+def _nodes_around(context: Context, first: Bool, second: Bool) -> Bool:
+    """Rows of the call tree straight around some of both."""
+    tree = context.call_tree
+    around = (mask_of(tree.parent[rows], len(tree)) for rows in (first, second))
+    return np.logical_and(*around)
 
 
 def _blocking_launches(context: Context) -> Iterator[Occurrence]:
