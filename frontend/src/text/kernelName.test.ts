@@ -70,6 +70,7 @@ test.each([
   "",
   "aten::copy_",
   "attn_fwd",
+  "dispatch(F)",
   "Memcpy HtoD (Pageable -> Device)",
   "autograd::engine::evaluate_function: AddBackward0",
   "<string>(1): <module>",

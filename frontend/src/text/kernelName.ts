@@ -30,9 +30,14 @@ function shorten(name: string): string {
   return operation === null ? short || name : `${short} ${operation}`;
 }
 
-/** A C++ function with its template arguments or parameters, as profilers demangle it. */
+/**
+ * A C++ function with its template arguments or parameters, as profilers demangle it. A letter in
+ * brackets is no parameter: "dispatch(F)" is somebody's annotation.
+ */
 function isSignature(name: string): boolean {
-  return !/[^:]: |^</.test(name) && (name.includes("<") || /^[\w:]+ ?[\w:]*\(.*\)$/.test(name));
+  return (
+    !/[^:]: |^</.test(name) && (name.includes("<") || /^[\w:]+ ?[\w:]*\((?!\w\)$).*\)$/.test(name))
+  );
 }
 
 /** Kernels whose work is that of their template argument. */
