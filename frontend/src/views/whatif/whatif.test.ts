@@ -121,6 +121,8 @@ test("what these steps have none of cannot be scaled", () => {
   expect(nothingOf(some, "communication")).toBeNull();
   const profiler = { ...totals, sync_count: 1, profiler_sync_count: 1 };
   expect(nothingOf(report({ totals: profiler }), "syncs")).toContain("no syncs");
+  const gloo = { ...report().per_step, communication_wait_us: 40 };
+  expect(nothingOf(report({ per_step: gloo }), "communication")).toContain("on the host");
 });
 
 test("what can be added by name comes most expensive first, a step each", () => {
