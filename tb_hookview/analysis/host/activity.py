@@ -63,14 +63,14 @@ def event_names(host: HostRows, event: EventRow) -> list[str]:
     return list(np.array(names, object)[place])
 
 
-_OPTIMIZER = "Optimizer."
+OPTIMIZER = "Optimizer."
 CLOSURE = "closure of "
 """Before an optimizer's name: its row is open around a closure that it calls."""
 
 
 def closure_of(name: str) -> str:
     """What a thread is in, inside of a closure: not the optimizer's own work."""
-    return f"{CLOSURE}{name}" if name.startswith(_OPTIMIZER) else name
+    return f"{CLOSURE}{name}" if name.startswith(OPTIMIZER) else name
 
 
 def activity_events(host: HostRows, thread: ThreadIndex, span: Intervals) -> EventRow:

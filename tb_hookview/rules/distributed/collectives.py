@@ -195,7 +195,7 @@ _WAITED_US = 100
 _SLOW_GB_S = 0.1
 """Bandwidth below which no network is that slow, so that a collective waits for ranks."""
 _COMPARE = (
-    "So long a wait is more often for another rank than for the transfer: compare the ranks first "
+    "A wait this long is mostly for another rank, not for the transfer: compare the ranks first "
     "(view Ranks, `hookview ranks`). "
 )
 _LESS = (
@@ -308,6 +308,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         count=count,
         wasted=rows,
         wasted_ns=alone,
+        scale="communication",  # what is exposed may be of steps before the replayed ones
         claims_gain=False,
         examples=context.device_events.starts(transfers),
         caveats=(_WAITS, _GRAPHS) if context.any_name(_is_graph_launch) else (_WAITS,),

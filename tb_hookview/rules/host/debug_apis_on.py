@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
@@ -18,8 +18,11 @@ from tb_hookview.trace import EventCategory
 
 _CHECKS = ("aten::_is_any_true", "aten::any")
 _TESTS = ("aten::isnan", "aten::ne")
+_CHECKING = ("aten::isnan", *_CHECKS, "aten::item", "aten::is_nonzero")
+"""What a check of a gradient calls, straight inside the node that made it."""
 _NODES = 0.5
 """Part of the autograd nodes with outputs that must be checked; anomaly detection checks all."""
+_TRACEBACKS = "The forward is faster too: it no longer stores a traceback for each node."
 _LAUNCHES = 0.98
 _KERNELS = 50
 """Number and part of the kernels that must end before their launch returns."""
@@ -53,7 +56,7 @@ def _with_outputs(context: Context) -> int:
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    yield from _anomaly(context)
+    yield from _anomaly_on_host(context) if context.on_host else _anomaly(context)
     yield from _blocking_launches(context)
     yield from _filled_memory(context)
 
@@ -79,6 +82,7 @@ def _filled_memory(context: Context) -> Iterator[Occurrence]:
         f"{format_count(int(events.sum()), 'launch', 'launches')}",
         count=int(fills.sum()),
         wasted=np.flatnonzero(events),
+        host=context.rows.host_time(fills) if context.on_host else (),
         gone=np.flatnonzero(fills),
         examples=tree.start[fills],
         fix="Set torch.utils.deterministic.fill_uninitialized_memory = False: it shows reads of "
@@ -102,6 +106,37 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
         examples=context.syncs.start[found],
         latent=LATENT,
     )
+
+
+def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
+    """Yield an occurrence where the CPU tests what most nodes return."""
+    rows, nodes = context.rows, context.analysis.nodes.row
+    inside = mask_of(nodes, len(context.call_tree))[context.call_tree.parent]
+    inside &= context.call_tree.parent >= 0
+    tested = inside & rows.named("aten::isnan")
+    read = inside & rows.named("aten::item", "aten::is_nonzero")
+    checked = int(_nodes_around(context, tested, read).sum())
+    if not checked or checked < _NODES * _with_outputs(context):
+        return
+    checking = inside & rows.named(*_CHECKING) & rows.counted
+    held, count = rows.host_us(checking), int((tested & rows.counted).sum())
+    yield Occurrence(
+        place="anomaly detection",
+        everywhere=True,
+        evidence=f"{format_count(count, 'check')} of gradients for NaN in {context.steps.text} "
+        f"take {context.us_text(held)}, {held / context.steps.duration_us:.0%} of it",
+        count=count,
+        host=rows.host_time(checking),
+        examples=context.call_tree.start[checking],
+        caveats=(_TRACEBACKS,),
+    )
+
+
+def _nodes_around(context: Context, first: Bool, second: Bool) -> Bool:
+    """Rows of the call tree straight around some of both."""
+    tree = context.call_tree
+    around = (mask_of(tree.parent[rows], len(tree)) for rows in (first, second))
+    return np.logical_and(*around)
 
 
 def _blocking_launches(context: Context) -> Iterator[Occurrence]:
@@ -138,9 +173,9 @@ RULE = Rule(
     family="host",
     title="A debugging mode is on",
     description="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
-    "aten::_is_any_true and a sync in aten::item. CUDA_LAUNCH_BLOCKING: 98% of at least 50 "
-    "kernels run within the call that launches them, at least 10 of them longer than the "
-    "shortest such call. Fills of new memory: aten::fill_ straight inside aten::empty, "
+    "aten::_is_any_true and aten::item, which syncs where a device is used. CUDA_LAUNCH_BLOCKING: "
+    "98% of at least 50 kernels run within the call that launches them, at least 10 of them longer "
+    "than the shortest such call. Fills of new memory: aten::fill_ straight inside aten::empty, "
     "aten::empty_strided or aten::resize_, in 1% of a step or of the busy time.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",
