@@ -2,7 +2,11 @@ import type { Locator } from "playwright-core";
 import { expect } from "vitest";
 
 import { seriousFaults, seriousFaultsInModes } from "./axe";
-import { page, requests, test, url, visiting } from "./scene";
+import { adding, page, requests, test, url, visiting } from "./scene";
+
+adding((logdir) => {
+  logdir.addRecorded("recorded", "late_rank.late");
+});
 
 visiting("#/whatif?run=device", () => sentence().waitFor());
 
@@ -55,7 +59,23 @@ test("a finding is taken out: bars, bounds and address follow", async () => {
   await list.getByRole("button", { name: "None" }).click();
   await expect.poll(() => bars().count()).toBe(1);
   await list.getByRole("button", { name: "All" }).click();
-  await expect.poll(() => list.locator("input:not(:checked)").count()).toBe(0);
+  await expect.poll(() => list.locator("input:not(:checked):enabled").count()).toBe(0);
+});
+
+test("a finding whose saving is not estimated is not offered, and a link to it leads on", async () => {
+  const report = await fetch(`${url}api/report?run=recorded&worker=rank0`);
+  const { findings } = (await report.json()) as {
+    findings: { id: string; title: string; gain_us_per_step: number | null }[];
+  };
+  const unknown = findings.find((finding) => finding.gain_us_per_step === null);
+  const list = page.getByRole("region", { name: "Findings that are gone" });
+  await page.goto(`${url}#/whatif?run=recorded`);
+  await list.locator("input:disabled").first().waitFor();
+  await page.goto(`${url}#/whatif?run=recorded&without=${encodeURIComponent(unknown?.id ?? "")}`);
+  await page.getByRole("heading", { name: "No prediction available" }).waitFor();
+  await list.locator("input:checked").waitFor();
+  await page.getByRole("button", { name: "Start over" }).click();
+  await sentence().waitFor();
 });
 
 test("a link brings the question back", async () => {

@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import mask_of, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
@@ -22,7 +22,10 @@ _CHECKING = ("aten::isnan", *_CHECKS, "aten::item", "aten::is_nonzero")
 """What a check of a gradient calls, straight inside the node that made it."""
 _NODES = 0.5
 """Part of the autograd nodes with outputs that must be checked; anomaly detection checks all."""
-_TRACEBACKS = "The forward is faster too: it no longer stores a traceback for each node."
+_TRACEBACKS = (
+    "What a traceback takes is by how much an operator takes longer where it makes a node than in "
+    "the backward, where it makes none."
+)
 _LAUNCHES = 0.98
 _KERNELS = 50
 """Number and part of the kernels that must end before their launch returns."""
@@ -82,7 +85,6 @@ def _filled_memory(context: Context) -> Iterator[Occurrence]:
         f"{format_count(int(events.sum()), 'launch', 'launches')}",
         count=int(fills.sum()),
         wasted=np.flatnonzero(events),
-        host=context.rows.host_time(fills) if context.on_host else (),
         gone=np.flatnonzero(fills),
         examples=tree.start[fills],
         fix="Set torch.utils.deterministic.fill_uninitialized_memory = False: it shows reads of "
@@ -119,17 +121,43 @@ def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
     if not checked or checked < _NODES * _with_outputs(context):
         return
     checking = inside & rows.named(*_CHECKING) & rows.counted
+    making = mask_of(_forward_ops(context), len(context.call_tree)) & rows.counted
     held, count = rows.host_us(checking), int((tested & rows.counted).sum())
+    stored = min(_traceback_us(context, making), rows.host_us(making))
     yield Occurrence(
         place="anomaly detection",
         everywhere=True,
         evidence=f"{format_count(count, 'check')} of gradients for NaN in {context.steps.text} "
-        f"take {context.us_text(held)}, {held / context.steps.duration_us:.0%} of it",
+        f"take {context.us_text(held)}, and tracebacks for each node about {format_us(stored)}",
         count=count,
-        host=rows.host_time(checking),
+        host=rows.host_time(checking | making),
+        saved=(held + stored) / rows.host_us(checking | making),
         examples=context.call_tree.start[checking],
         caveats=(_TRACEBACKS,),
     )
+
+
+def _forward_ops(context: Context) -> TreeRow:
+    """Operators outside of the backward that make nodes."""
+    found = unique(context.analysis.nodes.forward_op)
+    return found[(found >= 0) & (lookup(context.analysis.row_node, found) < 0)]
+
+
+def _traceback_us(context: Context, making: Bool) -> float:
+    """About what operators take per step to store a traceback for the node that they make.
+
+    The least by which operators of a name that make nodes take longer than those of the backward,
+    which make none.
+    """
+    tree, string = context.call_tree, context.host.string
+    within = (context.analysis.row_node >= 0) & context.rows.counted
+    least = [
+        float(np.median(tree.duration[making & (string == name)]))
+        - float(np.median(tree.duration[within & (string == name)]))
+        for name in np.intersect1d(string[making], string[within]).tolist()
+    ]
+    each = max(min(least, default=0.0), 0.0)
+    return context.steps.us_per_step(each * int(making.sum()))
 
 
 def _nodes_around(context: Context, first: Bool, second: Bool) -> Bool:

@@ -28,6 +28,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
     distinct, which = unique_inverse(key)
     times = np.bincount(which, minlength=len(distinct))
     again = times >= _TIMES
+    if not again.any():
+        return
     evaluated = mask_of(nodes.row[known[again[which]]], len(context.call_tree))
     made = rows.inside(evaluated)[nodes.forward_op[known]]  # with create_graph=True
     evaluated |= mask_of(nodes.row[known[made]], len(context.call_tree))
