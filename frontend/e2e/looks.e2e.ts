@@ -31,6 +31,7 @@ const PAGES: [name: string, hash: string, ready: string, act?: Act][] = [
   ["a kernel's panel", "#/kernels?run=device", ROW, OPENS_A_PANEL],
   ["an operator's panel", "#/operators?run=device", ROW, OPENS_A_PANEL],
   ["a changed module's panel", "#/compare?run=device&base=one+sync", ROW, OPENS_A_PANEL],
+  ["an event of the timeline", "#/timeline?run=tiny&event=1777", ".selection-columns"],
   ["a range of the timeline", "#/timeline?run=device&range=240..370", ".selection-columns"],
   [
     "details of the summary",
