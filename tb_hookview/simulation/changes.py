@@ -136,6 +136,22 @@ class Changer(Struct, frozen=True, dict=True):
         changed[mine] = np.maximum(whole * factor[event] - off[event], 0).astype(np.int64)
         return changed
 
+    def caught_up(self, lengths: Lengths) -> Lengths | None:
+        """Lengths with what was launched before the window changed as much as its own events.
+
+        In a loop of steps the device lags behind by what the step before has left over. None where
+        the window's own are as recorded.
+        """
+        graph, history, own = self.graph, self.graph.nodes.history, self._events
+        before, now = (int(each[own].sum()) for each in (graph.nodes.duration, lengths.duration))
+        if now >= before:
+            return None
+        pinned = history[graph.edges.target] & graph.edges.of(EdgeKind.ORIGIN)
+        duration, lag = lengths.duration.copy(), lengths.lag.copy()
+        duration[history] = np.rint(duration[history] * (now / before)).astype(np.int64)
+        lag[pinned] = np.rint(lag[pinned] * (now / before)).astype(np.int64)
+        return Lengths(duration, lag, lengths.pause)
+
     @cached_property
     def _events(self) -> Int:
         """Nodes that are device events launched in the window."""

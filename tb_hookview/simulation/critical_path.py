@@ -149,7 +149,7 @@ def _until_end(replay: Replay, pace: Pace, measure: Measure) -> Nanoseconds:
     whole = int(replay.end(pace.last)) - pace.since
     left = np.full(len(replay.time), UNBOUND)
     mine = graph.nodes.of_event[window.step >= 0]
-    left[mine] = graph.base + whole - replay.end(mine)
+    left[mine] = measure.base(replay) + whole - replay.end(mine)
     host = int(graph.step_end[-1])
     left[host] = whole - int(replay.time[host])
     return left

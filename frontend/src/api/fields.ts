@@ -780,7 +780,10 @@ export const MemoryPeak = {
     unit: "us",
     text: "The first moment at which it was reached, on the trace's own clock.",
   },
-  allocated_bytes: { unit: "bytes", text: "`Total Allocated` of the allocator." },
+  allocated_bytes: {
+    unit: "bytes",
+    text: "`Total Allocated` of the allocator, and memory that it does not count: batches that a loader's workers share.",
+  },
   reserved_bytes: {
     unit: "bytes",
     text: "`Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the CPU, where none are held back.",
@@ -1632,7 +1635,10 @@ export const TimelineLane = {
 export const TimelineOverview = {
   start_us: { unit: "us", text: "Start of the trace on its own clock, as in the report." },
   duration_us: { unit: "us", text: "From the first start to the last end of the trace's events." },
-  events: { unit: "count", text: "Complete events of the trace." },
+  events: {
+    unit: "count",
+    text: "Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads.",
+  },
   colours: { text: "Meaning of the colours of blocks." },
 } as const;
 
@@ -1714,7 +1720,10 @@ export const Totals = {
 
 export const TraceInfo = {
   format: { text: 'Form of the file\'s root: "chrome-object" or "chrome-list".' },
-  events: { unit: "count", text: "Complete events of the trace." },
+  events: {
+    unit: "count",
+    text: "Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads.",
+  },
   start_us: { unit: "us", text: "On the trace's own clock." },
   duration_us: {
     unit: "us",

@@ -1066,7 +1066,7 @@ export interface MemoryPeak {
   step_id: number | null;
   /** The first moment at which it was reached, on the trace's own clock. */
   time_us: number;
-  /** `Total Allocated` of the allocator. */
+  /** `Total Allocated` of the allocator, and memory that it does not count: batches that a loader's workers share. */
   allocated_bytes: number;
   /** `Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the CPU, where none are held back. */
   reserved_bytes: number | null;
@@ -2135,7 +2135,7 @@ export interface TimelineOverview {
   start_us: number;
   /** From the first start to the last end of the trace's events. */
   duration_us: number;
-  /** Complete events of the trace. */
+  /** Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads. */
   events: number;
   lanes: TimelineLane[];
   minimap: Minimap;
@@ -2218,7 +2218,7 @@ export interface TraceInfo {
   path: string;
   /** Form of the file's root: "chrome-object" or "chrome-list". */
   format: string;
-  /** Complete events of the trace. */
+  /** Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads. */
   events: number;
   /** On the trace's own clock. */
   start_us: number;

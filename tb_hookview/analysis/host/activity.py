@@ -52,23 +52,25 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
         thread: of each time, shape (s,).
         span: start and end of each, nanoseconds, shape (s, 2).
     """
-    if not len(span):
-        return []
+    return event_names(host, activity_events(host, thread, span)) if len(span) else []
+
+
+def event_names(host: HostRows, event: EventRow) -> list[str]:
+    """Names of events as a person reads them; "" where there is none."""
     trace = host.trace
-    row = activity_events(host, thread, span)
-    string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
+    string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), event))
     names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
     return list(np.array(names, object)[place])
 
 
-_OPTIMIZER = "Optimizer."
+OPTIMIZER = "Optimizer."
 CLOSURE = "closure of "
 """Before an optimizer's name: its row is open around a closure that it calls."""
 
 
 def closure_of(name: str) -> str:
     """What a thread is in, inside of a closure: not the optimizer's own work."""
-    return f"{CLOSURE}{name}" if name.startswith(_OPTIMIZER) else name
+    return f"{CLOSURE}{name}" if name.startswith(OPTIMIZER) else name
 
 
 def activity_events(host: HostRows, thread: ThreadIndex, span: Intervals) -> EventRow:
@@ -227,6 +229,9 @@ def operator_rows(host: HostRows) -> OperatorRows:
     repeats = named & (host.kind == EventCategory.OPERATOR) & (lookup(children, above) == 1)
     repeats &= lookup(host.string, above) == host.string
     repeats &= lookup(host.kind.astype(np.int64), above) == EventCategory.OPERATOR
+    # One with a lower number began before it, in the same microsecond of a coarse clock.
+    number = host.trace.events.external[call_tree.event].astype(np.int64)
+    repeats &= number >= lookup(number, above)
     return OperatorRows(named, above, repeats, self_time(call_tree.start, call_tree.end, above))
 
 

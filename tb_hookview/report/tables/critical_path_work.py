@@ -10,16 +10,17 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.activity import (
+    activity_events,
     closure_of,
     cut_by_activity,
-    named_activity,
+    event_names,
     operators_within,
 )
-from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import index_of, isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import TimeSet
+from tb_hookview.arrays.types import EventRow, TimeSet
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.schema.terms import KINDS, Phase
 from tb_hookview.simulation.path_rows import PARTS, path_parts
@@ -177,5 +178,19 @@ def _without_operators(analysis: Analysis, thread: int, spans: TimeSet) -> list[
 
 def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:
     """Names outside of phases: there an optimizer has only its closure."""
-    names = named_activity(analysis.host, np.full(len(spans), thread), spans)
-    return list(map(closure_of, names))
+    if not len(spans):
+        return []
+    host = analysis.host
+    event = activity_events(host, np.full(len(spans), thread), spans)
+    return list(map(closure_of, event_names(host, _as_called(host, event))))
+
+
+def _as_called(host: HostRows, event: EventRow) -> EventRow:
+    """Events, but the operator that was called in place of one of those of torch inside of it."""
+    tree = host.call_tree
+    torch = mask_of(host.named(lambda name: name.startswith("aten::")), len(host))
+    called = torch & (lookup(torch, tree.parent) != 1)
+    row = lookup(index_of(tree.event, len(host.trace.events)), event)
+    inside = np.flatnonzero(lookup(torch, row) == 1)
+    event[inside] = tree.event[tree.nearest(called)[row[inside]]]
+    return event

@@ -177,6 +177,8 @@ _UNLIKE = 1.5
 """Times the least of a step from which on the most is said, too."""
 _SENT = r"^(c10d::|nccl:)(send|recv)|^nccl:coalesced"
 """Calls of a pipeline's stages; their kernels are named like those of an all-to-all."""
+_SENT_BY_HOST = r"^\w+:i?(send|recv)"
+_MESSAGES = "send and receive"
 _COLLECTIVES = {
     "all-to-all": r"(?i)all_?to_?all|SendRecv",
     "reduce-scatter": r"(?i)reduce_?scatter",
@@ -274,13 +276,14 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
 
 
 def _most(context: Context, calls: Bool) -> str:
-    """The collective in which most time is spent."""
+    """The collective in which most time is spent, "others" where none of them is known."""
     tree = context.call_tree
     time = {
         name: int((tree.end - tree.start)[calls & context.rows.matching(pattern)].sum())
-        for name, pattern in _COLLECTIVES.items()
+        for name, pattern in {**_COLLECTIVES, _MESSAGES: _SENT_BY_HOST}.items()
     }
-    return max(time, key=lambda name: time[name])
+    most = max(time, key=lambda name: time[name])
+    return most if time[most] else "others"
 
 
 def _on_device(context: Context) -> Iterator[Occurrence]:
@@ -333,7 +336,7 @@ def _by_collective(
     left = np.ones(len(rows), bool)
     if len(sent):
         peers = (launch >= 0) & sent[launch] & context.device_events.matching("SendRecv")[rows]
-        time["send and receive"] = int(alone[peers].sum())
+        time[_MESSAGES] = int(alone[peers].sum())
         left &= ~peers
     for name, mine in (*_named(context, rows), *_asked(context, launch)):
         time[name] += int(alone[left & mine].sum())
@@ -371,7 +374,7 @@ def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
 
 
 def _fix(context: Context, collective: str) -> str:
-    if collective == "send and receive":
+    if collective == _MESSAGES:
         return _PIPELINE
     if collective == "all-reduce":
         if len(reduced_one_by_one(context)):

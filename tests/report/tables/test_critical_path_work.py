@@ -18,6 +18,8 @@ NAMES = {
     "load": "cuModuleLoadData",
     "prepare": "prepare",
     "k": "gemm",
+    "conv2d": "aten::conv2d",
+    "onednn": "aten::mkldnn_convolution",
     "adam": "Optimizer.step#Adam.step",
     "fc": markers.encode("forward", "fc", "Linear"),
 }
@@ -120,6 +122,20 @@ def test_many_short_operators_share_what_none_of_them_names(tmp_path: Path) -> N
     found = works(tmp_path, f"main ops {text}")
     assert found["host::relu"] == pytest.approx(60 * 6, abs=1)
     assert found["host::add"] == pytest.approx(60 * 6, abs=1)
+
+
+def test_long_and_short_calls_of_an_operator_have_one_name(tmp_path: Path) -> None:
+    """Where one kernel of the CPU takes nearly all of a call, and where it is one of many."""
+    short = " ".join(["[conv2d  ]"] * 40)
+    inner = " ".join([" [onednn]"] * 40).replace("] ", "]  ")
+    found = works(
+        tmp_path,
+        f"""
+        main ops [conv2d{" " * 200}] {short}
+        main ops [onednn{" " * 200}] {inner}
+        """,
+    )
+    assert [name for name in found if name != "host::"] == ["host::aten::conv2d"]
 
 
 def test_steps_that_are_not_replayed_have_no_rows(tmp_path: Path) -> None:
