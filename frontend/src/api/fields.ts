@@ -1355,7 +1355,10 @@ export const SlowRank = {
 } as const;
 
 export const SlowSteps = {
-  steps: { unit: "count", text: "Slow steps among them." },
+  lasting: {
+    text: "Whether the length of a step rose and stayed so, until it was back or rose further.",
+  },
+  steps: { unit: "count", text: "Slow steps among them; all, where it lasted." },
   step_us: { unit: "us", text: "Median duration." },
   median_us: { unit: "us", text: "The median that they are compared with." },
   excess_us: { unit: "us", text: "Time beyond that median, all of them together." },
