@@ -40,7 +40,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import repeat
 from pathlib import Path
@@ -488,6 +488,8 @@ def main() -> None:
     if given.memory:
         print(memory())
         return
+    with suppress(ImportError):  # the scalars' first point imports it, once
+        import tensorboard.summary.writer.record_writer  # noqa: F401
     gc.collect()
     gc.freeze()  # the heap of torch: a full collection would fall into one run or another
     before = os.getloadavg()[0]
