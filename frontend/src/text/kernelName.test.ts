@@ -87,7 +87,7 @@ test.each(["f[<x>(", "<".repeat(20_000), "void ((((", "_ZN99x", `${"_a".repeat(2
   },
 );
 
-test("kernels that are alike in short are told apart by what differs", () => {
+test("kernels that are alike in short are distinguished by what differs", () => {
   const dispatch = (send: boolean) => `void ep::dispatch<false, 8, ${send}, 8>(int4*, float*)`;
   const names = [dispatch(true), dispatch(false), "void ep::combine<8>(int4*)", dispatch(true)];
   expect([...differences(names)]).toEqual([
