@@ -158,9 +158,10 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="the whole step",
         everywhere=True,
-        evidence=f"{long.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
-        f"in {context.steps.text} ({size[long].mean():.1f} on average) take {share:.0%} of the "
-        f"device time launched; all but the longest kernel of each take {context.us_text(waste)}",
+        evidence=f"{format_count(int(long.sum()), 'chain')} of {_CHAIN} or more elementwise "
+        f"kernels and reductions in {context.steps.text} ({size[long].mean():.1f} on average) "
+        f"take {share:.0%} of the device time launched; all but the longest kernel of each take "
+        f"{context.us_text(waste)}",
         count=int(size[long].sum()),
         wasted=wasted,
         saved=_SAVED,

@@ -76,8 +76,8 @@ def test_without_steps_and_calls_the_thread_that_receives_and_computes_waits(
 ) -> None:
     #     main  [add][gloo:recv          ][add]
     #     gloo  [gloo:all_reduce         ]
-    rows = [("aten::add", "cpu_op", MAIN, 0, 11), ("gloo:recv", "cpu_op", MAIN, 11, 60), RUN, AFTER]
-    assert waits_of(tmp_path, rows) == pytest.approx(49)
+    before, receives = ("aten::add", "cpu_op", MAIN, 0, 11), ("gloo:recv", "cpu_op", MAIN, 11, 60)
+    assert waits_of(tmp_path, [before, receives, RUN, AFTER]) == pytest.approx(49)
     report = analyze(tmp_path / "t.pt.trace.json")
     assert report.verdict.bound == "communication"
     assert report.verdict.communication_us == pytest.approx(49_000)
