@@ -2,14 +2,15 @@
 //
 //     node docs/screenshots/stories.mjs FOLDER_OF_TRACES RUNS [NAME...]
 //
-// RUNS holds `first`, as docs/tutorials/start.md records it; the others are of sample_traces/cpu. The page is
-// that of `make frontend`.
+// RUNS holds `first`, as docs/tutorials/start.md records it; 1,024 ranks are drawn by draw_ranks.py, the others
+// are of sample_traces/cpu. The page is that of `make frontend`.
 
+import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
-import { launch, serve } from "../../benchmarks/browser.mjs";
+import { launch, PYTHON, serve } from "../../benchmarks/browser.mjs";
 import { shrink, take } from "./picture.mjs";
 
 const GALLERY = join(import.meta.dirname, "../../sample_traces/cpu");
@@ -36,11 +37,10 @@ const nonzero = (page) =>
 const longest = (page) => page.locator(".longest-wait a").click();
 const PICTURES = [
   ["ranks-together", "#/ranks?run=late_rank.late", longest],
+  ["ranks", "#/ranks?run=late_rank.late&rank=2&rankstep=ProfilerStep%234"],
+  ["ranks-1024", "#/ranks?run=drawn"],
   ["start-memory", "#/memory?run=first"],
-  [
-    "story-backward",
-    "#/modules?run=patch_dropout.before&module=patch_drop",
-  ],
+  ["story-backward", "#/modules?run=patch_dropout.before&module=patch_drop"],
   [
     "story-compare",
     "#/compare?run=slow_sibling.even&base=slow_sibling.compares&table=modules",
@@ -55,6 +55,10 @@ for (const run of [
 ]) {
   cpSync(run, join(folder, "runs", basename(run)), { recursive: true });
 }
+execFileSync(PYTHON, [
+  join(import.meta.dirname, "draw_ranks.py"),
+  join(folder, "runs", "drawn"),
+]);
 mkdirSync(join(folder, "runs", "sd35"));
 copyFileSync(
   join(traces, SD35),

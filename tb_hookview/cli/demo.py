@@ -68,8 +68,9 @@ def _record(logdir: Path) -> Path:
 def _serve(logdir: Path, port: int | None) -> None:
     served = logdir.resolve().parent
     _add_samples(served)
-    # So that the address is printed last; torch-tb-profiler logs every run.
-    os.environ.setdefault("TORCH_PROFILER_LOG_LEVEL", "WARNING")
+    # So that the address is printed last: torch-tb-profiler logs every run, and warns of workers
+    # whose name ends in no process number, as those of the samples do ("rank0").
+    os.environ.setdefault("TORCH_PROFILER_LOG_LEVEL", "ERROR")
     from tensorboard import program
 
     server = program.TensorBoard()

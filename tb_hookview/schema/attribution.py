@@ -60,7 +60,7 @@ class CompiledLump(Struct, frozen=True):
 
 
 class CompiledRegion(Struct, frozen=True):
-    """Compiled code by region, graph and operators; it needs nothing of our recorder."""
+    """Compiled code by region, graph and operators, of any recorder."""
 
     id: int
     region: str | None

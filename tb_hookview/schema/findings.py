@@ -54,9 +54,8 @@ class Advice(Struct, frozen=True):
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing that costs time and could be changed: a rule at a place.
 
-    "A step" is the mean over the measured steps: those chosen; of a whole trace all in which the
-    host launched work (ran anything, where the trace has no launches), less the first, which warms
-    up, where there is another.
+    Times per step are means over the measured steps: the steps chosen, or all in which the host
+    launched work, without the first of several, which warms up.
     """
 
     id: str

@@ -226,7 +226,7 @@ class DeviceUse(Struct, frozen=True):
 class Stream(Struct, frozen=True):
     """One stream of a device: events, gaps between them, queue of launched events.
 
-    A gap lies between the latest end so far and the next start. Another stream may have worked
+    A gap is the time from the end of all earlier events to the next start. Another stream may work
     meanwhile: why the device as a whole idled is in `steps[].idle`.
     """
 

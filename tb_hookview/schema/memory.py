@@ -57,7 +57,7 @@ class MemoryPeak(Struct, frozen=True):
 
 
 class MemoryModule(Struct, frozen=True):
-    """Memory of a module on a device, of its own rows without the modules below."""
+    """Memory of a module on a device, without that of its child modules."""
 
     id: str
     device: str

@@ -324,7 +324,7 @@ export interface CompiledLump {
   device_us: number | null;
 }
 
-/** Compiled code by region, graph and operators; it needs nothing of our recorder. */
+/** Compiled code by region, graph and operators, of any recorder. */
 export interface CompiledRegion {
   id: number;
   /** `Torch-Compiled Region: compile id`; of a backward the one of its forward. Null for unknown, and for generated kernels that ran in no region. */
@@ -622,7 +622,7 @@ export interface EventSummary {
   duration: number;
 }
 
-/** One thing that costs time and could be changed: a rule at a place. "A step" is the mean over the measured steps: those chosen; of a whole trace all in which the host launched work (ran anything, where the trace has no launches), less the first, which warms up, where there is another. */
+/** One thing that costs time and could be changed: a rule at a place. Times per step are means over the measured steps: the steps chosen, or all in which the host launched work, without the first of several, which warms up. */
 export interface Finding {
   /** `rule:where`; the report numbers those that share it. */
   id: string;
@@ -1008,7 +1008,7 @@ export interface MemoryCurve {
   phases: MemoryBand[];
 }
 
-/** Memory of a module on a device, of its own rows without the modules below. */
+/** Memory of a module on a device, without that of its child modules. */
 export interface MemoryModule {
   id: string;
   device: string;
@@ -1973,7 +1973,7 @@ export interface StragglerReason {
   excess_us: number;
 }
 
-/** One stream of a device: events, gaps between them, queue of launched events. A gap lies between the latest end so far and the next start. Another stream may have worked meanwhile: why the device as a whole idled is in `steps[].idle`. */
+/** One stream of a device: events, gaps between them, queue of launched events. A gap is the time from the end of all earlier events to the next start. Another stream may work meanwhile: why the device as a whole idled is in `steps[].idle`. */
 export interface Stream {
   id: number;
   device: string;

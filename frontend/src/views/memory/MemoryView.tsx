@@ -176,7 +176,7 @@ function Figures({ answer, peak, report }: FiguresProps): ReactElement {
         <p className="notice">
           The peak is reached in {peak.operator ?? "no operator"}
           {peak.phase === null ? "" : `, ${peak.phase}`}
-          {peak.module === null ? "" : `, in ${pathText(peak.module)}`}
+          {peak.module === null ? "" : `, in module ${pathText(peak.module)}`}
           {peak.step === null ? "" : `, ${peak.step}`}.{" "}
           <PlaceLink to={inTimeline(report, peak.time_us, 1000, peak.event_id)}>
             Show it in the timeline

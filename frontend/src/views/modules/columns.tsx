@@ -73,7 +73,7 @@ export function moduleColumns(settings: CellSettings): Column<ModuleRow>[] {
   }
   columns.push(
     column("self", time.self, 86, bar("self")),
-    column("share", D.share, 54, (n) => <Heat share={n.share} />, YIELDS.share),
+    column("share", D.share, 60, (n) => <Heat share={n.share} />, YIELDS.share),
   );
   const worked = chosen.quantity !== "communication";
   if (device && worked) {

@@ -109,7 +109,7 @@ function CameLast({
             </span>
             {row.late_module !== null && (
               <span className="muted late-module">
-                late in <Name text={pathText(textOf(row, "late_module"))} className="code" />
+                late in module <Name text={pathText(textOf(row, "late_module"))} className="code" />
               </span>
             )}
           </li>

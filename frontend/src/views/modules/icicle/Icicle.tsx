@@ -116,15 +116,24 @@ function classOf(props: BlockViewProps): string {
   return names.join(" ");
 }
 
-/** What is narrower has room for a name alone. */
+/** What is narrower has room for a name alone, of which a letter takes this much. */
 const NARROW_PX = 110;
+const LETTER_PX = 6.5;
+const PADDING_PX = 12;
+
+/** As much of a name as has room: blocks.11 is 11 where that alone fits. */
+export function narrowLabel(label: string, px: number): string {
+  const fits = label.length * LETTER_PX + PADDING_PX <= px;
+  return fits ? label : label.slice(label.lastIndexOf(".") + 1);
+}
 
 function labelOf(block: Block, { modules, zoom, width }: BlockViewProps): string {
   if (block.kind === "rest") return `not attributed · ${duration(block.value)}`;
   const node = block.module === null ? undefined : modules.tree.nodes[block.module];
   if (node === undefined) return `${count(block.count)} more`;
   if (node.module === null) return `${node.label} · ${node.className} · ${duration(block.value)}`;
-  if (node.depth > 0 && block.width * width < NARROW_PX) return node.label;
+  const px = block.width * width;
+  if (node.depth > 0 && px < NARROW_PX) return narrowLabel(node.label, px);
   if (node.depth > 0 && node.index !== zoom) return `${node.label} · ${duration(block.value)}`;
   return `${node.label} · ${node.className} · ${duration(block.value)}`;
 }
