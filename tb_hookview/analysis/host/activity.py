@@ -20,7 +20,7 @@ from tb_hookview.analysis.host.rows import (
 )
 from tb_hookview.analysis.host.stacks import around_any, is_frame, rows_holding
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import (
     Bool,
@@ -223,10 +223,12 @@ def operator_rows(host: HostRows) -> OperatorRows:
     timed = named | (host.kind == EventCategory.RUNTIME)
     above = call_tree.nearest_above(timed)
     above[~timed] = -1
-    children = np.bincount(above[above >= 0], minlength=len(host))
-    repeats = named & (host.kind == EventCategory.OPERATOR) & (lookup(children, above) == 1)
-    repeats &= lookup(host.string, above) == host.string
-    repeats &= lookup(host.kind.astype(np.int64), above) == EventCategory.OPERATOR
+    children = np.bincount(above + 1, minlength=len(host) + 1)[1:]
+    operator = host.kind == EventCategory.OPERATOR
+    rows = np.flatnonzero(named & operator & (above >= 0))
+    of = above[rows]
+    alike = (children[of] == 1) & operator[of] & (host.string[of] == host.string[rows])
+    repeats = mask_of(rows[alike], len(host))
     return OperatorRows(named, above, repeats, self_time(call_tree.start, call_tree.end, above))
 
 

@@ -165,8 +165,8 @@ def is_frame(name: str) -> bool:
 
 def around_any(start: Nanoseconds, duration: Nanoseconds, moments: Nanoseconds) -> Bool:
     """Whether each interval holds any of the moments."""
-    ordered = np.sort(moments)
-    return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, start + duration))
+    ordered = np.append(np.sort(moments), np.iinfo(np.int64).max)
+    return np.asarray(ordered[np.searchsorted(ordered, start)] < start + duration)
 
 
 def _frames_at(

@@ -156,12 +156,13 @@ def cut(idle: TimeSet, claims: Sequence[Claims], since: Nanoseconds) -> Pieces:
     start, end = start[inside], end[inside]
     cause = np.full(len(start), Cause.UNKNOWN, np.int64)
     source = np.full(len(start), -1, np.int64)
-    for claim in reversed(claims):
+    left = np.arange(len(start))
+    for claim in claims:
         order = np.argsort(claim.start, kind="stable")
-        holder = _holder(claim.start[order], claim.end[order], start)
-        held = holder >= 0
-        cause[held] = claim.cause
-        source[held] = claim.source[order][holder[held]]
+        holder = _holder(claim.start[order], claim.end[order], start[left])
+        mine, left = left[holder >= 0], left[holder < 0]
+        cause[mine] = claim.cause
+        source[mine] = claim.source[order][holder[holder >= 0]]
     return _joined(Pieces(start, end, cause, source), since)
 
 

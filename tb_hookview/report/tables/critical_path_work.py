@@ -18,6 +18,7 @@ from tb_hookview.analysis.host.activity import (
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import TimeSet
 from tb_hookview.schema.terms import KINDS, Phase
 from tb_hookview.simulation.path_rows import PARTS, path_parts
@@ -76,10 +77,11 @@ def _add_device(simulator: Simulator, time: defaultdict[Work, float]) -> None:
     event = path.event[rows]
     phase = lookup(analysis.phases.row, lookup(analysis.device_events.launch, event))
     kind, length = lookup(analysis.kinds.kind, event), (path.end - path.start)[rows]
-    sums = np.zeros((len(Phase) + 1, len(KINDS) + 1))
-    np.add.at(sums, (phase, kind), length)  # -1, of none, is the last
-    for row, column in np.argwhere(sums).tolist():
-        time["device", _phase(row), _kind(column)] += float(sums[row, column])
+    phases, kinds = len(Phase) + 1, len(KINDS) + 1  # -1, of none, is the last
+    sums = sum_by(phase % phases * kinds + kind % kinds, length, phases * kinds)
+    for place in np.flatnonzero(sums).tolist():
+        row, column = divmod(place, kinds)
+        time["device", _phase(row), _kind(column)] += float(sums[place])
 
 
 def _phase(phase: int) -> str | None:

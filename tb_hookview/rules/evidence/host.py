@@ -13,7 +13,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.host.activity import inputs_of_call, named_activity, operators_within
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import mask_of, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import mask_of, pair_key, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, GapIndex, Int, StringIndex, TimeSet, TreeRow
 from tb_hookview.formats import format_kernel, format_us
@@ -256,13 +256,11 @@ def inputs_of(context: Context, rows: TreeRow) -> tuple[list[Inputs], Int]:
     """
     events, texts = context.analysis.trace.events, context.analysis.trace.texts
     event = lookup(context.call_tree.event, rows)
-    shapes, types = (
-        lookup(column.astype(np.int64), event) for column in (events.shapes, events.types)
-    )
+    shapes, types = (lookup(column, event) for column in (events.shapes, events.types))
     known = (shapes > 0) & (types > 0)
-    distinct, place = unique_inverse(shapes[known] * len(texts) + types[known])
+    distinct, place = unique_inverse(pair_key(shapes[known].astype(np.int64), types[known]))
     index = scatter(known, place, len(rows))
-    pairs = (divmod(pair, len(texts)) for pair in distinct.tolist())
+    pairs = (divmod(pair, 1 << 32) for pair in distinct.tolist())
     calls = (inputs_of_call(texts, *pair) for pair in pairs)
     return [[(each.shape, each.type) for each in call] for call in calls], index
 

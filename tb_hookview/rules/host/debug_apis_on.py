@@ -35,7 +35,7 @@ _SHARE = 0.01
 def _explains(context: Context) -> Bool:
     """Reads of `isnan(gradient).any()` straight inside an autograd node, in most nodes."""
     syncs, analysis = context.syncs, context.analysis
-    read = syncs.outermost(r"aten::(item|is_nonzero|_local_scalar_dense)")
+    read = syncs.outermost("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
     check = syncs.before(read)
     checked = syncs.named(check, *_CHECKS)
     test = syncs.before(np.where(checked, check, -1))

@@ -119,10 +119,9 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
 
 
 _EAGER = (
-    r"vectorized_elementwise_kernel|unrolled_elementwise_kernel| elementwise_kernel<"
-    r"|:elementwise_kernel<|elementwise_kernel_manual_unroll|at::native::reduce_kernel"
+    *("vectorized_elementwise_kernel", "unrolled_elementwise_kernel", " elementwise_kernel<"),
+    *(":elementwise_kernel<", "elementwise_kernel_manual_unroll", "at::native::reduce_kernel"),
 )
-_FUSED = r"^triton_"
 _SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
 _CHAIN = 3
 _SHARE = 0.3
@@ -134,7 +133,7 @@ _CAVEAT = (
 
 
 def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
-    if (context.device_events.counted & context.device_events.matching(_FUSED)).any():
+    if (context.device_events.counted & context.device_events.beginning("triton_")).any():
         return
     fusible, events = _fusible(context), context.device_events
     launched = events.us_per_step(events.counted)
@@ -192,7 +191,7 @@ def _fusible(context: Context) -> Bool:
     sums = context.device_events.launched_by(
         context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
     )
-    wanted = context.device_events.matching(_EAGER) & ~in_float64(context) & ~sums
+    wanted = context.device_events.containing(*_EAGER) & ~in_float64(context) & ~sums
     forward = (phase == Phase.FORWARD) | (
         (phase == Phase.OTHER) & (not context.analysis.phases.forward_known)
     )

@@ -92,7 +92,7 @@ _SHARE = 0.005
 _HOST_SHARE = 0.03
 """Part of a step from which on it counts on the CPU."""
 _MOVES = ("copy", "communication")
-_OTHER_TYPES = r"sgemm|<float[,>]|c10::Half|BFloat16"
+_OTHER_TYPES = ("sgemm", "<float,", "<float>", "c10::Half", "BFloat16")
 
 
 def _asked_in_float64(context: Context) -> Bool:
@@ -109,8 +109,8 @@ def _asked_in_float64(context: Context) -> Bool:
     asked = (operator >= 0) & rows[operator]
     if not asked.any():
         return np.asarray(asked)
-    other = context.device_events.of_kinds(*_MOVES) | context.device_events.matching(_OTHER_TYPES)
-    return np.asarray(asked & ~other)
+    events = context.device_events
+    return np.asarray(asked & ~events.of_kinds(*_MOVES) & ~events.containing(*_OTHER_TYPES))
 
 
 def _has_double(inputs: Inputs) -> bool:
@@ -199,22 +199,24 @@ FP64_KERNELS = Rule(
 # Matrix products in float32 run at full precision on a device that has TF32.
 
 
-_OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
-_TF32 = r"s1688gemm|tf32"
+_OPERATORS = (
+    *("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::addbmm"),
+    *("aten::mv", "aten::addmv", "aten::linear", "aten::matmul"),
+)
 _SHARE_TF32_DISABLED = 0.01
 
 
 def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
     if not all_have_tf32(context):
         return
-    inside = context.rows.inside(context.rows.matching(_OPERATORS))
+    inside = context.rows.inside(context.rows.named(*_OPERATORS))
     unnamed = _without_operator(context) & context.device_events.of_kinds("matrix")
     asked = context.device_events.launched_by(inside) | unnamed
     asked &= context.device_events.counted
     found = asked & float32_products(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     faster, known = tf32_speedup(context)
-    enabled = (asked & context.device_events.matching(_TF32)).any()
+    enabled = (asked & context.device_events.containing("s1688gemm", "tf32")).any()
     if share >= _SHARE_TF32_DISABLED and not enabled and faster > 1:
         yield Occurrence(
             place="matrix products",
@@ -266,7 +268,7 @@ TF32_DISABLED = Rule(
 # Matrix products and convolutions, none of them on tensor cores.
 
 
-_IN_FLOAT32 = r"^fmha_cutlass[FB]_f32_|tf32"
+_IN_FLOAT32 = ("fmha_cutlassF_f32_", "fmha_cutlassB_f32_")
 _SHARE_TENSOR_CORES_UNUSED = 0.05
 """Part of the devices' busy time; with less to gain, nobody changes a precision."""
 _UNKNOWN = 0.1
@@ -293,7 +295,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
         return
     able &= (cores == 0) & ~in_float64(context)
     faster, fix = _FASTER, ""
-    in_tf32 = us_per_step(context.device_events.counted & context.device_events.matching("tf32"))
+    in_tf32 = us_per_step(context.device_events.counted & context.device_events.containing("tf32"))
     if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
         able &= ~float32_products(context)
         if not in_tf32:
@@ -320,7 +322,8 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
 
 def _in_float32(context: Context) -> Bool:
     """Kernels of float32 on tensor cores (attention in parts, TF32): no mixed precision."""
-    return context.device_events.matching(_IN_FLOAT32)
+    events = context.device_events
+    return events.beginning(*_IN_FLOAT32) | events.containing("tf32")
 
 
 def _tf32(us: float) -> str:

@@ -103,4 +103,4 @@ def _of(memory: MemoryUse, kind: MemoryClass) -> Callable[[Int], Values]:
 
 def _levels(memory: MemoryUse, kind: MemoryClass, at: Int) -> Values:
     known_classes = np.full(len(at), memory.addresses_known)
-    return Numbers(memory.live.of(kind)[at], known_classes)
+    return Numbers(memory.live.of(kind, at), known_classes)

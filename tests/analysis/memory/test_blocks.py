@@ -71,7 +71,8 @@ def test_live_bytes_are_those_of_a_plain_loop_and_sum_to_the_total(
     blocks = find_blocks(events)
     kind = np.array([data.draw(st.integers(1, 6)) for _ in range(len(blocks))], np.int64)
     live = LiveBytes(events, blocks, kind, (3, 0))
-    assert np.array_equal(sum(live.of(each) for each in MemoryClass), events.allocated)
+    every = np.arange(len(events))
+    assert np.array_equal(sum(live.of(each, every) for each in MemoryClass), events.allocated)
     slow = slow_blocks(events)
     for each in (MemoryClass.GRADIENT, MemoryClass.TEMPORARY):
         for at in range(len(events)):
@@ -81,7 +82,8 @@ def test_live_bytes_are_those_of_a_plain_loop_and_sum_to_the_total(
                 if k == each and 0 <= birth <= at and not 0 <= death <= at
                 and events.device[birth] == events.device[at]
             ]  # fmt: skip
-            assert live.of(each)[at] == sum(mine)
+            assert live.of(each, every)[at] == sum(mine)
+            assert live.of(each, np.array([at, 0, at]))[[0, 2]].tolist() == [sum(mine)] * 2
 
 
 @given(CHANGES, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=4))
