@@ -204,6 +204,7 @@ class Replayer:
         single = np.flatnonzero(single)
         self.chains = Chains(size, edges.source[single], edges.target[single])
         self._single = single[self.chains.order]
+        self._pause = graph.pause[edges.target]
         self._from_end = np.flatnonzero(edges.from_end)
         self._ends = edges.source[self._from_end]
         self._runs = runs = Runs(graph, count, self.chains.first)
@@ -224,7 +225,9 @@ class Replayer:
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
         graph, chains, runs = self.graph, self.chains, self._runs
-        passed = lengths.pause[graph.edges.target] + lengths.lag
+        changed = lengths.pause is not graph.pause
+        pause = lengths.pause[graph.edges.target] if changed else self._pause
+        passed = pause + lengths.lag
         passed[self._from_end] += lengths.duration[self._ends]
         after = np.zeros(len(lengths.duration), np.int64)
         after[chains.node] = chains.lengths(passed[self._single])

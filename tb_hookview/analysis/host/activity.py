@@ -118,7 +118,7 @@ def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) ->
     """
     events = host.trace.events
     long = events.duration >= least
-    named = host.naming[long[host.naming]]
+    named = np.sort(host.naming[long[host.naming]])
     python = np.flatnonzero(long & (events.kind == EventCategory.PYTHON))
     if not len(python):
         return named

@@ -244,13 +244,13 @@ class HostRows(Struct, frozen=True, dict=True):
 
     @cached_property
     def naming(self) -> EventRow:
-        """Events of operators and annotations whose names say what the host does, ascending.
+        """Events of operators and annotations whose names say what the host does, in any order.
 
         Steps, marks and calls are none.
         """
         named = isin(self.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
         named &= isin(self.role, [int(role) for role in _NAMING])
-        return np.sort(self.call_tree.event[named | (self.role == Role.MODULE_LABEL)])
+        return self.call_tree.event[named | (self.role == Role.MODULE_LABEL)]
 
     @cached_property
     def operator_around(self) -> TreeRow:

@@ -291,13 +291,14 @@ def with_value(context: Context, wanted: Bool, place: int, value: str) -> Bool:
     return found
 
 
-def types_with(context: Context, word: str) -> Bool:
-    """Call tree rows whose recorded input types contain a word."""
+def types_with(context: Context, wanted: Bool, word: str) -> Bool:
+    """Those of some rows of the call tree whose recorded input types contain a word."""
     texts, types = context.analysis.trace.texts, context.analysis.trace.events.types
-    mine = types[context.call_tree.event]
+    rows = np.flatnonzero(wanted)
+    mine = types[context.call_tree.event[rows]]
     held = mask_of(mine, len(texts))
     held[[text for text in np.flatnonzero(held).tolist() if word not in texts[text]]] = False
-    return np.asarray(held[mine])
+    return mask_of(rows[held[mine]], len(wanted))
 
 
 # Regions of code that torch.compile made, and calls of the graphs in them.

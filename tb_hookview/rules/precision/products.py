@@ -100,15 +100,13 @@ def _asked_in_float64(context: Context) -> Bool:
 
     A tensor without dimensions does not make an operator compute in its type.
     """
-    wanted = types_with(context, "double") & context.rows.beginning("aten::")
-    if not wanted.any():
-        return np.zeros(len(context.device_events.counted), bool)
     operator = context.rows.operator_of(context.analysis.device_events.launch)
-    launching = mask_of(operator[operator >= 0], len(context.call_tree))
-    rows = with_inputs(context, wanted & launching, _has_double)
-    asked = (operator >= 0) & rows[operator]
+    wanted = mask_of(operator[operator >= 0], len(context.call_tree))
+    wanted &= context.rows.beginning("aten::")
+    rows = with_inputs(context, types_with(context, wanted, "double"), _has_double)
+    asked = lookup(rows, operator) == 1
     if not asked.any():
-        return np.asarray(asked)
+        return asked
     events = context.device_events
     return np.asarray(asked & ~events.of_kinds(*_MOVES) & ~events.containing(*_OTHER_TYPES))
 
@@ -123,9 +121,8 @@ def _find_fp64_kernels(context: Context) -> Iterator[Occurrence]:
 
 def _on_host(context: Context) -> Iterator[Occurrence]:
     """Yield one occurrence for what the CPU computes with tensors of type double."""
-    wanted = types_with(context, "double") & context.rows.beginning("aten::")
-    wanted &= context.rows.counted
-    computing = with_inputs(context, wanted, _has_double) if wanted.any() else wanted
+    wanted = context.rows.beginning("aten::") & context.rows.counted
+    computing = with_inputs(context, types_with(context, wanted, "double"), _has_double)
     around = context.rows.outermost_of(units(context), np.flatnonzero(computing))
     rows = np.zeros(len(wanted), bool)
     rows[around[around >= 0]] = True  # of a node the whole

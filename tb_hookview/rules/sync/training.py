@@ -52,7 +52,9 @@ def _outside(context: Context) -> Bool:
     syncs = context.syncs
     operators = context.call_tree.start[context.host.kind == EventCategory.OPERATOR]
     last = operators.max() if len(operators) else np.iinfo(np.int64).max
-    after = (syncs.start > last) & ~_ends_each_step(context, operators)
+    after = syncs.start > last
+    if after.any():
+        after &= ~_ends_each_step(context, operators)
     return np.asarray(after | context.analysis.syncs.at_start)
 
 

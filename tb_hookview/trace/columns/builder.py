@@ -272,8 +272,10 @@ class Builder:
             return np.fromiter(found, np.int64, size)
         if argument.form is Form.TEXT:
             # No JSON holds a zero byte, and this is twice as fast as to convert each.
-            texts = b"\0".join(found).split(b"\0") if size else []
-            return self._texts[argument.column].column(texts)
+            joined = b"\0".join(found)
+            if len(joined) < size:  # all are empty
+                return 0
+            return self._texts[argument.column].column(joined.split(b"\0") if size else [])
         return _measured(list(found))
 
     def _times(
