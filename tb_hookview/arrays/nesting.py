@@ -26,7 +26,16 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, ThreadIndex, TreeRow
+from tb_hookview.arrays.types import (
+    Bool,
+    Code,
+    EventRow,
+    Index,
+    Int,
+    Nanoseconds,
+    ThreadIndex,
+    TreeRow,
+)
 
 ROUNDING_NS = 1000
 """Resolution of the coarsest traces (whole microseconds, torch 1.8 to 2.2)."""
@@ -230,7 +239,7 @@ def nearest_above(parent: TreeRow, wanted: Bool) -> TreeRow:
     return lookup(nearest(parent, wanted), parent)
 
 
-def lookup(column: Int | Bool, index: Int) -> Int:
+def lookup(column: Int | Index | Code | Bool, index: Int) -> Int:
     """`column[index]`, and -1 where the index is -1."""
     if not len(column):
         return np.full(len(index), -1, np.int64)

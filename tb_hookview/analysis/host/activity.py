@@ -56,7 +56,7 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
         return []
     trace = host.trace
     row = activity_events(host, thread, span)
-    string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), row))
+    string, place = unique_inverse(lookup(trace.events.name, row))
     names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
     return list(np.array(names, object)[place])
 
@@ -109,7 +109,7 @@ def operators_within(host: HostRows, thread: int, spans: TimeSet) -> list[tuple[
 
 
 def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) -> EventRow:
-    """Host events whose names say what the host does (no steps, marks, calls).
+    """Host events whose names say what the host does (no steps, marks, calls), in any order.
 
     Args:
         host: the host rows.
@@ -118,7 +118,7 @@ def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) ->
     """
     events = host.trace.events
     long = events.duration >= least
-    named = np.sort(host.naming[long[host.naming]])
+    named = host.naming[long[host.naming]]
     python = np.flatnonzero(long & (events.kind == EventCategory.PYTHON))
     if not len(python):
         return named
@@ -127,7 +127,7 @@ def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) ->
     texts, strings = host.trace.strings.texts, unique(events.name[python])
     frames = [string for string in strings.tolist() if is_frame(texts[string])]
     python = python[isin(events.name[python], frames)]
-    return unique(np.concatenate([named, python]))
+    return np.concatenate([named, python])
 
 
 def _name(text: str) -> str:

@@ -304,7 +304,7 @@ class HostRows(Struct, frozen=True, dict=True):
         sequence[sinks], forward_thread[sinks] = -1, 0
         unnumbered = (self.role == Role.NODE) & (sequence < 0)
         inside = np.flatnonzero((sequence >= 0) & (forward_thread > 0))
-        inside = inside[lookup(unnumbered.astype(np.int64), self.call_tree.parent[inside]) > 0]
+        inside = inside[lookup(unnumbered, self.call_tree.parent[inside]) > 0]
         inside = inside[self._names_node(inside, self.call_tree.parent[inside])]
         sequence[self.call_tree.parent[inside]] = sequence[inside]
         forward_thread[self.call_tree.parent[inside]] = forward_thread[inside]

@@ -138,14 +138,14 @@ def rows_holding(
 
     Args:
         trace: the trace.
-        rows: the host events to choose from, ascending.
+        rows: the host events to choose from.
         thread: the thread on which each span is asked for, shape (s,).
         span: start and end of each, nanoseconds, shape (s, 2).
         share: above one half, so that such an event holds the middle of the span.
     """
     start, end = span.T
     middle, events = (start + end) // 2, trace.events
-    rows = rows[around_any(events.start[rows], events.duration[rows], middle)]
+    rows = np.sort(rows[around_any(events.start[rows], events.duration[rows], middle)])
     tree = call_tree_of(trace, rows)
     found = innermost_at(tree, thread, middle)
     active = np.flatnonzero(found >= 0)

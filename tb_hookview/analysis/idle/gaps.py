@@ -152,7 +152,7 @@ def cut(idle: TimeSet, claims: Sequence[Claims], since: Nanoseconds) -> Pieces:
     bounds += [column for claim in claims for column in (claim.start, claim.end)]
     edge = np.sort(np.concatenate(bounds))
     start, end = edge[:-1], edge[1:]
-    inside = (start < end) & (_holder(idle[:, 0], idle[:, 1], start) >= 0)
+    inside = (start < end) & intervals.contains(idle, start)
     start, end = start[inside], end[inside]
     cause = np.full(len(start), Cause.UNKNOWN, np.int64)
     source = np.full(len(start), -1, np.int64)

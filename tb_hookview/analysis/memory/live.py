@@ -133,7 +133,6 @@ def find_lives(
     birth_row = np.where(blocks.birth >= 0, lookup(events.row, blocks.birth), -1)
     death_row = np.where(blocks.death >= 0, lookup(events.row, blocks.death), -1)
     of_birth = np.where(birth_row >= 0, lookup(phase, birth_row), int(Phase.OTHER))
-    again, graph = recompute.astype(np.int64), in_graph.astype(np.int64)
     return Lives(
         birth_row=birth_row,
         death_row=death_row,
@@ -141,9 +140,9 @@ def find_lives(
         death=np.where(blocks.death >= 0, lookup(events.time, blocks.death), NEVER),
         phase=np.where(blocks.birth >= 0, of_birth, -1),
         module=lookup(module, birth_row),
-        recompute=lookup(again, birth_row) == 1,
-        freed_in_recompute=lookup(again, death_row) == 1,
-        in_graph=lookup(graph, birth_row) == 1,
+        recompute=lookup(recompute, birth_row) == 1,
+        freed_in_recompute=lookup(recompute, death_row) == 1,
+        in_graph=lookup(in_graph, birth_row) == 1,
     )
 
 

@@ -16,7 +16,7 @@ from tb_hookview.analysis.host.activity import (
     operators_within,
 )
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import TimeSet
@@ -127,7 +127,8 @@ def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:
     """Time of the path in which each thread worked, without data loaders, as recorded."""
     on_path = path_parts(simulator.unchanged) == _HOST
     edges = simulator.host_edges
-    mine = isin(edges.edge, simulator.unchanged.path.edge[on_path])
+    passed = mask_of(simulator.unchanged.path.edge[on_path], len(simulator.graph.edges.lag))
+    mine = passed[edges.edge]
     thread, times = edges.thread[mine], edges.time[mine]
     return [(each, intervals.normal(times[thread == each])) for each in unique(thread).tolist()]
 

@@ -227,7 +227,7 @@ def _outside_calls(selection: Selection) -> Nanoseconds:
     analysis = selection.analysis
     attribution, call_tree = analysis.attribution, analysis.call_tree
     again = attribution.row_recompute & (attribution.row_evidence != RECOMPUTE)
-    outermost = again & (lookup(again.astype(np.int64), call_tree.parent) != 1)
+    outermost = again & (lookup(again, call_tree.parent) != 1)
     wanted = outermost & selection.rows & (attribution.row_module >= 0)
     return _sum(attribution.row_module, call_tree.duration, wanted, len(analysis.modules))
 

@@ -140,7 +140,7 @@ class SyncContext(Struct, frozen=True, dict=True):
 
         -1 for none. Marks of steps, of modules and of the optimizer are no such annotations.
         """
-        role = lookup(self.analysis.host.role.astype(np.int64), self.around.ravel())
+        role = lookup(self.analysis.host.role, self.around.ravel())
         labels = (role == Role.LABEL).reshape(self.around.shape)
         outermost, innermost = np.full((2, len(self)), -1, np.int64)
         for depth in np.flatnonzero(labels.any(axis=0)):

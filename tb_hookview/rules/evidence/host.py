@@ -129,7 +129,7 @@ def _compiled(context: Context) -> Bool:
 def units(context: Context) -> Bool:
     """Outermost rows of what computes, and autograd nodes whole; in measured steps."""
     whole = computing(context) | (context.host.role == Role.NODE)
-    above = lookup(context.rows.inside(whole).astype(np.int64), context.call_tree.parent)
+    above = lookup(context.rows.inside(whole), context.call_tree.parent)
     return np.asarray(whole & (above != 1) & context.rows.counted)
 
 
@@ -141,7 +141,7 @@ def units_of_python_nodes(context: Context) -> Bool:
     in_python = lookup(
         np.array([not _is_native(name) for name in names]), context.analysis.row_node
     )
-    above = lookup(context.rows.inside(own).astype(np.int64), context.call_tree.parent)
+    above = lookup(context.rows.inside(own), context.call_tree.parent)
     return np.asarray(own & (in_python == 1) & (above != 1) & context.rows.counted)
 
 

@@ -101,7 +101,7 @@ def saved_by_pinning(context: Context, copies: DeviceEventIndex) -> tuple[float,
 def syncs_for(context: Context, copies: Bool) -> Bool:
     """Syncs that are for one of some copies, shape (s,)."""
     copy = context.syncs.copy
-    return np.asarray(lookup(copies.astype(np.int64), copy) == 1)
+    return np.asarray(lookup(copies, copy) == 1)
 
 
 def blocking(context: Context) -> Bool:

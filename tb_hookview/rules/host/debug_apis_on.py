@@ -61,7 +61,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 def _filled_memory(context: Context) -> Iterator[Occurrence]:
     """Yield an occurrence where new memory is filled: deterministic algorithms do not need it."""
     tree, rows = context.call_tree, context.rows
-    new = lookup(rows.named(*_NEW).astype(np.int64), tree.parent) == 1
+    new = lookup(rows.named(*_NEW), tree.parent) == 1
     fills = rows.named("aten::fill_") & rows.counted & new
     if not fills.any():
         return

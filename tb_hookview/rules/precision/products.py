@@ -129,7 +129,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
     held = context.rows.host_us(rows)
     if held <= _HOST_SHARE * context.steps.duration_us:
         return
-    inner = lookup(context.rows.inside(computing).astype(np.int64), context.call_tree.parent)
+    inner = lookup(context.rows.inside(computing), context.call_tree.parent)
     saved = saved_on_cpu(context, computing & (inner != 1))
     names, place = unique_inverse(context.host.string[rows])
     time = np.bincount(place, context.call_tree.duration[rows])

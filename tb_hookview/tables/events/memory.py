@@ -74,7 +74,7 @@ def operator_of(analysis: Analysis, row: TreeRow) -> TreeRow:
     allocates = mask_of(
         analysis.host.named(lambda name: name.startswith(_ALLOCATES)), len(analysis.host)
     )
-    only = lookup(allocates.astype(np.int64), inner) == 1
+    only = lookup(allocates, inner) == 1
     return np.where(only & (outer >= 0), outer, inner)
 
 
