@@ -234,11 +234,6 @@ def _filled(rows: TreeRow, ends: TreeRow, size: int) -> TreeRow:
     return np.repeat(np.concatenate([[-1], innermost]), lengths)
 
 
-def nearest_above(parent: TreeRow, wanted: Bool) -> TreeRow:
-    """Innermost wanted row strictly around each row; -1 for none."""
-    return lookup(nearest(parent, wanted), parent)
-
-
 def lookup(column: Int | Index | Code | Bool, index: Int) -> Int:
     """`column[index]`, and -1 where the index is -1."""
     if not len(column):
