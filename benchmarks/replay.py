@@ -132,8 +132,9 @@ def worst_step(simulator: Simulator) -> float:
     """Largest error of any step's length, from completion to completion."""
     graph, measure = simulator.graph, simulator.measure
     before = Replay(graph, recorded(graph), graph.nodes.time)
-    then = np.diff(measure.completions(before), prepend=graph.base)
-    now = np.diff(measure.completions(Replayer(graph)(recorded(graph))), prepend=graph.base)
+    after = Replayer(graph)(recorded(graph))
+    then = np.diff(measure.completions(before), prepend=measure.base(before))
+    now = np.diff(measure.completions(after), prepend=measure.base(after))
     return float((np.abs(now - then) / np.maximum(then, 1)).max())
 
 

@@ -70,7 +70,7 @@ LIMITS = {5_000: 0.01, 50_000: 0.003}
 WARM_UP = 2 * RUN
 """Watched steps before those that count: the last gradients are looked for in the first of them."""
 
-FEWEST = 4 * RUN
+FEWEST = 16 * RUN
 """Watched steps of a round that count, at least."""
 
 SECONDS, SETTLE_S = 4, 0.6

@@ -15,10 +15,48 @@ adding((logdir) => {
   logdir.addFile("broken/w.1.pt.trace.json", "{");
 });
 
-const PAGES: [name: string, hash: string, ready: string][] = [
+/** What is pressed once a page is there, one after the other, and what is there then. */
+interface Act {
+  press: readonly string[];
+  then: string;
+}
+
+const ROW = ".table-body [role=row]";
+const OPENS_A_PANEL: Act = { press: [ROW], then: ".panel" };
+
+const PAGES: [name: string, hash: string, ready: string, act?: Act][] = [
   ["modules with a panel", "#/modules?run=device&module=head", ".panel"],
   ["modules by host time", "#/modules?run=tiny", ".icicle .block"],
-  ["syncs with a chain", "#/syncs?run=device&sync=132.0", ".table-body [role=row]"],
+  ["syncs with a chain", "#/syncs?run=device&sync=132.0", ROW, { press: [ROW], then: ".chain" }],
+  ["a kernel's panel", "#/kernels?run=device", ROW, OPENS_A_PANEL],
+  ["an operator's panel", "#/operators?run=device", ROW, OPENS_A_PANEL],
+  ["a changed module's panel", "#/compare?run=device&base=one+sync", ROW, OPENS_A_PANEL],
+  ["an event of the timeline", "#/timeline?run=tiny&event=1777", ".selection-columns"],
+  ["a range of the timeline", "#/timeline?run=device&range=240..370", ".selection-columns"],
+  [
+    "details of the summary",
+    "#/summary?run=device",
+    ".summary-details",
+    { press: [".summary-details > summary"], then: ".steps-chart" },
+  ],
+  [
+    "the list of runs",
+    "#/modules?run=device",
+    ROW,
+    { press: [".run-picker > button"], then: "[role=listbox] [role=option]" },
+  ],
+  [
+    "help with the glossary",
+    "#/timeline?run=device",
+    ".chart-canvas",
+    { press: [".help-button", ".glossary > summary"], then: ".glossary dt" },
+  ],
+  [
+    "a word that explains itself",
+    "#/modules?run=device",
+    ROW,
+    { press: [".figures .term"], then: "[role=tooltip]:not([hidden])" },
+  ],
   ["ranks with a panel", "#/ranks?run=late&rank=2&rankstep=ProfilerStep%231", ".panel .facts"],
   ["collectives", "#/ranks?run=late&ranks=collectives&collective=1", ".collective-charts circle"],
   ["balance of ranks", "#/ranks?run=late&ranks=balance", ".balance td"],
@@ -50,12 +88,11 @@ function laidOut(): Promise<[number, number]> {
   });
 }
 
-describe.each(PAGES)("%s", (_, hash, ready) => {
+describe.each(PAGES)("%s", (_, hash, ready, act) => {
   visitingOnce(hash, async () => {
     await page.locator(ready).first().waitFor();
-    if (!hash.startsWith("#/syncs")) return;
-    await page.locator(ready).first().click();
-    await page.locator(".chain").waitFor();
+    for (const press of act?.press ?? []) await page.locator(press).first().click();
+    if (act !== undefined) await page.locator(act.then).first().waitFor();
   });
 
   test.each(MODES)("has the colours of %s mode and no fault", async (mode) => {

@@ -295,6 +295,32 @@ def _wide(setting: Setting, *, wrong: bool) -> Training:
     return _training(model, models.vectors(setting, 512, _WIDTH, 16))
 
 
+def _asked(setting: Setting, *, wrong: bool) -> Training:
+    """A perceptron whose gradients are asked for one by one, or all at once."""
+    model, (rows, classes) = _perceptron(setting, depth=6)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    parameters = list(model.parameters())
+
+    def step() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(rows), classes)
+        for some in [[each] for each in parameters] if wrong else [parameters]:
+            loss.backward(inputs=some, retain_graph=wrong)
+        optimizer.step()
+        return loss.detach()
+
+    return Training(step, model)
+
+
+def _checked(setting: Setting, *, wrong: bool) -> Training:
+    del wrong
+    return _training(*_perceptron(setting, depth=6))
+
+
+def _anomalies(wrong: int) -> Callable[[Setting], Any]:
+    return lambda _: torch.autograd.set_detect_anomaly(bool(wrong))
+
+
 SCENARIOS = (
     _scenario(
         "slow_sibling",
@@ -405,5 +431,22 @@ SCENARIOS = (
         "A small U-Net. The manifest has the layout of the weights; its convolutions take about as "
         "long in either.",
         tolerance=1e-3,
+    ),
+    _scenario(
+        "repeated_backward",
+        "gradients of parameters asked for one by one, against all at once",
+        "repeated-backward",
+        _asked,
+        ("one_by_one", "at_once"),
+        "The nodes of the last layer are evaluated 16 times, those of the first twice.",
+    ),
+    _scenario(
+        "anomaly",
+        "anomaly detection, against none",
+        "debug-apis-on",
+        _checked,
+        ("on", "off"),
+        "Each gradient is tested for NaN; the forward stores a traceback for each node.",
+        conditions=_anomalies,
     ),
 )

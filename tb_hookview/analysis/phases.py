@@ -109,9 +109,9 @@ def _closures(
 ) -> tuple[Bool, TimeSet]:
     """Rows and time of closures that optimizers call, but for optimizers' calls within them.
 
-    A closure begins with the optimizer's step, and is over after the last node before the next
-    forward: its time that is no forward and no backward is not the optimizer's. Of several
-    closures of one step (LBFGS) only the first is known to begin there.
+    A closure is over after the last node before the next forward: its time that is no forward and
+    no backward is not the optimizer's. The first begins with the optimizer's step, each other one
+    (LBFGS) with its forward at the latest: what it does before that is taken for the optimizer's.
 
     Args:
         host: host rows.
@@ -130,22 +130,31 @@ def _closures(
         inside = np.arange(row + 1, tree.subtree_end[row])
         own = rows[slice(*np.searchsorted(rows, [row, tree.subtree_end[row]]))]
         within = slice(*np.searchsorted(tree.start[nodes], [tree.start[own[0]], tree.end[row]]))
-        until = _end_of_closure(tree, own, nodes[within])
-        inside = inside[(above[inside] == row) & (tree.start[inside] < until)]
+        whole = _alternating(tree, row, own, nodes[within])
+        inside = inside[(above[inside] == row) & intervals.contains(whole, tree.start[inside])]
         called[inside] = ~updating[inside]
         nested = inside[updating[inside]]
-        whole = intervals.of(tree.start[[row]], np.array([until]))
         times.append(intervals.subtract(whole, intervals.of(tree.start[nested], tree.end[nested])))
     return called, intervals.normal(np.concatenate(times))
 
 
-def _end_of_closure(tree: CallTree, forward: TreeRow, nodes: TreeRow) -> int:
-    """End of the first of some backwards after a forward; of the forward where there is none."""
-    if not len(nodes):
-        return int(tree.end[forward].max())
-    begun = tree.start[forward]
-    until = begun[begun > tree.start[nodes[0]]].min(initial=tree.start[nodes].max() + 1)
-    return int(tree.end[nodes[tree.start[nodes] < until]].max())
+def _alternating(tree: CallTree, optimizer: int, forward: TreeRow, nodes: TreeRow) -> TimeSet:
+    """Time from each forward to the end of its backward, the last node before the next forward.
+
+    Args:
+        tree: the call tree.
+        optimizer: row of the optimizer's step, with which the first of these times begins.
+        forward: rows of forwards on one thread, by start.
+        nodes: nodes that begin after the first of them, by start.
+    """
+    before = np.searchsorted(tree.start[nodes], tree.start[forward])
+    first = np.flatnonzero(np.diff(before, prepend=-1))
+    end = np.maximum.reduceat(tree.end[forward], first)
+    follows = np.searchsorted(before[first], np.arange(len(nodes)), side="right") - 1
+    np.maximum.at(end, follows, tree.end[nodes])
+    start = tree.start[forward[first]]
+    start[0] = tree.start[optimizer]
+    return intervals.of(start, end)
 
 
 def _forward(

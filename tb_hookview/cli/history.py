@@ -10,10 +10,12 @@ from tb_hookview.cli.terminal import show
 
 if TYPE_CHECKING:
     from tb_hookview.document.document import Document, Table
-    from tb_hookview.schema.history import Cause, History, SlowRank
+    from tb_hookview.schema.history import Cause, History, SlowRank, SlowSteps
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 72
+_AT_THE_END = 10
+"""The last steps, which may be recorded and so not measured."""
 
 
 @click.command(short_help="Show the steps of a watched training over time.")
@@ -98,9 +100,9 @@ def _slow(said: History) -> Table:
     for row in said.slow_steps:
         several = len(said.ranks) > 1
         causes = [f"{f'rank {c.rank}: ' if several else ''}{_cause(c)}" for c in row.causes[:2]]
-        steps = _steps(row.first, row.last)
-        times = map(format_us, (row.step_us, row.median_us, row.excess_us))
-        rows.append((steps, "; ".join(causes) or "unknown", str(row.steps), *times))
+        longer = f"{format_us(row.step_us)} (+{row.step_us / max(row.median_us, 1e-9) - 1:.0%})"
+        times = (longer, format_us(row.median_us), format_us(row.excess_us))
+        rows.append((_when(row, said), "; ".join(causes) or "unknown", str(row.steps), *times))
     columns = ("steps", "what took longer", "count", "step", "median", "excess")
     return Table("Slow steps", columns, rows, names=2, wrapped=1)
 
@@ -115,6 +117,13 @@ def _nearest(said: History, top: int) -> list[str]:
         for each in said.recordings
         if each.id in nearest
     ]
+
+
+def _when(row: SlowSteps, said: History) -> str:
+    """Return the slow steps; since when, where they lasted to the end."""
+    if row.lasting and row.last > said.last_step - _AT_THE_END:
+        return f"since {row.first}"
+    return _steps(row.first, row.last)
 
 
 def _steps(first: int, last: int) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from tb_hookview.history.parts import GC, WAITING, Parts, mean, parts_of, typical
+from tb_hookview.history.levels import CHANGE, Level, find_levels
+from tb_hookview.history.parts import GC, WAITING, Parts, mean, median, parts_of, typical
 from tb_hookview.history.rows import Floats, Ints, RankRows
 from tb_hookview.schema.history import Cause, SlowSteps, WatchedRecording
 
@@ -17,10 +19,16 @@ _FACTOR = 1.3
 _SPREADS = 5 * 1.4826
 _WINDOW = 101
 _FEWEST = 10
+_USUAL = 201
+"""Latest steps on a level that is not raised, of which the median is the usual length."""
 _GAP = 5
 """Steps between slow ones of the same row at most."""
 _SHARE = 0.15
 """Of the excess, for a cause to be named."""
+_MORE = 1.25
+"""Times what a part takes longer where all parts do alike, as on a busy machine."""
+_MOSTLY = 0.8
+"""Of the excess, that names a part whatever it took before."""
 _MOST_CAUSES = 5
 _MOST_ROWS = 100
 
@@ -35,28 +43,40 @@ class Found(NamedTuple):
 
 
 class _Slow(NamedTuple):
+    """Slow steps of one row."""
+
     steps: Ints
     durations: Floats
-    medians: Floats
+    usual_us: float
+    """What they are compared with."""
+    usual: Ints
+    """The steps that this is the median of, and others around it that are not slow."""
+    lasting: bool
+
+    @property
+    def excess_us(self) -> float:
+        """Time beyond the usual, all of them together."""
+        return float((self.durations - self.usual_us).sum())
 
 
 def find_slow_steps(ranks: list[RankRows], recordings: list[WatchedRecording]) -> Found:
     """Return the slow steps, the most expensive first."""
-    slow = _slow(*_slowest_rank(ranks))
-    if not len(slow.steps):
-        return Found([], 0, 0.0)
-    ends = [0, *(np.flatnonzero(np.diff(slow.steps) > _GAP + 1) + 1), len(slow.steps)]
-    groups = [
-        _Slow(slow.steps[a:b], slow.durations[a:b], slow.medians[a:b]) for a, b in pairwise(ends)
-    ]
-    groups.sort(key=lambda each: -float((each.durations - each.medians).sum()))
+    steps, durations = _slowest_rank(ranks)
+    levels = find_levels(durations)
+    spikes = [_spikes(steps, durations, level) for level in levels]
+    slow = np.unique(
+        np.concatenate([group.steps for each in spikes for group in each] or [steps[:0]])
+    )
+    groups = [*_lasting(steps, durations, levels, slow), *(g for each in spikes for g in each)]
+    groups.sort(key=lambda group: -group.excess_us)
     parts = [(parts_of(rows, by_block=True), parts_of(rows, by_block=False)) for rows in ranks]
     kept = [each for each in recordings if each.kept]
     rows = [
-        _row(number, group, slow.steps, ranks, parts, kept)
-        for number, group in enumerate(groups[:_MOST_ROWS])
+        _row(number, group, ranks, parts, kept) for number, group in enumerate(groups[:_MOST_ROWS])
     ]
-    return Found(rows, len(slow.steps), float((slow.durations - slow.medians).sum()))
+    lasting = [group.steps for group in groups if group.lasting]
+    total = len(np.unique(np.concatenate([slow, *lasting])))
+    return Found(rows, total, sum(group.excess_us for group in groups))
 
 
 def _slowest_rank(ranks: list[RankRows]) -> tuple[Ints, Floats]:
@@ -69,66 +89,99 @@ def _slowest_rank(ranks: list[RankRows]) -> tuple[Ints, Floats]:
     return unique, slowest
 
 
-def _slow(steps: Ints, durations: Floats) -> _Slow:
+def _lasting(steps: Ints, durations: Floats, levels: list[Level], slow: Ints) -> Iterator[_Slow]:
+    """Yield each rise above the usual length, with the steps until it is back or rises further."""
+    usual, begun, high = np.arange(levels[0].end)[-_USUAL:], None, 0.0
+    for level in [*levels[1:], Level(len(steps), len(steps), 0.0)]:
+        usual_us = float(np.median(durations[usual])) if len(usual) else 0.0
+        raised = level.median >= CHANGE * usual_us
+        if begun is not None and (not raised or level.median >= CHANGE * high):
+            there = slice(begun, level.start)
+            known = steps[usual][~np.isin(steps[usual], slow)]
+            yield _Slow(steps[there], durations[there], usual_us, known, lasting=True)
+            begun = None
+        if not raised:
+            usual, high = np.append(usual, np.arange(level.start, level.end))[-_USUAL:], 0.0
+        elif begun is None:
+            begun, high = level.start, level.median
+
+
+def _spikes(steps: Ints, durations: Floats, level: Level) -> list[_Slow]:
+    """Return the slow steps among those of a level, few of which lie between those of a row."""
+    steps, durations = steps[level.start : level.end], durations[level.start : level.end]
+    at, medians = _beyond(durations)
+    ends = [0, *(np.flatnonzero(np.diff(steps[at]) > _GAP + 1) + 1), len(at)]
+    usual = np.delete(steps, at)
+    return [
+        _Slow(
+            steps[at[a:b]],
+            durations[at[a:b]],
+            float(np.median(medians[a:b])),
+            usual[usual < steps[at[a]]],
+            lasting=False,
+        )
+        for a, b in pairwise(ends)
+        if b > a
+    ]
+
+
+def _beyond(durations: Floats) -> tuple[Ints, Floats]:
+    """Return the places of slow steps, and the running median that each is compared with."""
     latest: deque[float] = deque()
     ordered: list[float] = []
-    found: list[tuple[int, float, float]] = []
-    for step, duration in zip(steps.tolist(), durations.tolist(), strict=True):
+    found: list[tuple[int, float]] = []
+    for at, duration in enumerate(durations.tolist()):
         median = ordered[len(ordered) // 2] if ordered else 0.0
         if len(ordered) >= _FEWEST and duration > _FACTOR * median:
             spread = float(np.median(np.abs(np.array(ordered) - median)))
             if duration > median + _SPREADS * spread:
-                found.append((step, duration, median))
+                found.append((at, median))
                 continue
         latest.append(duration)
         insort(ordered, duration)
         if len(latest) > _WINDOW:
             del ordered[bisect_left(ordered, latest.popleft())]
-    columns = list(zip(*found, strict=True)) or [(), (), ()]
-    return _Slow(np.array(columns[0], np.int64), *(np.array(c, np.float64) for c in columns[1:]))
+    columns = list(zip(*found, strict=True)) or [(), ()]
+    return np.array(columns[0], np.int64), np.array(columns[1], np.float64)
 
 
 def _row(
     number: int,
     group: _Slow,
-    all_slow: Ints,
     ranks: list[RankRows],
     parts: list[tuple[Parts, Parts]],
     recordings: list[WatchedRecording],
 ) -> SlowSteps:
-    step_us, median_us = float(np.median(group.durations)), float(np.median(group.medians))
     first, last = int(group.steps[0]), int(group.steps[-1])
+    step_us = float(np.median(group.durations))
     causes = [
         cause
         for rows, (by_block, by_phase) in zip(ranks, parts, strict=True)
         for cause in _causes(
             rows,
             by_block if rows.has_blocks[np.isin(rows.step, group.steps)].any() else by_phase,
-            group.steps,
-            all_slow,
+            group,
         )
     ]
-    excess_us = float((group.durations - group.medians).sum())
-    per_step = excess_us / len(group.steps)
-    enough = [each for each in causes if each.excess_us >= _SHARE * per_step]
-    enough.sort(key=lambda each: -each.excess_us)
+    causes.sort(key=lambda each: -each.excess_us)
     # What a collection takes is in the parts in which it happened as well.
-    collections = {each.rank: each.excess_us for each in enough if each.part == GC}
-    enough = [
+    collections = {each.rank: each.excess_us for each in causes if each.part == GC}
+    causes = [
         each
-        for each in enough
+        for each in causes
         if each.part == GC or each.excess_us > 2 * collections.get(each.rank, 0.0)
     ]
     return SlowSteps(
         id=number,
         first=first,
         last=last,
+        lasting=group.lasting,
         steps=len(group.steps),
         step_us=step_us,
-        median_us=median_us,
-        excess_us=excess_us,
-        causes=enough[:_MOST_CAUSES],
-        recording_id=_nearest(first, last, enough[0].rank if enough else None, recordings),
+        median_us=group.usual_us,
+        excess_us=group.excess_us,
+        causes=causes[:_MOST_CAUSES],
+        recording_id=_nearest(first, last, causes[0].rank if causes else None, recordings),
     )
 
 
@@ -145,13 +198,14 @@ def _nearest(
     return None if nearest is None else nearest.id
 
 
-def _causes(rows: RankRows, parts: Parts, slow: Ints, all_slow: Ints) -> list[Cause]:
-    normal = np.flatnonzero(rows.measured & (rows.step < slow[0]) & ~np.isin(rows.step, all_slow))[
-        -_WINDOW:
-    ]
-    excess = mean(parts.values[np.isin(rows.step, slow)], 0) - typical(parts, normal)
-    return [
-        Cause(rank=rows.rank, part=part.name, block=part.block, excess_us=float(value))
-        for part, value in zip(parts.names, excess, strict=True)
-        if value > 0 and part.name != WAITING
-    ]
+def _causes(rows: RankRows, parts: Parts, group: _Slow) -> Iterator[Cause]:
+    """Yield the parts that took longer, and more so than the step as a whole."""
+    usual = typical(parts, rows.measured & np.isin(rows.step, group.usual[-_WINDOW:]))
+    slow = parts.values[np.isin(rows.step, group.steps)]
+    excess = (median(slow, 0) if group.lasting else mean(slow, 0)) - usual
+    per_step = group.excess_us / len(group.steps)
+    for part, value, before in zip(parts.names, excess, usual, strict=True):
+        alike = per_step * before / max(group.usual_us, 1e-9)
+        enough = value >= _MOSTLY * per_step or value >= _MORE * alike
+        if part.name != WAITING and value >= _SHARE * per_step and enough:
+            yield Cause(rank=rows.rank, part=part.name, block=part.block, excess_us=float(value))

@@ -176,8 +176,9 @@ class PathWork(Struct, frozen=True):
     name: str | None
     """Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the
     host outside of phases the innermost operator, annotation, module or Python function that holds
-    four fifths of the time. Null where nothing has a name, and for what is too short to be listed.
-    """
+    four fifths of the time, and within a phase the same where the thread runs no operator for a
+    millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what
+    is too short to be listed."""
     us: Us
     """Mean over the measured steps; all rows add up to the step."""
 

@@ -119,15 +119,19 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 
 class SlowSteps(Struct, frozen=True, kw_only=True):
-    """Steps in a row that were slow: above 1.3 times the median of the 101 steps before them that
-    were not, and beyond five times their spread (the median deviation times 1.48). Of several
-    ranks the slowest counts. Up to five other steps may lie between."""
+    """Steps in a row that were slow, by the slowest rank. Either the length of a step rose by a
+    fifth or more above that of the latest 201 steps on the level before, and stayed so for some 30
+    steps; or they are above 1.3 times the median of the 101
+    steps before them that were not slow, and beyond five times their spread (the median deviation
+    times 1.48), with up to five other steps in between. The 101 steps are of the same level."""
 
     id: int
     first: int
     last: int
+    lasting: bool
+    """Whether the length of a step rose and stayed so, until it was back or rose further."""
     steps: Count
-    """Slow steps among them."""
+    """Slow steps among them; all, where it lasted."""
     step_us: Us
     """Median duration."""
     median_us: Us

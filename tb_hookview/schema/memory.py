@@ -38,7 +38,8 @@ class MemoryPeak(Struct, frozen=True):
     time_us: Us
     """The first moment at which it was reached, on the trace's own clock."""
     allocated_bytes: Bytes
-    """`Total Allocated` of the allocator."""
+    """`Total Allocated` of the allocator, and memory that it does not count: batches that a
+    loader's workers share."""
     reserved_bytes: Bytes | None
     """`Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the
     CPU, where none are held back."""

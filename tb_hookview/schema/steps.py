@@ -328,7 +328,7 @@ class TraceInfo(Struct, frozen=True):
     format: str
     """Form of the file's root: "chrome-object" or "chrome-list"."""
     events: Count
-    """Complete events of the trace."""
+    """Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads."""
     start_us: Us
     """On the trace's own clock."""
     duration_us: Us

@@ -117,7 +117,7 @@ class TimelineOverview(Struct, frozen=True):
     duration_us: Us
     """From the first start to the last end of the trace's events."""
     events: Count
-    """Complete events of the trace."""
+    """Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads."""
     lanes: list[TimelineLane]
     minimap: Minimap
     colours: list[str]

@@ -136,12 +136,33 @@ class Changer(Struct, frozen=True, dict=True):
         changed[at] = np.maximum(whole[at] * factor[at] - off[at], 0).astype(np.int64)
         return changed
 
+    def caught_up(self, lengths: Lengths) -> Lengths | None:
+        """Lengths with what was launched before the window changed as much as its own events.
+
+        In a loop of steps the device lags behind by what the step before has left over. None where
+        the window's own are as recorded.
+        """
+        graph, history, own = self.graph, self.graph.nodes.history, self._events
+        before, now = (int(each[own].sum()) for each in (graph.nodes.duration, lengths.duration))
+        if now >= before:
+            return None
+        pinned = history[graph.edges.target] & graph.edges.of(EdgeKind.ORIGIN)
+        duration, lag = lengths.duration.copy(), lengths.lag.copy()
+        duration[history] = np.rint(duration[history] * (now / before)).astype(np.int64)
+        lag[pinned] = np.rint(lag[pinned] * (now / before)).astype(np.int64)
+        return Lengths(duration, lag, lengths.pause)
+
+    @cached_property
+    def _events(self) -> Int:
+        """Nodes that are device events launched in the window."""
+        nodes = self.graph.nodes
+        return np.flatnonzero((nodes.event >= 0) & ~nodes.history)
+
     @cached_property
     def _node(self) -> Int:
         """Node of each device event up to the window's last; -1 for none, as for all after it."""
-        nodes = self.graph.nodes
-        mine = np.flatnonzero((nodes.event >= 0) & ~nodes.history)
-        return scatter(nodes.event[mine], mine, int(nodes.event.max(initial=-1)) + 2)
+        event = self.graph.nodes.event
+        return scatter(event[self._events], self._events, int(event.max(initial=-1)) + 2)
 
     def _less(self, before: Nanoseconds, costs: Iterable[HostCost]) -> Nanoseconds:
         """Lags without some costs, none below 0."""

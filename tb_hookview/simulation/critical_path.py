@@ -148,7 +148,7 @@ def _until_end(replay: Replay, pace: Pace, measure: Measure) -> Nanoseconds:
     graph, mine = replay.graph, measure.events
     whole = int(replay.end(pace.last)) - pace.since
     left = np.full(len(replay.time), UNBOUND)
-    left[mine] = graph.base + whole - replay.end(mine)
+    left[mine] = measure.base(replay) + whole - replay.end(mine)
     host = int(graph.step_end[-1])
     left[host] = whole - int(replay.time[host])
     return left

@@ -316,6 +316,14 @@ class Measure(Struct, frozen=True, dict=True):
         np.maximum.at(done, step[step >= 0], replay.end(self.events))
         return done
 
+    def is_host(self, pace: Pace) -> bool:
+        """Whether the host is the slower one."""
+        return pace.last == int(self.graph.step_end[-1])
+
+    def base(self, replay: Replay) -> int:
+        """Moment at which the device begins with the window's own events; 0 for the origin."""
+        return int(replay.end(self.graph.before).max(initial=0))
+
     def pace(self, replay: Replay) -> Pace:
         """Length of a step, and what decides it."""
         steps, graph = len(self.window.steps), self.graph
@@ -324,6 +332,7 @@ class Measure(Struct, frozen=True, dict=True):
         last = int(mine[replay.end(mine).argmax()]) if len(mine) else host
         if replay.time[host] > replay.end(last):
             last = host
-        by_device = Pace((int(replay.end(last)) - graph.base) / steps, graph.base, last)
+        base = self.base(replay)
+        by_device = Pace((int(replay.end(last)) - base) / steps, base, last)
         by_host = Pace(int(replay.time[host]) / steps, 0, host)
         return max(by_device, by_host, key=lambda pace: pace.step)

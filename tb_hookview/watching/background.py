@@ -16,7 +16,7 @@ import torch
 from tb_hookview.recorder import faults
 from tb_hookview.step_log import REQUEST
 
-PERIOD_S = 0.5
+PERIOD_S = 1.0
 """Seconds from one look to the next."""
 
 

@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter_ns
@@ -23,12 +22,14 @@ from tb_hookview.watching.background import PERIOD_S, Background, peak_memory, t
 from tb_hookview.watching.recordings import Kept, surplus
 from tb_hookview.watching.sampling import every_how_many
 from tb_hookview.watching.scalars import Scalars
-from tb_hookview.watching.step_file import StepFile, row_line, to_line
-from tb_hookview.watching.step_rows import Ended, Row, row_of
+from tb_hookview.watching.step_file import StepFile, row_lines, to_line
+from tb_hookview.watching.step_rows import Ended, Row, rows_of
 from tb_hookview.watching.triggers import Decision, Triggers
 
-_WAITING = 5000
+_WAITING = 10_000
 """Steps that wait to be written at most; a disk that hangs must not fill the memory."""
+_BEFORE = 20
+"""Steps before a recording that its manifest holds."""
 
 
 class Limits(NamedTuple):
@@ -81,6 +82,8 @@ class Keeper:
         self._decision = Decision(triggers, perf_counter_ns() / 1e9)
         self.ended: deque[Ended] = deque(maxlen=_WAITING)
         """Steps that are to be written."""
+        self._latest: deque[Ended] = deque(maxlen=_BEFORE)
+        """Steps that are written."""
         self._written = 0
         self._lines: deque[dict[str, Any]] = deque()
         self._asked: deque[_Asked] = deque(maxlen=4)
@@ -140,9 +143,11 @@ class Keeper:
             return self.blocks_every
         return every_how_many(len(self._blocks), self._clock, self._decision.median.value)
 
-    def describe(self, steps: Iterable[Ended]) -> list[dict[str, Any]]:
-        """Return steps as the manifest of a recording holds them."""
-        rows = [row_of(ended) for ended in steps]
+    def describe_latest(self) -> list[dict[str, Any]]:
+        """Return the latest steps that were not recorded, as a recording's manifest has them."""
+        waiting = list(self.ended)  # first: the thread moves steps from here to the latest ones
+        plain = {each[0]: each for each in (*self._latest, *waiting) if not each[1]}
+        rows = rows_of([plain[step] for step in sorted(plain)[-_BEFORE:]])
         return [
             {
                 "step": row[0],
@@ -222,18 +227,16 @@ class Keeper:
                 self._agree()
 
     def _write_rows(self) -> None:
-        waiting, measured, lines = len(self.ended), [], []
-        clocks_apart = time.time() - perf_counter_ns() / 1e9
-        while waiting:
-            waiting -= 1
-            ended = self.ended.popleft()
-            row, state = row_of(ended), ended[1]
-            if not state:
-                measured.append(row)
-            self._lost += row[0] - self._written - 1
-            self._written = row[0]
-            memory = None if waiting else peak_memory()
-            lines.append(row_line(row, state, clocks_apart + ended[3] / 1e9, memory))
+        steps = [self.ended.popleft() for _ in range(len(self.ended))]
+        self._latest.extend(steps)
+        rows, lines = rows_of(steps), []
+        if rows:
+            self._lost += rows[-1][0] - self._written - len(rows)
+            self._written = rows[-1][0]
+            clocks_apart = time.time() - perf_counter_ns() / 1e9
+            ends = [clocks_apart + ended[3] / 1e9 for ended in steps]
+            lines = row_lines(rows, [ended[1] for ended in steps], ends, peak_memory())
+        measured = [row for row, ended in zip(rows, steps, strict=True) if not ended[1]]
         self._decide(measured)
         while self._lines:
             lines.append(to_line(self._lines.popleft()))

@@ -7,7 +7,7 @@ import math
 RUN = 8
 """Steps in a row in which blocks are timed: to begin and to end takes as long as three of them."""
 
-BLOCKS_SHARE = 0.002
+BLOCKS_SHARE = 0.001
 """Of a step, that its blocks may cost."""
 
 _COST_NS = {"host": 10_000, "device": 20_000}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -138,22 +139,36 @@ def to_line(content: dict[str, Any]) -> bytes:
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-def row_line(row: Row, state: int, at: float, memory: int | None) -> bytes:
-    """Return the line of one step.
+def row_lines(
+    rows: Sequence[Row], states: Iterable[int], ends: Iterable[float], memory: int | None
+) -> list[bytes]:
+    """Return a line for each step.
 
     Args:
-        row: as `row_of` gives it.
-        state: index into `STATES`.
-        at: end of the step, seconds since the epoch.
-        memory: bytes, the peak so far; None where it was not asked for.
+        rows: as `rows_of` gives them.
+        states: index into `STATES` of each.
+        ends: of each, seconds since the epoch.
+        memory: bytes, the peak at the last one; None where it was not asked for.
     """
-    values: list[float | str] = ["null" if value < 0 else (value + 500) // 1000 for value in row]
-    values[0], values[_HEAD - 1] = row[0], row[_HEAD - 1]
-    more = "" if memory is None else f',"memory_bytes":{memory}'
-    if state:
-        more += f',"recording":"{STATES[state]}"'
-    values += (at, more)
-    return (_template(len(row)) % tuple(values)).encode()
+    more = [f',"recording":"{STATES[state]}"' if state else "" for state in states]
+    if memory is not None:
+        more[-1] = f',"memory_bytes":{memory}' + more[-1]
+    lines: list[bytes] = []
+    for length, run in groupby(zip(rows, ends, more, strict=True), lambda each: len(each[0])):
+        alike, at, last = zip(*run, strict=True)
+        columns: list[Sequence[Any]] = [*zip(*alike, strict=True)]
+        for place in range(1, length):
+            if place != _HEAD - 1:
+                columns[place] = _microseconds(columns[place])
+        line = _template(length)
+        lines += [(line % values).encode() for values in zip(*columns, at, last, strict=True)]
+    return lines
+
+
+def _microseconds(nanoseconds: Sequence[int]) -> Sequence[int | str]:
+    if min(nanoseconds) < 0:
+        return ["null" if each < 0 else (each + 500) // 1000 for each in nanoseconds]
+    return [(each + 500) // 1000 for each in nanoseconds]
 
 
 @lru_cache

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from operator import ge, lt, sub
 
 from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, OPTIMIZER, ROOT
 
@@ -17,8 +20,54 @@ blocks where none were timed."""
 UNKNOWN = -1
 _LATER = sys.maxsize
 _UNKNOWN, _NONE_YET = [UNKNOWN] * (GRADIENT + ROOT), [_LATER] * (COLLECTION + 1)
+_PHASES = frozenset((DATA, ROOT, BACKWARD, OPTIMIZER))
 _AFTER = GRADIENT - 1
 """What a backward pass does after the last gradient of its last block; no mark has this number."""
+
+
+def rows_of(steps: Sequence[Ended]) -> list[Row]:
+    """Return the rows of steps, in their order.
+
+    Steps of like marks are read together: that takes a third of the time.
+    """
+    alike: dict[tuple[int, ...], list[Ended]] = {}
+    for ended in steps:
+        alike.setdefault((ended[5], *ended[4][::3]), []).append(ended)
+    rows: list[Row] = []
+    for (blocks, *kinds), group in alike.items():
+        together = None if blocks else _rows_together(group, kinds)
+        rows += map(row_of, group) if together is None else together
+    return sorted(rows)
+
+
+def _rows_together(steps: list[Ended], kinds: list[int]) -> Iterable[Row] | None:
+    """Return the rows of steps with marks of these kinds, one of each.
+
+    None where each step has to be looked at: something is repeated or inside of something else.
+    """
+    gradient = max(kinds, default=0)
+    phases = _PHASES | {gradient} if gradient >= GRADIENT else _PHASES
+    if len({*kinds}) < len(kinds) or not phases.issuperset(kinds):
+        return None
+    number, _, begun, over, marks, _ = zip(*steps, strict=True)
+    columns = [*zip(*marks, strict=True)]
+    since, until = (dict(zip(kinds, columns[at::3], strict=True)) for at in (1, 2))
+    passed = since.get(BACKWARD, ())
+    if not all(map(lt, since.get(ROOT, ()), passed)):
+        return None
+    spent = [
+        map(sub, until[kind], since[kind]) if kind in since else repeat(UNKNOWN)
+        for kind in (DATA, ROOT, BACKWARD, OPTIMIZER)
+    ]
+    data, root, backward, optimizer = spent
+    after: Iterable[int] = repeat(UNKNOWN)
+    if gradient >= GRADIENT:
+        last = since[gradient]
+        if kinds[kinds.index(gradient) + 1 :][:1] != [BACKWARD] or not all(map(ge, last, passed)):
+            return None
+        backward, after = map(sub, last, passed), map(sub, until[BACKWARD], last)
+    took, none = map(sub, over, begun), repeat(0)
+    return zip(number, took, data, root, backward, after, optimizer, none, none, strict=False)
 
 
 def row_of(ended: Ended) -> Row:

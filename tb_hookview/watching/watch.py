@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 import weakref
-from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter_ns
@@ -33,9 +32,6 @@ from tb_hookview.watching.recordings import Recorder
 from tb_hookview.watching.sampling import RUN
 from tb_hookview.watching.step_rows import Ended
 from tb_hookview.watching.triggers import Triggers
-
-_BEFORE = 20
-"""Steps before a recording that its manifest holds."""
 
 
 def watch(
@@ -69,7 +65,7 @@ def watch(
         logdir: folder for steps and recordings, made if missing.
         model: times its forward pass and that of its blocks, and wraps it while it is watched.
         blocks: the most blocks of the model that are timed, at most 16; 0 for none.
-        blocks_every: time them in 8 of 8 times this many steps. By default in every step of 80 ms
+        blocks_every: time them in 8 of 8 times this many steps. By default in every step of 160 ms
             or longer, less often in shorter ones.
         steps: the steps of one recording.
         ranks: the ranks that record; all by default. All write their steps.
@@ -132,7 +128,6 @@ class Watch:
         self._after = False
         self._attached: Attached | None = None
         self._earlier: Any = None
-        self._before: deque[Ended] = deque(maxlen=_BEFORE)
         self._device: DeviceStamps | None = None
         self._clock = StepClock()
         self._marks = self._clock.marks
@@ -205,7 +200,6 @@ class Watch:
         keeper = self._keeper
         if self._is_routine and step != self._turn and keeper.plan is None:
             keeper.ended.append(ended)
-            self._before.append(ended)
             self._since = now
             return
         try:
@@ -267,8 +261,6 @@ class Watch:
         ended = (step, state, *ended[2:])
         for each in (ended,) if self._device is None else self._device.passed(ended):
             self._keeper.ended.append(each)
-            if not each[1]:
-                self._before.append(each)
         if state:
             self._follow_recording(step)
         else:
@@ -313,7 +305,7 @@ class Watch:
             "start": plan.start,
             "steps": plan.steps,
             "ratio": round(plan.ratio, 3),
-            "before": self._keeper.describe(self._before),
+            "before": self._keeper.describe_latest(),
         }
 
     def _listen(self) -> None:

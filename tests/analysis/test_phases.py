@@ -124,6 +124,26 @@ def test_the_time_of_a_closure_is_not_the_optimizers(tmp_path: Path) -> None:
     assert (optimizer // 1000 - 1011).tolist() == [[28, 43], [60, 80]]
 
 
+def test_an_optimizer_that_calls_its_closure_again(tmp_path: Path) -> None:
+    """As LBFGS does: from its forward to its backward no time is the optimizer's."""
+    analysis = analysis_of(
+        tmp_path,
+        """
+        main notes [adam                                                                          ]
+        main ops     [fc   ]                   [aten::mul_] [fc  ] [aten::set_]       [aten::lerp_]
+        main ops              [mm' seq=4 F=1]                                   [mm']
+        """,
+    )
+    phases = phases_of(analysis)
+    assert [phases[name] for name in ("mul_", "set_", "lerp_")] == [
+        "optimizer",
+        "other",
+        "optimizer",
+    ]
+    optimizer = analysis.phases.time[Phase.OPTIMIZER]
+    assert (optimizer // 1000 - 1011).tolist() == [[26, 41], [66, 80]]
+
+
 def test_a_moment_of_two_threads_is_of_the_first_phase(tmp_path: Path) -> None:
     """A module's call of 30 us: a loader takes the first 6, a node the last 10."""
     analysis = analysis_of(

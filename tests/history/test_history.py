@@ -75,6 +75,69 @@ def test_steps_that_become_slow_are_one_row_with_the_block(tmp_path):
     assert cause.excess_us == 900.0
 
 
+def test_a_rise_that_lasts_is_one_row_to_its_end_whatever_its_steps_vary(tmp_path):
+    """By 25%: half of the steps are below 1.3 times the median before."""
+
+    def slow(step: int) -> dict[str, Any]:
+        noise = 137 * step % 100
+        return {"optimizer": noise, "backward layers.1": 250 if step >= 400 else 0}
+
+    write(tmp_path, 1000, slow)
+    said = read_history(str(tmp_path))
+    (row,) = said.slow_steps
+    assert (row.first, row.last, row.lasting, row.steps) == (400, 1000, True, 601)
+    assert row.step_us / row.median_us == pytest.approx(1.24, abs=0.01)
+    assert [(cause.part, cause.block) for cause in row.causes] == [("backward", "layers.1")]
+    assert said.slow_steps_total == 601
+    assert "since 400" in invoke("history", tmp_path).output
+
+
+def test_a_rise_ends_where_it_is_back_and_another_row_where_it_rises_further(tmp_path):
+    def slow(step: int) -> dict[str, Any] | None:
+        more = (step >= 300) * 400 + (step >= 400) * 600
+        return {"data": more} if more and step < 500 else None
+
+    write(tmp_path, 700, slow)
+    rows = sorted(read_history(str(tmp_path)).slow_steps, key=lambda row: row.first)
+    assert [(row.first, row.last, row.steps) for row in rows] == [(300, 399, 100), (400, 499, 100)]
+    assert [(row.step_us, row.median_us) for row in rows] == [(1400, 1000), (2000, 1000)]
+    assert "300-399" in invoke("history", tmp_path).output
+
+
+def test_a_slow_step_on_a_risen_level_is_a_row_of_its_own(tmp_path):
+    def slow(step: int) -> dict[str, Any] | None:
+        if step == 450:
+            return {"data": 5000}
+        return {"backward layers.1": 900} if step >= 300 else None
+
+    write(tmp_path, 600, slow)
+    said = read_history(str(tmp_path))
+    lasting, spike = said.slow_steps
+    assert (lasting.lasting, lasting.first, lasting.steps) == (True, 300, 301)
+    assert (spike.lasting, spike.first, spike.last) == (False, 450, 450)
+    assert (spike.median_us, spike.excess_us) == (1900, 4100)
+    assert said.slow_steps_total == 301
+    assert [cause.part for cause in spike.causes] == ["data"]
+
+
+def test_where_all_parts_take_longer_alike_none_is_named(tmp_path):
+    parts = {name[:-3]: us for name, us in USUAL.items() if us}
+    busy = {"data": 50, "forward embed": 100, "backward layers.1": 200}
+    busy |= {"forward layers.0": 100, "forward layers.1": 100, "backward embed": 100}
+    busy |= {"backward layers.0": 200, "optimizer": 100}
+    assert sum(busy.values()) == sum(parts.values())
+    write(tmp_path, 300, lambda step: busy if step >= 150 else None)
+    (row,) = read_history(str(tmp_path)).slow_steps
+    assert (row.first, row.lasting, row.causes) == (150, True, [])
+
+
+def test_a_few_faster_steps_do_not_make_those_after_them_slow(tmp_path):
+    write(
+        tmp_path, 600, lambda step: {"data": -50, "backward": -250} if 200 <= step < 250 else None
+    )
+    assert read_history(str(tmp_path)).slow_steps == []
+
+
 def test_the_time_lost_is_of_all_slow_steps_those_beyond_the_rows_too(tmp_path):
     """One step in ten is slow, 120 in all, and 100 are listed."""
     write(tmp_path, 1300, lambda step: {"data": 900} if step > 100 and not step % 10 else None)
@@ -275,7 +338,7 @@ def test_the_command_says_where_and_since_when(tmp_path):
     write(tmp_path, 200, lambda step: {"backward layers.1": 900} if step >= 120 else None)
     done = invoke("history", tmp_path)
     assert done.exit_code == 0
-    assert "120-200" in done.output
+    assert "since 120" in done.output
     assert "backward of layers.1 (+900 us per step)" in done.output
     read = msgspec.json.decode(invoke("history", tmp_path, "--json").output, type=History)
     assert read == read_history(str(tmp_path))

@@ -14,12 +14,12 @@ from torch import nn
 from tb_hookview.watching.agreement import Alone, FolderBoard, RecordingPlan, parse_plan
 from tb_hookview.watching.background import take_request
 from tb_hookview.watching.blocks import choose_blocks
-from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, ROOT
+from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, OPTIMIZER, ROOT
 from tb_hookview.watching.device import DeviceStamps
 from tb_hookview.watching.recordings import Kept, surplus
 from tb_hookview.watching.sampling import every_how_many
-from tb_hookview.watching.step_file import StepFile, row_line
-from tb_hookview.watching.step_rows import Row, row_of
+from tb_hookview.watching.step_file import StepFile, row_lines
+from tb_hookview.watching.step_rows import Ended, Row, row_of, rows_of
 from tb_hookview.watching.triggers import Decision, Parts, RunningMedian, Triggers
 
 
@@ -70,9 +70,9 @@ def test_no_blocks_where_none_are_asked_for_nor_in_a_compiled_model():
 
 def test_blocks_are_timed_as_often_as_a_step_affords():
     assert every_how_many(16, "host", 0) == 1  # no step is known
-    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 50, 80)] == [80, 16, 2, 1]
+    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 50, 160)] == [160, 32, 4, 1]
     assert every_how_many(0, "host", 10**6) == 1
-    assert every_how_many(16, "device", 50 * 10**6) == 4
+    assert every_how_many(16, "device", 50 * 10**6) == 7
 
 
 def test_the_running_median_is_that_of_the_latest():
@@ -223,7 +223,7 @@ def test_the_newest_stay_and_the_slowest():
 def write_steps(folder: Path, count: int, most_bytes: int) -> StepFile:
     file = StepFile(folder, "host_1", lambda: {"watch": 1, "blocks": []}, most_bytes)
     for step in range(1, count + 1):
-        file.write([row_line(row([], 2, step), 0, 0.0, None)])
+        file.write(row_lines([row([], 2, step)], [0], [0.0], None))
     file.close()
     return file
 
@@ -243,7 +243,9 @@ def test_files_of_steps_are_bounded_and_begin_with_a_header(tmp_path):
 
 def test_a_row_is_whole_microseconds_and_null_for_unknown():
     marks = [(0, 500, 1_999), (ROOT, 400, 2_000)]
-    line = json.loads(row_line(row(marks, 1, 7), 2, 1.5, 99))
+    rows = [row([], 0, 6), row(marks, 1, 7)]
+    before, line = map(json.loads, row_lines(rows, [0, 2], [1.0, 1.5], 99))
+    assert before.keys().isdisjoint({"forward", "backward", "memory_bytes", "recording"})
     assert (line["step"], line["duration_us"], line["time"]) == (7, 1000, 1.5)
     assert (line["forward_us"], line["data_us"], line["gc_us"]) == (2, None, 0)
     assert (line["forward"], line["backward"], line["memory_bytes"]) == ([1], [None], 99)
@@ -284,6 +286,27 @@ def test_collections_and_loading_are_added_up_wherever_they_happened():
     marks = [(COLLECTION, 10, 15), (DATA, 5, 20), (DATA, 30, 31), (COLLECTION, 40, 42)]
     said = row(marks, 0)
     assert (said[2], said[7], said[8]) == (16, 7, 2)
+
+
+def drawn_step(draw: random.Random, step: int) -> Ended:
+    """Return a step of a few marks in the order of their ends; some lie inside of others."""
+    usual = [DATA, ROOT, GRADIENT + 1, BACKWARD, OPTIMIZER]
+    kinds = [kind for kind in usual if draw.random() < 0.8]
+    if draw.random() < 0.3:
+        kinds.insert(draw.randrange(len(kinds) + 1), draw.choice([*usual, COLLECTION, GRADIENT, 0]))
+    marks: list[int] = []
+    for place, kind in enumerate(kinds, 1):
+        until = 100 * place + draw.randrange(10)
+        since = until - draw.choice([50, 80, 150, 350])
+        marks += (kind, until, 0) if kind >= GRADIENT else (kind, since, until)
+    return (step, 0, 0, 1000, marks, draw.choice([0, 0, 0, 2]))
+
+
+def test_steps_that_are_read_together_have_the_rows_of_each_alone():
+    draw = random.Random(5)
+    for first in range(0, 6000, 3):
+        steps = [drawn_step(draw, first + more) for more in range(3)]
+        assert rows_of(steps) == [row_of(ended) for ended in steps]
 
 
 class Passing:

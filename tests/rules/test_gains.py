@@ -140,6 +140,13 @@ def test_a_cost_off_the_critical_path_comes_after_what_saves(tmp_path: Path) -> 
     assert costs["comm-exposed"] > costs["loader-single-process"]
 
 
+def test_exposed_communication_comes_first_where_the_device_is_steps_behind() -> None:
+    """What is exposed while the host runs the measured steps is then of the steps before."""
+    found = analyze(shared_trace("tracelens_mi300_resnet_checkpointing_ddp")).data.findings
+    assert [each.rule for each in found][:2] == ["comm-exposed", "conv-layout-transpose"]
+    assert found[0].gain_us_per_step is None
+
+
 def test_what_happens_once_comes_after_what_recurs_though_it_gains_nothing() -> None:
     found = analyze(shared_trace("hta_a100_overlaid_critical_path")).data.findings
     assert [each.rule for each in found][:4] == [

@@ -93,11 +93,12 @@ CROSS_TIMES = """
     gpu kernel [k corr=1 stream=7                           ][k corr=2 stream=9]
 """
 ORIGIN = """
-    main notes [ProfilerStep#1          ][ProfilerStep#2            ]
-    main calls           [launch corr=1 ][launch corr=2]
+    main notes [ProfilerStep#1          ][ProfilerStep#2                                      ]
+    main calls           [launch corr=1 ][launch corr=2][wait                                 ]
     gpu kernel                               [k corr=1][k corr=2                              ]
 """
-"""The first kernel was launched before the window: it ends 1,400 us into it, whatever changes."""
+"""The first kernel was launched before the window. It begins 400 us into it, and changes as the
+others do."""
 
 ENGINE = """
     main     notes [s0  ][s1                  ][s2                                               ]
@@ -133,7 +134,7 @@ NEEDED = [
     (EdgeKind.HANDOVER, WITHOUT_OPERATORS, {"kernels": 0.5}, 7500 - 1500),
     (EdgeKind.COLLECTIVE, COLLECTIVE, {"host": 0.5}, 450 + 4600 + 750),
     (EdgeKind.CROSS_STREAM, CROSS_CALLS, {"host": 0.0}, 4400 + 1900),
-    (EdgeKind.ORIGIN, ORIGIN, {"kernels": 0.8}, 0.8 * 4000),
+    (EdgeKind.ORIGIN, ORIGIN, {"kernels": 0.5}, 0.5 * (400 + 1000 + 4000)),
     (EdgeKind.CROSS_STREAM, CROSS_TIMES, {"host": 0.0}, 4600 + 1900),
 ]
 
@@ -231,7 +232,7 @@ EARLY = """
 """
 
 
-@pytest.mark.parametrize("lead", [0, 1, 60, 100])
+@pytest.mark.parametrize("lead", [0, 1, 60, 100, 250, 1500])
 def test_an_event_on_a_clock_that_is_early_waits_for_its_launch(lead: int, tmp_path: Path) -> None:
     """It seems to begin before the call; the host's pause is the host's, and no wait for peers."""
     events = drawn.events(EARLY)
@@ -259,3 +260,23 @@ def test_the_engine_sleeps_until_main_calls_it(tmp_path: Path) -> None:
     assert edges.lag[edges.of(EdgeKind.HOST)].max() < 2000 * 1000, "no sleep is work"
     step = simulator.step(scaled(simulator.analysis, {"data": 0.0})) / 1000
     assert step == (2200 + 5100 - 1600) / 2
+
+
+LAGGING = """
+    main notes [s0      ][s1                       ][s2                       ]
+    main calls   [launch corr=0]
+    main calls           [wait           ]          [wait          ]
+    main calls                             [launch corr=1]
+    main calls                                                       [launch corr=2]
+    gpu kernel    [k corr=0              ]  [k corr=1              ]  [k corr=2              ]
+"""
+
+
+@pytest.mark.parametrize(("factor", "answer"), [(1.0, 2700), (0.5, 2700 - 1200), (0.0, 1100)])
+def test_what_the_device_lags_behind_at_first_is_as_quick_as_the_rest(
+    factor: float, answer: float, tmp_path: Path
+) -> None:
+    """The host waits in each step for the kernel of the step before, in the first one as well."""
+    simulator = drawn.simulator(tmp_path, LAGGING)
+    found = simulator.step(scaled(simulator.analysis, {"kernels": factor})) / 1000
+    assert found == pytest.approx(answer, rel=0.12)

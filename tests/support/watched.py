@@ -45,7 +45,7 @@ def train(model: nn.Module, steps: int, each: Callable[[], None] = lambda: None)
 def lines(folder: Path) -> list[dict[str, Any]]:
     """The lines of all files of steps, oldest first."""
     files = sorted(folder.glob("*.steps.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return [json.loads(line) for file in files for line in file.read_text().split("\n")[:-1]]
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

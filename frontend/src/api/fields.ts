@@ -780,7 +780,10 @@ export const MemoryPeak = {
     unit: "us",
     text: "The first moment at which it was reached, on the trace's own clock.",
   },
-  allocated_bytes: { unit: "bytes", text: "`Total Allocated` of the allocator." },
+  allocated_bytes: {
+    unit: "bytes",
+    text: "`Total Allocated` of the allocator, and memory that it does not count: batches that a loader's workers share.",
+  },
   reserved_bytes: {
     unit: "bytes",
     text: "`Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the CPU, where none are held back.",
@@ -1015,7 +1018,7 @@ export const PathWork = {
   part: { text: "What passed the time, as the fields of `PathTime`." },
   phase: { text: "Phase of the host, or of the launch of a device event; null in none." },
   name: {
-    text: 'Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time. Null where nothing has a name, and for what is too short to be listed.',
+    text: 'Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host\'s time on. Null where nothing has a name, and for what is too short to be listed.',
   },
   us: { unit: "us", text: "Mean over the measured steps; all rows add up to the step." },
 } as const;
@@ -1352,7 +1355,10 @@ export const SlowRank = {
 } as const;
 
 export const SlowSteps = {
-  steps: { unit: "count", text: "Slow steps among them." },
+  lasting: {
+    text: "Whether the length of a step rose and stayed so, until it was back or rose further.",
+  },
+  steps: { unit: "count", text: "Slow steps among them; all, where it lasted." },
   step_us: { unit: "us", text: "Median duration." },
   median_us: { unit: "us", text: "The median that they are compared with." },
   excess_us: { unit: "us", text: "Time beyond that median, all of them together." },
@@ -1632,7 +1638,10 @@ export const TimelineLane = {
 export const TimelineOverview = {
   start_us: { unit: "us", text: "Start of the trace on its own clock, as in the report." },
   duration_us: { unit: "us", text: "From the first start to the last end of the trace's events." },
-  events: { unit: "count", text: "Complete events of the trace." },
+  events: {
+    unit: "count",
+    text: "Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads.",
+  },
   colours: { text: "Meaning of the colours of blocks." },
 } as const;
 
@@ -1714,7 +1723,10 @@ export const Totals = {
 
 export const TraceInfo = {
   format: { text: 'Form of the file\'s root: "chrome-object" or "chrome-list".' },
-  events: { unit: "count", text: "Complete events of the trace." },
+  events: {
+    unit: "count",
+    text: "Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads.",
+  },
   start_us: { unit: "us", text: "On the trace's own clock." },
   duration_us: {
     unit: "us",

@@ -1066,7 +1066,7 @@ export interface MemoryPeak {
   step_id: number | null;
   /** The first moment at which it was reached, on the trace's own clock. */
   time_us: number;
-  /** `Total Allocated` of the allocator. */
+  /** `Total Allocated` of the allocator, and memory that it does not count: batches that a loader's workers share. */
   allocated_bytes: number;
   /** `Total Reserved` at that moment: bytes that the allocator holds, in use or not. Null on the CPU, where none are held back. */
   reserved_bytes: number | null;
@@ -1346,7 +1346,7 @@ export interface PathWork {
   part: string;
   /** Phase of the host, or of the launch of a device event; null in none. */
   phase: string | null;
-  /** Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time. Null where nothing has a name, and for what is too short to be listed. */
+  /** Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what is too short to be listed. */
   name: string | null;
   /** Mean over the measured steps; all rows add up to the step. */
   us: number;
@@ -1790,12 +1790,14 @@ export interface SlowRank {
   of_windows: number;
 }
 
-/** Steps in a row that were slow: above 1.3 times the median of the 101 steps before them that were not, and beyond five times their spread (the median deviation times 1.48). Of several ranks the slowest counts. Up to five other steps may lie between. */
+/** Steps in a row that were slow, by the slowest rank. Either the length of a step rose by a fifth or more above that of the latest 201 steps on the level before, and stayed so for some 30 steps; or they are above 1.3 times the median of the 101 steps before them that were not slow, and beyond five times their spread (the median deviation times 1.48), with up to five other steps in between. The 101 steps are of the same level. */
 export interface SlowSteps {
   id: number;
   first: number;
   last: number;
-  /** Slow steps among them. */
+  /** Whether the length of a step rose and stayed so, until it was back or rose further. */
+  lasting: boolean;
+  /** Slow steps among them; all, where it lasted. */
   steps: number;
   /** Median duration. */
   step_us: number;
@@ -2135,7 +2137,7 @@ export interface TimelineOverview {
   start_us: number;
   /** From the first start to the last end of the trace's events. */
   duration_us: number;
-  /** Complete events of the trace. */
+  /** Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads. */
   events: number;
   lanes: TimelineLane[];
   minimap: Minimap;
@@ -2218,7 +2220,7 @@ export interface TraceInfo {
   path: string;
   /** Form of the file's root: "chrome-object" or "chrome-list". */
   format: string;
-  /** Complete events of the trace. */
+  /** Events of the file, of every phase (`ph`): rows, instants, arrows, names of threads. */
   events: number;
   /** On the trace's own clock. */
   start_us: number;

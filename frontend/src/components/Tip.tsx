@@ -74,8 +74,12 @@ export function useTip(text: string | undefined): Tip {
       {text}
     </Bubble>
   );
-  return { trigger, tip: createPortal(bubble, document.body), toggle, close };
+  // Within the landmark of what it explains, and over a dialog that is open.
+  const home = anchor?.closest(HOMES) ?? document.body;
+  return { trigger, tip: createPortal(bubble, home), toggle, close };
 }
+
+const HOMES = "main, aside, nav, [popover], .topbar";
 
 /** A word that explains itself. */
 export function Term({ text, children }: { text: string; children: ReactNode }): ReactElement {

@@ -1,7 +1,7 @@
 import type { CSSProperties, ReactElement } from "react";
 
 import type { Place } from "../address/place";
-import { duration, percent } from "../text/formats";
+import { duration, percent, unbroken } from "../text/formats";
 import { colourOf, type Palette } from "../theme/colours";
 import { PlaceLink } from "./PlaceLink";
 
@@ -78,11 +78,6 @@ export function Band({ sentence, saving, barOf, heads, blocks }: BandProps): Rea
   );
 }
 
-/** Numbers stay on one line with their units. */
-function unbroken(sentence: string): string {
-  return sentence.replaceAll(/(?<=\d) (?=(?:us|ms|s|min)\b)/g, "\u00a0");
-}
-
 function blocksText(blocks: readonly BandBlock[]): string {
   return blocks.map(({ text, share }) => `${text} ${percent(share)}`).join("; ");
 }
@@ -116,7 +111,7 @@ function Block({ block }: { block: BandBlock }): ReactElement {
         <span className="path-text">
           <span className="path-label">{label}</span>
           <span className="path-share">
-            {duration(us)} <span className="path-percent">{percent(share)}</span>
+            <span>{duration(us)}</span> <span>{percent(share)}</span>
           </span>
         </span>
       </PlaceLink>

@@ -36,7 +36,9 @@ export function Fix({ finding, basis }: FixProps): ReactElement {
           <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
             Evidence in Findings
           </PlaceLink>
-          <PlaceLink to={withoutFinding(finding.id)}>What if it were gone</PlaceLink>
+          {finding.gain_us_per_step !== null && (
+            <PlaceLink to={withoutFinding(finding.id)}>What if it were gone</PlaceLink>
+          )}
         </p>
       )}
     </section>

@@ -1,6 +1,7 @@
 import type { Finding, Module, ReportData, Sync } from "../api/schema";
 import { duration, percent } from "../text/formats";
 import { groupBy, ratio } from "../text/numbers";
+import { replayedStep } from "./measures";
 
 /**
  * What the report advises about a sync: the finding that has it as an example; where none has,
@@ -46,9 +47,9 @@ export interface PriceBasis {
 }
 
 export function priceBasis(report: ReportData): PriceBasis {
-  const { per_step: mean, trace, verdict } = report;
+  const { per_step: mean, trace } = report;
   const stepUs =
-    mean.duration_us === null ? null : Math.max(mean.duration_us, verdict.step_us ?? 0);
+    mean.duration_us === null ? null : Math.max(mean.duration_us, replayedStep(report) ?? 0);
   return {
     stepUs,
     of: trace.devices.length > 0 ? "device" : "host",

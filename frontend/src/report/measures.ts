@@ -1,5 +1,5 @@
 import type { ReportData, Step, Work } from "../api/schema";
-import { count, counted } from "../text/formats";
+import { count, counted, duration } from "../text/formats";
 import { without } from "../text/numbers";
 
 /** Whose time is shown: the device's, or the host's where a trace holds no device. */
@@ -26,6 +26,37 @@ export function meanStep(report: ReportData): number {
 export function meansNote({ per_step: means }: Pick<ReportData, "per_step">): string {
   if (means.chosen || means.of === 1) return "";
   return `mean of ${count(means.steps)} of ${count(means.of)}`;
+}
+
+/** A step is as long as on the host's clock where it is longer by less than this share. */
+const LONGER = 0.005;
+
+/** A step with what is beyond its length on the host's clock. */
+interface WholeStep {
+  /** Microseconds. */
+  readonly us: number;
+  readonly what: "with its device work" | "until the next begins";
+}
+
+/** How long a step takes in the replay that the verdict, savings and What-if are about; null without one. */
+export function replayedStep({ critical_path_work: path, verdict }: ReportData): number | null {
+  const us = path.reduce((whole, row) => whole + row.us, 0);
+  return us > 0 ? us : verdict.step_us;
+}
+
+/** The step of the verdict and of savings, where it is longer than the host's clock says; else null. */
+export function wholeStep(report: ReportData): WholeStep | null {
+  const [us, host] = [replayedStep(report) ?? 0, meanStep(report)];
+  if (us <= (1 + LONGER) * host || duration(us) === duration(host)) return null;
+  const byHost = (report.verdict.host_side_us ?? 0) >= (1 - LONGER) * us;
+  return { us, what: byHost ? "until the next begins" : "with its device work" };
+}
+
+/** What is said of the length of a step on the host's clock: over how many, and the whole one. */
+export function stepNote(report: ReportData): string {
+  const whole = wholeStep(report);
+  const longer = whole === null ? "" : `${duration(whole.us)} ${whole.what}`;
+  return [meansNote(report), longer].filter((note) => note !== "").join(" · ");
 }
 
 /** What sums over all rows are of, said after their title. */

@@ -36,6 +36,16 @@ test("what is long has a name of its own, the rest is summed up with its like", 
   expect(segments.map(segmentText)).toContain("host, preprocess in video.py(129)");
 });
 
+test("named host work in a phase stands beside the rest of the phase", () => {
+  const named = { phase: "forward", name: "dispatch(F)" };
+  const rows = [work("host", 60, named), work("host", 40, { phase: "forward" })];
+  const segments = pathSegments(report({ critical_path_work: rows }));
+  expect(segments.map(({ label }) => label)).toEqual(["forward: dispatch(F)", "forward"]);
+  const short = [work("host", 3, named), work("host", 97, { phase: "forward" })];
+  const merged = pathSegments(report({ critical_path_work: short }));
+  expect(merged.map(({ label }) => label)).toEqual(["forward"]);
+});
+
 test("host time without a name is said to have none in the trace", () => {
   const [unnamed] = pathSegments(report({ critical_path_work: [work("host", 10)] }));
   expect(unnamed?.label).toBe("not named in the trace");

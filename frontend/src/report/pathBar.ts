@@ -65,7 +65,7 @@ function labelOf(part: PathPart, rows: readonly PathWork[]): string {
   const { phase, name } = rows[0] ?? { phase: null, name: null };
   const several = rows.length > 1;
   if (part === "host") {
-    if (phase !== null) return phase;
+    if (phase !== null) return several || name === null ? phase : `${phase}: ${name}`;
     return several ? "short host work" : (name ?? "not named in the trace");
   }
   if (part === "device") return kindsOf(rows);

@@ -29,6 +29,12 @@ test("the sentence names the first straggler, those that are next, and the step 
   );
 });
 
+test("a straggler whose reasons save next to nothing is said to be unexplained", () => {
+  expect(text([{ ...FIRST, left_step_us: 17_990 }])).toBe(
+    "Rank 1 is a straggler: the others wait 10.00 ms per step for it. Its trace does not show why.",
+  );
+});
+
 test("a pipeline says its bubble, and the formula's where its microbatches are known", () => {
   const pipeline = {
     ranks: [0, 1],

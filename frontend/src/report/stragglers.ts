@@ -33,19 +33,25 @@ export function stageText(work: StageWork): string {
   );
 }
 
+/** Reasons whose end saves less than this share of the step explain nothing. */
+const EXPLAINS = 0.01;
+
 /** All stragglers in a sentence. */
 export function stragglersText({ stragglers, step_us }: RunOverview): string {
   const [first, ...rest] = stragglers;
   if (first === undefined) return "No stragglers.";
+  const waits = `the others wait ${duration(first.wait_caused_us)} per step for it`;
+  const next = rest.length === 0 ? "" : ` Next: rank ${rest.map(({ rank }) => rank).join(", ")}.`;
+  const left = stragglers[stragglers.length - 1]?.left_step_us ?? null;
+  if (left === null || step_us === null || left > (1 - EXPLAINS) * step_us) {
+    return `Rank ${first.rank} is a straggler: ${waits}. Its trace does not show why.${next}`;
+  }
   const where =
     first.module !== null
       ? `in module ${pathText(first.module)}`
       : (REASONS[first.reason ?? ""] ?? "for unknown reasons");
-  const next = rest.length === 0 ? "" : ` Next: rank ${rest.map(({ rank }) => rank).join(", ")}.`;
-  const left = stragglers[stragglers.length - 1]?.left_step_us ?? null;
   return (
-    `Rank ${first.rank} is a straggler (${where}): the others wait ` +
-    `${duration(first.wait_caused_us)} per step for it.${next} Without ` +
+    `Rank ${first.rank} is a straggler (${where}): ${waits}.${next} Without ` +
     `${rest.length === 0 ? "that" : "these"} a step takes ${duration(left)}, not ${duration(step_us)}.`
   );
 }

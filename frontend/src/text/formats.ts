@@ -156,6 +156,11 @@ function over100(value: Amount): Amount {
   return value === null || value === undefined ? value : value / 100;
 }
 
+/** Numbers stay on one line with their units. */
+export function unbroken(sentence: string): string {
+  return sentence.replaceAll(/(?<=\d) (?=(?:us|ms|s|min)\b)/g, "\u00a0");
+}
+
 /** Cut a text for places with little room; the rest is counted, not hidden. */
 export function clip(text: string, most: number): string {
   return text.length <= most

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { shortKernelName } from "./kernelName";
+import { differences, shortKernelName } from "./kernelName";
 
 test.each([
   ["volta_sgemm_128x64_tn", "sgemm 128x64 tn"],
@@ -70,6 +70,7 @@ test.each([
   "",
   "aten::copy_",
   "attn_fwd",
+  "dispatch(F)",
   "Memcpy HtoD (Pageable -> Device)",
   "autograd::engine::evaluate_function: AddBackward0",
   "<string>(1): <module>",
@@ -85,3 +86,15 @@ test.each(["f[<x>(", "<".repeat(20_000), "void ((((", "_ZN99x", `${"_a".repeat(2
     expect(shortKernelName(name).length).toBeLessThanOrEqual(1000);
   },
 );
+
+test("kernels that are alike in short are distinguished by what differs", () => {
+  const dispatch = (send: boolean) => `void ep::dispatch<false, 8, ${send}, 8>(int4*, float*)`;
+  const names = [dispatch(true), dispatch(false), "void ep::combine<8>(int4*)", dispatch(true)];
+  expect([...differences(names)]).toEqual([
+    [dispatch(true), "true"],
+    [dispatch(false), "false"],
+  ]);
+  const long = ["a", "b"].map((letter) => `void f_kernel<${letter.repeat(100)}>(int)`);
+  expect(differences(long).get(long[0] ?? "")).toBe(`${"a".repeat(40)}…`);
+  expect(differences(["one\ntwo", "one\nthree", ""]).size).toBe(0);
+});

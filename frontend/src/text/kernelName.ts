@@ -1,5 +1,7 @@
 /** Names of kernels as people say them; what a trace holds is the whole signature. */
 
+import { groupBy } from "./numbers";
+
 /** "volta_sgemm_128x64_tn" is "sgemm 128x64 tn"; what is no kernel's name stays as it is. */
 export function shortKernelName(name: string): string {
   const known = shortened.get(name);
@@ -8,6 +10,43 @@ export function shortKernelName(name: string): string {
   if (shortened.size >= MOST_KNOWN) shortened.clear();
   shortened.set(name, short);
   return short;
+}
+
+/** Characters of a difference. */
+const MOST = 40;
+
+/** Of single kernels that are alike in short, the part in which each differs from the others. */
+export function differences(names: readonly string[]): ReadonlyMap<string, string> {
+  const single = new Set(names.filter((name) => !name.includes("\n")));
+  const groups = groupBy([...single], shortKernelName);
+  const found = [...groups].flatMap(([, alike]): [string, string][] => {
+    const [first, ...others] = alike;
+    if (others.length === 0) return [];
+    const start = Math.min(...others.map((name) => sharedLength(first, name)));
+    const end = Math.min(
+      ...others.map((name) => sharedEnd(first, name)),
+      ...alike.map((name) => name.length - start),
+    );
+    const from = /\w*$/.exec(first.slice(0, start))?.index ?? start;
+    return alike.map((name) => {
+      const rest = /^\w*/.exec(name.slice(name.length - end))?.[0].length ?? 0;
+      const part = name.slice(from, name.length - end + rest);
+      return [name, part.length > MOST ? `${part.slice(0, MOST)}…` : part];
+    });
+  });
+  return new Map(found);
+}
+
+function sharedLength(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  return at;
+}
+
+function sharedEnd(one: string, other: string): number {
+  let count = 0;
+  while (count < one.length && one.at(-1 - count) === other.at(-1 - count)) count++;
+  return count;
 }
 
 const shortened = new Map<string, string>();
@@ -30,9 +69,14 @@ function shorten(name: string): string {
   return operation === null ? short || name : `${short} ${operation}`;
 }
 
-/** A C++ function with its template arguments or parameters, as profilers demangle it. */
+/**
+ * A C++ function with its template arguments or parameters, as profilers demangle it. A letter in
+ * brackets is no parameter: "dispatch(F)" is somebody's annotation.
+ */
 function isSignature(name: string): boolean {
-  return !/[^:]: |^</.test(name) && (name.includes("<") || /^[\w:]+ ?[\w:]*\(.*\)$/.test(name));
+  return (
+    !/[^:]: |^</.test(name) && (name.includes("<") || /^[\w:]+ ?[\w:]*\((?!\w\)$).*\)$/.test(name))
+  );
 }
 
 /** Kernels whose work is that of their template argument. */

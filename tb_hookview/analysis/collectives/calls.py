@@ -308,20 +308,23 @@ def find_host_waits(host: HostRows, threads: ThreadIndex) -> TimeSet:
 
     Args:
         host: host rows.
-        threads: those that train; where there are none, those that call collectives.
+        threads: those that train; where there are none, those that call collectives, and where no
+            call is recorded (torch 1.11 and before) those that run them and do more.
     """
     tree = host.call_tree
     runs = host.named(lambda name: name.startswith(ON_HOST))
     if not len(runs):
         return intervals.EMPTY
     calls = host.named(lambda name: name.startswith(CALLS))
-    waiting = _may_wait(host, calls)
+    waiting = _may_wait(host, np.concatenate([calls, runs]))
+    if not len(threads):
+        threads = unique(tree.thread[calls]) if len(calls) else _with_more(host, runs)
     runs = runs[np.argsort(tree.start[runs], kind="stable")]
     messages = host.named(lambda name: kind_of_collective(name) in POINT_TO_POINT)
     is_message = isin(runs, messages)
     found = [
         _waits(host, thread, among, tree.start[of], tree.end[of])
-        for thread in (threads if len(threads) else unique(tree.thread[calls])).tolist()
+        for thread in threads.tolist()
         for of, among in (
             (runs[~is_message], waiting),
             (runs[is_message], waiting & _may_wait_for(host, messages)),
@@ -329,6 +332,14 @@ def find_host_waits(host: HostRows, threads: ThreadIndex) -> TimeSet:
         if len(of)
     ]
     return intervals.normal(np.concatenate([intervals.EMPTY, *found]))
+
+
+def _with_more(host: HostRows, runs: TreeRow) -> ThreadIndex:
+    """Threads of some rows that have others, too."""
+    others = np.ones(len(host), bool)
+    others[runs] = False
+    threads = unique(host.call_tree.thread[runs])
+    return threads[isin(threads, host.call_tree.thread[others])]
 
 
 def _may_wait_for(host: HostRows, messages: TreeRow) -> Bool:
@@ -341,11 +352,11 @@ def _may_wait_for(host: HostRows, messages: TreeRow) -> Bool:
     return ~tree.inside(works) | tree.inside(sends)
 
 
-def _may_wait(host: HostRows, calls: TreeRow) -> Bool:
+def _may_wait(host: HostRows, collectives: TreeRow) -> Bool:
     """Rows directly inside which a thread may wait: all but operators that compute."""
     operator = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
     operator |= (host.kind == EventCategory.RUNTIME) | (host.role == Role.GRADIENT_SINK)
-    operator[calls] = False
+    operator[collectives] = False
     return np.asarray(~operator)
 
 

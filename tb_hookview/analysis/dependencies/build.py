@@ -152,7 +152,6 @@ def build(analysis: Analysis, window: Window) -> Graph:
         edges = joined([*sets, guessed])
         late = lateness(nodes, edges)
     marked = analysis.steps.thread[window.steps[-1]] >= 0
-    before = (nodes.time + nodes.duration)[nodes.history]
     return Graph(
         nodes=nodes,
         edges=edges,
@@ -160,7 +159,7 @@ def build(analysis: Analysis, window: Window) -> Graph:
         peers=np.append(analysis.kinds.kind == COMMUNICATION, False)[nodes.event],
         loading=_loading(analysis, window, points, nodes, edges),
         step_end=nodes.of_point[points.step_end],
-        base=int(before.max(initial=0)) if marked else 0,
+        before=np.flatnonzero(nodes.history & marked),
         sync=points.events.sync,
         sync_end=nodes.of_point[points.sync_end],
     )

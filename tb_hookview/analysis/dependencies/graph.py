@@ -16,7 +16,6 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS
 from tb_hookview.analysis.dependencies.points import LAUNCHES, Points, Window
 from tb_hookview.arrays.joins import isin, pair_key, running_max, scatter
 from tb_hookview.arrays.nesting import lookup
@@ -57,8 +56,8 @@ class Nodes(NamedTuple):
 def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
     """Put points and device events in one order of time, after the origin.
 
-    A device event comes after its launch and after the one before it on its stream, where its
-    clock says otherwise by no more than clocks differ: edges lead on in that order.
+    A device event comes after its launch and after the one before it on its stream, whatever its
+    clock says: edges lead on in that order.
     """
     events = analysis.device_events
     start = np.maximum(events.start[window.events], window.start)
@@ -88,8 +87,7 @@ def _begun(analysis: Analysis, window: Window, start: Nanoseconds, correlation: 
     """Moment by which each device event of the window is put in order."""
     events = analysis.device_events
     launched = lookup(analysis.call_tree.start, events.launch[window.events])
-    lead = launched - start
-    moment = np.where((lead > 0) & (lead <= LARGEST_SKEW_NS), launched, start)
+    moment = np.maximum(launched, start)
     stream = events.stream[window.events]
     order = np.lexsort((correlation, start, stream))
     moment[order] = running_max(stream[order], moment[order])
@@ -179,9 +177,9 @@ class Graph(Struct, frozen=True):
     """Edges of a host thread that is in a data loader, shape (e,)."""
     step_end: Int
     """Node at the end of each replayed step on the host, shape (s,)."""
-    base: int
-    """End of the last device event launched before the window, nanoseconds since its start: then
-    the device begins with the window's own. 0 without any, and where no step is marked."""
+    before: Int
+    """Device events launched before the window: when they end, the device begins with the window's
+    own. None where no step is marked."""
     sync: SyncIndex
     """Syncs of the window, shape (w,)."""
     sync_end: Int

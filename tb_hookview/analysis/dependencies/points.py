@@ -298,7 +298,7 @@ class CollectiveWaits(NamedTuple):
 def find_collective_waits(analysis: Analysis, main: int, start: int, end: int) -> CollectiveWaits:
     """Find the waits between two moments; each is for the collective that ends next."""
     tree, runs = analysis.call_tree, analysis.host.named(lambda name: name.startswith(ON_HOST))
-    runs = runs[(tree.thread[runs] != main) & (tree.start[runs] >= start)]
+    runs = runs[tree.start[runs] >= start]
     if not len(runs):
         return CollectiveWaits(main, runs, runs, runs, runs)
     own = moments_of(analysis, main, start, end)
@@ -313,13 +313,14 @@ def find_collective_waits(analysis: Analysis, main: int, start: int, end: int) -
     after = np.searchsorted(own, waits[:, 1])
     known = (run < len(runs)) & (before >= 0) & (after < len(own))
     waits, runs, before, after = waits[known], runs[run[known]], before[known], after[known]
-    call = np.searchsorted(tree.start[calls], tree.start[runs], side="right") - 1
+    call = lookup(calls, np.searchsorted(tree.start[calls], tree.start[runs], side="right") - 1)
+    on_main = tree.thread[runs] == main
+    call = np.where(on_main, runs, call)
     stops, goes_on = own[before], own[after]
-    called = tree.start[calls[np.maximum(call, 0)]] if len(calls) else goes_on
-    is_wait = (call >= 0) & (called < stops)
+    is_wait = (call >= 0) & (tree.start[call] < stops + on_main)
     is_wait &= waits[:, 1] - waits[:, 0] >= FILLED * (goes_on - stops)
-    is_wait &= ~busy(analysis, main, stops)
-    call = calls[call[is_wait]]
+    is_wait &= on_main | ~busy(analysis, main, stops)
+    call = call[is_wait]
     return CollectiveWaits(
         main, tree.thread[call], tree.start[call], stops[is_wait], goes_on[is_wait]
     )

@@ -52,23 +52,25 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
         thread: of each time, shape (s,).
         span: start and end of each, nanoseconds, shape (s, 2).
     """
-    if not len(span):
-        return []
+    return event_names(host, activity_events(host, thread, span)) if len(span) else []
+
+
+def event_names(host: HostRows, event: EventRow) -> list[str]:
+    """Names of events as a person reads them; "" where there is none."""
     trace = host.trace
-    row = activity_events(host, thread, span)
-    string, place = unique_inverse(lookup(trace.events.name, row))
+    string, place = unique_inverse(lookup(trace.events.name, event))
     names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
     return list(np.array(names, object)[place])
 
 
-_OPTIMIZER = "Optimizer."
+OPTIMIZER = "Optimizer."
 CLOSURE = "closure of "
 """Before an optimizer's name: its row is open around a closure that it calls."""
 
 
 def closure_of(name: str) -> str:
     """What a thread is in, inside of a closure: not the optimizer's own work."""
-    return f"{CLOSURE}{name}" if name.startswith(_OPTIMIZER) else name
+    return f"{CLOSURE}{name}" if name.startswith(OPTIMIZER) else name
 
 
 def activity_events(host: HostRows, thread: ThreadIndex, span: Intervals) -> EventRow:
@@ -224,10 +226,12 @@ def operator_rows(host: HostRows) -> OperatorRows:
     above = call_tree.nearest_above(timed)
     above[~timed] = -1
     children = np.bincount(above + 1, minlength=len(host) + 1)[1:]
-    operator = host.kind == EventCategory.OPERATOR
+    operator, number = host.kind == EventCategory.OPERATOR, host.trace.events.external
     rows = np.flatnonzero(named & operator & (above >= 0))
     of = above[rows]
     alike = (children[of] == 1) & operator[of] & (host.string[of] == host.string[rows])
+    # One with a lower number began before it, in the same microsecond of a coarse clock.
+    alike &= number[call_tree.event[rows]] >= number[call_tree.event[of]]
     repeats = mask_of(rows[alike], len(host))
     return OperatorRows(named, above, repeats, self_time(call_tree.start, call_tree.end, above))
 

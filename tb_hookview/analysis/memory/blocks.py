@@ -72,18 +72,49 @@ def allocator_events(host: HostRows) -> AllocatorEvents:
     order = np.lexsort((memory.time, device))
     device, time = device[order], memory.time[order]
     on_host = np.array([name == _HOST for name in names], bool)
+    amount, address = memory.amount[order], memory.address[order]
+    first = np.searchsorted(device, np.arange(len(names) + 1))
+    totals = memory.allocated[order]
+    mapped = _mapped(device, address, amount, totals)
     return AllocatorEvents(
         devices=names,
-        first=np.searchsorted(device, np.arange(len(names) + 1)),
+        first=first,
         device=device,
         source=order,
         time=time,
-        amount=memory.amount[order],
-        allocated=memory.allocated[order],
+        amount=amount,
+        allocated=_with_mapped(totals, amount, mapped, first) if mapped.any() else totals,
         reserved=np.where(on_host[device], -1, memory.reserved[order]),
-        address=memory.address[order],
+        address=address,
         row=innermost_at(host.call_tree, memory.thread[order].astype(np.int64), time),
     )
+
+
+def _mapped(device: Int, address: Int, amount: Int, total: Int) -> Bool:
+    """Memory that a file or another process shares: batches of a loader's workers, mostly.
+
+    It is in no allocator's total: that of its events is 0, less than what they have just mapped.
+    """
+    order = np.lexsort((address, device))
+    mapped = (amount > 0) & (total >= 0) & (total < amount) & (address >= 0)
+    same = (np.diff(address[order]) == 0) & (np.diff(device[order]) == 0)
+    mapped[order[1:][mapped[order][:-1] & same & (amount[order][1:] < 0)]] = True
+    return mapped
+
+
+def _with_mapped(total: Int, amount: Int, mapped: Bool, first: Int) -> Int:
+    """The allocators' totals with what is mapped besides, device by device."""
+    found = total.copy()
+    for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
+        span = slice(begin, end)
+        own = np.flatnonzero(~mapped[span])
+        if not len(own) or not mapped[span].any():
+            continue
+        last = np.searchsorted(own, np.arange(end - begin), side="right") - 1
+        before = total[span][own[0]] - amount[span][own[0]]
+        known = np.where(last < 0, before, total[span][own[np.maximum(last, 0)]])
+        found[span] = np.where(known < 0, known, known + np.cumsum(amount[span] * mapped[span]))
+    return found
 
 
 def device_name(kind: int, index: int) -> str:

@@ -31,8 +31,8 @@ FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
 VERDICT = 1
 """Number of the line that matters most."""
-_LATER = 1.05
-"""Times the step on the host from which on the step with its device work is given, too."""
+_LONGER = 0.005
+"""Share of the step on the host's clock by which the whole one is longer, to be given, too."""
 _ANNOTATION = "annotation"
 _NAMES = re.compile("[^a-z -]")
 """In a place that names something, as "the whole step" does not."""
@@ -93,18 +93,21 @@ def _without_first(data: ReportData) -> str:
         return ""
     if data.verdict.bound == "unknown":
         return "; savings are uncertain because of these pauses"
-    replayed = sum(row.us for row in data.critical_path_work) or step
-    return f"; {format_us(round(replayed - gain, 3))} without the first finding"
+    return f"; {format_us(round(_replayed(data) - gain, 3))} without the first finding"
+
+
+def _replayed(data: ReportData) -> float:
+    """The step in the replay that the verdict and savings are about."""
+    return sum(row.us for row in data.critical_path_work) or data.verdict.step_us or 0.0
 
 
 def _with_device(data: ReportData) -> str:
-    """The step until its device events end and the next begins, where that is longer."""
-    verdict, host = data.verdict, data.per_step.duration_us or 0.0
-    whole, needs = verdict.step_us or 0.0, verdict.host_side_us or 0.0
-    if whole > _LATER * max(host, needs):
-        return f", {format_us(whole)} with its device work"
-    longer = needs > host and format_us(needs) != format_us(host)
-    return f", {format_us(whole)} until the next begins" if longer else ""
+    """The step of the verdict and of savings, where it is longer than on the host's clock."""
+    host, whole = data.per_step.duration_us or 0.0, _replayed(data)
+    if whole <= (1 + _LONGER) * host or format_us(whole) == format_us(host):
+        return ""
+    by_host = (data.verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
+    return f", {format_us(whole)} {'until the next begins' if by_host else 'with its device work'}"
 
 
 def _path(data: ReportData) -> str:
@@ -127,7 +130,7 @@ def _what(row: PathWork) -> str:
     if row.part not in ("host", "device"):
         return "data loading" if row.part == "data" else row.part
     name = format_kind(row.name) if row.name and row.part == "device" else row.name
-    what = " ".join(filter(None, (row.phase, name)))
+    what = (" in " if row.part == "host" else " ").join(filter(None, (row.phase, name)))
     return f"{row.part} {what or 'not named in the trace'}"
 
 

@@ -10,19 +10,23 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.activity import (
+    activity_events,
     closure_of,
     cut_by_activity,
-    named_activity,
+    event_names,
     operators_within,
 )
+from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, unique
+from tb_hookview.arrays.joins import index_of, isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import TimeSet
+from tb_hookview.arrays.types import EventRow, TimeSet
+from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.schema.terms import KINDS, Phase
 from tb_hookview.simulation.path_rows import PARTS, path_parts
 from tb_hookview.simulation.simulator import Simulator
+from tb_hookview.trace import EventCategory
 
 MOST = 30
 """Rows of an answer; the others are summed up by part and phase."""
@@ -30,6 +34,8 @@ LOADING = "kernel loading"
 """Name of the host time in which kernels are loaded, in whatever phase."""
 _LONG = 0.02
 """Share of the unnamed host time from which on an event divides it."""
+_WORTH_A_NAME = 0.05
+"""Share of the host's time from which on work in a phase, without any operator, has a row."""
 _HOST = PARTS.index("host")
 _PHASES = tuple(Phase)[: Phase.OTHER]
 
@@ -93,12 +99,13 @@ def _kind(kind: int) -> str | None:
 
 
 def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]) -> None:
-    """Add lazy kernel loading, then the host's time by phase; outside of phases by what the
-    thread was in.
+    """Add lazy kernel loading, then the host's time by phase; outside of phases, and where it runs
+    no operator in one, by what the thread was in.
 
     Times are as recorded. They are scaled to the replay, which is off by its error.
     """
     found: defaultdict[Work, float] = defaultdict(float)
+    quiet: defaultdict[Work, float] = defaultdict(float)
     analysis = simulator.analysis
     phases = analysis.phases.time
     for thread, busy in _host_times(simulator):
@@ -106,12 +113,18 @@ def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]
         found["host", None, LOADING] += intervals.length(intervals.intersect(busy, loads))
         worked = intervals.subtract(busy, loads)
         for phase in _PHASES:
-            inside = intervals.length(intervals.intersect(worked, phases[phase]))
-            found["host", phase.name.lower(), None] += inside
+            inside = intervals.intersect(worked, phases[phase])
+            found["host", phase.name.lower(), None] += intervals.length(inside)
+            for name, length in _without_operators(analysis, thread, inside):
+                quiet["host", phase.name.lower(), name] += length
         outside = reduce(intervals.subtract, phases[: Phase.OTHER], worked)
         for name, length in _named(analysis, thread, outside):
             found["host", None, name or None] += length
     total = sum(found.values())
+    for work, length in quiet.items():
+        if length >= _WORTH_A_NAME * total:
+            found[work] = length
+            found["host", work[1], None] -= length
     for work, length in found.items():
         time[work] += length * whole / total
 
@@ -153,7 +166,34 @@ def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, f
     return [*found, *operators, ("", float(rest))]
 
 
+def _without_operators(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
+    """Name and length of long times in which a thread ran neither operator nor call."""
+    host, tree = analysis.host, analysis.call_tree
+    ran = (host.kind == EventCategory.OPERATOR) & isin(host.role, [int(Role.NONE), int(Role.NODE)])
+    ran |= host.kind == EventCategory.RUNTIME
+    rows = np.flatnonzero(ran & (tree.thread == thread))
+    left = intervals.subtract(spans, intervals.of(tree.start[rows], tree.end[rows]))
+    left = left[left[:, 1] - left[:, 0] >= LONG_NS]
+    lengths = (left[:, 1] - left[:, 0]).astype(float).tolist()
+    named = zip(_names(analysis, thread, left), lengths, strict=True)
+    return [(name, length) for name, length in named if name]
+
+
 def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:
     """Names outside of phases: there an optimizer has only its closure."""
-    names = named_activity(analysis.host, np.full(len(spans), thread), spans)
-    return list(map(closure_of, names))
+    if not len(spans):
+        return []
+    host = analysis.host
+    event = activity_events(host, np.full(len(spans), thread), spans)
+    return list(map(closure_of, event_names(host, _as_called(host, event))))
+
+
+def _as_called(host: HostRows, event: EventRow) -> EventRow:
+    """Events, but the operator that was called in place of one of those of torch inside of it."""
+    tree = host.call_tree
+    torch = mask_of(host.named(lambda name: name.startswith("aten::")), len(host))
+    called = torch & (lookup(torch, tree.parent) != 1)
+    row = lookup(index_of(tree.event, len(host.trace.events)), event)
+    inside = np.flatnonzero(lookup(torch, row) == 1)
+    event[inside] = tree.event[tree.nearest(called)[row[inside]]]
+    return event

@@ -225,7 +225,7 @@ WORDS: dict[str, Words] = {
         "streams whose first device event begins long after its launch, {time} in all, {share} of "
         "the trace: nothing in the file runs on their device meanwhile, which was busy with what "
         "is not in the file (queued before the recording began, or by another process); this idle "
-        "time, of cause `unknown`, is not real",
+        "time (cause: unknown) is not real",
         high_from=0.1,
     ),
     "compiled-after-wrap": Words(

@@ -239,6 +239,7 @@ def _compiling(context: Context) -> Iterator[Occurrence]:
         f"the trace, {format_us(time)} of host time{context.each}{_ids(context, counted)}",
         count=len(rows),
         gaps=context.gaps.within(spans, Cause.LAUNCH),
+        host=context.rows.host_time(counted) if context.on_host else (),
         examples=context.call_tree.start[rows],
         latent="the devices had work meanwhile",
     )

@@ -108,11 +108,13 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place=_names(outliers),
         everywhere=True,
-        evidence=_evidence(outliers, rows, usual),
+        evidence=_evidence(outliers, rows, usual, len(context.steps)),
         count=len(long),
         gaps=_unusual_gaps(context, chosen),
         examples=context.analysis.steps.window[chosen, 0],
-        latent="the device has no gap in it that is longer than those of other steps",
+        latent="the device has no gap in it that is longer than those of other steps"
+        if len(context.analysis.device_events)
+        else "no idle time of a device shows what of that could be saved",
     )
 
 
@@ -129,7 +131,9 @@ def _unusual_gaps(context: Context, steps: list[int]) -> GapIndex:
     return np.asarray(gaps[mine & (duration > duration[~mine].max(initial=0))])
 
 
-def _evidence(outliers: list[schema.Step], rows: list[schema.Step], usual: float) -> str:
+def _evidence(
+    outliers: list[schema.Step], rows: list[schema.Step], usual: float, steps: int
+) -> str:
     from statistics import median
 
     grown = {
@@ -140,9 +144,11 @@ def _evidence(outliers: list[schema.Step], rows: list[schema.Step], usual: float
     }
     said, more = max(grown.items(), key=lambda item: item[1])
     times = ", ".join(format_us(row.duration_us) for row in outliers[:_NAMED])
+    excess = sum(row.duration_us - usual for row in outliers)
     return (
-        f"{times}, where the median of {len(rows)} steps is "
-        f"{format_us(usual)}; most of the difference, {format_us(more)}, is spent {said}"
+        f"{times}, where the median of {len(rows)} steps is {format_us(usual)}: the mean step is "
+        f"{format_us(excess / steps)} longer for it; the largest part of the difference, "
+        f"{format_us(more)} of {format_us(excess)}, is spent {said}"
     )
 
 

@@ -178,6 +178,8 @@ _UNLIKE = 1.5
 """Times the least of a step from which on the most is said, too."""
 _SENT = ("c10d::send", "c10d::recv", "nccl:send", "nccl:recv", "nccl:coalesced")
 """Calls of a pipeline's stages; their kernels are named like those of an all-to-all."""
+_SENT_BY_HOST = r"^\w+:i?(send|recv)"
+_MESSAGES = "send and receive"
 _COLLECTIVES = {
     "all-to-all": r"(?i)all_?to_?all|SendRecv",
     "reduce-scatter": r"(?i)reduce_?scatter",
@@ -194,7 +196,7 @@ _WAITED_US = 100
 _SLOW_GB_S = 0.1
 """Bandwidth below which no network is that slow, so that a collective waits for ranks."""
 _COMPARE = (
-    "So long a wait is more often for another rank than for the transfer: compare the ranks first "
+    "A wait this long is mostly for another rank, not for the transfer: compare the ranks first "
     "(view Ranks, `hookview ranks`). "
 )
 _LESS = (
@@ -275,13 +277,14 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
 
 
 def _most(context: Context, calls: Bool) -> str:
-    """The collective in which most time is spent."""
+    """The collective in which most time is spent, "others" where none of them is known."""
     tree = context.call_tree
     time = {
         name: int((tree.end - tree.start)[calls & context.rows.matching(pattern)].sum())
-        for name, pattern in _COLLECTIVES.items()
+        for name, pattern in {**_COLLECTIVES, _MESSAGES: _SENT_BY_HOST}.items()
     }
-    return max(time, key=lambda name: time[name])
+    most = max(time, key=lambda name: time[name])
+    return most if time[most] else "others"
 
 
 def _on_device(context: Context) -> Iterator[Occurrence]:
@@ -306,6 +309,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         count=count,
         wasted=rows,
         wasted_ns=alone,
+        scale="communication",  # what is exposed may be of steps before the replayed ones
         claims_gain=False,
         examples=context.device_events.starts(transfers),
         caveats=(_WAITS, _GRAPHS) if context.any_name(_is_graph_launch) else (_WAITS,),
@@ -348,7 +352,7 @@ def _collectives(context: Context, rows: DeviceEventIndex) -> Iterator[tuple[str
 
     peers = named.containing("SendRecv")
     if peers.any():
-        yield "send and receive", peers & launched(context.rows.beginning(*_SENT))
+        yield _MESSAGES, peers & launched(context.rows.beginning(*_SENT))
     for name, pattern in _COLLECTIVES.items():
         yield name, named.matching(pattern)
     for name, pattern in _COLLECTIVES.items():
@@ -371,7 +375,7 @@ def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
 
 
 def _fix(context: Context, collective: str) -> str:
-    if collective == "send and receive":
+    if collective == _MESSAGES:
         return _PIPELINE
     if collective == "all-reduce":
         if len(reduced_one_by_one(context)):

@@ -127,8 +127,13 @@ def _compiled(context: Context) -> Bool:
 
 
 def units(context: Context) -> Bool:
-    """Outermost rows of what computes, and autograd nodes whole; in measured steps."""
+    """Outermost rows of what computes, and autograd nodes whole; in measured steps.
+
+    A node that runs a backward of its own (a reentrant checkpoint) is not one: its parts are.
+    """
+    nodes = context.analysis.nodes
     whole = computing(context) | (context.host.role == Role.NODE)
+    whole[nodes.row[nodes.around[nodes.around >= 0]]] = False
     above = lookup(context.rows.inside(whole), context.call_tree.parent)
     return np.asarray(whole & (above != 1) & context.rows.counted)
 

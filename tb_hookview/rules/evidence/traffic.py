@@ -356,13 +356,14 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     if not (len(gaps) or on_host) or held <= SHARE * context.steps.duration_us:
         return
     once = not (single or context.steps.marked or len(rows) > 1)
-    longest = context.call_tree.duration[rows].max() / 1000
+    took = context.call_tree.duration[rows] / 1000
+    least = f"at least {format_us(took.min())} and " if len(rows) > 1 else ""
     yield Occurrence(
         place=context.host.name(int(rows[0])),
         everywhere=True,
         evidence=f"the host was in the loader for {context.us_text(held)}, "
-        f"{held / context.steps.duration_us:.0%} of it, and for at most {format_us(longest)} at a "
-        "time; a loader that keeps up takes under 1 ms",
+        f"{held / context.steps.duration_us:.0%} of it, for {least}at most "
+        f"{format_us(took.max())} at a time",
         count=len(rows),
         gaps=gaps,
         host=context.rows.host_time(loading) if on_host else (),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import mask_of, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import LATENT
 from tb_hookview.rules.engine.context import Context
@@ -18,8 +18,14 @@ from tb_hookview.trace import EventCategory
 
 _CHECKS = ("aten::_is_any_true", "aten::any")
 _TESTS = ("aten::isnan", "aten::ne")
+_CHECKING = ("aten::isnan", *_CHECKS, "aten::item", "aten::is_nonzero")
+"""What a check of a gradient calls, straight inside the node that made it."""
 _NODES = 0.5
 """Part of the autograd nodes with outputs that must be checked; anomaly detection checks all."""
+_TRACEBACKS = (
+    "What a traceback takes is by how much an operator takes longer where it makes a node than in "
+    "the backward, where it makes none."
+)
 _LAUNCHES = 0.98
 _KERNELS = 50
 """Number and part of the kernels that must end before their launch returns."""
@@ -53,7 +59,7 @@ def _with_outputs(context: Context) -> int:
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    yield from _anomaly(context)
+    yield from _anomaly_on_host(context) if context.on_host else _anomaly(context)
     yield from _blocking_launches(context)
     yield from _filled_memory(context)
 
@@ -104,6 +110,63 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
     )
 
 
+def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
+    """Yield an occurrence where the CPU tests what most nodes return."""
+    rows, nodes = context.rows, context.analysis.nodes.row
+    inside = mask_of(nodes, len(context.call_tree))[context.call_tree.parent]
+    inside &= context.call_tree.parent >= 0
+    tested = inside & rows.named("aten::isnan")
+    read = inside & rows.named("aten::item", "aten::is_nonzero")
+    checked = int(_nodes_around(context, tested, read).sum())
+    if not checked or checked < _NODES * _with_outputs(context):
+        return
+    checking = inside & rows.named(*_CHECKING) & rows.counted
+    making = mask_of(_forward_ops(context), len(context.call_tree)) & rows.counted
+    held, count = rows.host_us(checking), int((tested & rows.counted).sum())
+    stored = min(_traceback_us(context, making), rows.host_us(making))
+    yield Occurrence(
+        place="anomaly detection",
+        everywhere=True,
+        evidence=f"{format_count(count, 'check')} of gradients for NaN in {context.steps.text} "
+        f"take {context.us_text(held)}, and tracebacks for each node about {format_us(stored)}",
+        count=count,
+        host=rows.host_time(checking | making),
+        saved=(held + stored) / rows.host_us(checking | making),
+        examples=context.call_tree.start[checking],
+        caveats=(_TRACEBACKS,),
+    )
+
+
+def _forward_ops(context: Context) -> TreeRow:
+    """Operators outside of the backward that make nodes."""
+    found = unique(context.analysis.nodes.forward_op)
+    return found[(found >= 0) & (lookup(context.analysis.row_node, found) < 0)]
+
+
+def _traceback_us(context: Context, making: Bool) -> float:
+    """About what operators take per step to store a traceback for the node that they make.
+
+    The least by which operators of a name that make nodes take longer than those of the backward,
+    which make none.
+    """
+    tree, string = context.call_tree, context.host.string
+    within = (context.analysis.row_node >= 0) & context.rows.counted
+    least = [
+        float(np.median(tree.duration[making & (string == name)]))
+        - float(np.median(tree.duration[within & (string == name)]))
+        for name in np.intersect1d(string[making], string[within]).tolist()
+    ]
+    each = max(min(least, default=0.0), 0.0)
+    return context.steps.us_per_step(each * int(making.sum()))
+
+
+def _nodes_around(context: Context, first: Bool, second: Bool) -> Bool:
+    """Rows of the call tree straight around some of both."""
+    tree = context.call_tree
+    around = (mask_of(tree.parent[rows], len(tree)) for rows in (first, second))
+    return np.logical_and(*around)
+
+
 def _blocking_launches(context: Context) -> Iterator[Occurrence]:
     """Yield an occurrence where calls that launch last as long as what they launch.
 
@@ -138,9 +201,9 @@ RULE = Rule(
     family="host",
     title="A debugging mode is on",
     description="Anomaly detection: in most autograd nodes with outputs aten::isnan, "
-    "aten::_is_any_true and a sync in aten::item. CUDA_LAUNCH_BLOCKING: 98% of at least 50 "
-    "kernels run within the call that launches them, at least 10 of them longer than the "
-    "shortest such call. Fills of new memory: aten::fill_ straight inside aten::empty, "
+    "aten::_is_any_true and aten::item, which syncs where a device is used. CUDA_LAUNCH_BLOCKING: "
+    "98% of at least 50 kernels run within the call that launches them, at least 10 of them longer "
+    "than the shortest such call. Fills of new memory: aten::fill_ straight inside aten::empty, "
     "aten::empty_strided or aten::resize_, in 1% of a step or of the busy time.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",

@@ -64,9 +64,8 @@ def _queue(context: Context) -> str:
     depth = round(median(_depths(context)))
     if depth > _SHALLOW:
         return ""
-    return (
-        f"; half of all launches found at most {format_count(depth, 'device event')} in the queue"
-    )
+    most = f"at most {format_count(depth, 'device event')}" if depth else "no device event"
+    return f"; half of all launches found {most} in the queue"
 
 
 def _depths(context: Context) -> Int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique_inverse
+from tb_hookview.arrays.joins import isin, pair_key, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, TimeSet, TreeRow
 from tb_hookview.formats import format_count
@@ -19,9 +19,11 @@ from tb_hookview.rules.evidence.host import computing, units, units_of_python_no
 from tb_hookview.schema import Phase, module_label
 
 _REPEATS = 32
-"""Calls of one name under one parent from which on they are a loop."""
-_TURN_NS = 2_000_000
-"""Longest turn of a loop, by the median."""
+"""Calls of one name under one parent, in one step, from which on they are a loop."""
+_COPYING, _COPIES = ("aten::clone", "aten::set_"), 8
+"""What copy.deepcopy calls for each tensor of a model, and how often it does for a small one."""
+_TURN_NS, _LONG_TURN_NS = 2_000_000, 20_000_000
+"""Longest turn of a loop, by the median: of any, and of one that is in operators for half of it."""
 _SMALL_NS = 50_000
 """Longest mean of operators for which calling counts for more than computing."""
 _FAR = 10
@@ -104,7 +106,7 @@ def _occurrence(
 def _remedy(group: list[_Loop]) -> str:
     if group[0].name in _READS:
         return _READ
-    if group[0].name == "aten::set_" or (group[0].name == "aten::clone" and group[0].module < 0):
+    if group[0].name == "aten::set_" or (group[0].name in _COPYING and group[0].module < 0):
         return _COPY
     return _UPDATE if all(loop.updates for loop in group) else ""
 
@@ -118,21 +120,29 @@ def _name(context: Context, row: int) -> str:
 
 def _loops(context: Context) -> Iterator[_Loop]:
     tree, rows = context.call_tree, _turns(context)
-    parent = tree.parent[rows]
-    around = np.where(parent >= 0, parent, -1 - tree.thread[rows])
-    names = len(context.analysis.trace.strings)
-    _, group = unique_inverse((around + len(tree.thread) + 1) * names + context.host.string[rows])
+    parent, threads = tree.parent[rows], len(context.analysis.trace.threads)
+    around = np.where(parent >= 0, parent + threads, tree.thread[rows])
+    step = np.searchsorted(context.steps.windows[:, 0], tree.start[rows], side="right")
+    _, place = unique_inverse(pair_key(around, step))
+    _, group = unique_inverse(pair_key(place, context.host.string[rows]))
     order = np.argsort(group, kind="stable")
     size = np.bincount(group)
     end = np.cumsum(size)
     by_parent: dict[int, list[TreeRow]] = {}
-    for number in np.flatnonzero(size >= _REPEATS).tolist():
+    for number in np.flatnonzero(size >= _least(context, rows[order[end - 1]])).tolist():
         mine = rows[order[end[number] - size[number] : end[number]]]
-        by_parent.setdefault(int(around[order[end[number] - 1]]), []).append(mine)
+        by_parent.setdefault(int(place[order[end[number] - 1]]), []).append(mine)
     operators = np.flatnonzero(computing(context))
     for same in by_parent.values():
         if loop := _loop(context, operators, same):
             yield loop
+
+
+def _least(context: Context, rows: TreeRow) -> Int:
+    """Calls from which on each of some rows' names is a loop where it is."""
+    copying = context.rows.named(*_COPYING)[rows]
+    copying &= context.analysis.attribution.row_module[rows] < 0
+    return np.where(copying, _COPIES, _REPEATS)
 
 
 def _turns(context: Context) -> TreeRow:
@@ -154,10 +164,13 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     found.sort(key=lambda turn: int(tree.start[turn[1][0]]))  # the first of a turn names the loop
     time = intervals.normal(np.concatenate([spans for spans, _ in found]))
     thread = int(tree.thread[found[0][1][0]])
-    if not _is_small(context, operators, time, thread):
-        return None
     lead = max((rows for _, rows in found), key=len)
     around = int(tree.parent[lead[0]])
+    long = np.median(np.diff(tree.start[lead])) > _TURN_NS
+    if (long and not _is_filled(context, around, time, thread)) or not _is_small(
+        context, operators, time, thread
+    ):
+        return None
     module = int(context.analysis.attribution.row_module[around]) if around >= 0 else -1
     repeated = {int(context.host.string[rows[0]]) for _, rows in found}
     updates = not repeated.isdisjoint(context.rows.name_indices(*_UPDATES))
@@ -187,6 +200,14 @@ def _with_unbind(context: Context, operators: TreeRow, time: TimeSet, thread: in
     return intervals.normal(np.concatenate([spans, time]))
 
 
+def _is_filled(context: Context, around: int, time: TimeSet, thread: int) -> bool:
+    """Whether half of a time is in rows straight inside of one row, and not in Python."""
+    tree = context.call_tree
+    rows = np.flatnonzero((tree.parent == around) & (tree.thread == thread))
+    held = tree.duration[rows[intervals.contains(time, tree.start[rows])]].sum()
+    return bool(2 * held >= intervals.length(time))
+
+
 def _is_small(context: Context, operators: TreeRow, time: TimeSet, thread: int) -> bool:
     """Whether operators within a time are so short that calling them counts."""
     tree = context.call_tree
@@ -208,7 +229,7 @@ def _spans(context: Context, rows: TreeRow) -> tuple[TimeSet, TreeRow] | None:
     pitch = np.diff(start)
     usual = float(np.median(pitch))
     near = pitch <= max(_FAR * usual, 1)
-    if usual > _TURN_NS or int(near.sum()) + 1 < _REPEATS:
+    if usual > _LONG_TURN_NS or int(near.sum()) + 1 < int(_least(context, rows[:1])[0]):
         return None
     until = np.append(np.where(near, start[1:], end[:-1]), end[-1])
     return intervals.of(start, until), rows
@@ -239,8 +260,9 @@ RULE = Rule(
     family="host",
     title="A Python loop calls small operators",
     description="Where the model runs on the CPU: 32 calls or more of one operator, or of one "
-    "module, under one parent, at most 2 ms apart by the median, with operators of at most 50 us "
-    "by the mean; with the nodes that they made, over 3% of a step.",
+    "module, under one parent in a step (8 of aten::clone or aten::set_ outside of modules), at "
+    "most 2 ms apart by the median, or 20 ms where half of that is in operators. Operators take at "
+    "most 50 us by the mean, and the loop over 3% of a step, with the nodes that it made.",
     fix="Work on the whole tensor at once: a dimension for what the loop runs over, torch.vmap, "
     "padded or nested tensors, grouped matrix products. Where an iteration needs the "
     "previous one, use the fused form (nn.LSTM, nn.GRU, cumsum) or compile the loop "

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.host.activity import (
     CLOSURE,
+    OPTIMIZER,
     closure_of,
     cut_by_activity,
     named_activity,
@@ -41,7 +42,7 @@ _LOADING = (
     "Load and prepare the next batch in DataLoader workers (num_workers above 0) while this step "
     "runs."
 )
-_OPTIMIZER = (
+_OF_OPTIMIZER = (
     "Keep hooks and logging out of the optimizer's step. Its own Python goes through every "
     "parameter: have fewer of them, or compile the step."
 )
@@ -49,6 +50,8 @@ _CLOSURE = (
     "The optimizer calls it: with Lightning it is the whole training step, with what is done "
     "before and after the model."
 )
+_NEXT_TO = ", before or after its closure"
+_EITHER = "It is a part of the closure that the optimizer calls, or of the optimizer itself."
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -75,19 +78,32 @@ def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurre
     threads = np.full(len(time), thread)
     row = innermost_at(context.call_tree, threads, time.sum(axis=1) // 2)
     module = lookup(context.analysis.attribution.row_module, row)
-    name = named_activity(context.host, threads, time)
+    name = _names(context, thread, time)
     between = _between(context, thread, time)
     groups: dict[tuple[int, str, bool], list[int]] = {}
     paths = context.analysis.modules.path
-    called = intervals.contains(context.analysis.phases.closures, time.sum(axis=1) // 2).tolist()
     for gap, (number, what, where) in enumerate(zip(module.tolist(), name, between, strict=True)):
         own = number >= 0 and what == module_label(paths[number])
-        what = closure_of(what) if called[gap] else what
         groups.setdefault((number, "forward" if own else what or where, bool(what)), []).append(gap)
     for (number, where, named), gaps in groups.items():
         found = HostTime(thread, time[gaps])
         if _usual(context, found.time) > _SHARE * context.steps.duration_us:
             yield _occurrence(context, found, number, where, named)
+
+
+def _names(context: Context, thread: int, time: TimeSet) -> list[str]:
+    """What a thread is in at each time; of an optimizer, whether it is in its closure."""
+    closures = context.analysis.phases.closures
+    called = intervals.contains(closures, time.sum(axis=1) // 2)
+    edges = closures.ravel()
+    begun, over = np.searchsorted(edges, time[:, 0]), np.searchsorted(edges, time[:, 1], "right")
+    found = named_activity(context.host, np.full(len(time), thread), time)
+    for gap, what in enumerate(found):
+        if called[gap]:
+            found[gap] = closure_of(what)
+        elif begun[gap] < over[gap] and what.startswith(OPTIMIZER):
+            found[gap] = f"{what}{_NEXT_TO}"
+    return found
 
 
 def _usual(context: Context, time: TimeSet) -> float:
@@ -119,9 +135,10 @@ def _occurrence(
 def _remedy(context: Context, where: str, named: bool) -> str:
     if where == _FIRST:
         return f"{_LOADING} {_UNNAMED}"
-    if where.startswith("Optimizer."):
-        return _OPTIMIZER if context.with_stacks else f"{_OPTIMIZER} {_UNNAMED}"
-    remedy = f"{_CLOSURE} {_NAMED}" if where.startswith(CLOSURE) else _NAMED
+    if where.startswith(OPTIMIZER) and not where.endswith(_NEXT_TO):
+        return _OF_OPTIMIZER if context.with_stacks else f"{_OF_OPTIMIZER} {_UNNAMED}"
+    of_closure = _CLOSURE if where.startswith(CLOSURE) else _EITHER
+    remedy = f"{of_closure} {_NAMED}" if "closure" in where else _NAMED
     return remedy if named and context.with_stacks else f"{remedy} {_UNNAMED}"
 
 

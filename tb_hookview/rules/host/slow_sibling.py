@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from tb_hookview.analysis.host.rows import node_name
@@ -91,6 +92,14 @@ class _Work(NamedTuple):
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
+    found = list(_slower(context))
+    yield from (one for one, _, certain in found if certain)
+    if perhaps := [(excess, one) for one, excess, certain in found if not certain]:
+        yield _perhaps(max(perhaps, key=lambda each: each[0])[1])
+
+
+def _slower(context: Context) -> Iterator[tuple[Occurrence, float, bool]]:
+    """Yield what takes longer, by how much, and whether that is certain."""
     groups = _siblings(context) if context.on_host and context.steps.marked else []
     if not groups:
         return
@@ -117,15 +126,16 @@ def _find(context: Context) -> Iterator[Occurrence]:
                 excess = float(_lower_median(own)) * (1 - usual_calls / float(calls[module]))
             else:
                 excess = float(_lower_median(own - usual))
-            others = time[group[group != module]]
-            stands_out = excess > noise[group].max() and _stands_out(own, usual, others)
+            others, chance = time[group[group != module]], int(noise[group].max())
+            stands_out = chance < _UNKNOWN and _stands_out(own, usual, others)
             if excess > least and (more[module] or stands_out):
                 deeper = sum(more for inner, more in found.items() if module < inner < end)
                 found[module] = max(excess - deeper, 0.0)
                 if excess - deeper > least:
                     times = float(_lower_median(own)), float(_lower_median(usual))
                     count = (float(calls[module]), usual_calls) if more[module] else None
-                    yield _occurrence(context, work, group, module, times, count)
+                    one = _occurrence(context, work, group, module, times, count)
+                    yield one, excess, bool(more[module]) or excess > chance
 
 
 def _stands_out(own: Nanoseconds, usual: Float, others: Nanoseconds) -> bool:
@@ -280,6 +290,18 @@ def _occurrence(
     )
 
 
+def _perhaps(found: Occurrence) -> Occurrence:
+    """An occurrence that chance explains as well: of two steps, one of which slows others too."""
+    return msgspec.structs.replace(
+        found,
+        title="One module may take longer than its siblings",
+        host=(),
+        latent="two steps are too few to rule out chance",
+        fix=f"Record three steps or more. {found.fix}",
+        confidence="low",
+    )
+
+
 def _calls(context: Context, groups: list[ModuleIndex]) -> tuple[Float, Bool]:
     """Calls of each module per step, and whether they are more than those of its siblings.
 
@@ -327,7 +349,8 @@ RULE = Rule(
     "equal parameters, at places that differ by a number alone, one takes 1.5 times as long as "
     "their median or longer in 3 of 4 steps, by 3% of a step or more by the lower median of the "
     "steps, and by four times what the others differ by among themselves; of fewer than 4 steps by "
-    "what each operator takes in its fastest step; or one is called 1.5 times as "
+    "what each operator takes in its fastest step, of two steps with low confidence where modules "
+    "differ as much from one to the other; or one is called 1.5 times as "
     "often as their median or more, and the further calls take 3% of a step. "
     "Not where each takes 1.5 times as long as the next, or as the one before: such have inputs of "
     "other sizes by design. Forward and backward together.",

@@ -122,6 +122,12 @@ _EAGER = (
     *("vectorized_elementwise_kernel", "unrolled_elementwise_kernel", " elementwise_kernel<"),
     *(":elementwise_kernel<", "elementwise_kernel_manual_unroll", "at::native::reduce_kernel"),
 )
+_FOLDED = ("bn_fw_inf", "BatchNormFwdInfer")
+"""Batch norms of inference: their statistics are constants, so each value is scaled by itself."""
+_FIX_FOLDED = (
+    " In inference fold batch norms into the convolutions before them "
+    "(torch.nn.utils.fusion.fuse_conv_bn_eval)."
+)
 _SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
 _CHAIN = 3
 _SHARE = 0.3
@@ -151,14 +157,18 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="the whole step",
         everywhere=True,
-        evidence=f"{long.sum()} chains of {_CHAIN} or more elementwise kernels and reductions "
-        f"in {context.steps.text} ({size[long].mean():.1f} on average) take {share:.0%} of the "
-        f"device time launched; all but the longest kernel of each take {context.us_text(waste)}",
+        evidence=f"{format_count(int(long.sum()), 'chain')} of {_CHAIN} or more elementwise "
+        f"kernels and reductions in {context.steps.text} ({size[long].mean():.1f} on average) "
+        f"take {share:.0%} of the device time launched; all but the longest kernel of each take "
+        f"{context.us_text(waste)}",
         count=int(size[long].sum()),
         wasted=wasted,
         saved=_SAVED,
         examples=context.analysis.device_events.start[order[first_of_each(chain)[long]]],
         caveats=(_CAVEAT,),
+        fix=POINTWISE_UNFUSED.fix + _FIX_FOLDED
+        if events.containing(*_FOLDED)[wasted].any()
+        else "",
     )
 
 
@@ -191,7 +201,8 @@ def _fusible(context: Context) -> Bool:
     sums = context.device_events.launched_by(
         context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
     )
-    wanted = context.device_events.containing(*_EAGER) & ~in_float64(context) & ~sums
+    eager = context.device_events.containing(*_EAGER, *_FOLDED)
+    wanted = eager & ~in_float64(context) & ~sums
     forward = (phase == Phase.FORWARD) | (
         (phase == Phase.OTHER) & (not context.analysis.phases.forward_known)
     )
@@ -205,7 +216,7 @@ POINTWISE_UNFUSED = Rule(
     description="Chains of three or more elementwise kernels and reductions of torch, directly one "
     "after the other on a stream, in more than 30% of the device time launched in the step; in "
     "forward (where that is unknown, in no phase) or backward, but not where gradients are summed; "
-    "and no Triton kernel in the trace. "
+    "and no Triton kernel in the trace. Batch norms of inference count as elementwise. "
     "The cost is all of a chain but its longest kernel.",
     fix="Compile the model or this part of it (torch.compile), or use fused layers: layer_norm, "
     "rms_norm, gelu, cross_entropy, scaled_dot_product_attention.",
@@ -244,10 +255,7 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="kernels with few blocks",
         everywhere=True,
-        evidence=f"{format_count(few.sum(), 'kernel')} with fewer blocks than the device has "
-        f"multiprocessors take {context.us_text(context.device_events.us_per_step(few))}, and "
-        f"{np.count_nonzero(thin)} longer ones of an occupancy below {_OCCUPANCY:.0f}% "
-        f"{format_us(context.device_events.us_per_step(thin))}: {share:.0%} of the busy time",
+        evidence=f"{_both(context, few, thin)}: {share:.0%} of the busy time",
         count=int(np.count_nonzero(few | thin)),
         wasted=rows,
         wasted_ns=np.rint(work.duration[rows] * (1 - blocks[rows])).astype(np.int64),
@@ -255,6 +263,20 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
         examples=context.device_events.starts(few | thin),
         caveats=("Assumes that half of the time of empty multiprocessors can be saved.",),
         latent="occupancy alone does not show what a larger grid would save",
+    )
+
+
+def _both(context: Context, few: Bool, thin: Bool) -> str:
+    """Kernels with few blocks, and long ones of a low occupancy, as a phrase."""
+    sorts = (
+        (few, "with fewer blocks than the device has multiprocessors"),
+        (thin, f"above {_LONG_NS // 1000} us with an occupancy below {_OCCUPANCY:.0f}%"),
+    )
+    return " and ".join(
+        f"{format_count(int(kernels.sum()), 'kernel')} {what} take "
+        f"{context.us_text(context.device_events.us_per_step(kernels))}"
+        for kernels, what in sorts
+        if kernels.any()
     )
 
 

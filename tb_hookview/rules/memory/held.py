@@ -282,8 +282,10 @@ GRAPH_WITHOUT_BACKWARD = Rule(
 _SHARE_RECOMPUTE_OVERHEAD = 0.02
 """Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
 _CAVEAT = (
-    "What checkpoint itself does in Python, in the forward and for each saved tensor, ends with it "
-    "too and is not counted: with small blocks and use_reentrant=False half as much again."
+    "With use_reentrant=False checkpoint also calls Python for each saved tensor, in the forward "
+    "and as it is used, and checks its shape and type. That ends with it too. It is inside of the "
+    "operators and nodes that save and use them, and not counted: with small blocks half as much "
+    "again."
 )
 
 

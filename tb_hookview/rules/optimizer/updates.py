@@ -32,6 +32,8 @@ _PASSES = (
     "The gain takes a fused update to last as long as two of the operators that it replaces, on "
     "average: the update, and the counters of steps. Python between operators is taken to stay."
 )
+_ON_ALL = "Optimizer.step#LBFGS.step"
+"""Its operators take the parameters as one vector: none is for a single one."""
 _SHARE = 0.03
 """Part of a step from which on Optimizer.step counts on the CPU."""
 _MANY = 20
@@ -40,6 +42,7 @@ _MANY = 20
 
 def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
     stepping = context.rows.beginning("Optimizer.step#") & context.rows.counted
+    stepping &= ~context.rows.named(_ON_ALL)
     if not stepping.any():
         return
     inside = context.rows.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
@@ -55,14 +58,13 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
     if not count or count < _MANY * len(context.steps) or 2 * count < whole:
         return
-    span = intervals.of(context.call_tree.start[stepping], context.call_tree.end[stepping])
     yield Occurrence(
         place="Optimizer.step",
         everywhere=True,
         evidence=f"{whole / len(context.steps):.0f} kernels{context.each} by operators on single "
         "tensors, "
         "none by operators on lists; the host spends "
-        f"{context.us_text(context.steps.us_per_step(intervals.length(span)))} in Optimizer.step, "
+        f"{context.us_text(_stepping_us(context, stepping))} in Optimizer.step, "
         f"the device {format_us(context.device_events.us_per_step(work))} on it",
         count=count,
         gaps=context.gaps.at(inside, Cause.LAUNCH),
@@ -82,7 +84,7 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
     updates = inside & context.rows.named(*_UPDATES)
     counts = np.bincount(context.host.string[updates])
     each_step = counts[counts >= _MANY * len(context.steps)]
-    held = context.rows.host_us(stepping)
+    held = _stepping_us(context, stepping)
     if not len(each_step) or held <= _SHARE * context.steps.duration_us:
         return
     passes = each_step.sum() / each_step.min()
@@ -103,6 +105,13 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
     )
 
 
+def _stepping_us(context: Context, stepping: Bool) -> float:
+    """Time in some steps of optimizers, less that of their closures, microseconds per step."""
+    own = context.analysis.phases.time[Phase.OPTIMIZER]
+    parts = [intervals.intersect(each.time, own) for each in context.rows.host_time(stepping)]
+    return context.steps.us_per_step(sum(map(intervals.length, parts)))
+
+
 OPTIMIZER_SINGLE_TENSOR = Rule(
     id="optimizer-single-tensor",
     family="optimizer",
@@ -110,7 +119,8 @@ OPTIMIZER_SINGLE_TENSOR = Rule(
     description="At least 20 kernels per step in Optimizer.step, most of them by aten::add_, mul_, "
     "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel. "
     "Where the model runs on the CPU at least 20 such operators, none of them fused, and over 3% "
-    "of a step in Optimizer.step.",
+    "of a step in Optimizer.step without its closures. Not for LBFGS, which updates all parameters "
+    "as one vector.",
     fix="Pass fused=True, or foreach=True, to the optimizer, and keep few parameter groups. Put an "
     "optimizer of your own on torch._foreach_* functions, or compile its step.",
     reference="torch.optim documentation: foreach, fused; pattern matcher OptimizerSingleTensor",

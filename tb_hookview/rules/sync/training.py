@@ -235,7 +235,8 @@ SYNC_OPTIMIZER_SCALAR_STATE = Rule(
     "closure.",
     fix="Keep step counters on the CPU (the default), or pass capturable=True or fused=True so "
     'that they stay on the device. After loading a checkpoint check state["step"].device. Do not '
-    "pass a learning rate that is a CUDA tensor unless capturable.",
+    "pass a learning rate that is a CUDA tensor unless capturable. LBFGS reads losses and products "
+    "in each iteration: set max_iter no higher than it helps.",
     reference="torch.optim documentation: capturable, fused, foreach",
     confidence="medium",
     explains=_explains_optimizer_scalar_state,

@@ -344,7 +344,7 @@ def _find_d2h_copy(context: Context) -> Iterator[Occurrence]:
     unknown = "" if context.syncs.operators_known else _NO_OPERATORS
     for occurrence in by_place(context, explained & ~sizes, note=unknown):
         yield _into_pinned(context, occurrence)
-    note = "where batches are exchanged or split, as of lengths and split sizes"
+    note = "where batches are exchanged or split, such as lengths and split sizes"
     yield from by_place(context, explained & sizes, note=note, fix=SIZES)
 
 

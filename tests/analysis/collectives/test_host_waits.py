@@ -49,6 +49,8 @@ RUN = ("gloo:all_reduce", "user_annotation", GLOO, 11, 60)
         ([CALL, ("gloo:all_reduce", "user_annotation", GLOO, 11, 30), AFTER], 0),
         #     main  [recv][gloo:recv     ][add]       on the thread itself
         ([("c10d::recv_", "cpu_op", MAIN, 10, 11), ("gloo:recv", "user_annotation", MAIN, 11, 60), AFTER], 49),
+        #     main  [gloo:recv           ][add]       in torch 1.11 an operator, and no call around it
+        ([("gloo:recv", "cpu_op", MAIN, 11, 60), AFTER], 49),
         #     main  [call]..............[add]         two at a time count once
         ([CALL, RUN, ("gloo:all_reduce", "user_annotation", 3, 20, 61), AFTER], 49),
         #     main  [call].............[add]          woken before the row ends: until it goes on
@@ -61,12 +63,24 @@ RUN = ("gloo:all_reduce", "user_annotation", GLOO, 11, 60)
         ([CALL, ("gloo:all_reduce", "user_annotation", GLOO, 11, 75), AFTER], 0),
         ([CALL, AFTER], 0),
     ],
-    ids=["a hole", "work before", "work meanwhile", "goes on later", "own thread", "two", "woken", "woken, then Python", "woken, then a step", "long before", "none"],
+    ids=["a hole", "work before", "work meanwhile", "goes on later", "own thread", "an operator", "two", "woken", "woken, then Python", "woken, then a step", "long before", "none"],
 )  # fmt: skip
 def test_a_thread_waits_in_a_hole_that_ends_with_a_collective(
     tmp_path: Path, rows: list[tuple[str, str, int, float, float]], waits: float
 ) -> None:
     assert waits_of(tmp_path, [STEP, *rows]) == pytest.approx(waits)
+
+
+def test_without_steps_and_calls_the_thread_that_receives_and_computes_waits(
+    tmp_path: Path,
+) -> None:
+    #     main  [add][gloo:recv          ][add]
+    #     gloo  [gloo:all_reduce         ]
+    before, receives = ("aten::add", "cpu_op", MAIN, 0, 11), ("gloo:recv", "cpu_op", MAIN, 11, 60)
+    assert waits_of(tmp_path, [before, receives, RUN, AFTER]) == pytest.approx(49)
+    report = analyze(tmp_path / "t.pt.trace.json")
+    assert report.verdict.bound == "communication"
+    assert report.verdict.communication_us == pytest.approx(49_000)
 
 
 SENT = [("c10d::send", "cpu_op", MAIN, 10, 11), ("gloo:send", "user_annotation", GLOO, 11, 60)]

@@ -1,4 +1,4 @@
-"""Waits of the main thread for collectives on threads of their own; 100 us each, by hand."""
+"""Waits of the main thread for collectives of the host; 100 us each, by hand."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def waits(folder: Path, picture: str) -> list[tuple[str, int, int, int]]:
         (SHORT, []),
         (CALLED_LATER, []),
         (NOT_YET_DONE, []),
-        (ON_MAIN, []),
+        (ON_MAIN, [("main", 10, 10, 50)]),
     ],
 )
 def test_waits_of_main(

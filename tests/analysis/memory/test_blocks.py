@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,3 +112,34 @@ def test_a_trace_without_memory_has_none(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1}]}')
     assert load(path).memory is None
+
+
+def test_what_a_loaders_workers_share_is_added_to_the_allocators_total(tmp_path: Path) -> None:
+    """The total of such an event is 0: no allocator counts what is mapped."""
+    changes = [(1, 24, 24), (7, 100, 0), (2, 8, 32), (7, -100, 0), (9, 50, 0), (2, -8, 24)]
+    events = [
+        {
+            "ph": "i",
+            "cat": "cpu_instant_event",
+            "name": "[memory]",
+            "s": "t",
+            "pid": 1,
+            "tid": 1,
+            "ts": 10 * at,
+            "args": {
+                "Device Type": 0,
+                "Device Id": -1,
+                "Addr": address,
+                "Bytes": amount,
+                "Total Allocated": total,
+                "Total Reserved": 0,
+            },
+        }
+        for at, (address, amount, total) in enumerate(changes)
+    ]
+    work = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 90}
+    memory = load(grid.write(tmp_path / "t.json", [work, *events])).memory
+    assert memory is not None
+    assert memory.events.allocated.tolist() == [24, 124, 132, 32, 82, 74]
+    at = np.arange(len(memory.events))
+    assert all((memory.live.of(kind, at) >= 0).all() for kind in MemoryClass)

@@ -39,6 +39,10 @@ BETWEEN = """
             AHEAD.replace("            ]\n    main ops", "                       ]\n    main ops"),
             "step 39.0 us on the host (ProfilerStep#1,",
         ),
+        (
+            AHEAD.replace(" " * 23 + "]\n", " " * 15 + "]\n"),
+            "step 28.0 us on the host, 29.0 us with its device work (ProfilerStep#1,",
+        ),
         (BETWEEN, "step 28.0 us on the host, 29.5 us until the next begins ("),
     ],
 )

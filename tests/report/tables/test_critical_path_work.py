@@ -18,14 +18,19 @@ NAMES = {
     "load": "cuModuleLoadData",
     "prepare": "prepare",
     "k": "gemm",
+    "conv2d": "aten::conv2d",
+    "onednn": "aten::mkldnn_convolution",
     "adam": "Optimizer.step#Adam.step",
     "fc": markers.encode("forward", "fc", "Linear"),
 }
 
 
-def works(folder: Path, picture: str) -> dict[str, float]:
+def works(folder: Path, picture: str, scale: int = 1) -> dict[str, float]:
     """Time of each row by its id; the rows must add up to the replayed step."""
-    analysis = load(grid.write(folder / "t.json", grid.events(picture, NAMES)))
+    events = grid.events(picture, NAMES)
+    for event in events:
+        event |= {"ts": scale * event["ts"], "dur": scale * event["dur"]}
+    analysis = load(grid.write(folder / "t.json", events))
     simulator = Simulator(select(analysis, None))
     rows = critical_path_work_rows(simulator)
     assert abs(sum(row.us for row in rows) - simulator.unchanged.step / 1000) < 1e-6
@@ -46,6 +51,29 @@ def test_host_time_outside_of_phases_has_the_name_of_what_ran(tmp_path: Path) ->
     )
     assert max(found, key=lambda name: found[name]) == "host::prepare"
     assert found["host::prepare"] >= 20
+
+
+@pytest.mark.parametrize(("scale", "named"), [(100, True), (10, False)])
+def test_long_host_time_without_an_operator_is_named_in_its_phase(
+    tmp_path: Path, scale: int, named: bool
+) -> None:
+    """`prepare` runs for 3.5 ms without any operator, and for 0.35."""
+    found = works(
+        tmp_path,
+        """
+        main notes  [ProfilerStep#1                                                  ]
+        main ops     [fc                                                            ]
+        main notes     [prepare                             ]
+        main ops        [mm]                                   [mm          ]
+        main calls                                               [launch corr=1]
+        gpu  kernel                                                     [k corr=1     ]
+        """,
+        scale,
+    )
+    assert ("host:forward:prepare" in found) is named
+    inside = found.get("host:forward:prepare", 0.0)
+    assert inside + found["host:forward:"] == pytest.approx(44 * scale)
+    assert inside == (pytest.approx(35 * scale) if named else 0)
 
 
 def test_an_optimizers_closure_is_named_as_such(tmp_path: Path) -> None:
@@ -94,6 +122,20 @@ def test_many_short_operators_share_what_none_of_them_names(tmp_path: Path) -> N
     found = works(tmp_path, f"main ops {text}")
     assert found["host::relu"] == pytest.approx(60 * 6, abs=1)
     assert found["host::add"] == pytest.approx(60 * 6, abs=1)
+
+
+def test_long_and_short_calls_of_an_operator_have_one_name(tmp_path: Path) -> None:
+    """Where one kernel of the CPU takes nearly all of a call, and where it is one of many."""
+    short = " ".join(["[conv2d  ]"] * 40)
+    inner = " ".join([" [onednn]"] * 40).replace("] ", "]  ")
+    found = works(
+        tmp_path,
+        f"""
+        main ops [conv2d{" " * 200}] {short}
+        main ops [onednn{" " * 200}] {inner}
+        """,
+    )
+    assert [name for name in found if name != "host::"] == ["host::aten::conv2d"]
 
 
 def test_steps_that_are_not_replayed_have_no_rows(tmp_path: Path) -> None:

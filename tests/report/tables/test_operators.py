@@ -7,6 +7,7 @@ from pathlib import Path
 
 import grid
 import numpy as np
+import pytest
 
 from tb_hookview import markers
 from tb_hookview.analysis.device.kinds import tensor_core_eligible
@@ -58,6 +59,19 @@ def test_an_operator_that_passes_itself_on_is_one_call(tmp_path: Path) -> None:
     assert to.host_us == 30 + 30
     assert to.self_host_us == 30 - 14 + 30 - 12 - 15 + 12
     assert to.device_us is None
+
+
+@pytest.mark.parametrize(("numbers", "calls"), [((7, 8), 1), ((8, 7), 2)])
+def test_by_its_number_a_call_began_before_one_of_the_same_microsecond(
+    numbers: tuple[int, int], calls: int, tmp_path: Path
+) -> None:
+    """A clock of whole microseconds shows the first of two calls in a row within the second."""
+    picture = "main ops [aten::empty]\nmain ops [aten::empty]"
+    events = [e for e in grid.events(picture) if e["name"] == "aten::empty"]
+    for event, number, length in zip(events, numbers, (1, 0), strict=True):
+        event |= {"dur": length, "args": {"External id": number}}
+    made = load(grid.write(tmp_path / "t.json", events))
+    assert [row.calls for row in operator_rows(select(made, None))] == [calls]
 
 
 def test_the_total_counts_a_call_inside_one_of_the_same_name_once(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rules import cpu
 from rules.eager import findings, operators, row
 
 RULE = "recompilation"
@@ -26,6 +27,16 @@ def test_a_later_step_compiles(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, step(0), step(1), spans)[RULE]
     assert finding.count == 1, "of spans inside each other the outer one"
     assert finding.cost_us_per_step == pytest.approx(890 - 4)
+
+
+def test_a_later_step_compiles_on_a_cpu(tmp_path: Path) -> None:
+    """And its time is no Python between operators."""
+    rows = [cpu.step(4000, number, 1000 + 4000 * number) for number in range(2)]
+    ends = [cpu.operator("aten::mm", 1001, 3990), cpu.operator("aten::mm", 5001, 1000)]
+    found = cpu.findings(tmp_path, [*rows, *ends, row("cpu_op", COMPILES, 6010, 2980)])
+    (finding,) = found[RULE]
+    assert finding.gain_us_per_step == pytest.approx(2980)
+    assert "python-time" not in found
 
 
 def test_the_first_step_compiles(tmp_path: Path) -> None:

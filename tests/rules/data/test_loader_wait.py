@@ -30,6 +30,20 @@ def test_the_device_idles_for_the_loader(tmp_path: Path) -> None:
     }
 
 
+def test_the_quickest_call_shows_what_a_loader_that_keeps_up_takes(tmp_path: Path) -> None:
+    picture = """
+    main notes  [s1                 ][s2                   ][s3                              ]
+    main notes  [next]                 [n]                     [next           ]
+    main ops          [aten::mm    ]      [aten::mm       ]                    [aten::mm     ]
+    main calls           [go corr=6]         [go corr=7]                          [go corr=8]
+    gpu  kernel                 [k corr=6]          [k corr=7]                         [k corr=8]
+    """
+    words = {f"s{n}": f"ProfilerStep#{n}" for n in (1, 2, 3)}
+    words |= {"n": NAMES["next"], "go": "cudaLaunchKernel"}
+    (finding,) = findings(tmp_path, picture, {**NAMES, **words})["loader-wait"]
+    assert "for at least 3.00 us and at most 17.0 us at a time" in finding.evidence
+
+
 def test_the_device_is_busy_meanwhile(tmp_path: Path) -> None:
     busy = STEP.format(loader="next", before="k" + " " * 46)
     assert "loader-wait" not in findings(tmp_path, busy, NAMES)

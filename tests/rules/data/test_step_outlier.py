@@ -65,7 +65,17 @@ def test_several_outliers_are_one_finding(tmp_path: Path) -> None:
     lengths = (60, 60, 60, 60, 130, 60, 120, 60, 60, 60)
     (finding,) = findings(tmp_path, steps(*lengths))["step-outlier"]
     assert (finding.where, finding.count) == ("ProfilerStep#4, ProfilerStep#6", 2)
-    assert finding.evidence.startswith("130 us, 120 us, where the median of 8 steps is 60.0 us")
-    assert "the difference, 130 us, is spent" in finding.evidence
+    assert finding.evidence.startswith(
+        "130 us, 120 us, where the median of 8 steps is 60.0 us: the mean step is 14.4 us longer "
+        "for it; the largest part of the difference, 130 us of 130 us, is spent"
+    )
     assert finding.cost_us_per_step
     assert finding.cost_us_per_step > (70 + 60) / 9
+
+
+def test_a_trace_without_a_device_is_not_said_to_have_no_gaps_of_one(tmp_path: Path) -> None:
+    drawn = steps(60, 60, 60, 130, 60, 60, 60).splitlines()[:2]
+    (finding,) = findings(tmp_path, "\n".join(drawn))["step-outlier"]
+    assert "the mean step is 11.7 us longer for it" in finding.evidence
+    assert "the device" not in finding.evidence
+    assert finding.cost_us_per_step is None

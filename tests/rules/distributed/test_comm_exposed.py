@@ -126,12 +126,12 @@ def test_the_remedy_is_that_of_the_collective(
     assert said in findings(tmp_path, COMPUTES, moves, marked)[RULE][0].fix
 
 
-def on_host(length: float) -> list[dict[str, Any]]:
+def on_host(length: float, collective: str = "gloo:all_reduce") -> list[dict[str, Any]]:
     """A step of 300 us whose thread waits for a collective that a thread of gloo runs."""
     return [
         row("user_annotation", "ProfilerStep#1", 1000, 300),
         row("cpu_op", "aten::mm", 1000, 50),
-        row("user_annotation", "gloo:all_reduce", 1055, length, "gloo"),
+        row("user_annotation", collective, 1055, length, "gloo"),
         row("cpu_op", "aten::mm", 1060 + length, 240 - length),
     ]
 
@@ -145,6 +145,21 @@ def test_the_training_thread_waits_for_collectives_of_the_host(
     assert finding.evidence.startswith("1 collective per step on host threads")
     assert "most of their time in all-reduce" in finding.evidence
     assert ("compare the ranks first" in finding.fix) == compare
+
+
+@pytest.mark.parametrize(
+    ("collective", "name", "fix"),
+    [
+        ("gloo:send", "send and receive", "A stage waits for its neighbours"),
+        ("gloo:barrier", "others", "accumulate gradients"),
+    ],
+)
+def test_messages_and_barriers_of_the_host(
+    tmp_path: Path, collective: str, name: str, fix: str
+) -> None:
+    (finding,) = findings(tmp_path, on_host(100, collective))[RULE]
+    assert f"most of their time in {name}" in finding.evidence
+    assert fix in finding.fix
 
 
 def test_a_short_wait_for_collectives_of_the_host(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from rules.cpu import findings as on_cpu
+from rules.cpu import node, operator, step
 from rules.drawn import causes, findings
 
 from tb_hookview.analysis.host.rows import EVALUATE
@@ -53,6 +56,21 @@ def test_the_loss_is_tested_in_the_loop(tmp_path: Path) -> None:
         gpu  kernel [k]
         """
     assert "debug-apis-on" not in causes(tmp_path, picture, NAMES)
+
+
+@pytest.mark.parametrize("test", ["aten::isnan", "aten::gt"])
+def test_each_gradient_is_tested_on_a_cpu(tmp_path: Path, test: str) -> None:
+    """Three calls of 40 us; a product takes 59 us longer where it makes a node."""
+    rows = [step(1000), operator("aten::mm", 1001, 99, **{"Sequence number": 5})]
+    rows += node("MmBackward0", 1200, 100, 5)
+    rows[-2]["dur"] = 400
+    rows.append(operator("aten::mm", 1210, 40))
+    names = (test, "aten::ne", "aten::_is_any_true", "aten::item")
+    rows += [operator(name, 1310 + 50 * place, 40) for place, name in enumerate(names)]
+    found = on_cpu(tmp_path, rows)["debug-apis-on"]
+    assert [each.gain_us_per_step for each in found] == (
+        [pytest.approx(120 + 59)] if test == "aten::isnan" else []
+    )
 
 
 def launches(*calls: tuple[str, str]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from rules.cpu import call, findings, node, operator, repeated, step
+from rules.eager import row
 
 RULE = "operator-loop"
 LOOP = repeated("aten::mul", 40, 2000, 10)
@@ -47,11 +48,44 @@ def test_a_module_is_called_again_and_again(tmp_path: Path) -> None:
     assert finding.where == "(root), a loop around calls of cell"
 
 
+def test_a_few_calls_in_each_of_several_steps(tmp_path: Path) -> None:
+    """What follows in the next step is no turn of the same loop."""
+    rows = [step(1000, number, 1000 + 1000 * number) for number in range(4)]
+    rows += [
+        each for number in range(4) for each in repeated("aten::mul", 16, 1001 + 1000 * number, 60)
+    ]
+    assert RULE not in findings(tmp_path, rows)
+
+
+@pytest.mark.parametrize("operators", [60, 10])
+def test_long_turns_are_a_loop_where_they_are_operators(tmp_path: Path, operators: int) -> None:
+    """As those of torch.func.grad are, for one sample after the other."""
+    turns = [
+        operator(f"aten::turn{part}", 1001 + 3000 * turn + 50 * part, 49)
+        for turn in range(32)
+        for part in range(operators)
+    ]
+    found = findings(tmp_path, [step(96_010), *turns])
+    assert (RULE in found) == (operators == 60)
+
+
 @pytest.mark.parametrize("name", ["aten::set_", "aten::clone"], ids=["tensors", "parameters"])
 def test_a_deep_copy_of_a_model(tmp_path: Path, name: str) -> None:
     rows = repeated(name, 40, 2001, 10)
     (finding,) = findings(tmp_path, [step(4000), *rows])[RULE]
     assert finding.fix.startswith("copy.deepcopy of a model")
+
+
+@pytest.mark.parametrize("where", ["closure", "module"])
+def test_a_deep_copy_of_a_small_model(tmp_path: Path, where: str) -> None:
+    """As in a training step of Lightning, which the optimizer calls; a module has its reasons."""
+    around = row("user_annotation", "Optimizer.step#Adam.step", 1900, 3000)
+    rows = [around] if where == "closure" else [call("net", 1900, 3000)]
+    rows += [operator("aten::clone", 2000 + 200 * i, 10) for i in range(12)]
+    found = findings(
+        tmp_path, [step(4000), *rows, call("fc", 4600, 100), operator("aten::mm", 4610, 80)]
+    )
+    assert [each.cost_us_per_step for each in found[RULE]] == [2210] * (where == "closure")
 
 
 def test_updates_of_one_tensor_after_the_other_outside_of_modules(tmp_path: Path) -> None:

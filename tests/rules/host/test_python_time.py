@@ -65,6 +65,15 @@ def test_in_a_closure_before_the_model_is_called(tmp_path: Path) -> None:
     assert finding.fix.startswith("The optimizer calls it: with Lightning")
 
 
+def test_in_an_optimizer_after_its_closure(tmp_path: Path) -> None:
+    """Where the closure returns, no trace says."""
+    stepping = row("user_annotation", "Optimizer.step#LBFGS.step", 1990, 5010)
+    rows = [*ROWS[:2], stepping, call("head", 2000, 101, "Head"), *ROWS[3:]]
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert finding.where == "Optimizer.step#LBFGS.step, before or after its closure"
+    assert finding.fix.startswith("It is a part of the closure that the optimizer calls, or of the")
+
+
 @pytest.mark.parametrize("name", ["aten::sort", "enumerate(DataLoader)#It.__next__"])
 def test_an_operator_or_a_loader(tmp_path: Path, name: str) -> None:
     kind = "cpu_op" if "::" in name else "user_annotation"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rules.cpu import call, findings, operator, step
+from rules.cpu import call, findings, node, operator, step
 
 RULE = "slow-sibling"
 STEP = 10_000
@@ -116,6 +116,21 @@ def test_in_few_steps_it_is_the_same_operator_that_is_slow(
     assert (RULE in findings(tmp_path, rows, **manifest([9] * 4))) is found
 
 
+def test_two_steps_are_too_few_where_another_is_slow_in_one(tmp_path: Path) -> None:
+    rows = []
+    for number in range(2):
+        start = 1000.0 + number * STEP
+        rows.append(step(STEP, number, start))
+        for block in range(4):
+            length = 700 if block == 2 or (block == 0 and number == 0) else 100
+            rows.append(call(f"blocks.{block}", start + 1 + 1000 * block, length + 10))
+            rows.append(operator("aten::mm", start + 6 + 1000 * block, length))
+    (finding,) = findings(tmp_path, rows, **manifest([9] * 4))[RULE]
+    assert (finding.module, finding.severity, finding.confidence) == ("blocks.2", "info", "low")
+    assert finding.evidence.endswith("; two steps are too few to rule out chance")
+    assert finding.fix.startswith("Record three steps or more.")
+
+
 @pytest.mark.parametrize("first", [200, 1000], ids=["even calls", "another one is slow"])
 def test_one_that_is_called_more_often(tmp_path: Path, first: float) -> None:
     rows = [step(STEP)]
@@ -139,6 +154,29 @@ def test_modules_within_one_that_is_called_more_often_are_not_named(tmp_path: Pa
             rows += [call(f"blocks.{block}", begin, 210), operator("aten::mm", begin + 5, 200)]
             rows[-1:-1] = [call(f"blocks.{block}.fc", begin + 1, 208, "Fc")]
     assert [each.module for each in findings(tmp_path, rows, **listed)[RULE]] == ["blocks.2"]
+
+
+def test_one_whose_backward_is_in_no_checkpoint(tmp_path: Path) -> None:
+    """The backwards of the others, as long, are inside the node of a reentrant checkpoint."""
+    rows = []
+    for number in range(2):
+        start = 1001.0 + number * STEP
+        rows.append(step(STEP, number, start - 1))
+        for block in range(4):
+            mm = operator("aten::mm", start + 200 * block + 5, 100)
+            rows += [call(f"blocks.{block}", start + 200 * block, 110), mm]
+        seq = 20 * (number + 1)
+        mm["args"] = {"Sequence number": seq}
+        rows += node("MmBackward0", start + 1000, 600, seq)
+        for block in range(3):
+            begin = start + 2000 + 1000 * block
+            again = operator("aten::mm", begin + 105, 100, **{"Sequence number": seq + 5 + block})
+            rows += [node("CheckpointFunctionBackward", begin, 900, seq + 1 + block)[0]]
+            rows += [call(f"blocks.{block}", begin + 100, 110), again]
+            rows += node("MmBackward0", begin + 250, 600, seq + 5 + block)
+    found = findings(tmp_path, rows, **manifest([9] * 4))
+    assert RULE not in found
+    assert "recompute-overhead" in found
 
 
 def test_what_another_finding_explains(tmp_path: Path) -> None:

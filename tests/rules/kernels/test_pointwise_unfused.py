@@ -37,6 +37,23 @@ def test_a_forward_that_nothing_marks(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(4 * (12 - 4))
 
 
+@pytest.mark.parametrize(
+    ("norm", "folded"),
+    [
+        ("void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>", True),
+        ("MIOpenBatchNormFwdInferSpatialEst", True),
+        ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, 512, true, 1, true>", False),
+    ],
+)
+def test_a_batch_norm_of_inference_is_elementwise(tmp_path: Path, norm: str, folded: bool) -> None:
+    block = [*GEMM, ("aten::cudnn_batch_norm", norm), *CHAIN[:2]]
+    found = findings(tmp_path, operators(block * 4))
+    assert (RULE in found) == folded
+    for finding in found[RULE] if folded else ():
+        assert finding.cost_us_per_step == pytest.approx(4 * (12 - 4))
+        assert "fuse_conv_bn_eval" in finding.fix
+
+
 def test_work_outside_of_a_forward_that_is_known(tmp_path: Path) -> None:
     after = operators(CHAIN * 4, start=7000)
     assert RULE not in findings(tmp_path, model(operators(GEMM)), after)

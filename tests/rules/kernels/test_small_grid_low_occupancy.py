@@ -29,6 +29,10 @@ def test_fewer_blocks_than_multiprocessors(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, kernels(blocks_per_SM=0.25))[RULE]
     assert finding.cost_us_per_step == pytest.approx(12 * 4 * 0.75)
     assert finding.gain_bound_us_per_step == pytest.approx(12 * 4 * 0.75 / 2)
+    assert finding.evidence == (
+        "12 kernels with fewer blocks than the device has multiprocessors take 48.0 us: "
+        "100% of the busy time"
+    )
 
 
 def test_a_low_occupancy_is_reported_without_a_cost(tmp_path: Path) -> None:
@@ -38,6 +42,9 @@ def test_a_low_occupancy_is_reported_without_a_cost(tmp_path: Path) -> None:
             each["args"] |= {"blocks per SM": 4, "est. achieved occupancy %": 12}
     (finding,) = findings(tmp_path, rows)[RULE]
     assert (finding.severity, finding.cost_us_per_step) == ("info", 0)
+    assert finding.evidence.startswith(
+        "12 kernels above 20 us with an occupancy below 25% take 360 us: 100% of the busy time"
+    )
 
 
 @pytest.mark.parametrize(

@@ -106,5 +106,5 @@ def test_on_the_cpu_the_forwards_themselves_count(tmp_path: Path) -> None:
     assert finding.evidence.startswith(
         "forwards that run again in the backward pass take the CPU 18.0 us per step, 21% of it"
     )
-    assert "What checkpoint itself does in Python" in finding.caveats[1]
+    assert "checkpoint also calls Python for each saved tensor" in finding.caveats[1]
     assert "recompute-overhead" not in findings(tmp_path, ON_HOST, owners.NAMES)

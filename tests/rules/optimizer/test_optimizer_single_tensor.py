@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rules.cpu import call, operator, repeated, step
 from rules.cpu import findings as on_cpu
-from rules.cpu import operator, repeated, step
 from rules.eager import ADD, findings, operators, row
 
 RULE = "optimizer-single-tensor"
@@ -40,11 +40,16 @@ def test_operators_outside_of_the_step(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators(UPDATES, start=2000), [STEP])
 
 
-def on_host(names: list[str], count: int = 24) -> list[dict[str, Any]]:
+def test_an_optimizer_of_one_vector(tmp_path: Path) -> None:
+    lbfgs = row("user_annotation", "Optimizer.step#LBFGS.step", 990, 900)
+    assert RULE not in findings(tmp_path, operators(UPDATES), [lbfgs])
+
+
+def on_host(names: list[str], count: int = 24, optimizer: str = "AdamW") -> list[dict[str, Any]]:
     parts = [
         part for i, name in enumerate(names) for part in repeated(name, count, 2000 + 500 * i, 9)
     ]
-    annotation = row("user_annotation", "Optimizer.step#AdamW.step", 1990, 1500)
+    annotation = row("user_annotation", f"Optimizer.step#{optimizer}.step", 1990, 1500)
     return [step(2490), operator("aten::mm", 1001, 900), annotation, *parts]
 
 
@@ -54,6 +59,14 @@ def test_a_cpu_runs_several_operators_for_each_parameter(tmp_path: Path) -> None
     assert finding.cost_us_per_step == 3 * 24 * 8
     assert finding.gain_us_per_step == pytest.approx(24 * 8)
     assert finding.fix.startswith("Pass fused=True")
+    assert finding.evidence.endswith("Optimizer.step takes 1.50 ms per step, 60% of it")
+
+
+def test_the_closure_that_an_optimizer_calls_is_no_time_of_it(tmp_path: Path) -> None:
+    closure = call("fc", 1991, 8, "Linear")
+    rows = [*on_host(["aten::mul_", "aten::lerp_"]), closure, operator("aten::mm", 1992, 6)]
+    (finding,) = on_cpu(tmp_path, rows)[RULE]
+    assert finding.evidence.endswith("Optimizer.step takes 1.49 ms per step, 60% of it")
 
 
 @pytest.mark.parametrize(
@@ -61,3 +74,7 @@ def test_a_cpu_runs_several_operators_for_each_parameter(tmp_path: Path) -> None
 )
 def test_a_cpu_with_few_or_fused_updates(tmp_path: Path, names: list[str], count: int) -> None:
     assert RULE not in on_cpu(tmp_path, on_host(names, count))
+
+
+def test_a_cpu_with_an_optimizer_of_one_vector(tmp_path: Path) -> None:
+    assert RULE not in on_cpu(tmp_path, on_host(["aten::mul_", "aten::add_"], optimizer="LBFGS"))

@@ -15,7 +15,7 @@ export interface ColumnNotes {
   /** Width in pixels until the reader chooses another; 0 takes what is left. */
   width: number;
   align: "start" | "end";
-  /** Takes most of what is left, so that a panel that opens moves the columns before it little. */
+  /** Takes what the free column leaves, so that a panel that opens moves the columns before it little. */
   grows?: boolean;
   /** Goes where there is no room for all, the least first; undefined: always stays. */
   yields?: number;

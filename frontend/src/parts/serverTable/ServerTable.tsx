@@ -6,6 +6,7 @@ import { DataTable } from "../../components/table/DataTable";
 import type { Column } from "../../components/table/props";
 import type { Definition } from "../../text/definitions";
 import { count, type DurationScale, NOTHING, scaledDuration, written } from "../../text/formats";
+import { differences } from "../../text/kernelName";
 import type { Sort } from "../../text/numbers";
 import type { Loaded } from "../services";
 import { ErrorCard } from "../states";
@@ -51,9 +52,11 @@ export function ServerTable(props: ServerTableProps): ReactElement {
   const rows = useMemo(() => rowsOf(loaded.value), [loaded.value]);
   const columns = useMemo(() => {
     const scales = scalesOf(props.columns, rows);
-    return props.columns.map((column) =>
-      modelColumn(column, search, scales.get(column.id), largest(rows, column.id)),
-    );
+    return props.columns.map((column) => {
+      const apart = column.kernel && differences(rows.map((row) => textOf(row, column.id)));
+      const most = largest(rows, column.id);
+      return modelColumn({ column, search, apart, scale: scales.get(column.id) }, most);
+    });
   }, [props.columns, rows, search]);
   if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
   return (
@@ -107,12 +110,8 @@ function Pager({ total, page, onPage }: PagerProps): ReactElement | null {
   );
 }
 
-function modelColumn(
-  column: ServerColumn,
-  search: string,
-  scale: DurationScale | undefined,
-  most: number,
-): Column<TableRow> {
+function modelColumn(cell: Omit<ValueProps, "row">, most: number): Column<TableRow> {
+  const { column } = cell;
   const { id, definition, width, yields } = column;
   const meta = {
     definition,
@@ -128,10 +127,10 @@ function modelColumn(
         {column.parts !== undefined && <Parts row={row} parts={column.parts} most={most} />}
         {column.look?.(row) === true ? (
           <strong className="cell-look">
-            <Value row={row} column={column} search={search} scale={scale} />
+            <Value row={row} {...cell} />
           </strong>
         ) : (
-          <Value row={row} column={column} search={search} scale={scale} />
+          <Value row={row} {...cell} />
         )}
       </>
     ),
@@ -166,6 +165,8 @@ interface ValueProps {
   column: ServerColumn;
   search: string;
   scale: DurationScale | undefined;
+  /** What tells kernels apart that are alike in short. */
+  apart: ReadonlyMap<string, string> | undefined;
 }
 
 function Value({
@@ -173,6 +174,7 @@ function Value({
   column: { id, definition, write, kernel },
   search,
   scale,
+  apart,
 }: ValueProps): ReactElement | string {
   const value = row[id] ?? null;
   if (value === null || value === "") return NOTHING;
@@ -180,5 +182,15 @@ function Value({
   if (scale !== undefined) return scaledDuration(numberOf(row, id), scale);
   if (definition.unit !== undefined) return written(numberOf(row, id), definition.unit);
   const text = textOf(row, id);
-  return <Name text={write?.(text) ?? text} kernel={kernel} mark={id === "name" ? search : ""} />;
+  const name = (
+    <Name text={write?.(text) ?? text} kernel={kernel} mark={id === "name" ? search : ""} />
+  );
+  const differing = apart?.get(text);
+  if (differing === undefined) return name;
+  return (
+    <span className="tree-cell">
+      {name}
+      <Name text={differing} className="muted" />
+    </span>
+  );
 }

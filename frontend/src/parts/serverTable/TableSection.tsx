@@ -15,6 +15,7 @@ import {
   type Unit,
   written,
 } from "../../text/formats";
+import { differences } from "../../text/kernelName";
 import type { Sort } from "../../text/numbers";
 import { type Loaded, usePlace } from "../services";
 import { type ServerColumn, ServerTable } from "./ServerTable";
@@ -178,6 +179,8 @@ interface TopBarsProps {
 function TopBars(props: TopBarsProps): ReactElement {
   const { title, of, rows, room, column, definition, kernel, detail, onSelect } = props;
   const most = largest(rows, column);
+  const apart = kernel ? differences(rows.map((row) => textOf(row, "name"))) : null;
+  const detailOf = detail ?? ((row: TableRow) => apart?.get(textOf(row, "name")) ?? "");
   return (
     <section className="facet top-bars" aria-label={title}>
       <h2>
@@ -190,7 +193,7 @@ function TopBars(props: TopBarsProps): ReactElement {
             <li key={String(row.id)}>
               <button type="button" className="quiet" onClick={() => onSelect(Number(row.id))}>
                 <Name kernel={kernel} text={textOf(row, "name")} />
-                {detail !== undefined && <Name text={detail(row)} className="muted" />}
+                {detailOf(row) !== "" && <Name text={detailOf(row)} className="muted" />}
               </button>
               <ShareBar share={most > 0 ? (value ?? 0) / most : null} />
               <span>{amount(value, definition.unit, most)}</span>

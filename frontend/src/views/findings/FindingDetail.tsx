@@ -57,9 +57,11 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
             text={findingMarkdown(finding, priceBasis(report))}
             source={source}
           />
-          <PlaceLink className="button" to={withoutFinding(finding.id)}>
-            What if this were gone
-          </PlaceLink>
+          {finding.gain_us_per_step !== null && (
+            <PlaceLink className="button" to={withoutFinding(finding.id)}>
+              What if this were gone
+            </PlaceLink>
+          )}
           {finding.module !== null && (
             <PlaceLink
               className="button"

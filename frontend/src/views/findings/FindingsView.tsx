@@ -8,7 +8,7 @@ import { CopyButton } from "../../components/controls";
 import { PlaceFilter, PlaceLink, PlaceSearch } from "../../parts/PlaceLink";
 import { usePlace, useRules } from "../../parts/services";
 import { priceBasis } from "../../report/findings";
-import { meansNote } from "../../report/measures";
+import { stepNote } from "../../report/measures";
 import { tallyOf } from "../../report/syncs";
 import { hostOperators, topKernels } from "../../report/topWork";
 import { count, counted, percent } from "../../text/formats";
@@ -224,7 +224,7 @@ function FindingFigures({ report, rows, rules }: FindingFiguresProps): ReactElem
       <DurationFigure
         definition={D.step}
         us={report.per_step.duration_us}
-        note={meansNote(report)}
+        note={stepNote(report)}
       />
     </dl>
   );

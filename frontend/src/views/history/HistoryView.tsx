@@ -28,9 +28,11 @@ export function HistoryView({ target: { run }, listed }: HistoryViewProps): Reac
   }
   if (loaded.value === null)
     return (
-      <p className="notice" role="status">
-        Reading the steps…
-      </p>
+      <div className="view-main" aria-busy="true">
+        <p className="notice" role="status">
+          Reading the steps…
+        </p>
+      </div>
     );
   return (
     <div className="view">

@@ -6,7 +6,7 @@ import { SmallTable } from "../../components/SmallTable";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { count, duration, NOTHING } from "../../text/formats";
 import { HISTORY_DEFINITIONS as H, PART_DEFINITIONS } from "./definitions";
-import { moduleOfBlock, placeOfRecording, stepsText } from "./model";
+import { longerText, moduleOfBlock, placeOfRecording, stepsText, whenText } from "./model";
 
 interface SlowListProps {
   history: History;
@@ -27,9 +27,16 @@ export function SlowList({ history, listed, run }: SlowListProps): ReactElement 
           rows={history.slow_steps}
           keyOf={({ id }) => id}
           columns={[
-            [H.steps, stepsText],
+            [H.slowAt, (slow) => whenText(slow, history)],
             [H.slow, (slow) => count(slow.steps)],
-            [H.slowStep, (slow) => duration(slow.step_us)],
+            [
+              H.slowStep,
+              (slow) => (
+                <>
+                  {duration(slow.step_us)} <span className="muted">{longerText(slow)}</span>
+                </>
+              ),
+            ],
             [H.median, (slow) => duration(slow.median_us)],
             [H.excess, (slow) => duration(slow.excess_us)],
             [

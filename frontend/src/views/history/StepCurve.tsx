@@ -15,6 +15,7 @@ import {
   pointsOf,
   stepsText,
   textSize,
+  whenText,
   WIDTH,
 } from "./model";
 
@@ -55,7 +56,7 @@ export function StepCurve({ history, listed, run }: StepCurveProps): ReactElemen
             height={HEIGHT - BOTTOM - TOP}
           >
             <title>
-              Slow steps {stepsText(slow)}: {duration(slow.step_us)} instead of{" "}
+              Slow steps {whenText(slow, history)}: {duration(slow.step_us)} instead of{" "}
               {duration(slow.median_us)}
             </title>
           </rect>

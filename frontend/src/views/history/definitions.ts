@@ -11,8 +11,12 @@ export const HISTORY_DEFINITIONS = {
   steps: define("steps", "First and last step of the training that was written."),
   slow: define(
     "slow steps",
-    "Steps above 1.3 times the median of the 101 steps before them that were not slow, and beyond five times their spread. Recorded steps are left out.",
+    "Steps above 1.3 times the median of the 101 steps before them that were not slow, and beyond five times their spread, and all steps while their length has risen by a fifth or more for some 30 steps. Recorded steps are left out.",
     "count",
+  ),
+  slowAt: define(
+    "steps",
+    "The first and the last of them; since when, where the length of a step rose and stayed so to the end.",
   ),
   excess: defineField("time lost", SlowSteps.excess_us),
   median: defineField("median before", SlowSteps.median_us),

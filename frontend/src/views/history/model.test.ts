@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 
-import type { WatchedRecording } from "../../api/schema";
-import { areaPath, layers, linePath, moduleOfBlock, pointsOf, stepsText } from "./model";
+import type { History, SlowSteps, WatchedRecording } from "../../api/schema";
+import {
+  areaPath,
+  layers,
+  linePath,
+  longerText,
+  moduleOfBlock,
+  pointsOf,
+  stepsText,
+  whenText,
+} from "./model";
 
 const recording = (start: number, rank: number, kept = true): WatchedRecording => ({
   id: start * 10 + rank,
@@ -48,4 +57,13 @@ test("a block of neighbours leads to the first of them", () => {
   expect(moduleOfBlock("h.0..h.3")).toBe("h.0");
   expect(stepsText({ first: 3, last: 3 })).toBe("3");
   expect(stepsText({ first: 3, last: 5 })).toBe("3–5");
+});
+
+test("a rise that lasts to the end says since when, and by how much", () => {
+  const history = { last_step: 1000 } as History;
+  const slow = { first: 400, last: 997, lasting: true, step_us: 124, median_us: 100 } as SlowSteps;
+  expect(whenText(slow, history)).toBe("since 400");
+  expect(whenText({ ...slow, last: 900 }, history)).toBe("400–900");
+  expect(whenText({ ...slow, lasting: false }, history)).toBe("400–997");
+  expect(longerText(slow)).toBe("+24.0%");
 });

@@ -1,5 +1,6 @@
 import type { Place } from "../../address/place";
-import type { History, HistoryPoints, Runs, WatchedRecording } from "../../api/schema";
+import type { History, HistoryPoints, Runs, SlowSteps, WatchedRecording } from "../../api/schema";
+import { percent } from "../../text/formats";
 
 export const WIDTH = 960;
 export const LEFT = 72;
@@ -124,6 +125,20 @@ export function pointsOf(recordings: readonly WatchedRecording[]): WatchedRecord
 /** A block's module: of neighbours the first. */
 export function moduleOfBlock(block: string): string {
   return block.split("..", 1)[0] ?? block;
+}
+
+/** The last steps, which may be recorded and so not measured. */
+const AT_THE_END = 10;
+
+/** Slow steps; since when, where they lasted to the end. */
+export function whenText(slow: SlowSteps, { last_step: end }: History): string {
+  const lasts = slow.lasting && slow.last > end - AT_THE_END;
+  return lasts ? `since ${slow.first}` : stepsText(slow);
+}
+
+/** By how much longer slow steps are than what they are compared with. */
+export function longerText({ step_us: step, median_us: median }: SlowSteps): string {
+  return median > 0 ? `+${percent(step / median - 1)}` : "";
 }
 
 export function stepsText({ first, last }: { first: number; last: number }): string {

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { WireMemoryModule } from "../../api/types";
-import { bytes } from "../../text/formats";
+import { bytes, NOTHING } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { colourOf, MEMORY_COLOURS } from "../../theme/colours";
 import { MEMORY_CLASSES, type MemoryClass } from "./curve";
@@ -30,11 +30,11 @@ export function AtPeak({ rows }: { rows: readonly WireMemoryModule[] }): ReactEl
     { head: MEMORY_DEFINITIONS.live, cell: (row) => bytes(row.peak_bytes) },
     ...kinds.map((kind) => ({
       head: CLASS_DEFINITIONS[kind],
-      cell: (row: WireMemoryModule) => (row.classes[kind] ? bytes(row.classes[kind]) : ""),
+      cell: (row: WireMemoryModule) => (row.classes[kind] ? bytes(row.classes[kind]) : NOTHING),
     })),
     {
       head: MEMORY_DEFINITIONS.checkpoint,
-      cell: (row) => (row.checkpoint_bytes ? `≤ ${bytes(row.checkpoint_bytes)}` : ""),
+      cell: (row) => (row.checkpoint_bytes ? `≤ ${bytes(row.checkpoint_bytes)}` : NOTHING),
     },
   ];
   return (

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { ReportData } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
 import { headline } from "../../report/headline";
-import { type Averaging, divisor, hasBackward, meansNote, meanStep } from "../../report/measures";
+import { type Averaging, divisor, hasBackward, meanStep, stepNote } from "../../report/measures";
 import { avoidable, isHighlighted, knownBlocked, lostIn } from "../../report/syncs";
 import { NOTHING } from "../../text/formats";
 import { over, sumOf } from "../../text/numbers";
@@ -29,13 +29,12 @@ function BackwardFigures({ report, averaging }: FiguresProps): ReactElement {
   const whole = head.step * (averaging === "mean" ? 1 : head.steps);
   const look = isHighlighted(head.lost, whole);
   const per = report.per_step.of > 1 && averaging === "mean" ? "/step" : "";
-  const means = meansNote(report);
   const note = head.steps > 1 && averaging === "total" ? `in ${head.steps} steps` : undefined;
   const summed = ["sum over streams", ...(note === undefined ? [] : [note])].join(", ");
   const none = head.ratio === null || head.ratio === 0;
   return (
     <dl className="figures">
-      <DurationFigure definition={D.step} us={head.step} note={means} />
+      <DurationFigure definition={D.step} us={head.step} note={stepNote(report)} />
       <DurationFigure
         definition={device ? D.backwardDevice : D.backwardHost}
         us={head.backward === 0 ? null : head.backward}
@@ -81,7 +80,7 @@ function ForwardFigures({ report, averaging }: ForwardFiguresProps): ReactElemen
   ] as const;
   return (
     <dl className="figures">
-      <DurationFigure definition={D.step} us={meanStep(report)} note={meansNote(report)} />
+      <DurationFigure definition={D.step} us={meanStep(report)} note={stepNote(report)} />
       {shown.map(([definition, us, look]) => (
         <DurationFigure
           key={definition.title}

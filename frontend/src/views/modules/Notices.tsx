@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
-import { SmallTable } from "../../components/SmallTable";
+import { type SmallColumn, SmallTable } from "../../components/SmallTable";
 import { RecordSnippet } from "../../parts/states";
 import { compiledRemedy, compiledRows, compiledText } from "../../report/compiled";
 import { type Averaging, divisor } from "../../report/measures";
@@ -74,6 +74,7 @@ interface NodeTableProps {
 
 /** Autograd nodes by name, in the order given; the first of them where there are many. */
 export function NodeTable({ rows, by = 1 }: NodeTableProps): ReactElement {
+  const device: SmallColumn<NodeRow> = [D.device, (row) => duration(over(row.device, by))];
   return (
     <SmallTable
       className="nodes"
@@ -86,7 +87,7 @@ export function NodeTable({ rows, by = 1 }: NodeTableProps): ReactElement {
           ({ name }) => <Name text={name.replace("torch::autograd::", "")} className="code" />,
         ],
         [D.count, (row) => count(row.count / by)],
-        [D.device, (row) => duration(over(row.device, by))],
+        ...(rows.some((row) => row.device !== null) ? [device] : []),
         [D.host, (row) => duration(row.host / by)],
       ]}
     />

@@ -76,7 +76,7 @@ function Reading({ runKey, onStop }: { runKey: RunKey; onStop: () => void }): Re
 function Nothing({ text }: { text: string }): ReactElement {
   return (
     <div className="state wide">
-      <h1>This run says nothing about ranks</h1>
+      <h1>No ranks to compare</h1>
       <p className="message">{text}</p>
       <RecordSnippet />
     </div>

@@ -4,7 +4,7 @@ import type { Place } from "../../address/place";
 import type { ReportData } from "../../api/schema";
 import { Unit } from "../../components/Figure";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { meansNote } from "../../report/measures";
+import { stepNote } from "../../report/measures";
 import { isHighlighted, knownBlocked, lostIn } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
 import { durationParts, NOTHING, percent } from "../../text/formats";
@@ -16,7 +16,6 @@ export function SummaryFigures({ report }: { report: ReportData }): ReactElement
   const figures = summaryFigures(report);
   const [step, stepUnit] = durationParts(figures.step);
   const [blocked, blockedUnit] = durationParts(figures.blocked);
-  const mean = meansNote(report);
   const fresh = { search: "", sort: null } as const;
   return (
     <ul className="figures" aria-label="Figures">
@@ -24,7 +23,7 @@ export function SummaryFigures({ report }: { report: ReportData }): ReactElement
         definition={D.step}
         number={step}
         unit={stepUnit}
-        note={mean}
+        note={stepNote(report)}
         to={{ view: "timeline", ...fresh }}
       />
       {figures.device ? (

@@ -57,9 +57,15 @@ function TopFinding(props: { finding: Finding; more: number; basis: PriceBasis }
       </p>
       <div className="top-saving">
         <ShareBar share={ratio(saved, basis.stepUs)} />
-        <PlaceLink to={withoutFinding(finding.id)} title={priceText(finding, basis)}>
-          {savingText(finding, basis)}
-        </PlaceLink>
+        {finding.gain_us_per_step === null ? (
+          <span className="muted" title={priceText(finding, basis)}>
+            {savingText(finding, basis)}
+          </span>
+        ) : (
+          <PlaceLink to={withoutFinding(finding.id)} title={priceText(finding, basis)}>
+            {savingText(finding, basis)}
+          </PlaceLink>
+        )}
       </div>
       <p className="top-fix" title={finding.fix}>
         {finding.fix}

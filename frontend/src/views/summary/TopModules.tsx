@@ -33,7 +33,7 @@ export function TopModules({ report }: { report: ReportData }): ReactElement {
     <section className="facet top-modules" aria-label="Top modules">
       <header>
         <h2>
-          Top modules by self time{" "}
+          {report.modules.length === 0 ? "What takes the time" : "Top modules by self time"}{" "}
           {top.rows.length > 0 && (
             <span className="muted">
               {top.pass}, {top.measure} time {perText(report)}
@@ -142,8 +142,8 @@ function isNumbered(path: string, name: string): boolean {
   return path.startsWith(name) && /^(_\d+)?$/.test(path.slice(name.length));
 }
 
-/** A shorter rest is no news. */
-const LEAST_REST_US = 0.1;
+/** A rest of less than this share of the time in modules is no news. */
+const LEAST_REST = 0.01;
 
 interface RestProps {
   top: TopModuleRows;
@@ -151,7 +151,8 @@ interface RestProps {
 }
 
 function Rest({ top, report }: RestProps): ReactElement | null {
-  if (top.rest === null || top.rest < LEAST_REST_US) return null;
+  const inModules = top.rows.reduce((sum, { self }) => sum + self, 0);
+  if (top.rows.length === 0 || top.rest === null || top.rest < LEAST_REST * inModules) return null;
   return (
     <p className="muted">
       {duration(top.rest)} {perText(report)} of the {top.pass} is in no known module.

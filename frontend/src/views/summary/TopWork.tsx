@@ -10,6 +10,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { perText } from "../../report/findings";
 import { hostOperators, topKernels, type WorkRow } from "../../report/topWork";
 import { duration, percent } from "../../text/formats";
+import { differences } from "../../text/kernelName";
 import { Block } from "./Blocks";
 import {
   SUMMARY_OPERATOR_DEFINITIONS as D,
@@ -64,6 +65,7 @@ function WorkTable({
   /** Whether the rows are kernels. */
   kernel?: boolean;
 }): ReactElement {
+  const apart = kernel ? differences(rows.map(({ name }) => name)) : null;
   return (
     <SmallTable
       className="shares"
@@ -71,7 +73,15 @@ function WorkTable({
       rows={rows}
       keyOf={({ id }) => id}
       columns={[
-        [null, ({ name }) => <Name kernel={kernel} text={name} className="code" />],
+        [
+          null,
+          ({ name }) => (
+            <>
+              <Name kernel={kernel} text={name} className="code" />{" "}
+              <Name text={apart?.get(name) ?? ""} className="muted" />
+            </>
+          ),
+        ],
         [null, ({ us }) => duration(us)],
         [null, ({ share }) => percent(share)],
         [null, ({ share }) => <ShareBar share={share} />, "bar-cell"],

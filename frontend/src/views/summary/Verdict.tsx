@@ -14,6 +14,7 @@ import {
 import { PlaceLink } from "../../parts/PlaceLink";
 import { type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { perText } from "../../report/findings";
+import { replayedStep, wholeStep } from "../../report/measures";
 import {
   drawnPath,
   OUTSIDE,
@@ -60,20 +61,19 @@ function headsOf(report: ReportData, segments: readonly PathSegment[]): BandHead
   );
 }
 
-/** The length of a step now and without the first finding. */
+/** The length of a step in the replay, as it was and without the first finding. */
 function savingOf(report: ReportData): BandSaving | null {
   const [first] = report.findings;
-  const { step_us: from, bound } = report.verdict;
+  const from = replayedStep(report);
   const gain = first?.gain_us_per_step ?? null;
-  if (first === undefined || from === null || gain === null || bound === "unknown") return null;
-  if (gain < WORTH_SAYING * from) {
-    return null;
-  }
-  const replayed = report.critical_path_work.reduce((whole, { us }) => whole + us, 0);
+  if (first === undefined || from === null || gain === null) return null;
+  if (report.verdict.bound === "unknown" || gain < WORTH_SAYING * from) return null;
+  const whole = wholeStep(report);
+  const of = whole === null ? perText(report) : `${perText(report)} ${whole.what}`;
   return {
     from,
-    to: (replayed > 0 ? replayed : from) - gain,
-    of: `${perText(report)}, without the first finding`,
+    to: from - gain,
+    of: `${of}, without the first finding`,
     button: "What if",
     title: `${first.title}: estimate by trace replay`,
     place: withoutFinding(first.id),

@@ -29,7 +29,7 @@ export function SyncFigures({ report, rows, filtered }: SyncFiguresProps): React
   const sum = summarizeSyncs(syncs);
   const own = all.length - syncs.length;
   const whole = stepsLength(report);
-  const steps = report.steps.length > 1 ? `sum over ${report.steps.length} steps` : "";
+  const steps = report.steps.length > 1 ? `in ${report.steps.length} steps` : "";
   const note = filtered ? "of those shown" : steps;
   const tone = (us: number | null): "look" | "plain" =>
     isHighlighted(us, whole) ? "look" : "plain";

@@ -41,7 +41,7 @@ export function EventPanel({ loaded, lanes, onLink, onClose }: EventPanelProps):
         </button>
       </header>
       <div className="selection-columns">
-        <div>
+        <div role="group" aria-label="Facts" tabIndex={0}>
           {onDevice && <Name text={event.name} className="code muted wrap" />}
           <EventFacts event={event} />
           <Arguments event={event} />

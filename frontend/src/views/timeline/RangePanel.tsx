@@ -70,7 +70,7 @@ function Sums({
       ]),
     ]),
   ];
-  return <Facts of={facts} />;
+  return <Facts of={facts} terms />;
 }
 
 /** Idle time of all devices because the host waited, microseconds. */

@@ -7,7 +7,14 @@ import { Term } from "../../components/Tip";
 import { stack } from "../../components/charts";
 import { meansNote } from "../../report/measures";
 import { PATH_DEFINITIONS, type PathPart } from "../../report/pathBar";
-import { duration, durationScale, NOTHING, percent, scaledDuration } from "../../text/formats";
+import {
+  duration,
+  durationScale,
+  NOTHING,
+  percent,
+  scaledDuration,
+  unbroken,
+} from "../../text/formats";
 import { colourOf, PATH_COLOURS } from "../../theme/colours";
 import {
   answerText,
@@ -29,12 +36,12 @@ interface AnswerProps {
 
 /** A step before and after, what it consists of, and how sure that is. */
 export function Answer({ prediction, changed, stale, report }: AnswerProps): ReactElement {
-  const hostClock = hostClockText(prediction, report.per_step.duration_us);
+  const hostClock = hostClockText(prediction, report);
   return (
     <div className={stale ? "whatif-body stale" : "whatif-body"}>
       <Figures prediction={prediction} changed={changed} report={report} />
       <p className="verdict whatif-verdict" role="status">
-        {answerText(prediction, changed)}
+        {unbroken(answerText(prediction, changed))}
       </p>
       <div className="whatif-pictures">
         <div className="whatif-bars">

@@ -17,6 +17,7 @@ interface FindingChoiceProps {
 export function FindingChoice({ report, place }: FindingChoiceProps): ReactElement {
   const change = useChangeQuestion();
   const { findings } = report;
+  const estimated = findings.filter(({ gain_us_per_step: gain }) => gain !== null);
   const unknown = unknownFindings(place, findings);
   const scale = durationScale(Math.max(0, ...findings.map((one) => one.gain_us_per_step ?? 0)));
   return (
@@ -29,8 +30,8 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
           <button
             type="button"
             className="link"
-            disabled={findings.length === 0}
-            onClick={() => change((now) => allGone(now, findings))}
+            disabled={estimated.length === 0}
+            onClick={() => change((now) => allGone(now, estimated))}
           >
             All
           </button>
@@ -87,14 +88,18 @@ function Choice({ finding, scale, gone, all }: ChoiceProps): ReactElement {
         <input
           type="checkbox"
           checked={gone}
+          disabled={gain === null && !gone}
           onChange={() => change((now) => toggled(now, finding, all))}
         />
         <span className="whatif-what">
           <Name text={finding.title} />
           <Name text={finding.where} className="code muted" />
         </span>
-        <span className="number" title={finding.gain_unknown ?? undefined}>
-          {scaledDuration(gain, scale)}
+        <span
+          className={gain === null ? "number muted" : "number"}
+          title={finding.gain_unknown ?? undefined}
+        >
+          {gain === null ? "not estimated" : scaledDuration(gain, scale)}
         </span>
       </label>
     </li>

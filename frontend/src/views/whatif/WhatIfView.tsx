@@ -24,6 +24,8 @@ interface WhatIfViewProps {
 export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
   const [{ whatIf: place }] = usePlace();
   const loaded = useAnswer(target, report, place, false);
+  // What is refused because of what was asked can be asked otherwise.
+  const asks = loaded.value?.refused == null || isChanged(place);
   return (
     <div className="view">
       <div className="view-main whatif">
@@ -34,7 +36,7 @@ export function WhatIfView({ report, target }: WhatIfViewProps): ReactElement {
         >
           <AnswerOf loaded={loaded} changed={isChanged(place)} report={report} />
         </section>
-        {loaded.value?.refused == null && (
+        {asks && (
           <div className="whatif-question">
             <FindingChoice report={report} place={place} />
             <Factors report={report} place={place} />
@@ -81,7 +83,14 @@ function AnswerOf({ loaded, changed, report }: AnswerOfProps): ReactElement {
   if (value === null) return <Pending />;
   const prediction = predictionOf(value);
   if (prediction === null) {
-    return <Refused title="These steps are not replayed" why={value.refused ?? ""} />;
+    if (!changed) return <Refused title="These steps are not replayed" why={value.refused ?? ""} />;
+    return (
+      <Refused title="No prediction available" why={value.refused ?? ""}>
+        <button type="button" onClick={() => change(() => WHATIF.start)}>
+          Start over
+        </button>
+      </Refused>
+    );
   }
   return (
     <Answer

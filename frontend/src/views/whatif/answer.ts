@@ -1,4 +1,5 @@
-import type { PathTime, WhatIf } from "../../api/schema";
+import type { PathTime, ReportData, WhatIf } from "../../api/schema";
+import { meanStep, wholeStep } from "../../report/measures";
 import { PATH_PARTS, type PathPart } from "../../report/pathBar";
 import { duration, percent } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
@@ -71,18 +72,12 @@ export function answerText({ before, after, low, high }: Prediction, changed: bo
   return `Was ${duration(before)} per step, would be ${duration(after)} (${bounds}).`;
 }
 
-/**
- * Why a step of the replay is not as long as the step of the other views; null where both are
- * written alike.
- *
- * @param hostUs mean length of the steps on the host's clock, which the other views show.
- */
-export function hostClockText({ before }: Prediction, hostUs: number | null): string | null {
-  if (hostUs === null || duration(hostUs) === duration(before)) return null;
-  return (
-    `The other views say ${duration(hostUs)}, the mean length of the steps on the host; a replay ` +
-    "takes the slower of host and device, and the time between steps with it."
-  );
+/** Why a step of the replay is longer than the step of the other views; null where it is not. */
+export function hostClockText({ before }: Prediction, report: ReportData): string | null {
+  const whole = wholeStep(report);
+  if (whole === null) return null;
+  const host = duration(meanStep(report));
+  return `A step takes ${host} on the host's clock, and ${duration(before)} ${whole.what}.`;
 }
 
 /** How much shorter a step is, with its share. */

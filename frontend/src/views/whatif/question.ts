@@ -92,7 +92,7 @@ function isPlain(what: string): boolean {
 
 /** Why something cannot be scaled in these steps; null where it can. */
 export function nothingOf(report: ReportData, what: Plain | typeof SYNCS): string | null {
-  const { totals, steps, devices } = report;
+  const { totals, steps, devices, per_step: means } = report;
   if (what === "host") return null;
   if (what === "data") {
     return steps.some((step) => (step.data_us ?? 0) > 0) ? null : "no data loading in these steps";
@@ -101,7 +101,9 @@ export function nothingOf(report: ReportData, what: Plain | typeof SYNCS): strin
     return totals.sync_count > totals.profiler_sync_count ? null : "no syncs in these steps";
   }
   if (what === "communication") {
-    return (totals.communication_device_us ?? 0) > 0 ? null : "no collectives in these steps";
+    if ((totals.communication_device_us ?? 0) > 0) return null;
+    const onHost = (means.communication_wait_us ?? 0) > 0;
+    return onHost ? "collectives on the host keep their length" : "no collectives in these steps";
   }
   return devices.length > 0 ? null : "no device events in these steps";
 }

@@ -121,6 +121,8 @@ test("what these steps have none of cannot be scaled", () => {
   expect(nothingOf(some, "communication")).toBeNull();
   const profiler = { ...totals, sync_count: 1, profiler_sync_count: 1 };
   expect(nothingOf(report({ totals: profiler }), "syncs")).toContain("no syncs");
+  const gloo = { ...report().per_step, communication_wait_us: 40 };
+  expect(nothingOf(report({ per_step: gloo }), "communication")).toContain("on the host");
 });
 
 test("what can be added by name comes most expensive first, a step each", () => {
@@ -195,9 +197,12 @@ test("an answer is said in a sentence", () => {
 });
 
 test("where the replay's step is not the step of the other views, the answer says why", () => {
-  expect(hostClockText(predicted(), 98)).toContain("The other views say 98.0 us");
-  expect(hostClockText(predicted(), 100.01)).toBeNull();
-  expect(hostClockText(predicted(), null)).toBeNull();
+  const { verdict } = report();
+  const longer = report({ verdict: { ...verdict, step_us: 120, host_side_us: 120 } });
+  expect(hostClockText(predicted({ replayed_us: 120 }), longer)).toBe(
+    "A step takes 100.0 us on the host's clock, and 120.0 us until the next begins.",
+  );
+  expect(hostClockText(predicted(), report())).toBeNull();
 });
 
 test.each([

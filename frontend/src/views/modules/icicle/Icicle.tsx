@@ -90,9 +90,7 @@ function BlockView(props: BlockViewProps): ReactElement {
         if (module !== null) onPick(module);
       }}
     >
-      {block.width * props.width >= LEAST_LABEL_PX && (
-        <bdi>{clip(labelOf(block, modules, props.zoom), 200)}</bdi>
-      )}
+      {block.width * props.width >= LEAST_LABEL_PX && <bdi>{clip(labelOf(block, props), 200)}</bdi>}
       {props.withForward && <ForwardBar block={block} modules={modules} />}
     </div>
   );
@@ -118,11 +116,15 @@ function classOf(props: BlockViewProps): string {
   return names.join(" ");
 }
 
-function labelOf(block: Block, modules: Modules, zoom: number | null): string {
+/** What is narrower has room for a name alone. */
+const NARROW_PX = 110;
+
+function labelOf(block: Block, { modules, zoom, width }: BlockViewProps): string {
   if (block.kind === "rest") return `not attributed · ${duration(block.value)}`;
   const node = block.module === null ? undefined : modules.tree.nodes[block.module];
   if (node === undefined) return `${count(block.count)} more`;
   if (node.module === null) return `${node.label} · ${node.className} · ${duration(block.value)}`;
+  if (node.depth > 0 && block.width * width < NARROW_PX) return node.label;
   if (node.depth > 0 && node.index !== zoom) return `${node.label} · ${duration(block.value)}`;
   return `${node.label} · ${node.className} · ${duration(block.value)}`;
 }

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+
+import type { ReportData } from "../api/schema";
+import { report } from "../testing/report";
+import { replayedStep, stepNote, wholeStep } from "./measures";
+
+/** A report whose steps take 100 us on the host's clock, and these in the replay. */
+function replayed(us: number, hostUs: number): ReportData {
+  const { verdict } = report();
+  return report({
+    verdict: { ...verdict, step_us: us + 1, host_side_us: hostUs },
+    critical_path_work: [{ id: "host::", part: "host", phase: null, name: null, us }],
+  });
+}
+
+test("the replayed step is that of the critical path, and the recorded one without it", () => {
+  expect(replayedStep(replayed(120, 100))).toBe(120);
+  expect(replayedStep(report())).toBe(100);
+});
+
+test.each([
+  [120, 100, { us: 120, what: "with its device work" }],
+  [120, 120, { us: 120, what: "until the next begins" }],
+  [100.4, 100, null],
+] as const)("a step of %s us whose host takes %s", (us, hostUs, whole) => {
+  expect(wholeStep(replayed(us, hostUs))).toEqual(whole);
+});
+
+test("next to the step on the host's clock stands the one that savings are of", () => {
+  expect(stepNote(replayed(120, 100))).toBe("120.0 us with its device work");
+  expect(stepNote(report())).toBe("");
+});
