@@ -250,7 +250,7 @@ class HostRows(Struct, frozen=True, dict=True):
         """
         named = isin(self.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
         named &= isin(self.role, [int(role) for role in _NAMING])
-        return self.call_tree.event[named | (self.role == Role.MODULE_LABEL)]
+        return np.asarray(self.call_tree.event[named | (self.role == Role.MODULE_LABEL)])
 
     @cached_property
     def operator_around(self) -> TreeRow:

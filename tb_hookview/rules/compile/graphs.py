@@ -220,9 +220,9 @@ def _compiling(context: Context) -> Iterator[Occurrence]:
     """Time spent on compiling in measured steps."""
     if not context.steps.marked:
         return
-    rows = context.rows
-    compiling = rows.containing("compile_inner", "(dynamo_timed)") | rows.beginning(*_COMPILING)
-    compiling |= rows.matching(r"^_?compile_fx\b", "compile_fx")
+    named = context.rows
+    compiling = named.containing("compile_inner", "(dynamo_timed)") | named.beginning(*_COMPILING)
+    compiling |= named.matching(r"^_?compile_fx\b", "compile_fx")
     if not compiling.any():
         return
     counted = compiling & context.rows.counted

@@ -469,7 +469,7 @@ def _within_device(context: Context) -> Bool:
     found = (kind == EventCategory.KERNEL) | events.beginning(*_TO_ITSELF)
     found &= events.of_kinds("copy")
     found &= ~events.beginning("batched_transpose_", "SubTensorOp") & ~events.containing(*_OTHERS)
-    return found & ~of_convolutions(context)
+    return np.asarray(found & ~of_convolutions(context))
 
 
 DEVICE_LAYOUT_COPIES = Rule(

@@ -104,7 +104,7 @@ def _asked_in_float64(context: Context) -> Bool:
     wanted = mask_of(operator[operator >= 0], len(context.call_tree))
     wanted &= context.rows.beginning("aten::")
     rows = with_inputs(context, types_with(context, wanted, "double"), _has_double)
-    asked = lookup(rows, operator) == 1
+    asked = np.asarray(lookup(rows, operator) == 1)
     if not asked.any():
         return asked
     events = context.device_events

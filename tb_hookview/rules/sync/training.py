@@ -223,7 +223,8 @@ SYNC_GRAD_SCALER = Rule(
 
 def _explains_optimizer_scalar_state(context: Context) -> Bool:
     syncs = context.syncs
-    reads = syncs.reads_value & (context.analysis.phases.row[syncs.row] == Phase.OPTIMIZER)
+    updating = context.analysis.phases.row[syncs.row] == Phase.OPTIMIZER
+    reads: Bool = syncs.reads_value & updating
     return reads & syncs.inside_matching(r"Optimizer\.step#.*") if reads.any() else reads
 
 
