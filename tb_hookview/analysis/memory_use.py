@@ -138,7 +138,7 @@ class MemoryUse(Struct, frozen=True, dict=True):
 
     def classes_at(self, positions: Int) -> list[dict[MemoryClass, int]]:
         """Live bytes by class after some events, without those of none; they sum to the totals."""
-        columns = {kind: self.live.of(kind)[positions].tolist() for kind in MemoryClass}
+        columns = {kind: self.live.of(kind, positions).tolist() for kind in MemoryClass}
         return [
             {kind: sizes[place] for kind, sizes in columns.items() if sizes[place]}
             for place in range(len(positions))

@@ -252,8 +252,11 @@ def group_calls(calls: OperatorCalls, *key: Int) -> OperatorGroups:
     kept = np.flatnonzero(count)
     place = index_of(kept, len(count))
     event = selection.analysis.call_tree.event[rows]
-    by_event = np.argsort(event, kind="stable")
-    first = rows[by_event[first_of_each(rank[by_event])]]
+    least = np.full(len(count), np.iinfo(np.int64).max)
+    np.minimum.at(least, rank, event)
+    of_least = np.flatnonzero(event == least[rank])
+    first = np.empty(len(count), np.int64)
+    first[rank[of_least]] = rows[of_least]
     return OperatorGroups(calls, place[rank], first[kept], count[kept])
 
 

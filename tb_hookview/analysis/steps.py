@@ -211,9 +211,9 @@ def _without_marks(
 
 
 def _at(window: Intervals, time: Nanoseconds) -> StepIndex:
-    place = np.searchsorted(window[:, 0], time, side="right") - 1
-    inside = (place >= 0) & (time <= window[np.maximum(place, 0), 1])
-    return np.where(inside, place, -1)
+    start, end = window.T
+    place = np.searchsorted(start, time, side="right") - 1
+    return np.where((place >= 0) & (time <= end[place]), place, -1)
 
 
 def _counted(window: Intervals, launched: Nanoseconds) -> tuple[Bool, int]:

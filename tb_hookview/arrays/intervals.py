@@ -102,7 +102,7 @@ def cut(intervals: TimeSet, moments: Nanoseconds) -> Intervals:
         return intervals
     place = np.searchsorted(intervals[:, 0], moments, side="right") - 1
     inside = moments[
-        (place >= 0) & (intervals[place, 0] < moments) & (moments < intervals[place, 1])
+        (place >= 0) & (intervals[:, 0][place] < moments) & (moments < intervals[:, 1][place])
     ]
     return np.stack([np.sort(np.append(times, inside)) for times in intervals.T], axis=1)
 
@@ -112,7 +112,7 @@ def contains(intervals: TimeSet, time: Nanoseconds) -> Bool:
     if not len(intervals):
         return np.zeros(len(time), bool)
     place = np.searchsorted(intervals[:, 0], time, side="right") - 1
-    return np.asarray((place >= 0) & (time < intervals[place, 1]))
+    return np.asarray((place >= 0) & (time < intervals[:, 1][place]))
 
 
 def _where(left: TimeSet, right: TimeSet, wanted: int) -> TimeSet:

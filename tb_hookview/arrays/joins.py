@@ -15,8 +15,8 @@ from tb_hookview.arrays.types import Bool, Int, Nanoseconds
 
 Number = TypeVar("Number", bound=np.integer[Any])
 
-_FEW = 8
-"""Values that are compared one by one."""
+_FEW = 64
+"""Bytes of a column's values up to which these are compared one by one."""
 _TINY = 32
 """Rows that are taken one by one: the calls of numpy take longer."""
 _DENSE = 4
@@ -86,7 +86,7 @@ def isin(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
 
     `np.isin` does so too, and is several times slower for few values.
     """
-    if len(values) <= _FEW:
+    if len(values) * column.itemsize <= _FEW:
         found = np.zeros(column.shape, bool)
         for value in np.asarray(values, np.int64).tolist():
             found |= column == value
@@ -153,15 +153,13 @@ def _above(column: NDArray[Any], low: int) -> Int:
 
 
 def dense_rank(*columns: Int) -> Int:
-    """Rank of each row, counted from 0: equal where rows are equal in every column."""
-    order = np.lexsort(columns)
-    differs = np.zeros(len(order), bool)
-    for column in columns:
-        ordered = column[order]
-        differs[1:] |= ordered[1:] != ordered[:-1]
-    number = np.empty(len(order), np.int64)
-    number[order] = np.cumsum(differs)
-    return number
+    """Rank of each row by the last column, then the one before; equal where rows are in each."""
+    last, *others = reversed(columns)
+    rank = unique_inverse(last)[1]
+    for column in others:
+        values, place = unique_inverse(column)
+        rank = unique_inverse(rank * len(values) + place)[1]
+    return rank
 
 
 def unique_counts(column: NDArray[Number]) -> tuple[NDArray[Number], Int]:

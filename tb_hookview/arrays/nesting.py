@@ -26,7 +26,16 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_hookview.arrays.joins import unique
-from tb_hookview.arrays.types import Bool, EventRow, Int, Nanoseconds, ThreadIndex, TreeRow
+from tb_hookview.arrays.types import (
+    Bool,
+    Code,
+    EventRow,
+    Index,
+    Int,
+    Nanoseconds,
+    ThreadIndex,
+    TreeRow,
+)
 
 ROUNDING_NS = 1000
 """Resolution of the coarsest traces (whole microseconds, torch 1.8 to 2.2)."""
@@ -86,8 +95,16 @@ class CallTree(Struct, frozen=True, dict=True):
 
     def nearest_above(self, wanted: Bool) -> TreeRow:
         """Innermost wanted row strictly around each row; -1 for none."""
-        found, rows = self.nearest(wanted), np.flatnonzero(wanted)
-        found[rows] = lookup(found, self.parent[rows])
+        rows = np.flatnonzero(wanted)
+        if len(rows) * _FEW <= len(self):
+            found = self.nearest(wanted)
+            found[rows] = lookup(found, self.parent[rows])
+            return found
+        found = self.parent.copy()
+        active = np.flatnonzero(found >= 0)
+        while len(active := active[~wanted[found[active]]]):
+            found[active] = found[found[active]]
+            active = active[found[active] >= 0]
         return found
 
 
@@ -217,12 +234,7 @@ def _filled(rows: TreeRow, ends: TreeRow, size: int) -> TreeRow:
     return np.repeat(np.concatenate([[-1], innermost]), lengths)
 
 
-def nearest_above(parent: TreeRow, wanted: Bool) -> TreeRow:
-    """Innermost wanted row strictly around each row; -1 for none."""
-    return lookup(nearest(parent, wanted), parent)
-
-
-def lookup(column: Int | Bool, index: Int) -> Int:
+def lookup(column: Int | Index | Code | Bool, index: Int) -> Int:
     """`column[index]`, and -1 where the index is -1."""
     if not len(column):
         return np.full(len(index), -1, np.int64)
@@ -239,10 +251,8 @@ def self_time(start: Nanoseconds, end: Nanoseconds, parent: TreeRow) -> Nanoseco
     `parent` may skip rows (a tree of some of the rows). A child counts only up to its parent's end.
     No self time is below 0, though children may overlap by rounding.
     """
-    child = np.flatnonzero(parent >= 0)
-    above = parent[child]
-    taken = np.minimum(end[child], end[above]) - start[child]
-    inner = np.bincount(above, weights=taken, minlength=len(start)).astype(np.int64)
+    taken = np.minimum(end, end[parent]) - start
+    inner = np.bincount(parent + 1, weights=taken, minlength=len(start) + 1)[1:].astype(np.int64)
     return np.asarray(np.maximum(end - start - inner, 0))
 
 

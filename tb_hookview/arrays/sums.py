@@ -17,8 +17,10 @@ def sum_by(group: Int, values: Int | Bool, size: int) -> Int:
         size: number of groups.
     """
     total = np.zeros(size, np.int64)
-    known = group >= 0
-    np.add.at(total, group[known], values[known])
+    if group.min(initial=0) < 0:
+        known = group >= 0
+        group, values = group[known], values[known]
+    np.add.at(total, group, values.astype(np.int64, copy=False))  # truths take 40 times as long
     return total
 
 

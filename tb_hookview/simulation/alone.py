@@ -86,8 +86,8 @@ class Alone(Struct, frozen=True, dict=True):
             lengths = simulator.lengths(change, lengths)
         there = self._host_edges if resources[0] in HOST_SIDE else self._device_edges
         replay = simulator.replay(self._left(lengths, frozenset(resources), there))
-        events = graph.nodes.of_event[simulator.window.step >= 0]
-        end = max(replay.end(events).max(initial=0), replay.time[graph.step_end[-1]])
+        last = replay.end(simulator.measure.events).max(initial=0)
+        end = max(last, replay.time[graph.step_end[-1]])
         return float(end) / len(simulator.window.steps)
 
     def _left(self, lengths: Lengths, resources: frozenset[Bound], there: Bool) -> Lengths:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.analysis.host.rows import TIMED_MARKS, HostRows, Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
@@ -121,19 +122,18 @@ class Changer(Struct, frozen=True, dict=True):
 
     def _durations(self, changes: Iterable[DeviceChange]) -> Nanoseconds:
         """Durations; of several changes of one event, the parts taken off add up."""
-        nodes, mine = self.graph.nodes, self._events
-        event, whole = nodes.event[mine], nodes.duration[mine]
-        size = int(event.max(initial=-1)) + 1
-        factor, off = np.ones(size), np.zeros(size)
+        whole = self.graph.nodes.duration
+        factor, off = np.ones(len(whole)), np.zeros(len(whole))
         for change in changes:
-            inside = change.events < size
-            events = change.events[inside]
+            node = self._node[np.minimum(change.events, len(self._node) - 1)]
+            inside = node >= 0
             if change.ns is None:
-                factor[events] *= change.factor
+                factor[node[inside]] *= change.factor
             else:
-                np.add.at(off, events, change.ns[inside] * (1 - change.factor))
-        changed = nodes.duration.copy()
-        changed[mine] = np.maximum(whole * factor[event] - off[event], 0).astype(np.int64)
+                np.add.at(off, node[inside], change.ns[inside] * (1 - change.factor))
+        at = np.flatnonzero((factor != 1) | (off != 0))
+        changed = whole.copy()
+        changed[at] = np.maximum(whole[at] * factor[at] - off[at], 0).astype(np.int64)
         return changed
 
     def caught_up(self, lengths: Lengths) -> Lengths | None:
@@ -157,6 +157,12 @@ class Changer(Struct, frozen=True, dict=True):
         """Nodes that are device events launched in the window."""
         nodes = self.graph.nodes
         return np.flatnonzero((nodes.event >= 0) & ~nodes.history)
+
+    @cached_property
+    def _node(self) -> Int:
+        """Node of each device event up to the window's last; -1 for none, as for all after it."""
+        event = self.graph.nodes.event
+        return scatter(event[self._events], self._events, int(event.max(initial=-1)) + 2)
 
     def _less(self, before: Nanoseconds, costs: Iterable[HostCost]) -> Nanoseconds:
         """Lags without some costs, none below 0."""
@@ -361,11 +367,12 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
 
 def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) -> Iterator[HostCost]:
     """Yield the cost of some rows by thread: of each row, or the same of all, nanoseconds."""
-    ns = np.broadcast_to(cost, len(moment))
-    for each in unique(thread).tolist():
-        mine = np.flatnonzero(thread == each)
-        mine = mine[np.argsort(moment[mine], kind="stable")]
-        yield HostCost(each, moment[mine], np.append(0.0, np.cumsum(ns[mine])))
+    order = np.lexsort((moment, thread))
+    thread, moment, ns = thread[order], moment[order], np.broadcast_to(cost, len(order))[order]
+    opens = np.flatnonzero(np.diff(thread, prepend=-1))
+    for begin, end in pairwise([*opens.tolist(), len(order)]):
+        total = np.append(0.0, np.cumsum(ns[begin:end]))
+        yield HostCost(int(thread[begin]), moment[begin:end], total)
 
 
 def _costs(host: HostRows, rows: TreeRow, speed: float) -> Float:

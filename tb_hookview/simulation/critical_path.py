@@ -145,10 +145,9 @@ def find_slack(replayer: Replayer, replay: Replay, pace: Pace, measure: Measure)
 
 def _until_end(replay: Replay, pace: Pace, measure: Measure) -> Nanoseconds:
     """Time from the end of each node that is measured to when the last of them may end."""
-    graph, window = replay.graph, measure.window
+    graph, mine = replay.graph, measure.events
     whole = int(replay.end(pace.last)) - pace.since
     left = np.full(len(replay.time), UNBOUND)
-    mine = graph.nodes.of_event[window.step >= 0]
     left[mine] = measure.base(replay) + whole - replay.end(mine)
     host = int(graph.step_end[-1])
     left[host] = whole - int(replay.time[host])

@@ -114,7 +114,7 @@ def _recomputation(analysis: Analysis, factor: float) -> Change:
     between its own operators is for them, too.
     """
     tree, again = analysis.call_tree, analysis.attribution.row_recompute
-    rows = np.flatnonzero(again & (lookup(again.astype(np.int64), tree.parent) == 0))
+    rows = np.flatnonzero(again & (lookup(again, tree.parent) == 0))
     order = np.argsort(tree.parent, kind="stable")
     alike = np.diff(tree.parent[order]) == 0
     since, until = lookup(tree.start, tree.parent), lookup(tree.end, tree.parent)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.analysis.dependencies.points import Window
-from tb_hookview.arrays.joins import scatter
+from tb_hookview.arrays.joins import index_of, scatter
 from tb_hookview.arrays.types import Int, Nanoseconds
 
 # Device events whose times follow from two others.
@@ -23,7 +23,10 @@ from tb_hookview.arrays.types import Int, Nanoseconds
 
 
 class Chains:
-    """Nodes whose time is that of the first of their chain and a length."""
+    """Nodes whose time is that of the first of their chain and a length.
+
+    What is of each of these nodes is in their order: by chain, then along it.
+    """
 
     def __init__(self, size: int, before: Int, node: Int) -> None:
         """Find the chains.
@@ -41,44 +44,31 @@ class Chains:
             moved = further != self.first[active]
             self.first[active] = further
             active = active[moved]
-        self._order = np.lexsort((node, self.first[node]))
-        self._node = node[self._order]
-        opens = np.diff(self.first[self._node], prepend=-1) != 0
+        self.order = np.lexsort((node, self.first[node]))
+        """Place of each in what the chains were made of."""
+        self.node = node[self.order]
+        """These nodes, in order."""
+        opens = np.diff(self.first[self.node], prepend=-1) != 0
         self._opens, self._chain = np.flatnonzero(opens), np.cumsum(opens) - 1
 
-    def offsets(self, passed: Nanoseconds) -> Nanoseconds:
-        """Time of each node after the first of its chain, shape (n,).
-
-        Args:
-            passed: time from the node before to each of the chains' nodes, shape (c,).
-        """
-        mine = passed[self._order]
-        total = np.cumsum(mine)
-        before = total[self._opens] - mine[self._opens]
-        offset = np.zeros(len(self.first), np.int64)
-        offset[self._node] = total - before[self._chain]
-        return offset
+    def lengths(self, passed: Nanoseconds) -> Nanoseconds:
+        """Time of each node after the first of its chain, shape (c,), by that from one to it."""
+        total = np.cumsum(passed)
+        return np.asarray(total - (total - passed)[self._opens][self._chain])
 
     def highest_until(self, value: Nanoseconds) -> Nanoseconds:
-        """Highest value of each of the chains' nodes and those before it in its chain, shape (c,).
-
-        Args:
-            value: of the chains' nodes, as `passed` of `offsets`.
-        """
+        """Highest value of each node and those before it in its chain, shape (c,)."""
         if not len(value):
             return value
-        mine = value[self._order]
-        highest, least = (end.reduceat(mine, self._opens) for end in (np.maximum, np.minimum))
+        highest, least = (end.reduceat(value, self._opens) for end in (np.maximum, np.minimum))
         # Shifted so that the least of each chain is the highest of the one before.
         shift = np.append(0, np.cumsum(highest[:-1] - least[1:]))[self._chain]
-        until = np.empty_like(mine)
-        until[self._order] = np.maximum.accumulate(mine + shift) - shift
-        return until
+        return np.asarray(np.maximum.accumulate(value + shift) - shift)
 
     def least_after(self, value: Nanoseconds) -> Nanoseconds:
         """Least value of each node and those after it in its chain, shape (n,)."""
         least, step = value.copy(), 1
-        mine = value[self._node]
+        mine = value[self.node]
         inner = np.ones(len(mine), bool)
         while inner.any():
             inner = np.zeros(len(mine), bool)
@@ -86,8 +76,8 @@ class Chains:
             later = np.flatnonzero(inner)
             mine[later] = np.minimum(mine[later], mine[later + step])
             step *= 2
-        least[self._node] = mine
-        first = self.first[self._node[self._opens]]
+        least[self.node] = mine
+        first = self.first[self.node[self._opens]]
         least[first] = np.minimum(least[first], mine[self._opens])
         return least
 
@@ -109,21 +99,19 @@ class Runs:
         origin[edges.target[launch]] = first[edges.source[launch]]
         before = origin[edges.source[stream]]
         mine = (before < 0) | (before == origin[edges.target[stream]])
-        self._stream, self._launch = stream[mine], launch[mine]
+        stream, launch = stream[mine], launch[mine]
+        self.chains = Chains(size, edges.source[stream], edges.target[stream])
+        self._stream, self._launch = stream[self.chains.order], launch[self.chains.order]
         self._launched = edges.source[self._launch]
-        self.node = edges.target[self._stream]
+        self.node = self.chains.node
         """These events."""
-        self.chains = Chains(size, edges.source[self._stream], self.node)
-        self.inner = np.zeros(size, bool)
-        """Whether a node is one of them, shape (n,)."""
-        self.inner[self.node] = True
         self.origin = origin
         """First of the chain that each of them was launched in, shape (n,)."""
 
-    def offsets(
+    def lengths(
         self, passed: Nanoseconds, of_chain: Nanoseconds
     ) -> tuple[Nanoseconds, Nanoseconds]:
-        """`of_event` and `of_launch` of each node, shape (n,).
+        """`of_event` and `of_launch` of each of these events.
 
         Args:
             passed: time that passes on each edge, shape (e,).
@@ -132,11 +120,9 @@ class Runs:
         # An edge that is taken out is as good as one that leads to before the origin; sums of many
         # stay within 64 bits.
         never = -1 - int(np.maximum(passed, 0).sum())
-        of_event = self.chains.offsets(np.maximum(passed[self._stream], never))
+        of_event = self.chains.lengths(np.maximum(passed[self._stream], never))
         launched = np.maximum(passed[self._launch] + of_chain[self._launched], never)
-        of_launch, mine = np.zeros(len(of_event), np.int64), of_event[self.node]
-        of_launch[self.node] = mine + self.chains.highest_until(launched - mine)
-        return of_event, of_launch
+        return of_event, of_event + self.chains.highest_until(launched - of_event)
 
 
 def _pairs(graph: Graph, count: Int) -> tuple[Int, Int]:
@@ -214,8 +200,11 @@ class Replayer:
         self.graph = graph
         count = np.bincount(edges.target, minlength=size)
         single = (count == 1)[edges.target] & edges.of(EdgeKind.HOST) & (edges.source > 0)
+        self.between = np.flatnonzero(~single)
+        single = np.flatnonzero(single)
         self.chains = Chains(size, edges.source[single], edges.target[single])
-        self._single, self.between = np.flatnonzero(single), np.flatnonzero(~single)
+        self._single = single[self.chains.order]
+        self._pause = graph.pause[edges.target]
         self._from_end = np.flatnonzero(edges.from_end)
         self._ends = edges.source[self._from_end]
         self._runs = runs = Runs(graph, count, self.chains.first)
@@ -223,27 +212,31 @@ class Replayer:
         few = first == np.arange(size)
         self._few, number = int(few.sum()), np.cumsum(few) - 1
         self._first, self._origin = number[first], number[runs.origin]
-        looped = self.between[~runs.inner[edges.target[self.between]]]
-        again = looped[runs.inner[edges.source[looped]]]
-        self._edge, self._again = np.concatenate([looped, again]), len(again)
-        source = [self._first[edges.source[looped]], self._origin[edges.source[again]]]
+        self._launched = self._origin[runs.node]
+        place = index_of(runs.node, size)
+        looped = self.between[place[edges.target[self.between]] < 0]
+        launched = place[edges.source[looped]]
+        again = looped[launched >= 0]
+        self._edge, self._again = np.concatenate([looped, again]), launched[launched >= 0]
+        self._source = edges.source[looped]
+        source = [self._first[self._source], self._origin[edges.source[again]]]
         self._pairs = _Pairs(np.concatenate(source), number[edges.target[self._edge]])
 
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
-        graph, edges, runs = self.graph, self.graph.edges, self._runs
-        passed = lengths.pause[edges.target] + lengths.lag
+        graph, chains, runs = self.graph, self.chains, self._runs
+        changed = lengths.pause is not graph.pause
+        pause = lengths.pause[graph.edges.target] if changed else self._pause
+        passed = pause + lengths.lag
         passed[self._from_end] += lengths.duration[self._ends]
-        of_chain = self.chains.offsets(passed[self._single])
-        of_event, of_launch = runs.offsets(passed, of_chain)
-        offset = of_chain + of_event
-        source = edges.source[self._edge]
-        after, again = offset[source], len(source) - self._again
-        after[again:] = of_launch[source[again:]]
-        few = self._pairs.times(after + passed[self._edge], self._few)
-        time, node = few[self._first] + offset, runs.node
-        by_launch = few[self._origin[node]] + of_launch[node]
-        time[node] = np.maximum(time[node], by_launch)
+        after = np.zeros(len(lengths.duration), np.int64)
+        after[chains.node] = chains.lengths(passed[self._single])
+        of_event, of_launch = runs.lengths(passed, after)
+        after[runs.node] = of_event
+        left = np.append(after[self._source], of_launch[self._again])
+        few = self._pairs.times(left + passed[self._edge], self._few)
+        time = few[self._first] + after
+        time[runs.node] = np.maximum(time[runs.node], few[self._launched] + of_launch)
         return Replay(graph, lengths, time)
 
 
@@ -305,18 +298,22 @@ class Pace(NamedTuple):
     """Node at the end of what is measured."""
 
 
-class Measure(Struct, frozen=True):
+class Measure(Struct, frozen=True, dict=True):
     """Measures replays of one window."""
 
     graph: Graph
     window: Window
 
+    @cached_property
+    def events(self) -> Int:
+        """Nodes of the device events launched in the steps."""
+        return self.graph.nodes.of_event[self.window.step >= 0]
+
     def completions(self, replay: Replay) -> Nanoseconds:
         """Moment at which host and device are done with each step, shape (s,)."""
         done = replay.time[self.graph.step_end].copy()
-        mine = self.window.step >= 0
-        nodes = self.graph.nodes.of_event[mine]
-        np.maximum.at(done, self.window.step[mine], replay.end(nodes))
+        step = self.window.step
+        np.maximum.at(done, step[step >= 0], replay.end(self.events))
         return done
 
     def is_host(self, pace: Pace) -> bool:
@@ -331,7 +328,7 @@ class Measure(Struct, frozen=True):
         """Length of a step, and what decides it."""
         steps, graph = len(self.window.steps), self.graph
         host = int(graph.step_end[-1])
-        mine = graph.nodes.of_event[self.window.step >= 0]
+        mine = self.events
         last = int(mine[replay.end(mine).argmax()]) if len(mine) else host
         if replay.time[host] > replay.end(last):
             last = host

@@ -126,7 +126,6 @@ def test_questions_about_ancestors_against_walking_up(
     nearest = [next((r for r in chain if wanted[r]), -1) for chain in chains]
     above = [next((r for r in chain[1:] if wanted[r]), -1) for chain in chains]
     assert nesting.nearest(parent, wanted).tolist() == nearest
-    assert nesting.nearest_above(parent, wanted).tolist() == above
     call_tree = CallTree(np.arange(len(start)), parent, start, end, thread)
     assert call_tree.nearest(wanted).tolist() == nearest
     assert call_tree.nearest_above(wanted).tolist() == above

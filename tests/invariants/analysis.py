@@ -200,9 +200,10 @@ def _rules_of_torch() -> list[Callable[[list[Any]], list[Any]]] | None:
 def live_bytes_of_all_classes_sum_to_what_is_allocated(case: Case) -> None:
     if (memory := case.analysis.memory) is None or not memory.addresses_known:
         return
-    of = {kind: memory.live.of(kind) for kind in MemoryClass}
+    at = np.arange(len(memory.events))
+    of = {kind: memory.live.of(kind, at) for kind in MemoryClass}
     assert np.array_equal(sum(of.values()), np.maximum(memory.events.allocated, 0))
     assert np.array_equal(
-        of[MemoryClass.UNKNOWN], memory.live.born(memory.kind == MemoryClass.UNKNOWN)
+        of[MemoryClass.UNKNOWN], memory.live.born(memory.kind == MemoryClass.UNKNOWN, at)
     )
     assert all((live >= 0).all() for live in of.values())

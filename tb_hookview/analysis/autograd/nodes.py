@@ -436,7 +436,7 @@ def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow
         found[mine] = links.forward_ops(nodes[group], thread)
         without = mine[found[mine] < 0]
         earlier[without] = links.ops_before(rows[without], thread)
-        found[mine[lookup(makes_none.astype(np.int64), found[mine]) > 0]] = -1
+        found[mine[lookup(makes_none, found[mine]) > 0]] = -1
         found[mine[in_graph]] = links.graph_runs(nodes[group][in_graph], thread)
     return found, earlier
 
@@ -474,7 +474,7 @@ def recomputed_operators(host: HostRows, nodes: Nodes) -> Bool:
     """
     row_node = nodes.of_row
     forward = (row_node >= 0) & (host.sequence >= 0) & (host.forward_thread <= 0)
-    forward &= lookup(_keeps_graph(host, nodes).astype(np.int64), row_node) != 1
+    forward &= lookup(_keeps_graph(host, nodes), row_node) != 1
     forward_ops = nodes.forward_op
     inside = lookup(row_node, forward_ops)
     if not forward.any() or np.any((inside >= 0) & (nodes.around != inside)):

@@ -88,7 +88,7 @@ def place(
     row_call = _call_of_rows(host, child, np.where(different[group], -1, found.call))
     event_call, others = calls_of_events(host, calls.variants, variant, around, row_call, events)
     different |= others
-    row_call[lookup(different.astype(np.int64), around) > 0] = -1
+    row_call[lookup(different, around) > 0] = -1
     found = Alignment(np.where(different[group], -1, found.call), found.disordered)
     whole[tried[different]] = DIFFERENT
     on_host = ~different & ~_calls_runtime(host, row)

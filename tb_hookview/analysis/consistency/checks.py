@@ -353,14 +353,14 @@ def external_id_conflicts(host: HostRows) -> tuple[Fault, ...]:
     with operators' ids by chance: a file in which most calls do so is not checked, nor any single
     call that does.
     """
-    events, kind = host.trace.events, host.kind
+    events, is_call = host.trace.events, host.kind == EventCategory.RUNTIME
     external = events.external[host.call_tree.event]
-    own = external == events.correlation[host.call_tree.event]
-    calls = (kind == EventCategory.RUNTIME) & (external > 0)
-    if 2 * np.count_nonzero(calls & own) > np.count_nonzero(calls):
+    calls = np.flatnonzero(is_call & (external > 0))
+    own = external[calls] == events.correlation[host.call_tree.event[calls]]
+    if 2 * np.count_nonzero(own) > len(calls):
         return ()
-    identified = np.where(kind == EventCategory.RUNTIME, -1, external)
-    asked = np.flatnonzero(calls & ~own & isin(external, identified[identified > 0]))
+    identified, asked = np.where(is_call, -1, external), calls[~own]
+    asked = asked[isin(external[asked], identified[identified > 0])]
     around = _named_around(host.call_tree, identified, asked, external[asked])
     return counted("external-id", int(np.count_nonzero(~around)))
 

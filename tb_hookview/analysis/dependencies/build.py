@@ -146,10 +146,11 @@ def build(analysis: Analysis, window: Window) -> Graph:
         *by_calls(analysis, times, nodes),
     ]
     edges = joined(sets)
-    guessed = by_times(times, nodes, lateness(nodes, edges))
+    late = lateness(nodes, edges)
+    guessed = by_times(times, nodes, late)
     if len(guessed.source):
         edges = joined([*sets, guessed])
-    late = lateness(nodes, edges)
+        late = lateness(nodes, edges)
     marked = analysis.steps.thread[window.steps[-1]] >= 0
     return Graph(
         nodes=nodes,

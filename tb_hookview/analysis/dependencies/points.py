@@ -196,7 +196,7 @@ def main_thread(analysis: Analysis, launches: Int) -> int:
 
 def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, end: int) -> Bursts:
     """Find the bursts of other threads between two moments."""
-    own = moments_of(analysis, main, start, end)
+    own = moments_of(analysis, main, start, end) if len(others) else others
     engines = threads_of(analysis, analysis.nodes.row)
     work = cache(partial(_work, analysis, main))
     found = [np.zeros((0, 8), np.int64)]

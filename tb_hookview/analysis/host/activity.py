@@ -20,7 +20,7 @@ from tb_hookview.analysis.host.rows import (
 )
 from tb_hookview.analysis.host.stacks import around_any, is_frame, rows_holding
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import (
     Bool,
@@ -58,7 +58,7 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
 def event_names(host: HostRows, event: EventRow) -> list[str]:
     """Names of events as a person reads them; "" where there is none."""
     trace = host.trace
-    string, place = unique_inverse(lookup(trace.events.name.astype(np.int64), event))
+    string, place = unique_inverse(lookup(trace.events.name, event))
     names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
     return list(np.array(names, object)[place])
 
@@ -111,7 +111,7 @@ def operators_within(host: HostRows, thread: int, spans: TimeSet) -> list[tuple[
 
 
 def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) -> EventRow:
-    """Host events whose names say what the host does (no steps, marks, calls).
+    """Host events whose names say what the host does (no steps, marks, calls), in any order.
 
     Args:
         host: the host rows.
@@ -129,7 +129,7 @@ def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) ->
     texts, strings = host.trace.strings.texts, unique(events.name[python])
     frames = [string for string in strings.tolist() if is_frame(texts[string])]
     python = python[isin(events.name[python], frames)]
-    return unique(np.concatenate([named, python]))
+    return np.concatenate([named, python])
 
 
 def _name(text: str) -> str:
@@ -225,13 +225,14 @@ def operator_rows(host: HostRows) -> OperatorRows:
     timed = named | (host.kind == EventCategory.RUNTIME)
     above = call_tree.nearest_above(timed)
     above[~timed] = -1
-    children = np.bincount(above[above >= 0], minlength=len(host))
-    repeats = named & (host.kind == EventCategory.OPERATOR) & (lookup(children, above) == 1)
-    repeats &= lookup(host.string, above) == host.string
-    repeats &= lookup(host.kind.astype(np.int64), above) == EventCategory.OPERATOR
+    children = np.bincount(above + 1, minlength=len(host) + 1)[1:]
+    operator, number = host.kind == EventCategory.OPERATOR, host.trace.events.external
+    rows = np.flatnonzero(named & operator & (above >= 0))
+    of = above[rows]
+    alike = (children[of] == 1) & operator[of] & (host.string[of] == host.string[rows])
     # One with a lower number began before it, in the same microsecond of a coarse clock.
-    number = host.trace.events.external[call_tree.event].astype(np.int64)
-    repeats &= number >= lookup(number, above)
+    alike &= number[call_tree.event[rows]] >= number[call_tree.event[of]]
+    repeats = mask_of(rows[alike], len(host))
     return OperatorRows(named, above, repeats, self_time(call_tree.start, call_tree.end, above))
 
 

@@ -244,13 +244,13 @@ class HostRows(Struct, frozen=True, dict=True):
 
     @cached_property
     def naming(self) -> EventRow:
-        """Events of operators and annotations whose names say what the host does, ascending.
+        """Events of operators and annotations whose names say what the host does, in any order.
 
         Steps, marks and calls are none.
         """
         named = isin(self.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
         named &= isin(self.role, [int(role) for role in _NAMING])
-        return np.sort(self.call_tree.event[named | (self.role == Role.MODULE_LABEL)])
+        return np.asarray(self.call_tree.event[named | (self.role == Role.MODULE_LABEL)])
 
     @cached_property
     def operator_around(self) -> TreeRow:
@@ -304,7 +304,7 @@ class HostRows(Struct, frozen=True, dict=True):
         sequence[sinks], forward_thread[sinks] = -1, 0
         unnumbered = (self.role == Role.NODE) & (sequence < 0)
         inside = np.flatnonzero((sequence >= 0) & (forward_thread > 0))
-        inside = inside[lookup(unnumbered.astype(np.int64), self.call_tree.parent[inside]) > 0]
+        inside = inside[lookup(unnumbered, self.call_tree.parent[inside]) > 0]
         inside = inside[self._names_node(inside, self.call_tree.parent[inside])]
         sequence[self.call_tree.parent[inside]] = sequence[inside]
         forward_thread[self.call_tree.parent[inside]] = forward_thread[inside]

@@ -138,14 +138,14 @@ def rows_holding(
 
     Args:
         trace: the trace.
-        rows: the host events to choose from, ascending.
+        rows: the host events to choose from.
         thread: the thread on which each span is asked for, shape (s,).
         span: start and end of each, nanoseconds, shape (s, 2).
         share: above one half, so that such an event holds the middle of the span.
     """
     start, end = span.T
     middle, events = (start + end) // 2, trace.events
-    rows = rows[around_any(events.start[rows], events.duration[rows], middle)]
+    rows = np.sort(rows[around_any(events.start[rows], events.duration[rows], middle)])
     tree = call_tree_of(trace, rows)
     found = innermost_at(tree, thread, middle)
     active = np.flatnonzero(found >= 0)
@@ -165,8 +165,8 @@ def is_frame(name: str) -> bool:
 
 def around_any(start: Nanoseconds, duration: Nanoseconds, moments: Nanoseconds) -> Bool:
     """Whether each interval holds any of the moments."""
-    ordered = np.sort(moments)
-    return np.asarray(np.searchsorted(ordered, start) < np.searchsorted(ordered, start + duration))
+    ordered = np.append(np.sort(moments), np.iinfo(np.int64).max)
+    return np.asarray(ordered[np.searchsorted(ordered, start)] < start + duration)
 
 
 def _frames_at(

@@ -163,7 +163,7 @@ def _rows(cause: Cause, call_tree: CallTree, wanted: Bool) -> Claims:
 
 def _of_threads(claims: Claims, wanted: Bool) -> Claims:
     """Those of some claims whose source is a wanted row, or no row."""
-    mine = (claims.source < 0) | (lookup(wanted.astype(np.int64), claims.source) > 0)
+    mine = (claims.source < 0) | (lookup(wanted, claims.source) > 0)
     return Claims(claims.cause, *(column[mine] for column in claims[1:]))
 
 

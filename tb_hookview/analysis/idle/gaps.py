@@ -152,16 +152,17 @@ def cut(idle: TimeSet, claims: Sequence[Claims], since: Nanoseconds) -> Pieces:
     bounds += [column for claim in claims for column in (claim.start, claim.end)]
     edge = np.sort(np.concatenate(bounds))
     start, end = edge[:-1], edge[1:]
-    inside = (start < end) & (_holder(idle[:, 0], idle[:, 1], start) >= 0)
+    inside = (start < end) & intervals.contains(idle, start)
     start, end = start[inside], end[inside]
     cause = np.full(len(start), Cause.UNKNOWN, np.int64)
     source = np.full(len(start), -1, np.int64)
-    for claim in reversed(claims):
+    left = np.arange(len(start))
+    for claim in claims:
         order = np.argsort(claim.start, kind="stable")
-        holder = _holder(claim.start[order], claim.end[order], start)
-        held = holder >= 0
-        cause[held] = claim.cause
-        source[held] = claim.source[order][holder[held]]
+        holder = _holder(claim.start[order], claim.end[order], start[left])
+        mine, left = left[holder >= 0], left[holder < 0]
+        cause[mine] = claim.cause
+        source[mine] = claim.source[order][holder[holder >= 0]]
     return _joined(Pieces(start, end, cause, source), since)
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.analysis.memory.blocks import AllocatorEvents, MemoryBlocks
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -133,7 +133,6 @@ def find_lives(
     birth_row = np.where(blocks.birth >= 0, lookup(events.row, blocks.birth), -1)
     death_row = np.where(blocks.death >= 0, lookup(events.row, blocks.death), -1)
     of_birth = np.where(birth_row >= 0, lookup(phase, birth_row), int(Phase.OTHER))
-    again, graph = recompute.astype(np.int64), in_graph.astype(np.int64)
     return Lives(
         birth_row=birth_row,
         death_row=death_row,
@@ -141,9 +140,9 @@ def find_lives(
         death=np.where(blocks.death >= 0, lookup(events.time, blocks.death), NEVER),
         phase=np.where(blocks.birth >= 0, of_birth, -1),
         module=lookup(module, birth_row),
-        recompute=lookup(again, birth_row) == 1,
-        freed_in_recompute=lookup(again, death_row) == 1,
-        in_graph=lookup(graph, birth_row) == 1,
+        recompute=lookup(recompute, birth_row) == 1,
+        freed_in_recompute=lookup(recompute, death_row) == 1,
+        in_graph=lookup(in_graph, birth_row) == 1,
     )
 
 
@@ -273,7 +272,7 @@ def _first_of(*cases: tuple[Bool, MemoryClass]) -> Int:
 
 
 class LiveBytes(Struct, frozen=True, dict=True):
-    """Live bytes of each class, by positions of events."""
+    """Live bytes of each class after some events, given by their positions."""
 
     events: AllocatorEvents
     blocks: MemoryBlocks
@@ -282,54 +281,61 @@ class LiveBytes(Struct, frozen=True, dict=True):
     parameters: tuple[int, ...]
     """Bytes of the parameters that were on each device before the recording; 0 for unknown."""
 
-    def of(self, kind: MemoryClass) -> Int:
-        """Live bytes of a class after each event, shape (m,)."""
+    def of(self, kind: MemoryClass, at: Int) -> Int:
+        """Live bytes of a class after some events, shape (p,)."""
         if kind is MemoryClass.PARAMETER:
-            return self._parameters
+            return self._of_devices(self.parameters, at)
         if kind is MemoryClass.BEFORE_RECORDING:
-            return self._before - self._parameters
-        born = self.born(self.kind == kind)
-        return born + self._unexplained if kind is MemoryClass.UNKNOWN else born
+            return self._before(at) - self._of_devices(self.parameters, at)
+        live = self.born(self.kind == kind, at)
+        return live + self._unexplained(at) if kind is MemoryClass.UNKNOWN else live
 
-    def born(self, chosen: Int) -> Int:
-        """Live bytes after each event of some blocks allocated in the recording, shape (m,)."""
-        chosen = np.flatnonzero(chosen & (self.blocks.birth >= 0))
-        return self._running(chosen)
+    def born(self, chosen: Bool, at: Int) -> Int:
+        """Live bytes after some events of some blocks allocated in the recording, shape (p,)."""
+        return self._live(chosen & (self.blocks.birth >= 0), at)
 
-    @cached_property
-    def _before(self) -> Int:
-        """Bytes from before the recording, shape (m,); 0 where totals are unknown."""
-        events, blocks = self.events, self.blocks
-        freed = self._running(np.flatnonzero(blocks.birth < 0))
-        for device in range(len(events.devices)):
-            span = events.of(device)
-            if events.totals_known(device):
-                freed[span] += int(events.allocated[span][0] - events.amount[span][0])
-            else:
-                freed[span] = 0
-        return freed
+    def _before(self, at: Int) -> Int:
+        """Bytes from before the recording, shape (p,); 0 where totals are unknown."""
+        events, old = self.events, self.blocks.birth < 0
+        first = [0] * len(self._known)
+        for device in np.flatnonzero(self._known).tolist():
+            freed = self.blocks.size[old & (self.blocks.device == device)].sum()
+            start = events.of(device).start
+            first[device] = int(events.allocated[start] - events.amount[start] - freed)
+        there = self._of_devices(self._known, at) * self._live(old, at)
+        return np.asarray(there + self._of_devices(first, at))
 
-    @cached_property
-    def _parameters(self) -> Int:
-        return np.array(self.parameters, np.int64)[self.events.device]
+    def _unexplained(self, at: Int) -> Int:
+        seen = self.born(np.ones(len(self.blocks), bool), at)
+        rest = self.events.allocated[at] - self._before(at) - seen
+        return rest * self._of_devices(self._known, at)
 
     @cached_property
-    def _unexplained(self) -> Int:
-        known = np.array([self.events.totals_known(d) for d in range(len(self.parameters))], bool)
-        seen = self._running(np.arange(len(self.blocks))[self.blocks.birth >= 0])
-        rest = self.events.allocated - self._before - seen
-        return np.where(known[self.events.device], rest, 0)
+    def _known(self) -> list[bool]:
+        """Whether the totals of each device are known."""
+        return [self.events.totals_known(device) for device in range(len(self.parameters))]
 
-    def _running(self, chosen: Int) -> Int:
-        """Bytes of some blocks allocated less those freed up to each event, device by device."""
-        blocks, events = self.blocks, self.events
-        change = np.zeros(len(events), np.int64)
-        born, died = chosen[blocks.birth[chosen] >= 0], chosen[blocks.death[chosen] >= 0]
-        change[blocks.birth[born]] += blocks.size[born]
-        change[blocks.death[died]] -= blocks.size[died]
-        total = np.cumsum(change)
-        start = np.concatenate([[0], total])[events.first[:-1]]
-        return np.asarray(total - start[events.device])
+    def _of_devices(self, values: Sequence[int], at: Int) -> Int:
+        """Value of the device of each of some events."""
+        return np.array(values, np.int64)[self.events.device[at]]
+
+    def _live(self, chosen: Bool, at: Int) -> Int:
+        """Bytes of some blocks that are live after each of some events."""
+        asked, place = unique_inverse(at)
+        change, rows = np.zeros(len(asked) + 1, np.int64), np.flatnonzero(chosen)
+        size = self.blocks.size[rows]
+        for since, by in zip(self._between, (size, -size), strict=True):
+            np.add.at(change, np.searchsorted(asked, since[rows]), by)
+        return np.cumsum(change)[place]
+
+    @cached_property
+    def _between(self) -> tuple[Int, Int]:
+        """First event after which each block is live, and first after which it is not any more."""
+        blocks, first = self.blocks, self.events.first
+        return (
+            np.where(blocks.birth >= 0, blocks.birth, first[blocks.device]),
+            np.where(blocks.death >= 0, blocks.death, first[blocks.device + 1]),
+        )
 
 
 def parameters_before(
@@ -350,7 +356,9 @@ def parameters_before(
     found = []
     for device, name in enumerate(events.devices):
         span, wanted = events.of(device), 0 if name == "cpu" else listed.get(name, 0)
-        least = int(live.of(MemoryClass.BEFORE_RECORDING)[span].min())
+        least = int(
+            live.of(MemoryClass.BEFORE_RECORDING, np.arange(*span.indices(len(events)))).min()
+        )
         found.append(wanted if least >= wanted else 0)
     return tuple(found)
 
@@ -390,7 +398,7 @@ def curve(live: LiveBytes, device: int, begin: int, end: int, points: int) -> Cu
         time=np.maximum(events.time[at], begin),
         allocated=events.allocated[at],
         reserved=events.reserved[at],
-        by_class={kind: live.of(kind)[at] for kind in kinds},
+        by_class={kind: live.of(kind, at) for kind in kinds},
         exact=exact,
     )
 

@@ -145,33 +145,28 @@ def operator_memory(
         row = events.row[mine]
         mine = mine[chosen[mine] & (row >= 0)]
         mine = mine[operator[events.row[mine]]]
-        calls = operator & ~rows.repeats
+        calls = np.flatnonzero(operator & ~rows.repeats)
         parts.append(_of_device(host, calls, events.row[mine], events.amount[mine], device))
     return OperatorMemory(*np.concatenate(parts, axis=1)) if parts else _NOTHING
 
 
-def _of_device(host: HostRows, calls: Bool, row: TreeRow, amount: Int, device: int) -> Int:
+def _of_device(host: HostRows, calls: TreeRow, row: TreeRow, amount: Int, device: int) -> Int:
     """Columns of `OperatorMemory` of one device, shape (9, operators).
 
     A row that is one call with the row above it counts there, and by itself only as what it is.
     """
     size, string = len(host.trace.strings), host.string
     gained, called = np.maximum(amount, 0), string[calls]
+    end = host.call_tree.subtree_end[calls]
     columns = []
     for values in (amount, gained, gained > 0):
-        column = sum_by(row, values, len(host))
-        columns.append(sum_by(called, _with_inside(host, column)[calls], size))
+        upto = np.append(0, np.cumsum(sum_by(row, values, len(host))))
+        columns.append(sum_by(called, upto[end] - upto[calls], size))
         columns.append(sum_by(string[row], values, size))
     counts = np.bincount(called, minlength=size)
     names = np.flatnonzero(np.any(columns, axis=0))
     kept = [column[names] for column in columns]
     return np.stack([np.full(len(names), device), names, counts[names], *kept])
-
-
-def _with_inside(host: HostRows, column: Int) -> Int:
-    """Add to each row's value those of the rows inside."""
-    before = np.concatenate([[0], np.cumsum(column)])
-    return np.asarray(before[host.call_tree.subtree_end] - before[:-1])
 
 
 _NOTHING = OperatorMemory(*np.zeros((9, 0), np.int64))

@@ -254,7 +254,7 @@ def attribute_device_events(
         module=np.where(outside, -1, lookup(attribution.row_module, launch)),
         evidence=evidence,
         reason=np.where(outside, _OUTSIDE_NODES, reason),
-        recompute=lookup(attribution.row_recompute.astype(np.int64), launch) == 1,
+        recompute=lookup(attribution.row_recompute, launch) == 1,
     )
 
 

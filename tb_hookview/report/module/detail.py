@@ -130,7 +130,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     time = np.zeros((size + 1, len(MEASURES)), np.int64)  # the last row takes what has no call
 
     def add(measure: int, call: Int, nanoseconds: Nanoseconds) -> None:
-        place = np.where(lookup(chosen.astype(np.int64), call) == 1, call, size)
+        place = np.where(lookup(chosen, call) == 1, call, size)
         np.add.at(time[:, measure], place, nanoseconds)
 
     mine = placed.owns(calls.module) & ~calls.again

@@ -193,7 +193,7 @@ def compiled_region_rows(selection: Selection) -> list[CompiledRegion]:
     keys = (
         lookup(units.region, unit),
         lookup(units.graph, unit),
-        lookup(units.backward.astype(np.int64), unit),
+        lookup(units.backward, unit),
         named,
     )
     group = dense_rank(*keys)
@@ -321,13 +321,13 @@ def _placed_compiled_regions(
     row = placement.calls.row
     mine = wanted[placement.range] & (placement.module >= 0)
     leaf: Bool = analysis.modules.end == np.arange(len(analysis.modules)) + 1
-    on_leaf = mine & (lookup(leaf.astype(np.int64), placement.module) > 0)
+    on_leaf = mine & (lookup(leaf, placement.module) > 0)
     index = index_of(row, len(analysis.host))
     around = lookup(index, analysis.call_tree.nearest(index >= 0))
     launched = lookup(around, analysis.device_events.launch)
     events = analysis.device_parts.of(
         selection.device_events
-        & (lookup(wanted.astype(np.int64), launched) > 0)
+        & (lookup(wanted, launched) > 0)
         & ~analysis.device_attribution.recompute
     )
     placed = isin(events.evidence, [EVIDENCE.index(name) for name in COMPILED])

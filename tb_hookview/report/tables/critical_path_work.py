@@ -20,6 +20,7 @@ from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import EventRow, TimeSet
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.schema.terms import KINDS, Phase
@@ -82,10 +83,11 @@ def _add_device(simulator: Simulator, time: defaultdict[Work, float]) -> None:
     event = path.event[rows]
     phase = lookup(analysis.phases.row, lookup(analysis.device_events.launch, event))
     kind, length = lookup(analysis.kinds.kind, event), (path.end - path.start)[rows]
-    sums = np.zeros((len(Phase) + 1, len(KINDS) + 1))
-    np.add.at(sums, (phase, kind), length)  # -1, of none, is the last
-    for row, column in np.argwhere(sums).tolist():
-        time["device", _phase(row), _kind(column)] += float(sums[row, column])
+    phases, kinds = len(Phase) + 1, len(KINDS) + 1  # -1, of none, is the last
+    sums = sum_by(phase % phases * kinds + kind % kinds, length, phases * kinds)
+    for place in np.flatnonzero(sums).tolist():
+        row, column = divmod(place, kinds)
+        time["device", _phase(row), _kind(column)] += float(sums[place])
 
 
 def _phase(phase: int) -> str | None:
@@ -138,7 +140,8 @@ def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:
     """Time of the path in which each thread worked, without data loaders, as recorded."""
     on_path = path_parts(simulator.unchanged) == _HOST
     edges = simulator.host_edges
-    mine = isin(edges.edge, simulator.unchanged.path.edge[on_path])
+    passed = mask_of(simulator.unchanged.path.edge[on_path], len(simulator.graph.edges.lag))
+    mine = passed[edges.edge]
     thread, times = edges.thread[mine], edges.time[mine]
     return [(each, intervals.normal(times[thread == each])) for each in unique(thread).tolist()]
 

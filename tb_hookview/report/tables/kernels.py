@@ -77,11 +77,9 @@ def _group(selection: Selection) -> _Groups | None:
     shortest = longest.copy()
     np.minimum.at(shortest, group, duration)
     launch = device_events.launch[chosen]
-    by_phase = np.zeros((size, len(Phase)), np.int64)
     launched = np.flatnonzero(launch >= 0)
-    np.add.at(
-        by_phase, (group[launched], analysis.phases.row[launch[launched]]), duration[launched]
-    )
+    place = group[launched] * len(Phase) + analysis.phases.row[launch[launched]]
+    by_phase = sum_by(place, duration[launched], size * len(Phase)).reshape(size, len(Phase))
     return _Groups(
         id=ids[distinct],
         first=chosen[first],

@@ -227,7 +227,7 @@ def _outside_calls(selection: Selection) -> Nanoseconds:
     analysis = selection.analysis
     attribution, call_tree = analysis.attribution, analysis.call_tree
     again = attribution.row_recompute & (attribution.row_evidence != RECOMPUTE)
-    outermost = again & (lookup(again.astype(np.int64), call_tree.parent) != 1)
+    outermost = again & (lookup(again, call_tree.parent) != 1)
     wanted = outermost & selection.rows & (attribution.row_module >= 0)
     return _sum(attribution.row_module, call_tree.duration, wanted, len(analysis.modules))
 
@@ -246,8 +246,8 @@ def _device_sums(selection: Selection, wanted: Bool, host: Nanoseconds) -> _Sums
     parts = parts.where(parts.module >= 0)
     category = analysis.trace.events.kind[events.event[parts.index]]
     kernels = parts.where(parts.main & (category == EventCategory.KERNEL))
-    by_kind = np.zeros((size, len(KINDS)), np.int64)
-    np.add.at(by_kind, (parts.module, analysis.kinds.kind[parts.index]), parts.time)
+    place = parts.module * len(KINDS) + analysis.kinds.kind[parts.index]
+    by_kind = sum_by(place, parts.time, size * len(KINDS)).reshape(size, len(KINDS))
     on_cores = analysis.device_parts.of(chosen & (analysis.kinds.tensor_core == 1))
     return _Sums(
         host=host,
@@ -282,13 +282,18 @@ def _work_rows(analysis: Analysis, own: _Sums) -> list[schema.Work]:
         pairs = zip(host, self_host, strict=True)
         return [schema.Work(whole, None, own_part, None, None) for whole, own_part in pairs]
     by_kind = up(own.by_kind)
+    kinds: list[dict[str, float]] = [{} for _ in host]
+    place = np.nonzero(by_kind)
+    found = (*(each.tolist() for each in place), microseconds(by_kind[place]))
+    for module, kind, time in zip(*found, strict=True):
+        kinds[module][KINDS[kind]] = time
     columns = (
         host,
         microseconds(by_kind.sum(axis=1)),
         self_host,
         microseconds(own.device),
         up(own.kernels).tolist(),
-        map(by_name_of_kind, microseconds(by_kind)),
+        kinds,
         microseconds(up(own.tensor_core)),
         microseconds(up(own.device - own.communication)),
         microseconds(own.device - own.communication),

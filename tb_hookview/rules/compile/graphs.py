@@ -204,9 +204,8 @@ GRAPH_BREAK = Rule(
 
 
 _COMPILING = (
-    r"compile_inner|\(dynamo_timed\)",
-    r"^(_?compile_fx\b|OutputGraph\.call_user_compiler|create_aot_dispatcher_function"
-    r"|async_compile\.wait|CachingAutotuner\.benchmark)",
+    *("OutputGraph.call_user_compiler", "create_aot_dispatcher_function"),
+    *("async_compile.wait", "CachingAutotuner.benchmark"),
 )
 _ID = re.compile(r"compile_id=(\d+)/(\d+)")
 _LISTED_RECOMPILATION = 3
@@ -221,7 +220,9 @@ def _compiling(context: Context) -> Iterator[Occurrence]:
     """Time spent on compiling in measured steps."""
     if not context.steps.marked:
         return
-    compiling = context.rows.matching(_COMPILING[0]) | context.rows.matching(_COMPILING[1])
+    named = context.rows
+    compiling = named.containing("compile_inner", "(dynamo_timed)") | named.beginning(*_COMPILING)
+    compiling |= named.matching(r"^_?compile_fx\b", "compile_fx")
     if not compiling.any():
         return
     counted = compiling & context.rows.counted

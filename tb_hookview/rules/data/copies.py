@@ -18,6 +18,7 @@ from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence import traffic
+from tb_hookview.rules.evidence.devices import of_convolutions
 from tb_hookview.trace import EventCategory
 
 # Tensors created on the CPU and copied at once to the device.
@@ -36,19 +37,19 @@ Python in between are recorded."""
 
 def _filled_and_moved(context: Context) -> tuple[TreeRow, TreeRow]:
     """The operator before that which moves, and that, for each sync; -1 for none."""
-    moved = context.syncs.outermost(r"aten::(to|cuda|_to_copy)")
+    moved = context.syncs.outermost("aten::to", "aten::cuda", "aten::_to_copy")
     return context.syncs.before(moved), moved
 
 
 def _explains_create_on_cpu_then_move(context: Context) -> Bool:
     syncs, call_tree = context.syncs, context.call_tree
-    memory = rf"{traffic.PAGEABLE}|{traffic.UNKNOWN}"
     filled, moved = _filled_and_moved(context)
     within = _WITH_STACKS_NS if context.with_stacks else _AT_ONCE_NS
     at_once = lookup(call_tree.start, moved) - lookup(call_tree.end, filled) <= within
     found = np.asarray(syncs.named(filled, *_FILLS) & at_once)
     if found.any():
-        found &= traffic.syncs_for(context, traffic.uploads(context, memory))
+        uploads = traffic.uploads(context, traffic.PAGEABLE, traffic.UNKNOWN)
+        found &= traffic.syncs_for(context, uploads)
         found &= ~_launches(context)[filled]
     return found
 
@@ -348,13 +349,14 @@ H2D_NOT_OVERLAPPED = Rule(
 # Memory of the host pinned by the training thread.
 
 
-CALLS = r"^(cuda|hip|cu|musa)(HostAlloc|HostMalloc|HostRegister|MallocHost|MemHostAlloc)"
+_CALLS = r"^(cuda|hip|cu|musa)(HostAlloc|HostMalloc|HostRegister|MallocHost|MemHostAlloc)"
 _OPERATORS = ("aten::pin_memory", "aten::_pin_memory")
 _LATENT = "the device did not idle after it in this trace, but it blocks the host"
 
 
 def _find_pin_memory_inline(context: Context) -> Iterator[Occurrence]:
-    pins = (context.rows.named(*_OPERATORS) | context.rows.matching(CALLS)) & context.rows.counted
+    pins = context.rows.named(*_OPERATORS) | context.rows.matching(_CALLS, "Host")
+    pins &= context.rows.counted
     pins &= ~context.rows.inside(context.host.role == Role.DATA)
     rows = np.flatnonzero(pins)
     rows = rows[context.rows.on_training_thread(rows)]
@@ -408,10 +410,9 @@ _SHARE_OF_PLACE = 0.01
 _AVOIDABLE = 0.5
 _SHARE_OF_STEP = 0.01
 """Part of a step below which it does not matter."""
-_TO_ITSELF = r"^Memcpy (DtoD|D2D)"
-_CONVOLUTION = r"convolution|^aten::conv\d"
+_TO_ITSELF = ("Memcpy DtoD", "Memcpy D2D")
 """Its changes of layout are `conv-layout-transpose`."""
-_OTHERS = (r"^(batched_transpose_|SubTensorOp)", r"nchwToNhwc|nhwcToNchw|dma_request|HtoD|DtoH")
+_OTHERS = ("nchwToNhwc", "nhwcToNchw", "dma_request", "HtoD", "DtoH")
 """Kernels that convolutions launch, for traces without operators; copies from or to the host."""
 _FIXES = {
     "AccumulateGrad": "Pass gradient_as_bucket_view=True to DistributedDataParallel: gradients "
@@ -464,13 +465,11 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
 def _within_device(context: Context) -> Bool:
     """Kernels that copy, and copies from the device to itself, that no convolution asked for."""
     kind = context.analysis.trace.events.kind[context.analysis.device_events.event]
-    found = (kind == EventCategory.KERNEL) | context.device_events.matching(_TO_ITSELF)
-    found &= context.device_events.of_kinds("copy")
-    for pattern in _OTHERS:
-        found &= ~context.device_events.matching(pattern)
-    return np.asarray(
-        found & ~context.device_events.launched_by(context.rows.inside_matching(_CONVOLUTION))
-    )
+    events = context.device_events
+    found = (kind == EventCategory.KERNEL) | events.beginning(*_TO_ITSELF)
+    found &= events.of_kinds("copy")
+    found &= ~events.beginning("batched_transpose_", "SubTensorOp") & ~events.containing(*_OTHERS)
+    return np.asarray(found & ~of_convolutions(context))
 
 
 DEVICE_LAYOUT_COPIES = Rule(

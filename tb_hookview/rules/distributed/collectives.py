@@ -17,6 +17,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Nanoseconds, TimeSet, TreeRow
 from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.parts import NamedRows
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
 from tb_hookview.rules.evidence.traffic import collectives, has_ddp, transfers_of
 from tb_hookview.trace import EventCategory
@@ -175,7 +176,7 @@ _WAITS = (
 )
 _UNLIKE = 1.5
 """Times the least of a step from which on the most is said, too."""
-_SENT = r"^(c10d::|nccl:)(send|recv)|^nccl:coalesced"
+_SENT = ("c10d::send", "c10d::recv", "nccl:send", "nccl:recv", "nccl:coalesced")
 """Calls of a pipeline's stages; their kernels are named like those of an all-to-all."""
 _SENT_BY_HOST = r"^\w+:i?(send|recv)"
 _MESSAGES = "send and receive"
@@ -330,32 +331,32 @@ def _by_collective(
     context: Context, rows: DeviceEventIndex, alone: Nanoseconds
 ) -> dict[str, float]:
     """Time of each collective, microseconds per step, most first."""
-    launch = context.analysis.device_events.launch[rows]
     time: Counter[str] = Counter()
-    sent = context.rows.inside_matching(_SENT)
     left = np.ones(len(rows), bool)
-    if len(sent):
-        peers = (launch >= 0) & sent[launch] & context.device_events.matching("SendRecv")[rows]
-        time[_MESSAGES] = int(alone[peers].sum())
-        left &= ~peers
-    for name, mine in (*_named(context, rows), *_asked(context, launch)):
+    for name, mine in _collectives(context, rows):
         time[name] += int(alone[left & mine].sum())
         left &= ~mine
+        if not left.any():
+            break
     time["others"] = int(alone[left].sum())
     return {name: context.steps.us_per_step(ns) for name, ns in time.most_common() if ns}
 
 
-def _named(context: Context, rows: DeviceEventIndex) -> Iterator[tuple[str, Bool]]:
-    """Yield each collective and the rows that are named by it."""
-    for name, pattern in _COLLECTIVES.items():
-        yield name, context.device_events.matching(pattern)[rows]
+def _collectives(context: Context, rows: DeviceEventIndex) -> Iterator[tuple[str, Bool]]:
+    """Yield each collective and the rows named by it, then those of an operator named by it."""
+    named = NamedRows(context.analysis.trace.strings, context.device_events.name[rows])
+    launch = context.analysis.device_events.launch[rows]
 
+    def launched(wanted: Bool) -> Bool:
+        return np.asarray(lookup(context.rows.inside(wanted), launch) == 1)
 
-def _asked(context: Context, launch: TreeRow) -> Iterator[tuple[str, Bool]]:
-    """Yield each collective and the rows that an operator named by it launched."""
+    peers = named.containing("SendRecv")
+    if peers.any():
+        yield _MESSAGES, peers & launched(context.rows.beginning(*_SENT))
     for name, pattern in _COLLECTIVES.items():
-        inside = context.rows.inside_matching(pattern)
-        yield name, (launch >= 0) & inside[launch] if len(inside) else np.zeros(len(launch), bool)
+        yield name, named.matching(pattern)
+    for name, pattern in _COLLECTIVES.items():
+        yield name, launched(context.rows.matching(pattern))
 
 
 def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:

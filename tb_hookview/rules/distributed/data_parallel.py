@@ -168,7 +168,7 @@ DDP_BUCKET_OR_UNUSED = Rule(
 
 _HOST_BACKEND = ("gloo:", "mpi:")
 _COLLECTIVE = r"^(c10d::(?!barrier)|gloo:|mpi:)"
-_BETWEEN = r"HtoD|DtoH|Host -> Device|Device -> Host"
+_BETWEEN = ("HtoD", "DtoH", "Host -> Device", "Device -> Host")
 _SAVED = 0.8
 
 
@@ -179,7 +179,7 @@ def _find_ddp_non_nccl(context: Context) -> Iterator[Occurrence]:
     inside = context.rows.inside(context.rows.matching(_COLLECTIVE))
     copies = (
         context.device_events.launched_by(inside)
-        & context.device_events.copies_matching(_BETWEEN)
+        & context.device_events.copies_containing(*_BETWEEN)
         & context.device_events.counted
     )
     if not copies.any():

@@ -149,7 +149,7 @@ def under(context: Context, group: SyncIndex, module: int) -> str:
 
 def _operators(context: Context, found: SyncIndex) -> TreeRow:
     """Outermost operator of a library around each sync, else the innermost, else -1."""
-    outermost, innermost = context.syncs.outermost(OPERATOR), context.syncs.operator
+    outermost, innermost = context.syncs.outermost_matching(OPERATOR), context.syncs.operator
     return np.where((innermost >= 0) & (outermost >= 0), outermost, innermost)[found]
 
 

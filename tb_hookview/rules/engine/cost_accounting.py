@@ -17,7 +17,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import setdiff, unique
+from tb_hookview.arrays.joins import mask_of, setdiff, unique
 from tb_hookview.arrays.types import EventRow, GapIndex, Int, Nanoseconds, TimeSet
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.by_place import by_place
@@ -25,6 +25,7 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
 
 _EXAMPLES = 20
+_BITS = (1 << 14) - 1
 
 
 class _Spans(NamedTuple):
@@ -67,11 +68,14 @@ def with_lengths(
 
 def _longer(moments: Nanoseconds, spans: _Spans, longest: Nanoseconds, event: Int) -> None:
     """Note the spans that are longer than what is known to begin at their moments."""
-    place = np.minimum(np.searchsorted(moments, spans.start), len(moments) - 1)
-    for at in np.flatnonzero(moments[place] == spans.start):
-        length = spans.end[at] - spans.start[at]
-        if length > longest[place[at]]:
-            longest[place[at]], event[place[at]] = length, spans.event[at]
+    alike = mask_of(moments & _BITS, _BITS + 1)  # most begin at no moment with the same last bits
+    rows = np.flatnonzero(alike[spans.start & _BITS])
+    place = np.minimum(np.searchsorted(moments, spans.start[rows]), len(moments) - 1)
+    same = moments[place] == spans.start[rows]
+    for at, row in zip(place[same].tolist(), rows[same].tolist(), strict=True):
+        length = spans.end[row] - spans.start[row]
+        if length > longest[at]:
+            longest[at], event[at] = length, spans.event[row]
 
 
 def _us(length: int) -> float | None:

@@ -193,17 +193,15 @@ class NamedRows(Struct, frozen=True, dict=True):
         texts = self.texts.items()
         return self._with([name for word in words for name, text in texts if word in text])
 
-    def matching(self, pattern: str) -> Bool:
+    def matching(self, pattern: str, having: str = "") -> Bool:
         """Rows in whose name a regular expression finds a match.
 
-        The methods above are several times as quick.
+        The methods above are several times as quick. `having` is in every name that matches: no
+        other is searched.
         """
-        if pattern not in self._by_pattern:
-            search = re.compile(pattern).search
-            self._by_pattern[pattern] = self._with(
-                [name for name, text in self.texts.items() if search(text)]
-            )
-        return self._by_pattern[pattern].copy()  # the caller's to change
+        texts = [(name, text) for name, text in self.texts.items() if having in text]
+        search = re.compile(pattern).search if texts else None
+        return self._with([name for name, text in texts if search and search(text)])
 
     def passing(self, test: Callable[[str], bool]) -> Bool:
         """Rows whose name passes a test."""
@@ -234,10 +232,6 @@ class NamedRows(Struct, frozen=True, dict=True):
     def _indices(self) -> dict[str, int]:
         return {text: name for name, text in self.texts.items()}
 
-    @cached_property
-    def _by_pattern(self) -> dict[str, Bool]:
-        return {}
-
     def _with(self, names: list[int]) -> Bool:
         if not names:
             return np.zeros(len(self.name), bool)
@@ -262,16 +256,6 @@ class RowContext(NamedRows, frozen=True):
     def inside(self, wanted: Bool) -> Bool:
         """Rows that are, or lie in, one of the wanted rows."""
         return self.analysis.call_tree.inside(wanted)
-
-    def inside_matching(self, pattern: str) -> Bool:
-        """Rows that are, or lie in, one whose name contains a match of a pattern."""
-        if pattern not in self._insides:
-            self._insides[pattern] = self.inside(self.matching(pattern))
-        return self._insides[pattern].copy()  # the caller's to change
-
-    @cached_property
-    def _insides(self) -> dict[str, Bool]:
-        return {}
 
     def operator_of(self, rows: TreeRow) -> TreeRow:
         """Innermost operator around each of some rows (-1 for none); -1 for none."""
@@ -359,11 +343,11 @@ class DeviceEventContext(NamedRows, frozen=True):
         """Devices, as the trace numbers them, that ran an event in measured steps."""
         return unique(self.analysis.device_events.device[self.counted]).tolist()  # type: ignore[no-any-return]
 
-    def copies_matching(self, pattern: str) -> Bool:
-        """Copies in whose name a regular expression finds a match."""
+    def copies_containing(self, *words: str) -> Bool:
+        """Copies whose name contains one of these words."""
         rows, names = self._copies
         found = np.zeros(len(self.name), bool)
-        found[rows] = names.matching(pattern)
+        found[rows] = names.containing(*words)
         return found
 
     @cached_property

@@ -6,7 +6,6 @@ Masks are over all syncs of the trace, shape (s,). A sync that no operator asked
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from enum import IntEnum
 from functools import cached_property
 
@@ -99,18 +98,22 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     def inside(self, *names: str) -> Bool:
         """Syncs in an operator, node or annotation of one of these names, at any depth."""
-        return np.asarray(self._outermost(lambda text: text in names) >= 0)
+        return np.asarray(self.outermost(*names) >= 0)
 
     def inside_matching(self, pattern: str) -> Bool:
         """Syncs in a row whose whole name a regular expression matches, at any depth."""
-        return np.asarray(self.outermost(pattern) >= 0)
+        return np.asarray(self.outermost_matching(pattern) >= 0)
 
-    def outermost(self, pattern: str) -> TreeRow:
+    def outermost(self, *names: str) -> TreeRow:
+        """Outermost row of one of these names around each sync, -1 for none."""
+        return self._outermost(self.rows.name_indices(*names))
+
+    def outermost_matching(self, pattern: str) -> TreeRow:
         """Outermost row around each sync whose whole name matches, -1 for none."""
-        return self._outermost(re.compile(pattern).fullmatch)
+        matches = re.compile(pattern).fullmatch
+        return self._outermost([name for name, text in self._texts_around.items() if matches(text)])
 
-    def _outermost(self, test: Callable[[str], object]) -> TreeRow:
-        wanted = [string for string, text in self._texts_around.items() if test(text)]
+    def _outermost(self, wanted: list[int]) -> TreeRow:
         found = np.full(len(self), -1, np.int64)
         if not wanted:
             return found
@@ -137,7 +140,7 @@ class SyncContext(Struct, frozen=True, dict=True):
 
         -1 for none. Marks of steps, of modules and of the optimizer are no such annotations.
         """
-        role = lookup(self.analysis.host.role.astype(np.int64), self.around.ravel())
+        role = lookup(self.analysis.host.role, self.around.ravel())
         labels = (role == Role.LABEL).reshape(self.around.shape)
         outermost, innermost = np.full((2, len(self)), -1, np.int64)
         for depth in np.flatnonzero(labels.any(axis=0)):

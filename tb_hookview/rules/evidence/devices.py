@@ -84,6 +84,7 @@ def tf32_speedup(context: Context) -> tuple[float, str]:
 
 
 _PRODUCT = re.compile(r"(?<![a-z])dgemm|d884gemm|f64f64|-dtype_Double")
+_IN_PRODUCT = ("gemm", "f64f64", "dtype_Double")
 _LAMBDA = re.compile(r"\{lambda\(([^()]*)\)")
 _PARAMETERS = re.compile(r"\([^()]*(?:\)|$)")
 _DOUBLE = re.compile(r"(?<!optional)(?<!vector)(?<!Array)(?<!ArrayRef)<double[,>]")
@@ -100,7 +101,7 @@ def names_float64(name: str) -> bool:
     function it calls for each value (`{lambda(double)#1}`). Parameters of functions around it are
     numbers of the host: `nan_to_num_kernel_cuda(at::TensorIteratorBase&, c10::optional<double>)`.
     """
-    if _PRODUCT.search(name):
+    if any(word in name for word in _IN_PRODUCT) and _PRODUCT.search(name):
         return True
     if "double" not in name:
         return False
@@ -118,7 +119,18 @@ def in_float64(context: Context) -> Bool:
 
 def float32_products(context: Context) -> Bool:
     """Kernels of matrix products in float32 without TF32, shape (d,)."""
-    return context.device_events.matching(_FLOAT32) & context.device_events.of_kinds("matrix")
+    products = context.device_events.matching(_FLOAT32, "sgemm")
+    return products & context.device_events.of_kinds("matrix")
+
+
+_CONVOLUTIONS = ("aten::conv1", "aten::conv2", "aten::conv3")
+
+
+def of_convolutions(context: Context) -> Bool:
+    """Device events launched by convolutions, shape (d,)."""
+    rows = context.rows
+    inside = rows.inside(rows.containing("convolution") | rows.beginning(*_CONVOLUTIONS))
+    return context.device_events.launched_by(inside)
 
 
 # Matrix products: their sizes, and kernels of those that do not fit tensor cores.
@@ -175,7 +187,7 @@ def misaligned(context: Context) -> Bool:
 def named_so(context: Context) -> Bool:
     """Those of them whose names say so."""
     return (
-        context.device_events.matching(_LOADS_LITTLE)
+        context.device_events.matching(_LOADS_LITTLE, "cutlass")
         & context.device_events.of_kinds("matrix")
         & context.device_events.counted
     )
@@ -316,11 +328,12 @@ def _outside(context: Context, first: TreeRow, last: TreeRow) -> Bool:
     end = np.full(len(call_tree), np.iinfo(np.int64).min)
     np.minimum.at(begin, around[product], call_tree.start[product])
     np.maximum.at(end, around[product], call_tree.end[product])
-    opens, closes = np.zeros(len(call_tree), bool), np.zeros(len(call_tree), bool)
-    opens[first], closes[last] = True, True
-    ahead = opens[around] & ~closes[around] & (call_tree.start < begin[around])
-    after = closes[around] & ~opens[around] & (call_tree.start >= end[around])
-    return np.asarray((around >= 0) & (ahead | after))
+    opens, closes = mask_of(first, len(call_tree)), mask_of(last, len(call_tree))
+    rows = np.flatnonzero(around >= 0)
+    of, start = around[rows], call_tree.start[rows]
+    ahead = opens[of] & ~closes[of] & (start < begin[of])
+    after = closes[of] & ~opens[of] & (start >= end[of])
+    return mask_of(rows[ahead | after], len(call_tree))
 
 
 def _outermost(context: Context) -> TreeRow:

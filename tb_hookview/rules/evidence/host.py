@@ -13,7 +13,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.host.activity import inputs_of_call, named_activity, operators_within
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import mask_of, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import mask_of, pair_key, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, GapIndex, Int, StringIndex, TimeSet, TreeRow
 from tb_hookview.formats import format_kernel, format_us
@@ -134,7 +134,7 @@ def units(context: Context) -> Bool:
     nodes = context.analysis.nodes
     whole = computing(context) | (context.host.role == Role.NODE)
     whole[nodes.row[nodes.around[nodes.around >= 0]]] = False
-    above = lookup(context.rows.inside(whole).astype(np.int64), context.call_tree.parent)
+    above = lookup(context.rows.inside(whole), context.call_tree.parent)
     return np.asarray(whole & (above != 1) & context.rows.counted)
 
 
@@ -146,7 +146,7 @@ def units_of_python_nodes(context: Context) -> Bool:
     in_python = lookup(
         np.array([not _is_native(name) for name in names]), context.analysis.row_node
     )
-    above = lookup(context.rows.inside(own).astype(np.int64), context.call_tree.parent)
+    above = lookup(context.rows.inside(own), context.call_tree.parent)
     return np.asarray(own & (in_python == 1) & (above != 1) & context.rows.counted)
 
 
@@ -261,13 +261,11 @@ def inputs_of(context: Context, rows: TreeRow) -> tuple[list[Inputs], Int]:
     """
     events, texts = context.analysis.trace.events, context.analysis.trace.texts
     event = lookup(context.call_tree.event, rows)
-    shapes, types = (
-        lookup(column.astype(np.int64), event) for column in (events.shapes, events.types)
-    )
+    shapes, types = (lookup(column, event) for column in (events.shapes, events.types))
     known = (shapes > 0) & (types > 0)
-    distinct, place = unique_inverse(shapes[known] * len(texts) + types[known])
+    distinct, place = unique_inverse(pair_key(shapes[known].astype(np.int64), types[known]))
     index = scatter(known, place, len(rows))
-    pairs = (divmod(pair, len(texts)) for pair in distinct.tolist())
+    pairs = (divmod(pair, 1 << 32) for pair in distinct.tolist())
     calls = (inputs_of_call(texts, *pair) for pair in pairs)
     return [[(each.shape, each.type) for each in call] for call in calls], index
 
@@ -298,13 +296,14 @@ def with_value(context: Context, wanted: Bool, place: int, value: str) -> Bool:
     return found
 
 
-def types_with(context: Context, word: str) -> Bool:
-    """Call tree rows whose recorded input types contain a word."""
+def types_with(context: Context, wanted: Bool, word: str) -> Bool:
+    """Those of some rows of the call tree whose recorded input types contain a word."""
     texts, types = context.analysis.trace.texts, context.analysis.trace.events.types
-    mine = types[context.call_tree.event]
+    rows = np.flatnonzero(wanted)
+    mine = types[context.call_tree.event[rows]]
     held = mask_of(mine, len(texts))
     held[[text for text in np.flatnonzero(held).tolist() if word not in texts[text]]] = False
-    return np.asarray(held[mine])
+    return mask_of(rows[held[mine]], len(wanted))
 
 
 # Regions of code that torch.compile made, and calls of the graphs in them.

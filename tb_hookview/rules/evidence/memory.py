@@ -46,7 +46,8 @@ def in_use(memory: MemoryUse, position: int) -> int:
     total = int(events.allocated[position])
     if events.devices[int(events.device[position])] != "cpu":
         return total
-    return total - int(memory.live.of(MemoryClass.BEFORE_RECORDING)[position])
+    before = memory.live.of(MemoryClass.BEFORE_RECORDING, np.array([position]))
+    return total - int(before[0])
 
 
 def largest_class(memory: MemoryUse, position: int) -> MemoryClass:

@@ -38,9 +38,9 @@ from tb_hookview.trace import EventCategory
 # What is moved: copies to the device, values that syncs read, batches, messages.
 
 
-PAGEABLE = r"HtoD \(Pageable"
-PINNED = r"HtoD \(Pinned"
-UNKNOWN = r"HtoD \(Host"
+PAGEABLE = "HtoD (Pageable"
+PINNED = "HtoD (Pinned"
+UNKNOWN = "HtoD (Host"
 """HIP does not record whether memory of the host is pinned."""
 _SMALL = 64 * 1024
 """Bytes up to which a copy counts as small."""
@@ -63,9 +63,9 @@ PACK = (
 NO_STEPS = "The trace marks no steps: copies made once are not separated from those of each step."
 
 
-def uploads(context: Context, memory: str) -> Bool:
-    """Copies to the device from some kind of memory, in any step, shape (d,)."""
-    return context.device_events.copies_matching(memory)
+def uploads(context: Context, *memory: str) -> Bool:
+    """Copies to the device from some kinds of memory, in any step, shape (d,)."""
+    return context.device_events.copies_containing(*memory)
 
 
 def bytes_of(context: Context) -> Int:
@@ -101,7 +101,7 @@ def saved_by_pinning(context: Context, copies: DeviceEventIndex) -> tuple[float,
 def syncs_for(context: Context, copies: Bool) -> Bool:
     """Syncs that are for one of some copies, shape (s,)."""
     copy = context.syncs.copy
-    return np.asarray(lookup(copies.astype(np.int64), copy) == 1)
+    return np.asarray(lookup(copies, copy) == 1)
 
 
 def blocking(context: Context) -> Bool:
@@ -282,7 +282,7 @@ SIZES = (
 def purposes(context: Context) -> Int:
     """`Purpose` of each sync that reads a value, shape (s,)."""
     syncs = context.syncs
-    read = syncs.outermost("|".join(_READS))
+    read = syncs.outermost(*_READS)
     before = syncs.before(read, *_READS, *_MOVES)
     _, integer, flag = _types(context)
     counted = syncs.named(before, *_COUNTS)
@@ -312,7 +312,7 @@ def in_exchange(context: Context) -> Bool:
 
 def _in_library(context: Context) -> Bool:
     """Syncs of values that an operator of another library reads itself, shape (s,)."""
-    names = context.syncs.names(context.syncs.outermost(OPERATOR)).tolist()
+    names = context.syncs.names(context.syncs.outermost_matching(OPERATOR)).tolist()
     return np.array([bool(name) and not name.startswith("aten::") for name in names], bool)
 
 

@@ -41,7 +41,7 @@ _SHARE = 0.01
 def _explains(context: Context) -> Bool:
     """Reads of `isnan(gradient).any()` straight inside an autograd node, in most nodes."""
     syncs, analysis = context.syncs, context.analysis
-    read = syncs.outermost(r"aten::(item|is_nonzero|_local_scalar_dense)")
+    read = syncs.outermost("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
     check = syncs.before(read)
     checked = syncs.named(check, *_CHECKS)
     test = syncs.before(np.where(checked, check, -1))
@@ -67,7 +67,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 def _filled_memory(context: Context) -> Iterator[Occurrence]:
     """Yield an occurrence where new memory is filled: deterministic algorithms do not need it."""
     tree, rows = context.call_tree, context.rows
-    new = lookup(rows.named(*_NEW).astype(np.int64), tree.parent) == 1
+    new = lookup(rows.named(*_NEW), tree.parent) == 1
     fills = rows.named("aten::fill_") & rows.counted & new
     if not fills.any():
         return

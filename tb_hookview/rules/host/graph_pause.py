@@ -40,7 +40,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Gaps that end with a graph launched too late."""
     gaps = context.gaps.in_steps(Cause.LAUNCH)
-    gaps = gaps[lookup(replayed.astype(np.int64), context.analysis.gaps.device_event[gaps]) == 1]
+    gaps = gaps[lookup(replayed, context.analysis.gaps.device_event[gaps]) == 1]
     time = context.gaps.us_per_step(gaps)
     if time > _SHARE * context.steps.duration_us > 0:
         yield Occurrence(
@@ -70,7 +70,7 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Gaps before events of graphs that were launched by then; reported, not charged."""
     table, work = context.analysis.gaps, context.analysis.device_events
     gaps = context.gaps.of(Cause.DEVICE)
-    gaps = gaps[lookup(replayed.astype(np.int64), table.device_event[gaps]) == 1]
+    gaps = gaps[lookup(replayed, table.device_event[gaps]) == 1]
     time = context.gaps.us_per_step(gaps)
     if time > _SHARE * context.steps.duration_us > 0:
         launches = len(unique(work.launch[table.device_event[gaps]]))

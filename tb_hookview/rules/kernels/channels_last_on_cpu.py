@@ -48,9 +48,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         saved[context.rows.named(name)] = part
     wide = context.rows.named(_DEPTHWISE) & context.rows.counted
     saved[with_inputs(context, wide, _is_wide_depthwise)] = _DEPTHWISE_SAVED
-    saved[lookup(context.rows.inside(saved > 0).astype(np.int64), tree.parent) == 1] = (
-        0  # an overload of another
-    )
+    saved[lookup(context.rows.inside(saved > 0), tree.parent) == 1] = 0  # an overload of another
     rows = (saved > 0) & context.rows.counted
     gained = float((tree.duration * saved)[rows].sum())
     if context.steps.us_per_step(gained) <= _SHARE * context.steps.duration_us:

@@ -112,7 +112,7 @@ def _has_index_of_elements(inputs: Inputs) -> bool:
 def _gathered(context: Context, puts: Bool) -> Bool:
     """Evaluations of the nodes of some index_put: they select the gradient by the same index."""
     nodes, found = context.analysis.nodes, np.zeros(len(puts), bool)
-    made = lookup(context.rows.inside(puts).astype(np.int64), nodes.forward_op) == 1
+    made = lookup(context.rows.inside(puts), nodes.forward_op) == 1
     found[nodes.row[made]] = True
     return found & context.rows.containing(_BACKWARD) & context.rows.counted
 

@@ -119,16 +119,15 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
 
 
 _EAGER = (
-    r"vectorized_elementwise_kernel|unrolled_elementwise_kernel| elementwise_kernel<"
-    r"|:elementwise_kernel<|elementwise_kernel_manual_unroll|at::native::reduce_kernel"
+    *("vectorized_elementwise_kernel", "unrolled_elementwise_kernel", " elementwise_kernel<"),
+    *(":elementwise_kernel<", "elementwise_kernel_manual_unroll", "at::native::reduce_kernel"),
 )
-_FOLDED = r"bn_fw_inf|BatchNormFwdInfer"
+_FOLDED = ("bn_fw_inf", "BatchNormFwdInfer")
 """Batch norms of inference: their statistics are constants, so each value is scaled by itself."""
 _FIX_FOLDED = (
     " In inference fold batch norms into the convolutions before them "
     "(torch.nn.utils.fusion.fuse_conv_bn_eval)."
 )
-_FUSED = r"^triton_"
 _SUMS_GRADIENTS = ("AccumulateGrad", "InputBuffer")
 _CHAIN = 3
 _SHARE = 0.3
@@ -140,7 +139,7 @@ _CAVEAT = (
 
 
 def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
-    if (context.device_events.counted & context.device_events.matching(_FUSED)).any():
+    if (context.device_events.counted & context.device_events.beginning("triton_")).any():
         return
     fusible, events = _fusible(context), context.device_events
     launched = events.us_per_step(events.counted)
@@ -167,7 +166,9 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
         saved=_SAVED,
         examples=context.analysis.device_events.start[order[first_of_each(chain)[long]]],
         caveats=(_CAVEAT,),
-        fix=POINTWISE_UNFUSED.fix + _FIX_FOLDED if events.matching(_FOLDED)[wasted].any() else "",
+        fix=POINTWISE_UNFUSED.fix + _FIX_FOLDED
+        if events.containing(*_FOLDED)[wasted].any()
+        else "",
     )
 
 
@@ -200,7 +201,8 @@ def _fusible(context: Context) -> Bool:
     sums = context.device_events.launched_by(
         context.rows.inside(context.rows.containing(*_SUMS_GRADIENTS))
     )
-    wanted = context.device_events.matching(f"{_EAGER}|{_FOLDED}") & ~in_float64(context) & ~sums
+    eager = context.device_events.containing(*_EAGER, *_FOLDED)
+    wanted = eager & ~in_float64(context) & ~sums
     forward = (phase == Phase.FORWARD) | (
         (phase == Phase.OTHER) & (not context.analysis.phases.forward_known)
     )

@@ -13,7 +13,13 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.devices import Attention, attention, device_events_of, misaligned
+from tb_hookview.rules.evidence.devices import (
+    Attention,
+    attention,
+    device_events_of,
+    misaligned,
+    of_convolutions,
+)
 from tb_hookview.rules.evidence.host import inputs_of
 
 # Attention computed by its parts, where one fused kernel would do.
@@ -205,19 +211,17 @@ CONV_BIAS_BEFORE_BN = Rule(
 # Convolutions convert the memory layout of their tensors back and forth.
 
 
-_OF_CUDNN = r"nchwToNhwc|nhwcToNchw|cudnn::ops::.*[Tt]ranspose"
-_OF_MIOPEN = r"^batched_transpose_\d+x\d+"
-_CONVOLUTION_CONV_LAYOUT_TRANSPOSE = r"convolution|^aten::conv\d"
 _SHARE_CONV_LAYOUT_TRANSPOSE = 0.02
 
 
 def _find_conv_layout_transpose(context: Context) -> Iterator[Occurrence]:
-    found = context.device_events.matching(_OF_CUDNN) | context.device_events.matching(_OF_MIOPEN)
-    found &= context.device_events.counted
+    events = context.device_events
+    found = events.containing("nchwToNhwc", "nhwcToNchw")
+    found |= events.matching(r"cudnn::ops::.*[Tt]ranspose", "cudnn::ops::")
+    found |= events.matching(r"^batched_transpose_\d+x\d+", "batched_transpose_")
+    found &= events.counted
     if found.any() and context.analysis.launches_known:
-        found &= context.device_events.launched_by(
-            context.rows.inside_matching(_CONVOLUTION_CONV_LAYOUT_TRANSPOSE)
-        )
+        found &= of_convolutions(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     if share > _SHARE_CONV_LAYOUT_TRANSPOSE:
         yield Occurrence(
@@ -252,7 +256,6 @@ CONV_LAYOUT_TRANSPOSE = Rule(
 _CONVOLUTIONS = (
     r"aten::(cudnn|miopen)_convolution\w*|aten::convolution(_backward)?|aten::_convolution"
 )
-_TIMED = r".*EventSynchronize"
 _RECURS = (
     "Keep inputs to a few fixed shapes, or set torch.backends.cudnn.benchmark = False: each new "
     "shape is timed again."
@@ -261,8 +264,8 @@ _RECURS = (
 
 def _explains_convolution_benchmark(context: Context) -> Bool:
     syncs = context.syncs
-    timed = context.rows.matching(_TIMED)[syncs.row] if len(syncs) else np.zeros(0, bool)
-    return np.asarray(timed & syncs.inside_matching(_CONVOLUTIONS))
+    timed = context.rows.containing("EventSynchronize")[syncs.row]
+    return timed & syncs.inside_matching(_CONVOLUTIONS) if timed.any() else timed
 
 
 def _find_convolution_benchmark(context: Context) -> Iterator[Occurrence]:
@@ -277,7 +280,7 @@ def _once(context: Context, syncs: SyncIndex) -> Occurrence:
     start, end = context.syncs.start[syncs], context.syncs.end[syncs]
     blocked = float((end - start).sum()) / 1000
     steps = context.analysis.steps
-    calls = unique(context.syncs.outermost(_CONVOLUTIONS)[syncs])
+    calls = unique(context.syncs.outermost_matching(_CONVOLUTIONS)[syncs])
     later = (
         ""
         if (context.explained_by(CONVOLUTION_BENCHMARK) & context.syncs.counted).any()

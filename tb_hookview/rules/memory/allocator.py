@@ -23,10 +23,10 @@ from tb_hookview.rules.evidence.memory import modules_text, size_of, top_modules
 # Device memory allocated and freed during steps, past the caching allocator.
 
 
-_OF_HOST = r"Host"
+_OF_HOST = "Host"
 """Calls that pin memory of the host are another rule's."""
-_FREES = r"Free|Unmap|Release"
-_EMPTY = r"aten::(empty|empty_strided|empty_like)$"
+_FREES = ("Free", "Unmap", "Release")
+_EMPTY = ("aten::empty", "aten::empty_strided", "aten::empty_like")
 _FEW = 8
 """Empty tensors below which nothing is said of the allocator."""
 _UNCACHED = 0.5
@@ -57,7 +57,7 @@ def _find_allocator_malloc_free_in_step(context: Context) -> Iterator[Occurrence
     calls = (
         (context.analysis.calls == Call.ALLOCATE)
         & context.rows.counted
-        & ~context.rows.matching(_OF_HOST)
+        & ~context.rows.containing(_OF_HOST)
     )
     rows = np.flatnonzero(calls)
     rows = rows[context.rows.on_training_thread(rows)]
@@ -73,10 +73,10 @@ def _uncached(context: Context, rows: TreeRow) -> float:
 
     A caching allocator asks the driver for blocks that serve many of them, and seldom frees one.
     """
-    frees = context.rows.matching(_FREES)[rows]
+    frees = context.rows.containing(*_FREES)[rows]
     if 2 * np.count_nonzero(frees) < np.count_nonzero(~frees):
         return 0.0
-    empty = context.rows.matching(_EMPTY) & context.rows.counted
+    empty = context.rows.named(*_EMPTY) & context.rows.counted
     made = np.flatnonzero(empty)
     made = made[context.rows.on_training_thread(made)]
     around = unique(context.rows.operator_of(rows[~frees]))
@@ -84,7 +84,7 @@ def _uncached(context: Context, rows: TreeRow) -> float:
 
 
 def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
-    freeing = int(context.rows.matching(_FREES)[rows].sum())
+    freeing = int(context.rows.containing(*_FREES)[rows].sum())
     syncs, gaps = _costs(context, rows)
     return Occurrence(
         place="the allocator",
@@ -126,7 +126,7 @@ def _costs(context: Context, rows: TreeRow) -> tuple[SyncIndex, GapIndex]:
 
 
 def _evidence(context: Context, rows: TreeRow) -> str:
-    freeing = int(context.rows.matching(_FREES)[rows].sum())
+    freeing = int(context.rows.containing(*_FREES)[rows].sum())
     calls = _calls(context, rows, freeing)
     if freeing == len(rows):
         return f"{calls}; none allocates, as in torch.cuda.empty_cache()"
@@ -162,7 +162,7 @@ def _calls(context: Context, rows: TreeRow, freeing: int) -> str:
 
 
 def _fix(context: Context, rows: TreeRow) -> str:
-    if context.rows.matching(_FREES)[rows].all():
+    if context.rows.containing(*_FREES)[rows].all():
         return _EMPTIED
     return _FULL if _retries(context, rows) else _SHAPES
 
@@ -171,7 +171,7 @@ def _retries(context: Context, rows: TreeRow) -> int:
     """Number of calls that free memory before one that allocates, in one operator."""
     if not len(rows):
         return 0
-    frees, operator = context.rows.matching(_FREES)[rows], context.rows.operator_of(rows)
+    frees, operator = context.rows.containing(*_FREES)[rows], context.rows.operator_of(rows)
     same = (operator[1:] == operator[:-1]) & (operator[1:] >= 0)
     return int(np.count_nonzero(same & frees[:-1] & ~frees[1:]))
 

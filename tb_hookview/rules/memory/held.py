@@ -296,7 +296,7 @@ def _find_recompute_overhead(context: Context) -> Iterator[Occurrence]:
 def _on_host(context: Context) -> Iterator[Occurrence]:
     """Yield one occurrence for the forwards that the CPU runs again."""
     tree, again = context.call_tree, context.analysis.attribution.row_recompute
-    outermost = again & (lookup(again.astype(np.int64), tree.parent) == 0)
+    outermost = again & (lookup(again, tree.parent) == 0)
     outermost &= context.rows.counted
     rows = np.flatnonzero(outermost)
     held = context.steps.us_per_step(tree.duration[rows].sum())

@@ -23,8 +23,7 @@ from tb_hookview.schema import Phase
 
 _UPDATED = ("add", "addcdiv", "addcmul", "mul", "div", "sqrt", "lerp", "sub", "maximum", "copy")
 _UPDATES = tuple(f"aten::{name}{in_place}" for name in _UPDATED for in_place in ("", "_"))
-_GROUPED = r"^aten::_(foreach|fused)_|multi_tensor|^fbgemm::"
-_FUSED = r"^aten::_fused_|^fbgemm::"
+_FUSED = ("aten::_fused_", "fbgemm::")
 _FUSE = (
     "Pass fused=True to the optimizer (Adam, AdamW, SGD, Adagrad): it updates a parameter in one "
     "pass. foreach=True loops over the parameters on the CPU."
@@ -50,7 +49,8 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
     if context.on_host:
         yield from _on_host(context, stepping, inside)
         return
-    if (inside & context.rows.matching(_GROUPED)).any():
+    grouped = context.rows.beginning("aten::_foreach_", *_FUSED)
+    if (inside & (grouped | context.rows.containing("multi_tensor"))).any():
         return
     work = context.device_events.launched_by(inside) & context.device_events.counted
     updates = context.rows.inside(inside & context.rows.named(*_UPDATES))
@@ -79,7 +79,7 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
 
     So do operators on lists, which loop over them on the CPU.
     """
-    if (inside & context.rows.matching(_FUSED)).any():
+    if (inside & context.rows.beginning(*_FUSED)).any():
         return
     updates = inside & context.rows.named(*_UPDATES)
     counts = np.bincount(context.host.string[updates])

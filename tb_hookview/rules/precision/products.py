@@ -92,7 +92,7 @@ _SHARE = 0.005
 _HOST_SHARE = 0.03
 """Part of a step from which on it counts on the CPU."""
 _MOVES = ("copy", "communication")
-_OTHER_TYPES = r"sgemm|<float[,>]|c10::Half|BFloat16"
+_OTHER_TYPES = ("sgemm", "<float,", "<float>", "c10::Half", "BFloat16")
 
 
 def _asked_in_float64(context: Context) -> Bool:
@@ -100,17 +100,15 @@ def _asked_in_float64(context: Context) -> Bool:
 
     A tensor without dimensions does not make an operator compute in its type.
     """
-    wanted = types_with(context, "double") & context.rows.beginning("aten::")
-    if not wanted.any():
-        return np.zeros(len(context.device_events.counted), bool)
     operator = context.rows.operator_of(context.analysis.device_events.launch)
-    launching = mask_of(operator[operator >= 0], len(context.call_tree))
-    rows = with_inputs(context, wanted & launching, _has_double)
-    asked = (operator >= 0) & rows[operator]
+    wanted = mask_of(operator[operator >= 0], len(context.call_tree))
+    wanted &= context.rows.beginning("aten::")
+    rows = with_inputs(context, types_with(context, wanted, "double"), _has_double)
+    asked = np.asarray(lookup(rows, operator) == 1)
     if not asked.any():
-        return np.asarray(asked)
-    other = context.device_events.of_kinds(*_MOVES) | context.device_events.matching(_OTHER_TYPES)
-    return np.asarray(asked & ~other)
+        return asked
+    events = context.device_events
+    return np.asarray(asked & ~events.of_kinds(*_MOVES) & ~events.containing(*_OTHER_TYPES))
 
 
 def _has_double(inputs: Inputs) -> bool:
@@ -123,16 +121,15 @@ def _find_fp64_kernels(context: Context) -> Iterator[Occurrence]:
 
 def _on_host(context: Context) -> Iterator[Occurrence]:
     """Yield one occurrence for what the CPU computes with tensors of type double."""
-    wanted = types_with(context, "double") & context.rows.beginning("aten::")
-    wanted &= context.rows.counted
-    computing = with_inputs(context, wanted, _has_double) if wanted.any() else wanted
+    wanted = context.rows.beginning("aten::") & context.rows.counted
+    computing = with_inputs(context, types_with(context, wanted, "double"), _has_double)
     around = context.rows.outermost_of(units(context), np.flatnonzero(computing))
     rows = np.zeros(len(wanted), bool)
     rows[around[around >= 0]] = True  # of a node the whole
     held = context.rows.host_us(rows)
     if held <= _HOST_SHARE * context.steps.duration_us:
         return
-    inner = lookup(context.rows.inside(computing).astype(np.int64), context.call_tree.parent)
+    inner = lookup(context.rows.inside(computing), context.call_tree.parent)
     saved = saved_on_cpu(context, computing & (inner != 1))
     names, place = unique_inverse(context.host.string[rows])
     time = np.bincount(place, context.call_tree.duration[rows])
@@ -199,22 +196,24 @@ FP64_KERNELS = Rule(
 # Matrix products in float32 run at full precision on a device that has TF32.
 
 
-_OPERATORS = r"^aten::(mm|addmm|bmm|baddbmm|addbmm|mv|addmv|linear|matmul)$"
-_TF32 = r"s1688gemm|tf32"
+_OPERATORS = (
+    *("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::addbmm"),
+    *("aten::mv", "aten::addmv", "aten::linear", "aten::matmul"),
+)
 _SHARE_TF32_DISABLED = 0.01
 
 
 def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
     if not all_have_tf32(context):
         return
-    inside = context.rows.inside(context.rows.matching(_OPERATORS))
+    inside = context.rows.inside(context.rows.named(*_OPERATORS))
     unnamed = _without_operator(context) & context.device_events.of_kinds("matrix")
     asked = context.device_events.launched_by(inside) | unnamed
     asked &= context.device_events.counted
     found = asked & float32_products(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     faster, known = tf32_speedup(context)
-    enabled = (asked & context.device_events.matching(_TF32)).any()
+    enabled = (asked & context.device_events.containing("s1688gemm", "tf32")).any()
     if share >= _SHARE_TF32_DISABLED and not enabled and faster > 1:
         yield Occurrence(
             place="matrix products",
@@ -266,7 +265,7 @@ TF32_DISABLED = Rule(
 # Matrix products and convolutions, none of them on tensor cores.
 
 
-_IN_FLOAT32 = r"^fmha_cutlass[FB]_f32_|tf32"
+_IN_FLOAT32 = ("fmha_cutlassF_f32_", "fmha_cutlassB_f32_")
 _SHARE_TENSOR_CORES_UNUSED = 0.05
 """Part of the devices' busy time; with less to gain, nobody changes a precision."""
 _UNKNOWN = 0.1
@@ -293,7 +292,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
         return
     able &= (cores == 0) & ~in_float64(context)
     faster, fix = _FASTER, ""
-    in_tf32 = us_per_step(context.device_events.counted & context.device_events.matching("tf32"))
+    in_tf32 = us_per_step(context.device_events.counted & context.device_events.containing("tf32"))
     if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
         able &= ~float32_products(context)
         if not in_tf32:
@@ -320,7 +319,8 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
 
 def _in_float32(context: Context) -> Bool:
     """Kernels of float32 on tensor cores (attention in parts, TF32): no mixed precision."""
-    return context.device_events.matching(_IN_FLOAT32)
+    events = context.device_events
+    return events.beginning(*_IN_FLOAT32) | events.containing("tf32")
 
 
 def _tf32(us: float) -> str:

@@ -52,7 +52,9 @@ def _outside(context: Context) -> Bool:
     syncs = context.syncs
     operators = context.call_tree.start[context.host.kind == EventCategory.OPERATOR]
     last = operators.max() if len(operators) else np.iinfo(np.int64).max
-    after = (syncs.start > last) & ~_ends_each_step(context, operators)
+    after = syncs.start > last
+    if after.any():
+        after &= ~_ends_each_step(context, operators)
     return np.asarray(after | context.analysis.syncs.at_start)
 
 
@@ -104,11 +106,13 @@ SYNC_EXPLICIT = Rule(
 
 def _explains_gather_backward_deterministic(context: Context) -> Bool:
     syncs = context.syncs
-    in_backward = syncs.inside_matching(
+    uploads = syncs.inside("aten::copy_", "aten::_to_copy", "aten::to")
+    uploads &= syncs.direction != Direction.TO_HOST
+    if not uploads.any():
+        return uploads
+    return uploads & syncs.inside_matching(
         r"(autograd::engine::evaluate_function: )?Gather\w*Backward\d*|aten::gather_backward"
     )
-    upload = syncs.inside("aten::copy_", "aten::_to_copy", "aten::to")
-    return np.asarray(in_backward & upload & (syncs.direction != Direction.TO_HOST))
 
 
 SYNC_GATHER_BACKWARD_DETERMINISTIC = Rule(
@@ -141,7 +145,7 @@ _COEFFICIENT = ("aten::add", "aten::reciprocal", "aten::mul", "aten::div", "aten
 def _explains_grad_clip(context: Context) -> Bool:
     """Reads after norm and check, or after norm, clamped coefficient and scaled gradients."""
     syncs = context.syncs
-    read = syncs.outermost("|".join(_READS))
+    read = syncs.outermost(*_READS)
     tested = syncs.before(read, *_READS)
     check = syncs.named(tested, *_FINITE) & syncs.named(
         syncs.before(read, *_READS, *_FINITE, "aten::abs", "aten::eq", "aten::ne", "aten::mul"),
@@ -185,7 +189,7 @@ def _explains_grad_scaler(context: Context) -> Bool:
     A read after the update is left to others: it may be of the scale, and is as often of the loss.
     """
     syncs = context.syncs
-    read = syncs.outermost("|".join(_READS_SYNC_GRAD_SCALER))
+    read = syncs.outermost(*_READS_SYNC_GRAD_SCALER)
     decided = syncs.after(read, *_MOVES)
     decides = syncs.named(decided, _UPDATE)
     names = syncs.names(decided)
@@ -219,9 +223,9 @@ SYNC_GRAD_SCALER = Rule(
 
 def _explains_optimizer_scalar_state(context: Context) -> Bool:
     syncs = context.syncs
-    updating = lookup(context.analysis.phases.row, syncs.row) == Phase.OPTIMIZER
-    in_step = syncs.inside_matching(r"Optimizer\.step#.*")
-    return np.asarray(syncs.reads_value & in_step & updating)
+    updating = context.analysis.phases.row[syncs.row] == Phase.OPTIMIZER
+    reads: Bool = syncs.reads_value & updating
+    return reads & syncs.inside_matching(r"Optimizer\.step#.*") if reads.any() else reads
 
 
 SYNC_OPTIMIZER_SCALAR_STATE = Rule(

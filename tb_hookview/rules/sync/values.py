@@ -59,13 +59,13 @@ def _find_bool_branch(context: Context) -> Iterator[Occurrence]:
 def _of_all(context: Context) -> Bool:
     """Reads right after a reduction of all elements to one truth value."""
     syncs = context.syncs
-    read = syncs.outermost("|".join(_READS))
+    read = syncs.outermost(*_READS)
     return syncs.named(syncs.before(read, *_READS), "aten::all", "aten::any")
 
 
 def _after_finite_check(context: Context) -> Bool:
     syncs = context.syncs
-    read = syncs.outermost("|".join(_READS))
+    read = syncs.outermost(*_READS)
     return syncs.named(syncs.before(read, *_READS, *_REDUCTIONS), *_FINITE)
 
 
@@ -113,7 +113,7 @@ def _uploads(context: Context) -> Bool:
 def _bounds(context: Context) -> Bool:
     """Values read in a module's call, if any, and sliced by at once."""
     syncs, call_tree = context.syncs, context.call_tree
-    read = syncs.outermost("|".join(_READS_SYNC_HOST_INDEX_OR_SLICE))
+    read = syncs.outermost(*_READS_SYNC_HOST_INDEX_OR_SLICE)
     following = syncs.after(read, *_READS_SYNC_HOST_INDEX_OR_SLICE)
     soon = lookup(call_tree.start, following) - lookup(call_tree.end, read) <= _AT_ONCE_NS
     module = context.analysis.attribution.row_module[syncs.row]
@@ -240,6 +240,8 @@ def _explains_data_dependent_size(context: Context) -> Bool:
 
 def _find_data_dependent_size(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(SYNC_DATA_DEPENDENT_SIZE)
+    if not explained.any():
+        return
     for operators, (confidence, fix) in _FIXES.items():
         mine = explained & context.syncs.inside_matching(rf"aten::({operators})")
         yield from by_place(context, mine, confidence=confidence, fix=fix)
@@ -319,7 +321,7 @@ SYNC_SCALAR_ITEM = Rule(
 
 
 _NO_OPERATORS = "the trace has no operators: it may be .item() as well as .cpu()"
-_INTO_PAGEABLE = r"DtoH \(Device -> Pageable"
+_INTO_PAGEABLE = "DtoH (Device -> Pageable"
 _ASSUMES_FASTER = (
     "Assumes that a copy into pinned memory takes half as long, as it did on an A100 (154 MB in "
     "17.7 ms instead of 34.5 ms)."
@@ -348,7 +350,7 @@ def _find_d2h_copy(context: Context) -> Iterator[Occurrence]:
 
 def _into_pinned(context: Context, occurrence: Occurrence) -> Occurrence:
     """The occurrence with what pinned memory saves of its copies into pageable memory."""
-    large = context.device_events.copies_matching(_INTO_PAGEABLE) & ~small(context)
+    large = context.device_events.copies_containing(_INTO_PAGEABLE) & ~small(context)
     copies = unique(context.syncs.copy[occurrence.syncs])
     copies = copies[copies >= 0]
     copies = copies[large[copies]]
@@ -392,6 +394,7 @@ _FIX = (
     "non_blocking=True. From it: copy seldom, and what is needed only. Record the device, too: its "
     "copies say which it is."
 )
+_CAPTURES = ("cudaStreamBeginCapture", "hipStreamBeginCapture")
 _RECORDS = "a CUDA graph is recorded in the same operator, and the device is waited for before"
 _ONCE = (
     "Record graphs before the loop: run every shape two or three times first (a graph is recorded "
@@ -416,7 +419,7 @@ def _find_in_operator(context: Context) -> Iterator[Occurrence]:
 
 def _records_graphs(context: Context) -> Bool:
     """Syncs whose outermost operator records a CUDA graph."""
-    captures = np.flatnonzero(context.rows.matching(r"^(cuda|hip)StreamBeginCapture"))
+    captures = np.flatnonzero(context.rows.beginning(*_CAPTURES))
     holder = context.rows.outermost_operator_of(captures)
     mine = context.rows.outermost_operator_of(context.syncs.row)
     return np.asarray((mine >= 0) & isin(mine, holder))

@@ -122,7 +122,7 @@ def _device_columns(groups: _Groups) -> Columns:
     core, events = analysis.kinds.tensor_core, analysis.trace.events
 
     def eligible() -> Bool:
-        return lookup(groups.calls.eligible.astype(np.int64), groups.calls.launcher[first]) > 0
+        return lookup(groups.calls.eligible, groups.calls.launcher[first]) > 0
 
     return {
         "tensor_core": lambda i: Numbers(core[first[i]] > 0, core[first[i]] >= 0),

@@ -74,7 +74,7 @@ def operator_of(analysis: Analysis, row: TreeRow) -> TreeRow:
     allocates = mask_of(
         analysis.host.named(lambda name: name.startswith(_ALLOCATES)), len(analysis.host)
     )
-    only = lookup(allocates.astype(np.int64), inner) == 1
+    only = lookup(allocates, inner) == 1
     return np.where(only & (outer >= 0), outer, inner)
 
 
@@ -103,4 +103,4 @@ def _of(memory: MemoryUse, kind: MemoryClass) -> Callable[[Int], Values]:
 
 def _levels(memory: MemoryUse, kind: MemoryClass, at: Int) -> Values:
     known_classes = np.full(len(at), memory.addresses_known)
-    return Numbers(memory.live.of(kind)[at], known_classes)
+    return Numbers(memory.live.of(kind, at), known_classes)

@@ -148,7 +148,7 @@ class PathLane:
     def working_rows(self, row: TreeRow) -> TreeRow:
         """Operator in which each row lies; a call in none by itself, -1 for anything else."""
         operator = lookup(self._operators, row)
-        kind = lookup(self._analysis.host.kind.astype(np.int64), row)
+        kind = lookup(self._analysis.host.kind, row)
         call = kind == int(EventCategory.RUNTIME)
         return np.where((operator >= 0) | ~call, operator, row)
 

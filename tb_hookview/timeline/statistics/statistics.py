@@ -10,7 +10,7 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, unique
-from tb_hookview.arrays.nesting import lookup, nearest_above, self_time
+from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import Bool, Int, ItemIndex, ModuleIndex, Nanoseconds, TimeSet, to_us
 from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import (
@@ -165,7 +165,7 @@ def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
     calls = np.flatnonzero(is_call)
     number = index_of(calls, len(call_tree))
     inside = clip(call_tree.start[calls], call_tree.end[calls], window)
-    own = inside.own_time(lookup(number, nearest_above(call_tree.parent, is_call)[calls]))
+    own = inside.own_time(lookup(number, call_tree.nearest_above(is_call)[calls]))
     row = calls[inside.row]
     mine = ~attribution.row_recompute[row]
     yield _modules(timeline, "forward", "host", analysis.module_calls.module[row[mine]], own[mine])

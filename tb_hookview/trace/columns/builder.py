@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_hookview.arrays.joins import isin, mask_of, unique_inverse
+from tb_hookview.arrays.joins import isin, unique_inverse
 from tb_hookview.arrays.types import Bool, Float, Index, Nanoseconds
 from tb_hookview.trace.columns.event_args import without_functions
 from tb_hookview.trace.columns.growing import (
@@ -31,6 +31,7 @@ from tb_hookview.trace.columns.growing import (
 from tb_hookview.trace.columns.trace import Events, Flows, StringTable, Thread
 from tb_hookview.trace.format.events import (
     KEY_FIELDS,
+    LAUNCH_ARROWS,
     NO_TIME,
     UNNAMED,
     Event,
@@ -103,8 +104,9 @@ class Builder:
         functions = self._wanted.functions
         read = without_functions(complete, functions) if functions else complete
         self._complete.append(self._columns(read, piece))
-        # Arrows of launches are most of the rest, and of no use here.
-        others = [e for e in events if e.ph != "X" and not (e.ph and e.cat in LAUNCH_FLOWS)]
+        # Arrows of launches are most of the rest, and of no use here; few are not by their type.
+        rest = [e for e in events if type(e) not in LAUNCH_ARROWS and e.ph != "X"]
+        others = [e for e in rest if not (e.ph and e.cat in LAUNCH_FLOWS)]
         self.any_phase = self.any_phase or len(others) < len(events)
         if others:
             self._add_others(others, piece)
@@ -231,7 +233,7 @@ class Builder:
         columns = {}
         everything = [event.args for event in complete]
         for (named, kinds), group in self._by_rows:
-            wanted = _among(kind, kinds)
+            wanted = isin(kind, kinds)
             if named:
                 wanted &= self._has_texts(name)
             if wanted.any():
@@ -272,8 +274,10 @@ class Builder:
             return np.fromiter(found, np.int64, size)
         if argument.form is Form.TEXT:
             # No JSON holds a zero byte, and this is twice as fast as to convert each.
-            texts = b"\0".join(found).split(b"\0") if size else []
-            return self._texts[argument.column].column(texts)
+            joined = b"\0".join(found)
+            if len(joined) < size:  # all are empty
+                return 0
+            return self._texts[argument.column].column(joined.split(b"\0") if size else [])
         return _measured(list(found))
 
     def _times(
@@ -479,11 +483,6 @@ _EVERYWHERE: dict[str, Any] = {
     **dict.fromkeys(("start", "duration"), np.int64),
 }
 """Columns that all events have."""
-
-
-def _among(kind: NDArray[np.int8], kinds: tuple[int, ...]) -> Bool:
-    table = mask_of(list(kinds), len(EventCategory))
-    return np.asarray(table[kind])
 
 
 def _measured(found: list[Any]) -> Float:

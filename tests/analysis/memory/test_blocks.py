@@ -72,7 +72,8 @@ def test_live_bytes_are_those_of_a_plain_loop_and_sum_to_the_total(
     blocks = find_blocks(events)
     kind = np.array([data.draw(st.integers(1, 6)) for _ in range(len(blocks))], np.int64)
     live = LiveBytes(events, blocks, kind, (3, 0))
-    assert np.array_equal(sum(live.of(each) for each in MemoryClass), events.allocated)
+    every = np.arange(len(events))
+    assert np.array_equal(sum(live.of(each, every) for each in MemoryClass), events.allocated)
     slow = slow_blocks(events)
     for each in (MemoryClass.GRADIENT, MemoryClass.TEMPORARY):
         for at in range(len(events)):
@@ -82,7 +83,8 @@ def test_live_bytes_are_those_of_a_plain_loop_and_sum_to_the_total(
                 if k == each and 0 <= birth <= at and not 0 <= death <= at
                 and events.device[birth] == events.device[at]
             ]  # fmt: skip
-            assert live.of(each)[at] == sum(mine)
+            assert live.of(each, every)[at] == sum(mine)
+            assert live.of(each, np.array([at, 0, at]))[[0, 2]].tolist() == [sum(mine)] * 2
 
 
 @given(CHANGES, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=4))
@@ -139,4 +141,5 @@ def test_what_a_loaders_workers_share_is_added_to_the_allocators_total(tmp_path:
     memory = load(grid.write(tmp_path / "t.json", [work, *events])).memory
     assert memory is not None
     assert memory.events.allocated.tolist() == [24, 124, 132, 32, 82, 74]
-    assert all((memory.live.of(kind) >= 0).all() for kind in MemoryClass)
+    at = np.arange(len(memory.events))
+    assert all((memory.live.of(kind, at) >= 0).all() for kind in MemoryClass)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+import numpy as np
 import pytest
 from shared_traces import shared_trace
 from support.allocator_rows import CPU, rows
@@ -89,9 +90,10 @@ def test_what_was_before_the_recording_is_split_by_the_manifest(tmp_path: Path) 
         written = grid.write(tmp_path / "t.json", events, **{markers.MANIFEST_KEY: manifest})
         found = load(written).memory
         assert found
-        live = [found.live.of(MemoryClass.PARAMETER)[0], found.live.of(MemoryClass(7))[0]]
+        at = np.arange(len(found.events))
+        live = [found.live.of(MemoryClass.PARAMETER, at)[0], found.live.of(MemoryClass(7), at)[0]]
         assert tuple(live) == split
-        assert sum(found.live.of(kind)[1] for kind in MemoryClass) == 78
+        assert sum(found.live.of(kind, at)[1] for kind in MemoryClass) == 78
 
 
 def test_the_total_of_the_cpu_holds_no_parameters_from_before(tmp_path: Path) -> None:
@@ -103,8 +105,9 @@ def test_the_total_of_the_cpu_holds_no_parameters_from_before(tmp_path: Path) ->
     events = grid.events(STEPS, NAMES) + rows([(3, 1, 8), (20, 1, -8)], device=CPU, before=100)
     found = load(grid.write(tmp_path / "t.json", events, **{markers.MANIFEST_KEY: manifest})).memory
     assert found
-    assert not found.live.of(MemoryClass.PARAMETER).any()
-    assert found.live.of(MemoryClass.BEFORE_RECORDING).tolist() == [100, 100]
+    at = np.arange(len(found.events))
+    assert not found.live.of(MemoryClass.PARAMETER, at).any()
+    assert found.live.of(MemoryClass.BEFORE_RECORDING, at).tolist() == [100, 100]
 
 
 def test_a_trace_without_addresses_has_no_blocks(tmp_path: Path) -> None:

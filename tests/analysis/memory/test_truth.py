@@ -62,12 +62,13 @@ def tracked(case: str) -> dict[str, int]:
 
 
 def of_classes(memory: MemoryUse, position: int, classes: tuple[MemoryClass, ...]) -> int:
-    return sum(int(memory.live.of(kind)[position]) for kind in classes)
+    return sum(int(memory.live.of(kind, np.array([position]))[0]) for kind in classes)
 
 
 def recorded_bytes(memory: MemoryUse) -> np.ndarray:
     """Bytes allocated in the recording; the CPU's total has those of earlier ones in it too."""
-    return memory.events.allocated - memory.live.of(MemoryClass.BEFORE_RECORDING)
+    at = np.arange(len(memory.events))
+    return memory.events.allocated - memory.live.of(MemoryClass.BEFORE_RECORDING, at)
 
 
 def test_the_peak_is_that_of_memtracker(case: str) -> None:
@@ -94,9 +95,10 @@ def test_classes_at_the_peak_are_those_of_memtracker(case: str) -> None:
 
 def test_live_bytes_of_all_classes_sum_to_the_total_at_every_moment(case: str) -> None:
     memory = memory_of(case)
-    total = sum(memory.live.of(kind) for kind in MemoryClass)
+    at = np.arange(len(memory.events))
+    total = sum(memory.live.of(kind, at) for kind in MemoryClass)
     assert np.array_equal(total, memory.events.allocated)
-    assert not memory.live.of(MemoryClass.UNKNOWN).any()
+    assert not memory.live.of(MemoryClass.UNKNOWN, at).any()
 
 
 def test_activations_of_each_module_are_the_storages_that_live_as_the_backward_begins(
@@ -127,6 +129,7 @@ def test_gradients_and_states_are_those_of_the_parameters(case: str) -> None:
     analysis, memory = analysis_of(case), memory_of(case)
     step = np.flatnonzero(analysis.host.role == Role.OPTIMIZER)[0]
     before = int(np.searchsorted(memory.events.time, analysis.call_tree.start[step])) - 1
-    assert int(memory.live.of(MemoryClass.GRADIENT)[before]) == pytest.approx(gradients, rel=0.05)
-    at_end = int(memory.live.of(MemoryClass.OPTIMIZER_STATE)[-1])
+    found = of_classes(memory, before, (MemoryClass.GRADIENT,))
+    assert found == pytest.approx(gradients, rel=0.05)
+    at_end = of_classes(memory, len(memory.events) - 1, (MemoryClass.OPTIMIZER_STATE,))
     assert at_end == pytest.approx(states, rel=0.05)

@@ -53,8 +53,9 @@ def test_the_operator_around_a_sync_may_be_the_first_row_of_the_trace(tmp_path: 
     )
     assert syncs.operator.tolist() == [0]
     assert syncs.names(syncs.around[:, 0]).tolist() == ["aten::to"]
-    assert syncs.outermost(r"aten::to").tolist() == [0]
-    assert syncs.outermost(r"aten::t").tolist() == [-1]
+    assert syncs.outermost("aten::to").tolist() == [0]
+    assert syncs.outermost("aten::t").tolist() == [-1]
+    assert syncs.outermost_matching(r"aten::t").tolist() == [-1]
     assert syncs.before(syncs.operator).tolist() == [-1]
 
 
@@ -65,7 +66,9 @@ def test_syncs_inside_an_operator_at_any_depth(tmp_path: Path) -> None:
     assert syncs.inside("aten::absent").tolist() == [False] * 4
     assert syncs.inside_matching(r"aten::.*").tolist() == [True, True, False, False]
     assert syncs.inside_matching(r"ten::to").tolist() == [False] * 4
-    assert syncs.names(syncs.outermost(r"aten::.+")).tolist() == ["aten::to", "aten::to", "", ""]
+    outermost = syncs.outermost_matching(r"aten::.+")
+    assert syncs.names(outermost).tolist() == ["aten::to", "aten::to", "", ""]
+    assert syncs.outermost("aten::copy_", "aten::to").tolist() == outermost.tolist()
 
 
 def test_syncs_without_anything_around_them(tmp_path: Path) -> None:
