@@ -139,7 +139,7 @@ class Changer(Struct, frozen=True, dict=True):
     def caught_up(self, lengths: Lengths) -> Lengths | None:
         """Lengths with what was launched before the window changed as much as its own events.
 
-        In a loop of steps the device lags behind by what the step before has left over. None where
+        In a loop of steps the device has a backlog from the step before. None where
         the window's own are as recorded.
         """
         graph, history, own = self.graph, self.graph.nodes.history, self._events

@@ -194,8 +194,8 @@ class Simulator(Struct, frozen=True, dict=True):
         return Prediction(self, change, self._replayed(self.lengths(change)))
 
     def _replayed(self, lengths: Lengths) -> Outcome:
-        """The replay with some lengths; where the host waits for what the device had left over
-        before the window, that is as much quicker as the rest."""
+        """The replay with some lengths; where the host waits for the device's backlog from before
+        the window, that is shortened as much as the rest."""
         found = self._outcome(lengths)
         if not self.measure.is_host(found.pace) or self._behind <= _LAGS * found.pace.step:
             return found
