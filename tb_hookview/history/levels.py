@@ -61,7 +61,10 @@ def _filtered(points: Floats) -> Floats:
 
 
 def _cut(points: Floats, least: int) -> Ints:
-    """Return the edges of the parts that explain the points best: constants, a penalty for each."""
+    """Return the edges of the parts that explain the points best: constants, a penalty for each.
+
+    Optimal partitioning, over all last cuts of each beginning (Jackson et al. 2005).
+    """
     count = len(points)
     noise = float(np.median(np.abs(np.diff(points)))) * 1.4826 / np.sqrt(2)
     penalty = _PENALTY * max(noise, _NOISE) ** 2 * np.log(count)

@@ -152,7 +152,7 @@ class Lengths(Struct, frozen=True):
     lag: Nanoseconds
     """Of each edge, shape (e,); `NEVER` takes it out."""
     pause: Nanoseconds
-    """Before each node, shape (n,)."""
+    """Before each node, shape (n,); 0 where the graph has none."""
 
 
 def recorded(graph: Graph) -> Lengths:
@@ -204,7 +204,7 @@ class Replayer:
         single = np.flatnonzero(single)
         self.chains = Chains(size, edges.source[single], edges.target[single])
         self._single = single[self.chains.order]
-        self._pause = graph.pause[edges.target]
+        self._paused = np.flatnonzero(graph.pause[edges.target])
         self._from_end = np.flatnonzero(edges.from_end)
         self._ends = edges.source[self._from_end]
         self._runs = runs = Runs(graph, count, self.chains.first)
@@ -225,9 +225,8 @@ class Replayer:
     def __call__(self, lengths: Lengths) -> Replay:
         """Replay with some lengths."""
         graph, chains, runs = self.graph, self.chains, self._runs
-        changed = lengths.pause is not graph.pause
-        pause = lengths.pause[graph.edges.target] if changed else self._pause
-        passed = pause + lengths.lag
+        passed = lengths.lag.copy()
+        passed[self._paused] += lengths.pause[graph.edges.target[self._paused]]
         passed[self._from_end] += lengths.duration[self._ends]
         after = np.zeros(len(lengths.duration), np.int64)
         after[chains.node] = chains.lengths(passed[self._single])

@@ -83,7 +83,7 @@ class Keeper:
         self.ended: deque[Ended] = deque(maxlen=_WAITING)
         """Steps that are to be written."""
         self._latest: deque[Ended] = deque(maxlen=_BEFORE)
-        """Steps that are written."""
+        """Steps that are written, without those of recordings."""
         self._written = 0
         self._lines: deque[dict[str, Any]] = deque()
         self._asked: deque[_Asked] = deque(maxlen=4)
@@ -228,7 +228,7 @@ class Keeper:
 
     def _write_rows(self) -> None:
         steps = [self.ended.popleft() for _ in range(len(self.ended))]
-        self._latest.extend(steps)
+        self._latest.extend(ended for ended in steps if not ended[1])
         rows, lines = rows_of(steps), []
         if rows:
             self._lost += rows[-1][0] - self._written - len(rows)
