@@ -342,9 +342,9 @@ TENSOR_CORES_UNUSED = Rule(
     "their kernels on tensor cores by its name (attention in float32 aside, and TF32 in less than "
     "half of the time), and no more than a tenth of their time in kernels whose names leave that "
     "unknown.",
-    fix="Run forward and loss under torch.autocast with bfloat16 (before Ampere, as on V100 and "
-    "T4, which have none: float16 and a GradScaler), not the backward. Keep sizes multiples of 8. "
-    "Lower precision halves copies and activations as well.",
+    fix="Run forward and loss, not the backward, under torch.autocast with bfloat16; before Ampere "
+    "(V100, T4) with float16 and a GradScaler. Keep sizes multiples of 8. Lower precision halves "
+    "copies and activations as well.",
     reference="torch.amp documentation; torch_tb_profiler, tensor cores",
     find=_find_tensor_cores_unused,
 )
