@@ -16,15 +16,16 @@ import torch
 from tb_hookview.recorder import faults
 from tb_hookview.step_log import REQUEST
 
-PERIOD_S = 1.0
-"""Seconds from one look to the next."""
+PERIOD_S, PERIOD_OF_RANKS_S = 1.0, 0.5
+"""Seconds from one look to the next: of a process alone, and of one that has to agree with others,
+three of them before a recording begins."""
 
 
 class Background:
     """Calls a function every now and then, until `end`."""
 
-    def __init__(self, work: Callable[[], None]) -> None:
-        self._work = work
+    def __init__(self, work: Callable[[], None], period_s: float) -> None:
+        self._work, self._period_s = work, period_s
         self._asleep = threading.Lock()  # whoever wakes the thread releases it
         self._asleep.acquire()
         self._over = False
@@ -48,7 +49,7 @@ class Background:
 
     def _run(self) -> None:
         while not self._over:
-            self._asleep.acquire(timeout=PERIOD_S)
+            self._asleep.acquire(timeout=self._period_s)
             self._call()
         self._call()  # what came while it was called the last time
 

@@ -18,7 +18,13 @@ from tb_hookview.recorder import faults, manifest
 from tb_hookview.recorder.writing import _worker
 from tb_hookview.step_log import DURATIONS, FOLDER, VERSION
 from tb_hookview.watching.agreement import Alone, Board, RecordingPlan, find_board
-from tb_hookview.watching.background import PERIOD_S, Background, peak_memory, take_request
+from tb_hookview.watching.background import (
+    PERIOD_OF_RANKS_S,
+    PERIOD_S,
+    Background,
+    peak_memory,
+    take_request,
+)
 from tb_hookview.watching.recordings import Kept, surplus
 from tb_hookview.watching.sampling import every_how_many
 from tb_hookview.watching.scalars import Scalars
@@ -92,7 +98,9 @@ class Keeper:
         self._number = 0
         self._board: Board | None = None
         self._working = threading.Lock()
-        self._thread = Background(self._work)
+        alone = (manifest.place()[1] or 1) == 1
+        self._period_s = PERIOD_S if alone else PERIOD_OF_RANKS_S
+        self._thread = Background(self._work, self._period_s)
 
     @property
     def lost(self) -> int:
@@ -308,7 +316,9 @@ class Keeper:
         """Return a plan far enough ahead that every rank looks for it in time."""
         lead = 2
         if not isinstance(self._board, Alone):
-            lead += 2 + math.ceil(3 * PERIOD_S * 1e9 / max(self._decision.median.value, 1_000_000))
+            lead += 2 + math.ceil(
+                3 * self._period_s * 1e9 / max(self._decision.median.value, 1_000_000)
+            )
         rank, _ = manifest.place()
         start = self._last_step + lead
         steps = asked.steps or self._steps
