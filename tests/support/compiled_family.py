@@ -341,9 +341,15 @@ _NUMBERED = (
 )
 
 
+_SOURCE_LINE = re.compile(r"  # .*")
+
+
 def plain(text: str) -> str:
-    """Guards without addresses and numbers that count up, in an order that is always the same."""
-    return "\n".join(sorted(unnumbered(text).splitlines()))
+    """Guards without addresses and numbers that count up, in an order that is always the same.
+
+    And without the source line behind each: torch 2.9 names another one from run to run.
+    """
+    return "\n".join(sorted(unnumbered(_SOURCE_LINE.sub("", text)).splitlines()))
 
 
 def unnumbered(text: str) -> str:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-VERSIONS = ("2.6", "2.7", "2.8", "2.10", "2.11", "2.12", "2.13", "2.14", "2.15")
+VERSIONS = ("2.6", "2.7", "2.8", "2.9", "2.10", "2.11", "2.12", "2.13", "2.14", "2.15")
 TESTS = ("tests/recorder", "tests/versions")
 NEEDED = re.compile(
     r'^  "((?:click|flask|isal|msgspec|perfetto|platformdirs|rich|werkzeug)\b.*)",$'
