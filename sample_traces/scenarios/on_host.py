@@ -110,6 +110,36 @@ def _reports(setting: Setting, *, wrong: bool) -> Training:
     return _training(_Reports(by_python=wrong), models.vectors(setting, 256, _WIDTH, 16))
 
 
+@torch.library.custom_op("sample_traces::hinge", mutates_args=())
+def _hinge(rows: torch.Tensor) -> torch.Tensor:
+    """ReLU that goes through the elements in Python."""
+    kept = [[value if value > 0 else 0.0 for value in row] for row in rows.tolist()]
+    return torch.tensor(kept, dtype=rows.dtype)
+
+
+_hinge.register_autograd(
+    lambda ctx, gradient: gradient * (ctx.saved_tensors[0] > 0),
+    setup_context=lambda ctx, inputs, **_: ctx.save_for_backward(*inputs),
+)
+
+
+class _Hinge(nn.Module):
+    """ReLU by an operator of its own, or by torch's."""
+
+    def __init__(self, *, own: bool) -> None:
+        super().__init__()
+        self.own = own
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = _hinge(rows) if self.own else F.relu(rows)
+        return found
+
+
+def _hinges(setting: Setting, *, wrong: bool) -> Training:
+    model = nn.Sequential(nn.Linear(_WIDTH, _WIDTH), _Hinge(own=wrong), nn.Linear(_WIDTH, 16))
+    return _training(model, models.vectors(setting, 256, _WIDTH, 16))
+
+
 class _Windows(nn.Module):
     """Means of windows of each row, one window at a time or all at once."""
 
@@ -349,6 +379,15 @@ SCENARIOS = (
         "36 windows of four values each; the nodes of the loop are in its cost.",
         module="1",
         steps=3,
+    ),
+    _scenario(
+        "custom_operator",
+        "a custom operator that goes through the elements in Python, against torch's",
+        "custom-operator",
+        _hinges,
+        ("in_python", "of_torch"),
+        "An operator of `torch.library`: no operator of torch runs in most of its time.",
+        module="1",
     ),
     _scenario(
         "garbage_collection",

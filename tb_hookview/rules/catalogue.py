@@ -12,6 +12,7 @@ from tb_hookview.rules.data import copies, loading
 from tb_hookview.rules.distributed import collectives, data_parallel
 from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
+    custom_operator,
     debug_apis_on,
     garbage_collection,
     graph_pause,
@@ -69,6 +70,7 @@ RULES: tuple[Rule, ...] = (
     held.GRAPH_WITHOUT_BACKWARD,
     # host
     kernel_first_use.RULE,
+    graphs.RECOMPILATION,  # collects garbage, and goes through Python
     garbage_collection.RULE,
     operator_loop.RULE,
     repeated_backward.RULE,
@@ -78,7 +80,6 @@ RULES: tuple[Rule, ...] = (
     updates.OPTIMIZER_SINGLE_TENSOR,
     updates.ZERO_GRAD_FILL,
     updates.DENSE_EMBEDDING_GRADIENT,
-    graphs.RECOMPILATION,
     python_time.RULE,
     graphs.GRAPH_BREAK,
     graphs.GUARD_CHECKS,
@@ -104,6 +105,7 @@ RULES: tuple[Rule, ...] = (
     collectives.SYNC_BATCHNORM,
     collectives.COMM_EXPOSED,
     slow_sibling.RULE,
+    custom_operator.RULE,
     # what is left of the gaps
     loading.STEP_OUTLIER,
     host_work.RULE,

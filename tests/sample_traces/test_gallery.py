@@ -121,6 +121,8 @@ def test_nearly_all_of_the_backward_is_attributed(verdict: validate.Verdict) -> 
     unknown = dict(coverage.unattributed_by_reason)
     if verdict.variant == "reentrant":  # the input of a block, detached, has a gradient, too
         assert unknown.pop("gradient accumulation, parameter unknown") > 0
+    if verdict.scenario == "recompiled":  # with which the compiler traces the backward
+        unknown.pop("no forward operator found", None)
     assert set(unknown) <= {"not made in a module"}
     assert coverage.unattributed_host_us < 0.2 * coverage.backward_host_us
 

@@ -112,7 +112,8 @@ def _asked_in_float64(context: Context) -> Bool:
 
 
 def _has_double(inputs: Inputs) -> bool:
-    return any(kind == "double" and shape for shape, kind in inputs)
+    """Complex numbers too: c10::complex<double>."""
+    return any("double" in kind and shape for shape, kind in inputs)
 
 
 def _find_fp64_kernels(context: Context) -> Iterator[Occurrence]:

@@ -9,6 +9,8 @@ import pytest
 from rules import cpu
 from rules.eager import findings, operators, row
 
+from tb_hookview import markers
+
 RULE = "recompilation"
 GEMM = [("aten::mm", "gemm")]
 COMPILES = "_compile.compile_inner (dynamo_timed)"
@@ -30,13 +32,15 @@ def test_a_later_step_compiles(tmp_path: Path) -> None:
 
 
 def test_a_later_step_compiles_on_a_cpu(tmp_path: Path) -> None:
-    """And its time is no Python between operators."""
+    """And its time is no Python between operators, nor that of collections in it."""
     rows = [cpu.step(4000, number, 1000 + 4000 * number) for number in range(2)]
     ends = [cpu.operator("aten::mm", 1001, 3990), cpu.operator("aten::mm", 5001, 1000)]
-    found = cpu.findings(tmp_path, [*rows, *ends, row("cpu_op", COMPILES, 6010, 2980)])
+    collects = row("cpu_op", f"{markers.COLLECTION}2", 6500, 2000)
+    found = cpu.findings(tmp_path, [*rows, *ends, row("cpu_op", COMPILES, 6010, 2980), collects])
     (finding,) = found[RULE]
     assert finding.gain_us_per_step == pytest.approx(2980)
     assert "python-time" not in found
+    assert "garbage-collection" not in found
 
 
 def test_the_first_step_compiles(tmp_path: Path) -> None:

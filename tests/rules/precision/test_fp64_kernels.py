@@ -92,6 +92,9 @@ def test_too_short_to_matter(tmp_path: Path) -> None:
     ("operator", "types", "shapes", "kernel", "fires"),
     [
         pytest.param("aten::exp", ["double"], [[8]], "exp_kernel", True, id="a tensor of doubles"),
+        pytest.param(
+            "aten::exp", ["c10::complex<double>"], [[8]], "exp_kernel", True, id="complex"
+        ),
         pytest.param("aten::exp", ["float"], [[8]], "exp_kernel", False, id="floats"),
         pytest.param("aten::mul", ["float", "double"], [[8], []], "k", False, id="a number"),
         pytest.param("aten::copy_", ["float", "double"], [[8], [8]], COPIES, False, id="a cast"),
