@@ -200,6 +200,11 @@ WORDS: dict[str, Words] = {
         "nothing is recorded; left out of steps, means and replays",
         NEVER,
     ),
+    "steps-without-work": Words(
+        "marks of steps in which no operator begins, while others do outside of them: as if no "
+        "step were marked",
+        NEVER,
+    ),
     "impossible-length": Words(
         "device events of up to {time}, longer than the rest of the trace: no device time, share "
         "or idle time that they are in is right"
