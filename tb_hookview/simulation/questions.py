@@ -212,6 +212,8 @@ _NAMED: dict[str, Callable[[Analysis, str, float], Change]] = {
     "kernel": _of_kernel,
     "module": _of_module,
 }
+OF_DEVICES = frozenset({"kernels", "communication", "launches", "syncs", "kind", "kernel"})
+"""What nothing is known of where the device was not recorded."""
 
 
 # What is gone where one kernel does the work of a sequence of them.
