@@ -127,6 +127,8 @@ def test_a_trace_without_memory_has_none(tmp_path: Path) -> None:
             [(7, -100, 0), (1, 24, 24), (2, 8, 32), (9, -50, 0), (2, -8, 24)],
             [50, 74, 82, 32, 24],
         ),
+        # 50 were allocated on a thread that is not watched.
+        ([(1, 24, 24), (2, 8, 82), (9, -50, 32), (2, -8, 24)], [24, 82, 32, 24]),
         # The allocator's own: its total falls to 0 and grows again from there.
         ([(1, 24, 54), (1, -24, 30), (3, -30, 0), (2, 8, 8)], [54, 30, 0, 8]),
     ],
