@@ -139,7 +139,7 @@ class Steps(Struct, frozen=True):
     each: str = ""
     """Phrase of what each is where none is marked (`Iterations.each`)."""
     without_work: int = 0
-    """Marks that are not used, as no operator and no call of a runtime begins in any of them."""
+    """Marks that are not used, as nothing but Python begins in any of them."""
 
     @property
     def marked(self) -> bool:
@@ -185,7 +185,7 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
     window = np.stack([start, end], axis=1)
-    work = events.start[isin(events.kind, _AT_WORK)]
+    work = events.start[isin(events.kind, _SHOWN) & (role != Role.STEP)]
     if len(work) and (_at(window, work) < 0).all():
         steps = _without_marks(trace, role, bounds, launched)
         return msgspec.structs.replace(steps, without_work=len(rows))
@@ -346,6 +346,7 @@ _OTHERS = 2
 _REMARKABLE = 0.01
 """Share of the marks from which on it is worth a remark."""
 _AT_WORK = (int(EventCategory.OPERATOR), int(EventCategory.RUNTIME))
+_SHOWN = (*_AT_WORK, int(EventCategory.ANNOTATION))
 
 
 def of_program(steps: Steps, host: HostRows, device_events: DeviceEvents, syncs: Syncs) -> Steps:

@@ -259,6 +259,16 @@ def test_marks_count_before_the_optimizer(tmp_path: Path) -> None:
     assert made.steps.name == ("ProfilerStep#1",)
 
 
+def test_a_mark_around_an_annotation_alone_marks_a_step(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::mm]
+        main notes            [s1          ]
+        worker notes            [gloo:all_reduce]
+        """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, NAMES)))
+    assert made.steps.name == ("ProfilerStep#1",)
+
+
 def test_marks_in_which_nothing_begins_are_none(tmp_path: Path) -> None:
     """Some versions of torch mark the end of a step alone where Python stacks are recorded."""
     picture = """

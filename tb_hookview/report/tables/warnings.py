@@ -201,8 +201,8 @@ WORDS: dict[str, Words] = {
         NEVER,
     ),
     "steps-without-work": Words(
-        "marks of steps in which no operator begins, while others do outside of them: as if no "
-        "step were marked",
+        "marks of steps in which no operator, annotation or call begins, while others do outside: "
+        "as if no step were marked",
         NEVER,
     ),
     "impossible-length": Words(
