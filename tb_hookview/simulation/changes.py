@@ -368,7 +368,7 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
     )
 
 
-def _buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanoseconds, Nanoseconds]:
+def _buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanoseconds, Float]:
     """Thread, start and length of each time in which the profiler made room for what it records.
 
     The driver does so in a call that launches: its thread is that of the innermost row around it.
@@ -386,7 +386,7 @@ def _buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanosecon
         thread = np.where(begins > latest, each, thread)
         latest = np.maximum(latest, begins)
     found = thread >= 0
-    return thread[found], start[found], (end - start)[found]
+    return thread[found], start[found], (end - start)[found].astype(np.float64)
 
 
 def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) -> Iterator[HostCost]:

@@ -307,7 +307,7 @@ class LiveBytes(Struct, frozen=True, dict=True):
             start = events.of(device).start
             first[device] = int(events.allocated[start] - events.amount[start] - freed)
         there = self._of_devices(self._known, at) * self._live(old, at)
-        return np.maximum(there + self._of_devices(first, at), 0)
+        return np.asarray(np.maximum(there + self._of_devices(first, at), 0))
 
     def _unexplained(self, at: Int) -> Int:
         seen = self.born(np.ones(len(self.blocks), bool), at)
