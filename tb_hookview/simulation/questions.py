@@ -194,7 +194,7 @@ def _host_time(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds, factor
 
 def _few(names: Iterable[str]) -> str:
     listed = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in names if name]
-    return ", ".join(listed[:_LISTED]) + (", ..." if len(listed) > _LISTED else "")
+    return ", ".join(listed[:_LISTED]) + (", ..." if len(listed) > _LISTED else "") or "none"
 
 
 _PLAIN: dict[str, Callable[[Analysis, float], Change]] = {

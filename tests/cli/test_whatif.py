@@ -67,6 +67,7 @@ def test_a_device_that_may_not_be_recorded_cannot_be_scaled(
     assert ("not replayed: kernels: the trace has no device events" in text) != known
     assert ("with the change" in text) == known
     assert "device work" not in text
+    assert "there are none" in call("whatif", str(path), "--scale", "kernel:k=0").stderr
 
 
 @pytest.mark.parametrize(
