@@ -186,7 +186,8 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
     window = np.stack([start, end], axis=1)
     work = events.start[isin(events.kind, _SHOWN) & (role != Role.STEP)]
-    if len(work) and (_at(window, work) < 0).all():
+    stacks = (events.kind == EventCategory.PYTHON).any()
+    if stacks and len(work) and (_at(window, work) < 0).all():
         steps = _without_marks(trace, role, bounds, launched)
         return msgspec.structs.replace(steps, without_work=len(rows))
     names = tuple(trace.strings[name] for name in events.name[rows])

@@ -202,7 +202,7 @@ WORDS: dict[str, Words] = {
     ),
     "steps-without-work": Words(
         "marks of steps in which no operator, annotation or call begins, while others do outside: "
-        "as if no step were marked",
+        "as if no step were marked; torch may mark the end of a step alone, with stacks recorded",
         NEVER,
     ),
     "impossible-length": Words(
