@@ -92,7 +92,7 @@ def test_what_was_queued_before_the_recording_is_no_part_of_a_step(tmp_path: Pat
         """
         main notes [s1                          ]
         main calls [launch corr=8][launch corr=9]
-        gpu kernel [k corr=1 ][k corr=2       ]  [k corr=3       ][k corr=8          ][k corr=9          ]
+        gpu kernel [k corr=1 ][k corr=2      ] [k corr=3   ][k corr=8          ][k corr=9          ]
         """,
     )
     assert simulator.unchanged.step == simulator.recorded.step == 4_000_000
