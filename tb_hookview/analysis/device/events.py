@@ -345,11 +345,12 @@ class QueueLength(Struct, frozen=True):
 def queue_length(call_tree: CallTree, events: DeviceEvents, chosen: Bool) -> QueueLength:
     """Length of the queue of the events chosen (shape (d,)) whose launches are known.
 
-    Events of several streams count as if they were on one.
+    Events of several streams count as if they were on one. What seems to start before its launch,
+    as the device's clock is behind, is in no queue.
     """
     rows = np.flatnonzero(chosen & (events.launch >= 0))
     launched = lookup(call_tree.start, events.launch[rows])
-    time = np.concatenate([launched, events.start[rows]])
+    time = np.concatenate([launched, np.maximum(events.start[rows], launched)])
     change = np.repeat([1, -1], len(rows))
     order = np.lexsort((-change, time))
     return QueueLength(time[order], np.cumsum(change[order]))
