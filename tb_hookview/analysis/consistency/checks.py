@@ -104,15 +104,18 @@ class ClockErrors(Struct, frozen=True):
 def clock_errors(host: HostRows, device_events: DeviceEvents, calls: Int) -> ClockErrors:
     """Compare device events with the calls that launched them and with syncs.
 
-    Of syncs are checked: those of a whole device, where the trace has one device; those of a
-    stream, where `cuda_sync` rows name it; and synchronous copies to the host.
+    Of syncs are checked: those of a whole device, where the trace has one device and they can be
+    for it; those of a stream, where `cuda_sync` rows name it; and synchronous copies to the host.
     """
     launched = device_events.launch >= 0
     began = host.call_tree.start[device_events.launch[launched]]
     lead = began - device_events.start[launched]
+    of_device = _late_for_device(host, device_events)
+    # A clock that is late puts every event that much after its launch; else the device is another.
+    possible = LARGEST_SKEW_NS - (lead.max() if len(lead) else 0)
     late = np.concatenate(
         [
-            _late_for_device(host, device_events),
+            of_device[of_device <= possible],
             _late_for_stream(host, device_events),
             _late_for_copy(host, device_events, calls),
         ]
