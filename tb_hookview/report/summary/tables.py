@@ -222,7 +222,8 @@ def _remedy(data: ReportData) -> str:
     if foreign >= _FOREIGN_SHARE * data.trace.events:
         return _FOREIGN.format(format_number(foreign))
     launched = any(warning.code == "no-device-events" for warning in data.trace.warnings)
-    if launched or any(_OF_DEVICES.search(row.name) for row in data.operators):
+    used = any(not peak.device.startswith(("cpu", "mps")) for peak in data.memory_peaks)
+    if launched or used or any(_OF_DEVICES.search(row.name) for row in data.operators):
         return _NOT_RECORDED
     return f"{_RECORD}{_ON_CPU}"
 
