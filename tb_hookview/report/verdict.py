@@ -55,6 +55,7 @@ _OVERLAP = "They wait for each other: overlap them."
 _LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
 _ONE_BATCH = "Its only batch may be setup."
 _DELAYS = "Unexplained delays add to that."
+_UNKNOWN_IDLE = "Why the device idles is unknown."
 
 
 def unknown_verdict(sentence: str) -> schema.Verdict:
@@ -249,7 +250,8 @@ class _Sentence:
         if step - longer > _APART * step:
             return _OVERLAP
         if found.bound == "host":
-            return _ON_CPU if found.device_us is None else _host_remedy(waits)
+            host = found.host_side_us or 0.0
+            return _ON_CPU if found.device_us is None else _host_remedy(waits, host)
         return _REMEDIES[found.bound]
 
     def _loads_kernels(self, waits: dict[str, float]) -> bool:
@@ -270,9 +272,13 @@ class _Sentence:
         return f"Unknown, because the trace has no device events: {', '.join(needs)}."
 
 
-def _host_remedy(waits: dict[str, float]) -> str:
+def _host_remedy(waits: dict[str, float], host_us: float) -> str:
     """What would shorten the host's work, by what the devices wait for."""
-    return _HOST_REMEDIES[_longest(waits)]
+    longest = _longest(waits)
+    time, unknown = waits.get(longest, 0.0), waits.get("unknown", 0.0)
+    if time < _APART * host_us and unknown and unknown == max(waits.values()):
+        return _UNKNOWN_IDLE
+    return _HOST_REMEDIES[longest]
 
 
 def _longest(waits: dict[str, float]) -> str:

@@ -272,6 +272,16 @@ def test_waiting_for_ranks_decides_whatever_a_device_did(
     assert (found.bound, found.device_us) == (bound, None)
 
 
+def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None:
+    """The device waits 0.1 ms between collectives, 3.2 ms for what the window does not show."""
+    picture = """
+        main ops   [aten::mm                                                 ]
+        main calls [launch corr=1]
+        gpu kernel [nccl corr=1] [nccl corr=1]
+        """
+    assert report(tmp_path, picture).verdict.sentence.endswith("Why the device idles is unknown.")
+
+
 def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
     """It is longer than those of all launches together."""
     found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict
