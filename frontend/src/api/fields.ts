@@ -501,6 +501,10 @@ export const Finding = {
 export const FindingChange = {
   cost_us: { unit: "us", text: "`cost_us_per_step` of the finding." },
   gain_us: { unit: "us", text: "`gain_us_per_step` of the finding." },
+  once_us: {
+    unit: "us",
+    text: "`once_us` of the finding: what happens once is spent in no other step.",
+  },
 } as const;
 
 export const History = {

@@ -692,6 +692,8 @@ export interface FindingChange {
   cost_us: Pair;
   /** `gain_us_per_step` of the finding. */
   gain_us: Pair;
+  /** `once_us` of the finding: what happens once is spent in no other step. */
+  once_us: Pair;
 }
 
 /** A watched training. */
