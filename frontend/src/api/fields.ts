@@ -1577,11 +1577,11 @@ export const Sync = {
   },
   waited_us: {
     unit: "us",
-    text: "The part of `duration_us` until the work that was launched before had ended.",
+    text: "The part of `duration_us` until the work that was launched before had ended. Null where no device events were recorded.",
   },
   transfer_us: {
     unit: "us",
-    text: "The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own.",
+    text: "The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. Null where no device events were recorded.",
   },
 } as const;
 
@@ -1719,9 +1719,12 @@ export const Totals = {
   profiler_sync_us: { unit: "us", text: "Sum of their durations." },
   sync_waited_us: {
     unit: "us",
-    text: "The part of `sync_blocked_us` in which syncs waited for earlier work of the device.",
+    text: "The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null where no device events were recorded.",
   },
-  sync_transfer_us: { unit: "us", text: "The part of it in which their own copies ran." },
+  sync_transfer_us: {
+    unit: "us",
+    text: "The part of it in which their own copies ran. Null where no device events were recorded.",
+  },
   forward_compute_us: { unit: "us", text: "`forward_device_us` without communication." },
 } as const;
 
