@@ -7,6 +7,7 @@ from msgspec.structs import asdict, replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.compiled.graphs import is_compiled
+from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
@@ -105,9 +106,25 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     later = (simulator.recorded.step - once) / 1000
     when = "per step" if marked else "in this trace"
     words = _Sentence(found, when, later, alone.queued / 1000, one_batch=one_batch)
+    if not_run := _not_run(alone):
+        return replace(found, bound="unknown", sentence=words.not_run(not_run))
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
+
+
+def _not_run(alone: Alone) -> float:
+    """Share of launches that the recording ended before, where that leaves the bottleneck open."""
+    if alone.bound in ("device", "communication"):
+        return 0.0
+    analysis, window = alone.simulator.analysis, alone.simulator.window
+    launches, tree = launches_to_run(analysis.host), analysis.call_tree
+    start, run = tree.start[launches], analysis.device_events.launch
+    inside = start[(start >= window.start) & (start < window.host_end)]
+    if not len(inside) or not (run >= 0).any():
+        return 0.0
+    share = float(np.mean(inside > tree.start[run[run >= 0]].max()))
+    return share if share >= _APART else 0.0
 
 
 def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dict[str, float]:
@@ -258,6 +275,13 @@ class _Sentence:
         """Whether kernel loading makes a step over a tenth longer than it is later."""
         step, loading = self._found.step_us or 0.0, waits.get("kernel_loading", 0.0)
         return step - self._later > _APART * step and loading >= max(waits.values())
+
+    def not_run(self, share: float) -> str:
+        """The sentence where the device did not run all that the host launched."""
+        return (
+            f"Unknown: the recording ended before the device ran {share:.0%} of the launches; the "
+            f"host takes {self._host} {self._when}."
+        )
 
     def _unknown(self) -> str:
         found, when = self._found, self._when

@@ -288,6 +288,21 @@ def test_a_collective_that_begins_late_as_the_first_event_waits_for_no_rank(tmp_
     assert path == {"unexplained": 4280.0, "communication": 1300.0, "wait": 20.0}
 
 
+def test_what_the_device_did_not_run_in_time_may_decide(tmp_path: Path) -> None:
+    """The host has launched the second kernel as the recording ends; by the first they are even."""
+    picture = """
+        main ops   [aten::mm                      ]
+        main calls [launch corr=1][launch corr=2]
+        gpu kernel  [k corr=1                      ]
+        """
+    verdict = report(tmp_path, picture).verdict
+    assert verdict.bound == "unknown"
+    assert verdict.sentence == (
+        "Unknown: the recording ended before the device ran 50% of the launches; the host takes "
+        "3.20 ms in this trace."
+    )
+
+
 def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None:
     """The device waits 0.1 ms between collectives, 3.2 ms for what the window does not show."""
     picture = """
