@@ -229,6 +229,11 @@ WORDS: dict[str, Words] = {
         "launches in the middle whose device events are missing, {share} of all: the profiler lost "
         "them; device time is too low, and idle time there is not real"
     ),
+    "lost-at-end": Words(
+        "launches at the end whose device events are missing, {share} of all: the recording ended "
+        "before the device ran them; device time is too low",
+        high_from=0.1,
+    ),
     "no-launch": Words(
         "device events whose launch is not in the trace, {share} of device time: they were "
         "queued before it began, or their launches were not recorded; they have no phase and no "
