@@ -106,7 +106,7 @@ function withoutPath(report: ReportData): { heads: BandHead[]; blocks: BandBlock
   const phases = labelledPhases(mean.host).filter(({ us }) => us > 0);
   const host = phases.every(({ key }) => key === "other") ? [] : phases;
   const device = labelledDevice(mean.device ?? []).filter(({ us }) => us > 0);
-  if (host.length === 0 && device.length > 0) {
+  if (host.length < 2 && device.length > 0) {
     return {
       heads: [{ key: "device", text: "device", share: 1 }],
       blocks: device.map((part) => ({
