@@ -62,7 +62,7 @@ test("filters and search narrow, and say how far", async () => {
   await page.getByText(`1 of ${all}`).waitFor();
   expect(await wheres()).toEqual(["head, LinearBackward0"]);
   await page.goto(`${url}#/findings?run=device&severity=none`);
-  await page.getByText("No finding fits search and filters.").waitFor();
+  await page.getByText("No finding matches the search and filters.").waitFor();
 });
 
 test("an example leads to the sync, and the sync back to the finding", async () => {

@@ -59,7 +59,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
           />
           {finding.gain_us_per_step !== null && (
             <PlaceLink className="button" to={withoutFinding(finding.id)}>
-              What if this were gone
+              What if this were fixed
             </PlaceLink>
           )}
           {finding.module !== null && (

@@ -66,7 +66,7 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
             <div className="finding-scroll" ref={source}>
               <FindingList report={report} target={target} rows={rows} sort={sort} />
               {rows.length === 0 && (
-                <p className="table-empty">No finding fits search and filters.</p>
+                <p className="table-empty">No finding matches the search and filters.</p>
               )}
             </div>
             <footer className="findings-foot">

@@ -71,7 +71,7 @@ function Links({ run, row }: { run: RunOverview; row: TableRow }): ReactElement 
       </PlaceLink>
       {place >= 0 && module !== null && (
         <PlaceLink className="button" to={moduleOf(run, place, module)}>
-          Show the late module
+          Show the delayed module
         </PlaceLink>
       )}
     </>

@@ -70,7 +70,7 @@ export function BreakdownBlock({ report }: { report: ReportData }): ReactElement
         head={[
           {
             title: "category",
-            text: "The first of these that holds a moment has it: communication is what no kernel or copy overlaps.",
+            text: "A moment counts for the first of these that applies: communication is what no kernel or copy overlaps.",
           },
           {
             title: "time",
