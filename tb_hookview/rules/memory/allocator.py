@@ -90,7 +90,7 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
         place="the allocator",
         everywhere=True,
         title="Device memory is not cached",
-        evidence=f"for {share:.0%} of the empty tensors that operators make, the driver allocates; "
+        evidence=f"the driver allocates for {share:.0%} of the empty tensors that operators create; "
         f"{_calls(context, rows, freeing)}",
         fix=_CACHE,
         count=len(rows),

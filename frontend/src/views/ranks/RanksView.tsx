@@ -187,7 +187,7 @@ function OnAllRanks({ runKey, run }: PartProps): ReactElement {
           className="button"
           to={{ ranks: { ...place, collective: Number(longest.id), together: true, others: 0 } }}
         >
-          The longest wait, {duration(numberOf(longest, "wait_us"))}, as a picture of all ranks
+          Show the longest wait, {duration(numberOf(longest, "wait_us"))}, on all ranks
         </PlaceLink>
       )}
     </p>
