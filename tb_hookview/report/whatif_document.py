@@ -44,15 +44,16 @@ def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
         yield f"as recorded, as their gain is unknown: {', '.join(answer.as_recorded)}"
     step, replayed = answer.step_us or 0.0, answer.replayed_us or 0.0
     error = format_share(replayed / step - 1 if step else None, 1)
+    whole = " with its device work" if answer.path_kinds else ""
     yield (
-        f"step {format_us(step)} with its device work, replayed as {format_us(replayed)} "
+        f"step {format_us(step)}{whole}, replayed as {format_us(replayed)} "
         f"({error} off), mean of {format_count(answer.steps, 'step')}"
     )
     if changed:
         change = format_share((answer.predicted_us or 0.0) - replayed, replayed)
         yield (
             f"with the change {format_us(answer.predicted_us)} ({change}), between "
-            f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: estimates by trace replay"
+            f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: estimated by trace replay"
         )
     if answer.unrecorded_us is not None:
         then = f", {format_us(answer.unrecorded_predicted_us)} with the change" if changed else ""
