@@ -110,7 +110,7 @@ test("one and all can be copied as Markdown", async () => {
 test("no finding says where the time goes and what was looked for", async () => {
   await page.goto(`${url}#/findings?run=tiny`);
   await page.getByRole("heading", { name: "No findings" }).waitFor();
-  await page.getByText(/None of \d+ rules holds in \d+ steps?/).waitFor();
+  await page.getByText(/None of \d+ rules matched in \d+ steps?/).waitFor();
   await page.getByText("The trace holds no device events").waitFor();
   await page.getByText(/Most time: .+, \d+\.\d% of the time of all operators/).waitFor();
   await page.getByText(/rules checked/).click();
