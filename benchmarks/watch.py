@@ -11,13 +11,15 @@ parameters and the blocks of real ones, whose hooks and gradients they call as o
 computation. What this leaves out: that computation drives the watch's code and data out of the
 caches. A real model whose step takes about 5 ms is measured the same way, as a check.
 
-A round is of whole cycles of steps whose blocks are timed and steps whose blocks are not, and of as
-many plain ones of the same model. They take turns: plain, watched, watched, plain (ABBA). For plain
-ones all that the watch put into torch and the model is taken out, so that other programs, and where
-in memory a model is, make all four longer alike. What torch leaves on a parameter that had a hook
-cannot be taken out, and is measured apart.
+A round is of whole cycles of steps in which all is timed (blocks, and in short steps forward,
+backward and optimizer) and steps in which it is not, and of as many plain ones of the same model.
+They take turns: plain, watched, watched, plain (ABBA). For plain ones all that the watch put into
+torch and the model is taken out, so that other programs, and where in memory a model is, make all
+four longer alike; before the second watched one it is taken out and put back, so that the same was
+looked at before each. What torch leaves on a parameter that had a hook cannot be taken out, and is
+measured apart.
 
-Turns are of up to four kinds: blocks are timed or not, and this begins or ends with the turn. The
+Turns are of up to four kinds: all is timed or not, and this begins or ends with the turn. The
 cost of a kind is the median of its turns' differences, and the cost per step is that of a whole
 cycle: kinds by how often they come. The 95 % interval is by bootstrap of the rounds. Not counted is
 what happens in fewer than half of the turns of a kind: garbage collections.
@@ -59,10 +61,11 @@ from benchmarks.common import machine
 from benchmarks.common.markdown import table
 from tb_hookview.recorder.hooks import SLOT
 from tb_hookview.watching.blocks import MOST, choose_blocks
-from tb_hookview.watching.sampling import RUN, every_how_many
+from tb_hookview.watching.clock import PHASES
+from tb_hookview.watching.sampling import RUN, Sampling, sampling_of
 
 STEPS_US = (5_000, 50_000)
-"""Steps that the cost is a share of; they say in how many steps blocks are timed."""
+"""Steps that the cost is a share of; they say in how many steps all is timed."""
 
 LIMITS = {5_000: 0.01, 50_000: 0.003}
 """Share of these steps that a watch with blocks may cost; half of it without blocks."""
@@ -201,38 +204,39 @@ class Way(NamedTuple):
     """How steps are watched."""
 
     blocks: int
-    every: int = 1
-    """Blocks are timed in one of this many steps."""
+    sampling: Sampling = Sampling(1, PHASES)
 
     def begin(self, training: Training, folder: str, *, scalars: bool) -> hookview.Watch:
         """Return the watch."""
-        return hookview.watch(
+        watch = hookview.watch(
             folder,
             model=training.model if self.blocks else None,
             blocks=self.blocks,
-            blocks_every=self.every,
             first=None,
             slow_factor=NEVER,
             scalars=scalars,
         )
+        watch._keeper.fixed = self.sampling
+        return watch
 
     @property
     def steps(self) -> int:
         """Watched steps of a round: whole cycles."""
-        cycle = RUN * self.every
+        cycle = RUN * self.sampling.every
         return cycle * -(-FEWEST // cycle)
 
     def share(self, kind: Kind) -> float:
         """Return the share of a kind in all turns."""
-        if not self.blocks or self.every == 1:
-            return float(kind == (bool(self.blocks), bool(self.blocks)))
-        timed, untimed = RUN // 2, RUN // 2 * (self.every - 1)  # two watched steps in a turn
+        every = self.sampling.every
+        if every == 1:
+            return float(all(kind))
+        timed, untimed = RUN // 2, RUN // 2 * (every - 1)  # two watched steps in a turn
         turns = {(True, True): timed - 1, (False, False): untimed - 1}
         return turns.get(kind, 1) / (timed + untimed)
 
 
 Kind = tuple[bool, bool]
-"""Whether blocks are timed in both watched steps of a turn, and in the next ones."""
+"""Whether all is timed in both watched steps of a turn, and in the next ones."""
 
 PUT_INTO_TORCH = (
     (torch.autograd, "backward"),
@@ -300,10 +304,13 @@ def run_round(training: Training, way: Way) -> list[Turn]:
                 return training.step_us(lambda: None)
 
         def take_turn() -> Turn:
-            timed, first = bool(watch._blocks_timed), plain_us()
-            both = training.step_us(watch.step) + training.step_us(watch.step)
+            timed, first = watch._timed == watch._most, plain_us()
+            both = training.step_us(watch.step)
+            with removable.out():
+                pass
+            both += training.step_us(watch.step)
             plain = (first + plain_us()) / 2
-            return Turn((timed, bool(watch._blocks_timed)), both / 2 - plain, plain)
+            return Turn((timed, watch._timed == watch._most), both / 2 - plain, plain)
 
         return [take_turn() for _ in range((WARM_UP + way.steps) // 2)][WARM_UP // 2 :]
 
@@ -409,9 +416,7 @@ def measure(name: str, rounds: int, left: float) -> list[list[str]]:
     training = Training(hollow(MODELS[name]()), torch.ones(()))
     count = len(choose_blocks(training.model, "", MOST))
     ways = {
-        (blocks, step_us): Way(
-            blocks and MOST, every_how_many(count, "host", 1000 * step_us) if blocks else 1
-        )
+        (blocks, step_us): Way(blocks and MOST, sampling_of(blocks, "host", 1000 * step_us))
         for blocks in (count, 0)
         for step_us in STEPS_US
     }
@@ -428,7 +433,7 @@ def measure(name: str, rounds: int, left: float) -> list[list[str]]:
             cost = cost_of(way, found[way], own, left * blocks)
             limit = LIMITS[step_us] / (1 if blocks else 2)
             cells += [
-                f"1 in {way.every}" if blocks else "",
+                f"1 in {way.sampling.every}",
                 cost_of(way, found[way], [0.0], left * blocks).text(),
                 f"{np.mean(own):.1f} us",
                 cost.share(step_us),
@@ -442,12 +447,12 @@ def check(rounds: int) -> str:
     """Return what a real transformer says, whose step takes about 5 ms."""
     training = Training(Transformer(32, 12), torch.ones(2, 8, 16))
     count = len(choose_blocks(training.model, "", MOST))
-    way = Way(MOST, every_how_many(count, "host", 1000 * STEPS_US[0]))
+    way = Way(MOST, sampling_of(count, "host", 1000 * STEPS_US[0]))
     found = [run_round(training, way) for _ in range(rounds)]
     cost = cost_of(way, found, [0.0], left_us() * count)
     return (
         f"A real transformer, whose step takes {plain_us(found) / 1e3:.1f} ms, blocks timed "
-        f"in 1 of {way.every}: {cost.text()} in the training's thread, {rounds} rounds."
+        f"in 1 of {way.sampling.every}: {cost.text()} in the training's thread, {rounds} rounds."
     )
 
 
@@ -496,7 +501,7 @@ def main() -> None:
     names = [name for name in MODELS if name.startswith(given.model)]
     left = left_us()
     rows = [row for name in names for row in measure(name, given.rounds, left)]
-    parts = ("blocks timed", "training's thread", "watch's own", "share", "limit")
+    parts = ("all timed", "training's thread", "watch's own", "share", "limit")
     of = [f"{part}, {step_us // 1000} ms" for step_us in STEPS_US for part in parts]
     print(table(["model", "blocks", "hollow step", *of], rows))
     print(f"\n{check(given.rounds // 2)}")

@@ -65,9 +65,15 @@ def _lines(said: History) -> list[str]:
     lost = sum(rank.lost_lines for rank in said.ranks)
     if lost:
         lines.append(f"{format_count(lost, 'line')} could not be read")
-    steps, timed = (sum(getattr(r, n) for r in said.ranks) for n in ("steps", "block_steps"))
-    if 0 < timed < steps:
-        lines.append(f"blocks were timed in {timed / steps:.0%} of the steps")
+    steps = sum(rank.steps for rank in said.ranks)
+    phases = sum(rank.phase_steps for rank in said.ranks)
+    blocks = sum(rank.block_steps for rank in said.ranks)
+    if phases < steps:
+        lines.append(
+            f"forward, backward and optimizer were timed in {phases / steps:.0%} of the steps"
+        )
+    if 0 < blocks < steps:
+        lines.append(f"blocks were timed in {blocks / steps:.0%} of the steps")
     slow = said.slow_ranks
     return [
         *lines,

@@ -80,6 +80,7 @@ def _rank(number: int, rows: RankRows) -> WatchedRank:
         worker=rows.worker,
         steps=len(rows.step),
         measured_steps=int(rows.measured.sum()),
+        phase_steps=int(rows.has_phases.sum()),
         block_steps=int(rows.has_blocks.sum()),
         lost_lines=rows.lost_lines,
         missing_steps=int(rows.step[-1] - rows.step[0]) + 1 - len(rows.step),

@@ -34,7 +34,8 @@ class Parts(NamedTuple):
 def parts_of(rows: RankRows, *, by_block: bool) -> Parts:
     """Return the parts of each step.
 
-    Garbage collections happen inside other parts: theirs is in addition to what adds up.
+    Garbage collections happen inside other parts: theirs is in addition to what adds up. In short
+    steps not all have their phases timed; what is left over is unknown there.
     """
     names: list[Part] = []
     columns: list[Floats] = []
@@ -52,7 +53,9 @@ def parts_of(rows: RankRows, *, by_block: bool) -> Parts:
         columns.append(rows.of(f"{phase}_us"))
     known = [np.nan_to_num(rows.of(f"{phase}_us")) for phase in _PHASES]
     names.append(Part("other"))
-    columns.append(np.maximum(rows.of("duration_us") - np.sum(known, axis=0), 0.0))
+    other = np.maximum(rows.of("duration_us") - np.sum(known, axis=0), 0.0)
+    other[~rows.has_phases] = np.nan
+    columns.append(other)
     names.append(Part(GC))
     columns.append(rows.of("gc_us"))
     return Parts(names, np.column_stack(columns))

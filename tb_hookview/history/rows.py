@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 
 WARM_UP = 5
 """First steps that no median is over."""
+_PHASES = ("forward_us", "backward_us", "after_backward_us", "optimizer_us")
 _MOST_BLOCKS = 16
 _MOST = 1_000_000
 """Of anything that is counted."""
@@ -90,6 +91,12 @@ class RankRows(NamedTuple):
         """Steps in which blocks were timed."""
         timed = np.column_stack([self.forward, self.backward])
         return np.asarray((~np.isnan(timed)).any(1))
+
+    @property
+    def has_phases(self) -> NDArray[np.bool_]:
+        """Steps in which more than loading was timed; all, if none were."""
+        timed = (~np.isnan([self.of(name) for name in _PHASES])).any(0)
+        return np.asarray(timed if timed.any() else ~timed)
 
     def of(self, name: str) -> Floats:
         """One duration of every step."""

@@ -19,6 +19,8 @@ class WatchedRank(Struct, frozen=True, kw_only=True):
     measured_steps: Count
     """Steps that medians are over: without recorded ones, their warm-up, the step after them, and
     the first five."""
+    phase_steps: Count
+    """Steps in which forward, backward and optimizer were timed: some of those below 10 ms."""
     block_steps: Count
     """Steps in which the blocks were timed: some of short ones, as it takes time."""
     lost_lines: Count

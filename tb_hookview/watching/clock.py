@@ -14,6 +14,8 @@ GRADIENT = 32
 """Plus the number of a block: its last gradient. The mark has one time, and 0 as the second."""
 ON_HOST = frozenset((DATA, OPTIMIZER, COLLECTION))
 """Marks whose times are the host's in any case."""
+NOTHING, PHASES, BLOCKS = range(3)
+"""What is timed in a step besides its length, loading and garbage collections."""
 NO_THREAD = 0
 """In the place of a thread's number: the clock is in use no more."""
 

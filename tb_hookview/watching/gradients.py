@@ -13,7 +13,7 @@ from torch import nn
 from tb_hookview.recorder import faults
 from tb_hookview.recorder.compiled.inlined import hide
 from tb_hookview.watching.blocks import Block
-from tb_hookview.watching.clock import GRADIENT, StepClock
+from tb_hookview.watching.clock import BLOCKS, GRADIENT, NOTHING, StepClock
 
 _PASSES = 3
 """Backward passes in which blocks without a mark are looked for."""
@@ -23,7 +23,7 @@ _COMPILED_AUTOGRAD = "torch._dynamo.compiled_autograd"
 
 
 class Gradients:
-    """Marks on the last gradient of each block; those that end a pass stay in every step.
+    """Marks on the last gradient of each block; those that end a pass belong to the phases.
 
     A hook on a parameter costs each later backward pass something, even once it is removed: torch
     has no way to take the empty list of hooks off. So only the parameters that come last get one.
@@ -42,7 +42,7 @@ class Gradients:
         self._last: set[int] = set()
         self._handles: dict[int, Any] = {}
         self._hooks: dict[int, Callable[[nn.Parameter], None]] = {}
-        self._is_on = True
+        self._timed = BLOCKS
         self._knows_all = False
         clock.before_backward = self._before_backward if blocks else None
 
@@ -62,7 +62,7 @@ class Gradients:
             for block, (_, parameter) in found.items():
                 if block not in self._hooks:
                     self._attach(block, parameter)
-            self.switch(on=self._is_on)
+            self.switch(self._timed)
         except Exception as fault:  # noqa: BLE001 - nothing of ours may reach the training loop
             faults.report("finding last gradients", fault, "some blocks have no backward times")
             self._passes = _PASSES
@@ -85,16 +85,14 @@ class Gradients:
         handle = parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
         self._handles[block] = handle
 
-    def switch(self, *, on: bool) -> None:
-        """Mark the last gradients of all blocks, or only those that end a pass."""
-        self._is_on = on
+    def switch(self, timed: int) -> None:
+        """Mark the last gradients of all blocks, only those that end a pass, or none."""
+        self._timed = timed
         for block, handle in self._handles.items():
-            if block in self._last:
-                continue
             hooks = handle.hooks_dict_ref()
             if hooks is None:
                 continue
-            if on:
+            if timed == BLOCKS or (block in self._last and timed > NOTHING):
                 hooks[handle.id] = self._hooks[block]
             else:
                 hooks.pop(handle.id, None)

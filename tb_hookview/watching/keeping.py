@@ -26,7 +26,7 @@ from tb_hookview.watching.background import (
     take_request,
 )
 from tb_hookview.watching.recordings import Kept, surplus
-from tb_hookview.watching.sampling import every_how_many
+from tb_hookview.watching.sampling import Sampling, sampling_of
 from tb_hookview.watching.scalars import Scalars
 from tb_hookview.watching.step_file import StepFile, row_lines, to_line
 from tb_hookview.watching.step_rows import Ended, Row, rows_of
@@ -83,8 +83,8 @@ class Keeper:
         """What is to be recorded next."""
         self.is_signalled = False
         """Whether a signal asked for a recording."""
-        self.blocks_every: int | None = None
-        """Blocks are timed in one of this many steps; None for what the length of a step allows."""
+        self.fixed: Sampling | None = None
+        """What is timed in how many steps; None for what the length of a step allows."""
         self._decision = Decision(triggers, perf_counter_ns() / 1e9)
         self.ended: deque[Ended] = deque(maxlen=_WAITING)
         """Steps that are to be written."""
@@ -141,15 +141,14 @@ class Keeper:
             "began": round(self._began, 3),
             "clock": self._clock,
             "blocks": self._blocks,
-            "blocks_every": self.blocks_every,
+            "blocks_every": None if self.fixed is None else self.fixed.every,
         }
 
     @property
-    def current_blocks_every(self) -> int:
-        """Blocks are timed in one of this many steps, for now."""
-        if self.blocks_every is not None:
-            return self.blocks_every
-        return every_how_many(len(self._blocks), self._clock, self._decision.median.value)
+    def sampling(self) -> Sampling:
+        """What is timed in how many steps, for now."""
+        usual_ns = self._decision.median.value
+        return self.fixed or sampling_of(len(self._blocks), self._clock, usual_ns)
 
     def describe_latest(self) -> list[dict[str, Any]]:
         """Return the latest steps that were not recorded, as a recording's manifest has them."""
@@ -255,7 +254,8 @@ class Keeper:
     def _decide(self, rows: list[Row]) -> None:
         now = perf_counter_ns() / 1e9
         for row in rows:
-            parts = (row[2], row[3], row[4], row[6])  # waiting for other ranks is none
+            timed = max(row[3:7]) >= 0
+            parts = (row[2], row[3], row[4], row[6]) if timed else ()  # no waiting for other ranks
             reason = self._decision.see(row[0], row[1], now, parts)
             if reason is not None:
                 self._asked.append(_Asked(reason, None, self._decision.slowest_ratio, None))
@@ -301,7 +301,8 @@ class Keeper:
 
     def _adopt(self, plan: RecordingPlan) -> None:
         self._number += 1
-        if plan.start > self._last_step:
+        alone = isinstance(self._board, Alone)  # it is never too late for that
+        if alone or plan.start > self._last_step:
             self._decision.recorded(plan.reason, plan.start, perf_counter_ns() / 1e9)
             self.plan = plan
             self._drop_answered(plan)

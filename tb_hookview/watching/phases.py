@@ -24,8 +24,8 @@ from tb_hookview.watching.clock import BACKWARD, DATA, NO_THREAD, OPTIMIZER, Ste
 
 _clocks: list[StepClock] = []
 """The clocks in use."""
-_undo: dict[str, list[Callable[[], object]]] = {}
-"""Takes back what times a phase, the latest last."""
+_installed: dict[str, list[tuple[StepClock, Callable[[], bool]]]] = {}
+"""By phase, what takes back how it is timed for a clock, the latest last; False if it cannot."""
 _given_way: set[str] = set()
 """Phases that are not timed any more: the compiler looks at them."""
 _STEP_HOOKS = "_global_optimizer_pre_hooks"
@@ -38,6 +38,16 @@ def follow(clock: StepClock) -> None:
     _install()
     if len(_clocks) == 1:
         compiling.begin(_give_way)
+
+
+def switch(clock: StepClock, *, on: bool) -> None:
+    """Give a clock all phases from now on, or loading alone."""
+    if on:
+        _install_switched(clock)
+    else:
+        for phase in _SWITCHED:
+            installed = _installed.get(phase, [])
+            installed[:] = [each for each in installed if each[0] is not clock or not each[1]()]
 
 
 def leave(clock: StepClock) -> None:
@@ -56,28 +66,37 @@ def forget_in_child() -> None:
     _clocks.clear()
     _given_way.clear()
     compiling.end()
-    _take_back(*_undo)
+    _take_back(*_installed)
 
 
 def _install() -> None:
     """Have each clock time the phases by functions of its own, which cost less than a loop."""
-    _take_back(*_undo)
+    _take_back(*_installed)
     for clock in _clocks:
-        _add("backward", _replace, torch.autograd, "backward", _timed_backward, clock)
-        _add("data", _replace, _BaseDataLoaderIter, "__next__", _timed_loading, clock)
-        _add("optimizer", _hook_optimizers, clock)
+        _add("data", clock, _replace, _BaseDataLoaderIter, "__next__", _timed_loading)
+        _install_switched(clock)
 
 
-def _add(phase: str, install: Callable[..., Callable[[], object]], *given: Any) -> None:
-    if phase not in _given_way:
-        _undo.setdefault(phase, []).append(install(*given))
+def _install_switched(clock: StepClock) -> None:
+    _add("backward", clock, _replace, torch.autograd, "backward", _timed_backward)
+    _add("optimizer", clock, _hook_optimizers)
+
+
+_SWITCHED = ("backward", "optimizer")
+
+
+def _add(
+    phase: str, clock: StepClock, install: Callable[..., Callable[[], bool]], *given: Any
+) -> None:
+    installed = _installed.setdefault(phase, [])
+    if phase not in _given_way and all(each is not clock for each, _ in installed):
+        installed.append((clock, install(*given, clock)))
 
 
 def _take_back(*phases: str) -> None:
     for phase in phases:
-        undo = _undo.pop(phase, [])
-        while undo:
-            undo.pop()()
+        for _, undo in reversed(_installed.pop(phase, [])):
+            undo()
 
 
 def _give_way(code: CodeType, guards: str) -> None:
@@ -105,15 +124,17 @@ def _replace(
     name: str,
     around: Callable[[Callable[..., Any], StepClock], Any],
     clock: StepClock,
-) -> Callable[[], None]:
+) -> Callable[[], bool]:
     """Wrap a function of torch's; it is unwrapped only where nobody has wrapped it again since."""
     original = getattr(owner, name)
     wrapped = around(original, clock)
     setattr(owner, name, wrapped)
 
-    def restore() -> None:
-        if getattr(owner, name) is wrapped:
-            setattr(owner, name, original)
+    def restore() -> bool:
+        if getattr(owner, name) is not wrapped:
+            return False
+        setattr(owner, name, original)
+        return True
 
     return restore
 
@@ -151,13 +172,14 @@ def _timed_loading(load: Callable[..., Any], clock: StepClock) -> Callable[..., 
     return timed
 
 
-def _hook_optimizers(clock: StepClock) -> Callable[[], None]:
+def _hook_optimizers(clock: StepClock) -> Callable[[], bool]:
     before, after = _optimizer_hooks(clock)
     handles = register_optimizer_step_pre_hook(before), register_optimizer_step_post_hook(after)
 
-    def remove() -> None:
+    def remove() -> bool:
         for handle in handles:
             handle.remove()
+        return True
 
     return remove
 

@@ -11,7 +11,7 @@ from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, OPT
 
 Ended = tuple[int, int, int, int, list[int], int]
 """A step: number, what the recorder did, beginning and end in nanoseconds, its marks, and the
-number of blocks that were timed in it: all, or 0."""
+number of blocks that were timed in it: all, or 0; -1 if no phase was, either."""
 
 Row = tuple[int, ...]
 """The same: number, nanoseconds of `DURATIONS`, collections, blocks forward, then backward; no
@@ -35,7 +35,8 @@ def rows_of(steps: Sequence[Ended]) -> list[Row]:
         alike.setdefault((ended[5], *ended[4][::3]), []).append(ended)
     rows: list[Row] = []
     for (blocks, *kinds), group in alike.items():
-        together = None if blocks else _rows_together(group, kinds)
+        alone = blocks > 0 or (blocks < 0 and not {DATA}.issuperset(kinds))
+        together = None if alone else _rows_together(group, kinds)
         rows += map(row_of, group) if together is None else together
     return sorted(rows)
 
@@ -81,6 +82,14 @@ def row_of(ended: Ended) -> Row:
     reduced, so waiting for other ranks is in no block.
     """
     step, _, begun, over, marks, blocks = ended
+    if blocks < 0:  # another wrapper around torch's may have kept ours in use
+        marks = [
+            part
+            for at in range(0, len(marks), 3)
+            if marks[at] in (DATA, COLLECTION)
+            for part in marks[at : at + 3]
+        ]
+        blocks = 0
     spent, earliest = _UNKNOWN.copy(), _NONE_YET.copy()
     pass_since, at, part = _LATER, 0, _AFTER
     collections = 0

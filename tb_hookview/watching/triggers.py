@@ -153,14 +153,14 @@ class Decision:
             step: its number.
             duration_ns: its length.
             now: seconds.
-            parts: nanoseconds of its parts, the same ones in each step.
+            parts: nanoseconds of its parts, the same ones in each step; none if not timed.
         """
         self._latest.append(duration_ns)
         if self._is_slow(duration_ns) and self._may_record(now):
             self.slowest_ratio = self._ratio
             return "slow"
         asked = self._triggers
-        if asked.slow_factor is not None:
+        if asked.slow_factor is not None and parts:
             ratio = self._parts.find_slow(duration_ns, parts)
             if ratio and now >= self._rest_of_parts_until:
                 self._rest_of_parts_until = now + 60 * asked.rest_minutes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import signal
-import sys
 import threading
 import weakref
 from collections.abc import Iterable
@@ -25,13 +24,16 @@ from tb_hookview.watching import phases
 from tb_hookview.watching.agreement import RecordingPlan
 from tb_hookview.watching.attached import Attached
 from tb_hookview.watching.blocks import MOST, choose_blocks, within_parallel
-from tb_hookview.watching.clock import StepClock
+from tb_hookview.watching.clock import BLOCKS, PHASES, StepClock
 from tb_hookview.watching.device import DeviceStamps, stamps_of
 from tb_hookview.watching.keeping import Keeper, Limits
 from tb_hookview.watching.recordings import Recorder
-from tb_hookview.watching.sampling import RUN
+from tb_hookview.watching.sampling import RUN, Sampling
 from tb_hookview.watching.step_rows import Ended
 from tb_hookview.watching.triggers import Triggers
+
+_CALM = 64
+"""Steps after which it is looked again where all steps have the same timed."""
 
 
 def watch(
@@ -66,7 +68,8 @@ def watch(
         model: times its forward pass and that of its blocks, and wraps it while it is watched.
         blocks: the most blocks of the model that are timed, at most 16; 0 for none.
         blocks_every: time them in 8 of 8 times this many steps. By default in every step of 160 ms
-            or longer, less often in shorter ones.
+            or longer, less often in shorter ones; below 10 ms, forward, backward and optimizer are
+            timed in these steps only.
         steps: the steps of one recording.
         ranks: the ranks that record; all by default. All write their steps.
         every_steps: record every this many steps.
@@ -100,7 +103,7 @@ def watch(
     triggers = Triggers(every_steps, every_minutes, slow_factor, slow_steps, rest_minutes, first)
     folder = Path(logdir)
     keeper = Keeper(folder, limits, steps, chosen, triggers, scalars=scalars)
-    keeper.blocks_every = blocks_every
+    keeper.fixed = None if blocks_every is None else Sampling(blocks_every, PHASES)
     return Watch(model, blocks, keeper, Recorder(folder, profiler_options), on_signal)
 
 
@@ -134,9 +137,11 @@ class Watch:
         self._since = 0
         self._is_routine = False
         self._blocks_timed = 0
-        """Blocks that are timed in the step under way: all, or 0."""
+        """Blocks that are timed in the step under way: all, or 0; -1 if no phase is, either."""
+        self._most = self._timed = PHASES
+        """What is timed in some steps, and in the one under way."""
         self._turn = RUN
-        """Step after which blocks are timed if they were not, or the other way."""
+        """Step after which it is looked what is timed in the next ones."""
 
     @property
     def lost(self) -> int:
@@ -182,7 +187,8 @@ class Watch:
         self._marks = self._clock.marks
         if model is not None:
             self._attached = Attached(model, blocks, self._clock)
-            self._blocks_timed = self._attached.blocks
+            self._blocks = self._blocks_timed = len(blocks)
+            self._most = self._timed = BLOCKS if blocks else PHASES
         clock = "host" if self._device is None else "device"
         self._keeper.start([block.name for block in blocks], clock)
         phases.follow(self._clock)
@@ -267,20 +273,23 @@ class Watch:
             self._follow_plan(step)
         recording = self._after or self._recorder.plan is not None
         if not recording and step >= self._turn:
-            self._turn = step + self._switch_blocks()
+            self._turn = step + self._switch()
         self._is_routine = not (recording or self._device)
 
-    def _switch_blocks(self) -> int:
-        """Have blocks timed in the next step, or not; return the steps until it is looked again."""
-        attached = self._attached
-        if attached is None or not attached.all_blocks:
-            return sys.maxsize
-        every = self._keeper.current_blocks_every
-        on = every == 1 or not self._blocks_timed
-        if on != bool(self._blocks_timed):
-            attached.switch(on=on)
-            self._blocks_timed = attached.blocks
-        return RUN if on else RUN * (every - 1)
+    def _switch(self) -> int:
+        """Have more or less timed in the next step; return the steps until it is looked again."""
+        every, least = self._keeper.sampling
+        most = self._most
+        timed = most if every == 1 or self._timed < most else least
+        if timed != self._timed:
+            self._timed = timed
+            self._blocks_timed = self._blocks if timed == BLOCKS else 0 if timed == PHASES else -1
+            phases.switch(self._clock, on=timed >= PHASES)
+            if self._attached is not None:
+                self._attached.switch(timed)
+        if least == most:
+            return _CALM
+        return RUN if timed == most else RUN * (every - 1)
 
     def _follow_plan(self, step: int) -> None:
         plan = self._keeper.plan_after(step)

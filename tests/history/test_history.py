@@ -186,6 +186,31 @@ def test_in_a_step_whose_blocks_were_not_timed_the_phase_is_named(tmp_path, step
     assert "blocks were timed in 25% of the steps" in invoke("history", tmp_path).output
 
 
+@pytest.mark.parametrize(("step", "part"), [(60, "forward"), (61, None), (62, "data")])
+def test_where_phases_are_timed_in_some_steps_what_is_left_over_is_unknown_in_others(
+    tmp_path, step, part
+):
+    more = {f"{part or 'forward'}": 900}
+    write(tmp_path, 80, lambda each: more if each == step else None)
+    without_blocks(tmp_path, every=4)
+    (path,) = tmp_path.iterdir()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line.get("step", 0) % 4:
+            line |= dict.fromkeys(
+                ["forward_us", "backward_us", "after_backward_us", "optimizer_us"]
+            )
+    path.write_text("\n".join(map(json.dumps, lines)))
+    said = read_history(str(tmp_path))
+    (slow,) = said.slow_steps
+    assert [cause.part for cause in slow.causes] == ([part] if part else [])
+    assert said.ranks[0].phase_steps == 20
+    other = said.points.parts["other"]
+    assert {value for value in other if value is not None} == {40.0}
+    assert other.count(None) == 61  # step 4 is one of the first, which count for nothing
+    assert "optimizer were timed in 25% of the steps" in invoke("history", tmp_path).output
+
+
 def test_slow_ranks_are_named_by_blocks_that_are_timed_in_some_steps(tmp_path):
     for rank, more in enumerate([{"backward layers.1": 300}, None, None]):
         folder = tmp_path / str(rank)

@@ -18,7 +18,7 @@ import pytest
 import torch
 from support.forked_python import run_python
 from support.recording import Trace, hooks_on, traces
-from support.watched import QUIET, lines, net, rows, train, until
+from support.watched import QUIET, lines, net, rows, sample_all, train, until
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -64,6 +64,37 @@ def test_blocks_are_timed_in_some_runs_of_steps_and_all_else_in_every_step(tmp_p
     assert all(SLOT not in vars(module) for module in model.modules())
 
 
+@pytest.mark.parametrize("has_model", [False, True])
+def test_in_short_steps_only_loading_is_timed_in_every_step(tmp_path, has_model, monkeypatch):
+    model, options = net(), sample_all(monkeypatch, 3)
+    given = {"model": model} if has_model else {}
+    with hookview.watch(tmp_path, **given, **options) as watch:
+        train(model, 40, watch.step)
+    timed = [*range(1, 9), *range(25, 33)]
+    parts = ["backward_us", "optimizer_us", *(["forward_us", "after_backward_us"] * has_model)]
+    for part in parts:
+        known = [row["step"] for row in rows(tmp_path) if row[part] is not None]
+        assert known == timed, part
+    assert all(row["data_us"] is not None for row in rows(tmp_path))
+    assert [row["step"] for row in rows(tmp_path) if "forward" in row] == timed * has_model
+    assert all(SLOT not in vars(module) for module in model.modules())
+    assert torch.autograd.backward.__module__ == "torch.autograd"
+
+
+def test_what_wraps_a_watched_backward_keeps_it_in_place_once(tmp_path, monkeypatch):
+    model, options = net(), sample_all(monkeypatch)
+    with hookview.watch(tmp_path, model=model, **options) as watch:
+        train(model, 2, watch.step)
+        watched = torch.autograd.backward
+        with monkeypatch.context() as wrapping:
+            wrapping.setattr(torch.autograd, "backward", lambda *a, **k: watched(*a, **k))
+            train(model, 44, watch.step)
+            assert len(phases._installed["backward"]) == 1
+    known = [row["step"] for row in rows(tmp_path) if row["backward_us"] is not None]
+    assert known == [*range(1, 9), *range(17, 25), *range(33, 41)]
+    assert not hasattr(torch.autograd.backward, "__wrapped__")
+
+
 def test_a_block_may_be_compiled_while_it_is_not_timed(tmp_path):
     model, plain = net(), net()
     with hookview.watch(tmp_path, model=model, **{**QUIET, "blocks_every": 2}) as watch:
@@ -78,9 +109,10 @@ def test_a_block_may_be_compiled_while_it_is_not_timed(tmp_path):
     assert len([row for row in rows(tmp_path) if "forward" in row]) == 20
 
 
-def test_a_model_lives_no_longer_for_being_watched(tmp_path):
-    model = net()
-    with hookview.watch(tmp_path, model=model, **{**QUIET, "blocks_every": 2}) as watch:
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_model_lives_no_longer_for_being_watched(tmp_path, sampled, monkeypatch):
+    model, options = net(), sample_all(monkeypatch) if sampled else {**QUIET, "blocks_every": 2}
+    with hookview.watch(tmp_path, model=model, **options) as watch:
         train(model, 12, watch.step)
         block = weakref.ref(model[0])
         del model

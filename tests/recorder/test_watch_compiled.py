@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from support.compiled_family import made
-from support.watched import QUIET, net, rows, train, until
+from support.watched import QUIET, net, rows, sample_all, train, until
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
@@ -30,9 +30,14 @@ def compile_as(how: str, model: nn.Module) -> nn.Module:
 
 
 @pytest.mark.parametrize("how", ["whole", "part", "in place", "parts in place"])
-@pytest.mark.parametrize("order", ["compile, watch", "compile, call, watch", "watch, compile"])
-def test_a_compiled_model_is_compiled_the_same_and_trained_the_same(tmp_path, how, order):
+@pytest.mark.parametrize(
+    "order", ["compile, watch", "compile, call, watch", "watch, compile", "watch some steps"]
+)
+def test_a_compiled_model_is_compiled_the_same_and_trained_the_same(
+    tmp_path, how, order, monkeypatch
+):
     """Graphs, breaks, frames and guards are equal, recordings included."""
+    options = sample_all(monkeypatch) if order == "watch some steps" else QUIET
 
     def run(*, ours: bool) -> tuple[list[float], dict[str, Any]]:
         torch._dynamo.reset()
@@ -41,12 +46,12 @@ def test_a_compiled_model_is_compiled_the_same_and_trained_the_same(tmp_path, ho
         model = net()[:2]
         called = compile_as(how, model) if order != "watch, compile" else model
         losses = train(called, 2) if order == "compile, call, watch" else []
-        watching = hookview.watch(tmp_path, model=called, **QUIET) if ours else nullcontext()
+        watching = hookview.watch(tmp_path, model=called, **options) if ours else nullcontext()
         with watching as watch:
             if called is model:
                 losses += train(called, 4, watch.step if ours else lambda: None)
             called = compile_as(how, model) if order == "watch, compile" else called
-            losses += train(called, 8, watch.step if ours else lambda: None)
+            losses += train(called, 20, watch.step if ours else lambda: None)
             if ours:
                 watch.record(steps=1)
                 until(watch, called, lambda: len(watch.recordings) == 1)
@@ -101,9 +106,12 @@ def compiled_step(model: nn.Module) -> Callable[[], torch.Tensor]:
 
 @pytest.mark.parametrize("is_autograd_compiled", [False, True])
 @pytest.mark.parametrize("before", [0, 3])
+@pytest.mark.parametrize("sampled", [False, True])
 def test_a_compiled_training_step_is_compiled_the_same_and_what_it_hides_is_unknown(
-    tmp_path, is_autograd_compiled, before
+    tmp_path, is_autograd_compiled, before, sampled, monkeypatch
 ):
+    options = sample_all(monkeypatch) if sampled else QUIET
+
     def run(*, ours: bool) -> tuple[list[float], dict[str, Any]]:
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
@@ -111,8 +119,8 @@ def test_a_compiled_training_step_is_compiled_the_same_and_what_it_hides_is_unkn
         model = net()[:2]
         step = compiled_step(model)
         losses = [float(step()) for _ in range(before)]
-        with hookview.watch(tmp_path, model=model, **QUIET) if ours else nullcontext() as watch:
-            for _ in range(8):
+        with hookview.watch(tmp_path, model=model, **options) if ours else nullcontext() as watch:
+            for _ in range(20):
                 losses.append(float(step()))
                 if ours:
                     watch.step()
@@ -124,7 +132,7 @@ def test_a_compiled_training_step_is_compiled_the_same_and_what_it_hides_is_unkn
         assert run(ours=True) == expected
     torch._dynamo.reset()
     hidden = ("forward_us", "backward_us", "after_backward_us", "optimizer_us")
-    assert [[row[name] for name in hidden] for row in rows(tmp_path)] == [[None] * 4] * 8
+    assert [[row[name] for name in hidden] for row in rows(tmp_path)] == [[None] * 4] * 20
     assert torch.autograd.backward.__module__ == "torch.autograd"
 
 

@@ -14,10 +14,19 @@ from torch import nn
 from tb_hookview.watching.agreement import Alone, FolderBoard, RecordingPlan, parse_plan
 from tb_hookview.watching.background import take_request
 from tb_hookview.watching.blocks import choose_blocks
-from tb_hookview.watching.clock import BACKWARD, COLLECTION, DATA, GRADIENT, OPTIMIZER, ROOT
+from tb_hookview.watching.clock import (
+    BACKWARD,
+    COLLECTION,
+    DATA,
+    GRADIENT,
+    NOTHING,
+    OPTIMIZER,
+    PHASES,
+    ROOT,
+)
 from tb_hookview.watching.device import DeviceStamps
 from tb_hookview.watching.recordings import Kept, surplus
-from tb_hookview.watching.sampling import every_how_many
+from tb_hookview.watching.sampling import Sampling, sampling_of
 from tb_hookview.watching.step_file import StepFile, row_lines
 from tb_hookview.watching.step_rows import Ended, Row, row_of, rows_of
 from tb_hookview.watching.triggers import Decision, Parts, RunningMedian, Triggers
@@ -69,10 +78,12 @@ def test_no_blocks_where_none_are_asked_for_nor_in_a_compiled_model():
 
 
 def test_blocks_are_timed_as_often_as_a_step_affords():
-    assert every_how_many(16, "host", 0) == 1  # no step is known
-    assert [every_how_many(16, "host", ms * 10**6) for ms in (1, 5, 50, 160)] == [160, 32, 4, 1]
-    assert every_how_many(0, "host", 10**6) == 1
-    assert every_how_many(16, "device", 50 * 10**6) == 7
+    assert sampling_of(16, "host", 0) == Sampling(1, PHASES)  # no step is known
+    lengths = (1, 5, 50, 160)
+    said = [sampling_of(16, "host", ms * 10**6) for ms in lengths]
+    assert said == [(180, NOTHING), (36, NOTHING), (4, PHASES), (1, PHASES)]
+    assert [sampling_of(0, "host", ms * 10**6).every for ms in lengths] == [20, 4, 1, 1]
+    assert sampling_of(16, "device", 50 * 10**6).every == 7
 
 
 def test_the_running_median_is_that_of_the_latest():
@@ -299,7 +310,7 @@ def drawn_step(draw: random.Random, step: int) -> Ended:
         until = 100 * place + draw.randrange(10)
         since = until - draw.choice([50, 80, 150, 350])
         marks += (kind, until, 0) if kind >= GRADIENT else (kind, since, until)
-    return (step, 0, 0, 1000, marks, draw.choice([0, 0, 0, 2]))
+    return (step, 0, 0, 1000, marks, draw.choice([0, 0, 0, 2, -1]))
 
 
 def test_steps_that_are_read_together_have_the_rows_of_each_alone():
@@ -307,6 +318,11 @@ def test_steps_that_are_read_together_have_the_rows_of_each_alone():
     for first in range(0, 6000, 3):
         steps = [drawn_step(draw, first + more) for more in range(3)]
         assert rows_of(steps) == [row_of(ended) for ended in steps]
+
+
+def test_of_a_step_whose_phases_are_not_timed_only_loading_and_collections_count():
+    marks = [(DATA, 1, 6), (COLLECTION, 7, 9), (BACKWARD, 10, 20), (OPTIMIZER, 20, 30)]
+    assert row(marks, -1) == (1, 1_000_000, 5, -1, -1, -1, -1, 2, 1)
 
 
 class Passing:

@@ -8,9 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
+
+from tb_hookview.watching.clock import NOTHING
+from tb_hookview.watching.keeping import Keeper
+from tb_hookview.watching.sampling import Sampling
 
 QUIET: dict[str, Any] = {
     "first": None,
@@ -20,6 +25,12 @@ QUIET: dict[str, Any] = {
 }
 """No recording, unless somebody asks for one; blocks in every step, however short."""
 PATIENCE_S = 60
+
+
+def sample_all(monkeypatch: pytest.MonkeyPatch, every: int = 2) -> dict[str, Any]:
+    """Have all but loading timed in one of so many steps, as in short ones; return the options."""
+    monkeypatch.setattr(Keeper, "sampling", Sampling(every, NOTHING))
+    return {**QUIET, "blocks_every": None}
 
 
 def net() -> nn.Sequential:

@@ -1812,6 +1812,10 @@ export const WatchedRank = {
     unit: "count",
     text: "Steps that medians are over: without recorded ones, their warm-up, the step after them, and the first five.",
   },
+  phase_steps: {
+    unit: "count",
+    text: "Steps in which forward, backward and optimizer were timed: some of those below 10 ms.",
+  },
   block_steps: {
     unit: "count",
     text: "Steps in which the blocks were timed: some of short ones, as it takes time.",

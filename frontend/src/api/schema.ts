@@ -2324,6 +2324,8 @@ export interface WatchedRank {
   steps: number;
   /** Steps that medians are over: without recorded ones, their warm-up, the step after them, and the first five. */
   measured_steps: number;
+  /** Steps in which forward, backward and optimizer were timed: some of those below 10 ms. */
+  phase_steps: number;
   /** Steps in which the blocks were timed: some of short ones, as it takes time. */
   block_steps: number;
   /** Lines that are no rows: of a write that broke off. */

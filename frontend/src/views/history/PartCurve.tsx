@@ -50,7 +50,7 @@ export function PartCurve({ history }: { history: History }): ReactElement {
         <span className="muted">mean over ranks, up to {duration(most)}</span>
       </h2>
       <Segments label="Parts" segments={CHOICES} chosen={choice} onChoose={choose} />
-      {choice !== "parts" && <BlockSteps history={history} />}
+      <TimedSteps history={history} choice={choice} />
       {shown.length === 0 ? (
         <p className="muted">No block was timed: pass the model to hookview.watch.</p>
       ) : (
@@ -77,14 +77,22 @@ export function PartCurve({ history }: { history: History }): ReactElement {
   );
 }
 
-/** In how many steps blocks were timed, where it was not all. */
-function BlockSteps({ history: { ranks } }: { history: History }): ReactElement | null {
-  const steps = ranks.reduce((sum, rank) => sum + rank.steps, 0);
-  const timed = ranks.reduce((sum, rank) => sum + rank.block_steps, 0);
+/** In how many steps phases or blocks were timed, where it was not all. */
+function TimedSteps({
+  history,
+  choice,
+}: {
+  history: History;
+  choice: Choice;
+}): ReactElement | null {
+  const sum = (of: "steps" | "phase_steps" | "block_steps"): number =>
+    history.ranks.reduce((total, rank) => total + rank[of], 0);
+  const [steps, timed] = [sum("steps"), sum(choice === "parts" ? "phase_steps" : "block_steps")];
   if (timed === 0 || timed === steps) return null;
   return (
     <p className="muted">
-      Blocks were timed in {count(timed)} of {count(steps)} steps.
+      {choice === "parts" ? "Forward, backward and optimizer" : "Blocks"} were timed in{" "}
+      {count(timed)} of {count(steps)} steps.
     </p>
   );
 }

@@ -49,6 +49,14 @@ test("where no layer is known there is nothing to lie upon", () => {
   expect(second?.high).toEqual([1, null]);
 });
 
+test("where the phases are unknown there is a gap, though loading is known", () => {
+  const [data, other] = layers({ data: [1, 1], other: [2, null] });
+  expect([data?.high, other?.high]).toEqual([
+    [1, null],
+    [3, null],
+  ]);
+});
+
 test("a recording is one point, whatever number of ranks made it", () => {
   expect(pointsOf([recording(10, 0, false), recording(10, 1)]).map(({ id }) => id)).toEqual([101]);
 });

@@ -72,8 +72,10 @@ export interface Layer {
 /** Series one upon another; unknown counts as nothing, and is unknown where all are. */
 export function layers(series: Readonly<Record<string, Series>>): Layer[] {
   const all = Object.values(series);
-  let base: Series =
-    all[0]?.map((_, at) => (all.every((each) => each[at] === null) ? null : 0)) ?? [];
+  // Without phases what is left over is unknown, and loading alone is no step.
+  const isUnknown = (at: number): boolean =>
+    series.other?.[at] === null || all.every((each) => each[at] === null);
+  let base: Series = all[0]?.map((_, at) => (isUnknown(at) ? null : 0)) ?? [];
   return Object.entries(series).map(([name, values]) => {
     const low = base;
     const high = values.map((value, at) => plus(low[at] ?? null, value));
