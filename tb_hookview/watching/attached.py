@@ -36,7 +36,7 @@ class Attached:
         self._gradients.switch(timed)
 
     def _switch_root(self, *, on: bool) -> None:
-        """Made anew each time: what is switched off would hold the model."""
+        """Made again each time: what is switched off would hold the model."""
         model = self._model()
         if on and not self._has_root and model is not None:
             self._root.add(within_parallel(model), ROOT)
