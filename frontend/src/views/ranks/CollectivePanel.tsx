@@ -21,7 +21,7 @@ interface CollectivePanelProps {
   onClose: () => void;
 }
 
-/** One collective: its figures, the late rank at that moment, and the first one waiting for it. */
+/** One collective: its figures, the straggler at that moment, and the first one waiting for it. */
 export function CollectivePanel(props: CollectivePanelProps): ReactElement {
   const { runKey, run, id, onClose } = props;
   const row = useRunRow(runKey, "collectives", id);
