@@ -86,7 +86,7 @@ export function BreakdownBlock({ report }: { report: ReportData }): ReactElement
       />
       <p className="muted">
         {duration(whole)} in all: mean of {counted(report.breakdown.length, "step")} with all their
-        device events in the trace, each until these end.
+        device events in the trace, each until they end.
       </p>
     </Block>
   );
