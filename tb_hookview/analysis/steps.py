@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.consistency.checks import Fault
+from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.analysis.idle.gaps import Cause, Gaps
@@ -138,6 +138,8 @@ class Steps(Struct, frozen=True):
     """The first step in which the host launched, where it launched in others too; -1 for none."""
     each: str = ""
     """Phrase of what each is where none is marked (`Iterations.each`)."""
+    without_work: int = 0
+    """Marks that are not used, as nothing but Python begins in any of them."""
 
     @property
     def marked(self) -> bool:
@@ -164,7 +166,8 @@ class Steps(Struct, frozen=True):
 def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanoseconds) -> Steps:
     """Find steps by the host's `ProfilerStep#N` rows, else by `iterations.py`.
 
-    Where neither shows any, the whole trace is one step.
+    Where neither shows any, the whole trace is one step. Some versions of torch with Python stacks
+    mark only the end of a step: what it did lies outside of every mark.
 
     Args:
         trace: the trace.
@@ -182,6 +185,11 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
     end = start + events.duration[rows]
     end[:-1] = np.minimum(end[:-1], start[1:])  # a step's end and the next one's start may cross
     window = np.stack([start, end], axis=1)
+    work = events.start[isin(events.kind, _SHOWN) & (role != Role.STEP)]
+    stacks = (events.kind == EventCategory.PYTHON).any()
+    if stacks and len(work) and (_at(window, work) < 0).all():
+        steps = _without_marks(trace, role, bounds, launched)
+        return msgspec.structs.replace(steps, without_work=len(rows))
     names = tuple(trace.strings[name] for name in events.name[rows])
     thread = events.thread[rows].astype(np.int64)
     return _steps(names, window, thread, launched)
@@ -339,6 +347,7 @@ _OTHERS = 2
 _REMARKABLE = 0.01
 """Share of the marks from which on it is worth a remark."""
 _AT_WORK = (int(EventCategory.OPERATOR), int(EventCategory.RUNTIME))
+_SHOWN = (*_AT_WORK, int(EventCategory.ANNOTATION))
 
 
 def of_program(steps: Steps, host: HostRows, device_events: DeviceEvents, syncs: Syncs) -> Steps:
@@ -353,6 +362,8 @@ def of_program(steps: Steps, host: HostRows, device_events: DeviceEvents, syncs:
 
 def step_faults(steps: Steps) -> tuple[Fault, ...]:
     """What was left out, as a remark about the trace."""
+    if steps.without_work:
+        return counted("steps-without-work", steps.without_work)
     shorter, time = np.flatnonzero(steps.left_out), int(steps.left_out.sum())
     marked = (steps.mark[shorter, 1] - steps.mark[shorter, 0]).sum()
     if not time or time < _REMARKABLE * marked:

@@ -1,7 +1,8 @@
-"""What a trace leaves unknown, counted with the reason: phases, kinds of kernels, queued work."""
+"""What a trace leaves unknown, counted with the reason: phases, kernels, queues, whole devices."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,6 +17,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
+from tb_hookview.trace import EventCategory
 
 _SHOWN = {"no-host", "no-forward"}
 
@@ -101,3 +103,21 @@ def unseen_queue(analysis: Analysis) -> Iterator[Fault]:
     if time > _UNSEEN_SHARE * (last - first):
         streams = len(unique(events.stream[event[opens]]))
         yield Fault("unseen-queue", streams, time=time, share=time / (last - first))
+
+
+_OF_DEVICES = re.compile("cudnn|miopen")
+"""In names of operators that no CPU runs."""
+_ON_CPU = 0
+"""torch's `DeviceType`."""
+
+
+def unrecorded_device(analysis: Analysis) -> Iterator[Fault]:
+    """Count what only a device has, where neither its events nor calls of its runtime are there."""
+    trace = analysis.trace
+    recorded = len(analysis.device_events) or (trace.events.kind == EventCategory.RUNTIME).any()
+    if not recorded:
+        on_device = (trace.memory.device_type != _ON_CPU) & (trace.memory.amount != 0)
+        rows = analysis.host.named(_OF_DEVICES.search)
+        operators = analysis.host.kind[rows] == EventCategory.OPERATOR
+        count = np.count_nonzero(on_device) + np.count_nonzero(operators)
+        yield from counted("unrecorded-device", int(count))

@@ -225,6 +225,7 @@ def _finding_change(
     after = other.finding if other else None
     cost = on_both(left, right, before, after, lambda _, finding: finding.cost_us_per_step)
     gain = on_both(left, right, before, after, lambda _, finding: finding.gain_us_per_step)
+    once = on_both(left, right, before, after, lambda _, finding: finding.once_us)
     stayed = bool(before and after and before.where == after.where)
     before_id, after_id = before.id if before else None, after.id if after else None
     return FindingChange(
@@ -243,6 +244,7 @@ def _finding_change(
         other_module_id=after.module_id if after else None,
         cost_us=cost,
         gain_us=gain,
+        once_us=once,
     )
 
 

@@ -133,8 +133,11 @@ def _findings(found: Comparison, most: int) -> list[str]:
 
 def _cost(row: FindingChange) -> str:
     gone = row.status == "vanished"
-    cost, gain = (pair.base if gone else pair.other for pair in (row.cost_us, row.gain_us))
+    pairs = (row.cost_us, row.gain_us, row.once_us)
+    cost, gain, once = (pair.base if gone else pair.other for pair in pairs)
     saved = f", estimated saving {format_us(gain)}" if gain else ""
+    if once is not None:
+        return f", cost {format_us(once)} once{saved}"
     return f", cost {format_us(cost)} per step{saved}" if cost else ""
 
 

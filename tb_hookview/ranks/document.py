@@ -79,12 +79,19 @@ def _collective(row: Collective) -> Row:
     return (
         row.name or "unknown",
         row.step or "",
-        row.late_module if row.late_module is not None else row.late_reason or "",
+        _late_in(row),
         format_number(row.bytes),
         "" if row.late_rank is None else str(row.late_rank),
         *(format_us(row.transfer_us), format_us(row.wait_us)),
         "" if row.bus_gb_per_s is None else f"{row.bus_gb_per_s:.2f}",
     )
+
+
+def _late_in(row: Collective) -> str:
+    """The module on which the straggler was late; in brackets what else it was."""
+    if row.late_module is not None or row.late_reason is None:
+        return row.late_module or ""
+    return f"({_PLACES.get(row.late_reason, row.late_reason)})"
 
 
 def summary_lines(run: Run) -> list[str]:

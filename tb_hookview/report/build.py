@@ -194,6 +194,8 @@ def _totals(selection: Selection) -> schema.Totals:
     any_events = bool(len(analysis.device_events))
     by_profiler = selection.syncs & analysis.syncs.by_profiler
     in_backward = analysis.phases.row[analysis.syncs.row] == Phase.BACKWARD
+    syncs = analysis.syncs
+    waited, transfer = (part[selection.syncs] for part in (syncs.waited, syncs.transfer))
     return schema.Totals(
         device_busy_us=_busy(selection),
         backward_device_us=by_phase[Phase.BACKWARD],
@@ -211,8 +213,8 @@ def _totals(selection: Selection) -> schema.Totals:
         tensor_core_unknown_us=_device_us(selection, on_cores < 0) if any_events else None,
         profiler_sync_count=int(by_profiler.sum()),
         profiler_sync_us=to_us(analysis.syncs.duration[by_profiler].sum()),
-        sync_waited_us=to_us(analysis.syncs.waited[selection.syncs].sum()),
-        sync_transfer_us=to_us(analysis.syncs.transfer[selection.syncs].sum()),
+        sync_waited_us=to_us(waited.sum()) if any_events else None,
+        sync_transfer_us=to_us(transfer.sum()) if any_events else None,
         forward_compute_us=_device_us_by_phase(analysis, compute)[Phase.FORWARD],
     )
 

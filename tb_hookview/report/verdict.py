@@ -7,6 +7,7 @@ from msgspec.structs import asdict, replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.compiled.graphs import is_compiled
+from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
@@ -58,6 +59,7 @@ _OVERLAP = "They wait for each other: overlap them."
 _LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
 _ONE_BATCH = "Its only batch may be setup."
 _DELAYS = "Unexplained delays add to that."
+_UNKNOWN_IDLE = "Why the device idles is unknown."
 
 
 def unknown_verdict(sentence: str) -> schema.Verdict:
@@ -107,6 +109,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     later = (simulator.recorded.step - once) / 1000
     when = "per step" if marked else "in this trace"
     words = _Sentence(found, when, later, alone.queued / 1000, one_batch=one_batch)
+    if not_run := _not_run(alone):
+        return replace(found, bound="unknown", sentence=words.not_run(not_run))
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -116,6 +120,20 @@ def _refusal(simulator: Simulator) -> str:
     if np.all(simulator.analysis.trace.events.kind == EventCategory.OTHER):
         return _FOREIGN
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
+
+
+def _not_run(alone: Alone) -> float:
+    """Share of launches that the recording ended before, where that leaves the bottleneck open."""
+    if alone.bound in ("device", "communication"):
+        return 0.0
+    analysis, window = alone.simulator.analysis, alone.simulator.window
+    launches, tree = launches_to_run(analysis.host), analysis.call_tree
+    start, run = tree.start[launches], analysis.device_events.launch
+    inside = start[(start >= window.start) & (start < window.host_end)]
+    if not len(inside) or not (run >= 0).any():
+        return 0.0
+    share = float(np.mean(inside > tree.start[run[run >= 0]].max()))
+    return share if share >= _APART else 0.0
 
 
 def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dict[str, float]:
@@ -258,13 +276,21 @@ class _Sentence:
         if step - longer > _APART * step:
             return _OVERLAP
         if found.bound == "host":
-            return _ON_CPU if found.device_us is None else _host_remedy(waits)
+            host = found.host_side_us or 0.0
+            return _ON_CPU if found.device_us is None else _host_remedy(waits, host)
         return _REMEDIES[found.bound]
 
     def _loads_kernels(self, waits: dict[str, float]) -> bool:
         """Whether kernel loading makes a step over a tenth longer than it is later."""
         step, loading = self._found.step_us or 0.0, waits.get("kernel_loading", 0.0)
         return step - self._later > _APART * step and loading >= max(waits.values())
+
+    def not_run(self, share: float) -> str:
+        """The sentence where the device did not run all that the host launched."""
+        return (
+            f"Unknown: the recording ended before the device ran {share:.0%} of the launches; the "
+            f"host takes {self._host} {self._when}."
+        )
 
     def _unknown(self) -> str:
         found, when = self._found, self._when
@@ -279,9 +305,13 @@ class _Sentence:
         return f"Unknown, because the trace has no device events: {', '.join(needs)}."
 
 
-def _host_remedy(waits: dict[str, float]) -> str:
+def _host_remedy(waits: dict[str, float], host_us: float) -> str:
     """What would shorten the host's work, by what the devices wait for."""
-    return _HOST_REMEDIES[_longest(waits)]
+    longest = _longest(waits)
+    time, unknown = waits.get(longest, 0.0), waits.get("unknown", 0.0)
+    if time < _APART * host_us and unknown and unknown == max(waits.values()):
+        return _UNKNOWN_IDLE
+    return _HOST_REMEDIES[longest]
 
 
 def _longest(waits: dict[str, float]) -> str:

@@ -14,7 +14,7 @@ from tb_hookview.rules.diagnosis import find_all, findings_named, without_findin
 from tb_hookview.rules.engine.cost_accounting import Found
 from tb_hookview.simulation import whatif
 from tb_hookview.simulation.changes import Change, together
-from tb_hookview.simulation.questions import scaled
+from tb_hookview.simulation.questions import OF_DEVICES, scaled
 from tb_hookview.simulation.simulator import Simulator
 
 
@@ -50,7 +50,8 @@ class WhatIfs(Struct, frozen=True, dict=True):
             self.simulator,
             self.change(names, scale),
             modules=modules,
-            refused=None if known else "; ".join(map(_unknown, unknown)) or None,
+            refused=self._unseen(scale or {})
+            or (None if known else "; ".join(map(_unknown, unknown)) or None),
         )
         return msgspec.structs.replace(answer, as_recorded=[each.finding.id for each in unknown])
 
@@ -61,6 +62,14 @@ class WhatIfs(Struct, frozen=True, dict=True):
         analysis = self.selection.analysis
         gone = without_findings(analysis, self._named(list(without)))
         return together([scaled(analysis, scale or {}), gone])
+
+    def _unseen(self, scale: Mapping[str, float]) -> str | None:
+        """Why what a device does cannot be scaled: it may have run without being recorded."""
+        analysis = self.selection.analysis
+        if len(analysis.device_events) or analysis.on_host:
+            return None
+        asked = [what for what in scale if what.partition(":")[0] in OF_DEVICES]
+        return f"{', '.join(asked)}: the trace has no device events" if asked else None
 
     def _named(self, names: Sequence[str]) -> list[Found]:
         return findings_named(self._found, names) if names else []

@@ -44,9 +44,9 @@ def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
         yield f"as recorded, as their gain is unknown: {', '.join(answer.as_recorded)}"
     step, replayed = answer.step_us or 0.0, answer.replayed_us or 0.0
     error = format_share(replayed / step - 1 if step else None, 1)
-    whole = " with its device work" if answer.path_kinds else ""
+    device = "" if answer.launches_known is None else " with its device work"
     yield (
-        f"step {format_us(step)}{whole}, replayed as {format_us(replayed)} "
+        f"step {format_us(step)}{device}, replayed as {format_us(replayed)} "
         f"({error} off), mean of {format_count(answer.steps, 'step')}"
     )
     if changed:

@@ -174,6 +174,8 @@ class FindingChange(msgspec.Struct, frozen=True):
     """`cost_us_per_step` of the finding."""
     gain_us: UsPair
     """`gain_us_per_step` of the finding."""
+    once_us: UsPair
+    """`once_us` of the finding: what happens once is spent in no other step."""
 
 
 class Side(msgspec.Struct, frozen=True):

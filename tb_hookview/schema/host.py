@@ -159,11 +159,12 @@ class Sync(Struct, frozen=True):
     """Of a copy that waits: the work before it on its stream, or the copy itself, whichever took
     the longer part. Of any other: the work launched before that ended last before the sync
     returned. Null where none ended within the sync."""
-    waited_us: Us = 0.0
-    """The part of `duration_us` until the work that was launched before had ended."""
-    transfer_us: Us = 0.0
+    waited_us: Us | None = 0.0
+    """The part of `duration_us` until the work that was launched before had ended. Null where no
+    device events were recorded."""
+    transfer_us: Us | None = 0.0
     """The part of the rest in which the sync's own copy ran. What is left is calling, staging,
-    returning: the host's own."""
+    returning: the host's own. Null where no device events were recorded."""
 
 
 def own_syncs(syncs: Iterable[Sync]) -> list[Sync]:

@@ -168,10 +168,11 @@ class Totals(Struct, frozen=True):
     """The profiler's own syncs among `sync_count`, as it starts or stops."""
     profiler_sync_us: Us = 0.0
     """Sum of their durations."""
-    sync_waited_us: Us = 0.0
-    """The part of `sync_blocked_us` in which syncs waited for earlier work of the device."""
-    sync_transfer_us: Us = 0.0
-    """The part of it in which their own copies ran."""
+    sync_waited_us: Us | None = 0.0
+    """The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null
+    where no device events were recorded."""
+    sync_transfer_us: Us | None = 0.0
+    """The part of it in which their own copies ran. Null where no device events were recorded."""
     forward_compute_us: Us | None = None
     """`forward_device_us` without communication."""
 

@@ -237,14 +237,15 @@ class RuntimeCall(Struct, frozen=True):
     start_us: Us
     """Start."""
     duration_us: Us
-    """The sum of `waited_us`, `transfer_us` and `own_us`."""
-    waited_us: Us
+    """The sum of `waited_us`, `transfer_us` and `own_us`; these are null where no device events
+    were recorded."""
+    waited_us: Us | None
     """From its start to the end of the last device event that it waited for; of a launch onto a
     full queue, by how much it is longer than the median."""
-    transfer_us: Us
+    transfer_us: Us | None
     """The part of the rest in which a copy ran that held the host: a synchronous one, or one of
     memory that is not pinned."""
-    own_us: Us
+    own_us: Us | None
     """What is left, calls within it included."""
     work: str
     """What that is: "launch", "load" (of kernels' code), "allocate" (or free), "synchronize"

@@ -99,7 +99,7 @@ class Alone(Struct, frozen=True, dict=True):
                 passes |= edges
         device, communication = (name in resources for name in DEVICE_SIDE)
         runs = np.where(graph.peers, communication, device) & ~graph.nodes.history
-        pauses = graph.peers & communication
+        pauses = graph.late_for_peers & communication
         follows = there | graph.edges.of(EdgeKind.HOST)
         return Lengths(
             np.where(runs, lengths.duration, 0),

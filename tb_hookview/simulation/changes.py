@@ -16,7 +16,7 @@ from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.analysis.host.rows import TIMED_MARKS, HostRows, Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, mask_of, scatter, unique, unique_inverse
-from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
     Float,
@@ -327,6 +327,8 @@ PYTHON = 520.0
 """For each call of a Python function (`with_stack`)."""
 CALL = 1000.0
 """For each call of the device's runtime or driver."""
+_REQUEST = "Activity Buffer Request"
+"""Overhead of the profiler while the host waits for it."""
 _CHEAP = ("aten::as_strided", "detach")
 _CHEAP_NS, _ENOUGH = 280.0, 16
 """Median of the cheapest operators where the constants were measured, nanoseconds, and how many
@@ -361,8 +363,30 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
             *_by_thread(tree.thread[rows], tree.start[rows], _costs(host, rows, speed)),
             *_by_thread(events.thread[calls], events.start[calls], speed * PYTHON),
             *_by_thread(memory.thread[blocks], memory.time[blocks], speed * ALLOCATION),
+            *_by_thread(*_buffer_requests(host, since)),
         )
     )
+
+
+def _buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanoseconds, Float]:
+    """Thread, start and length of each time in which the profiler made room for what it records.
+
+    The driver does so in a call that launches: its thread is that of the innermost row around it.
+    """
+    events, tree = host.trace.events, host.call_tree
+    names = [name for name, text in enumerate(host.trace.strings.texts) if text == _REQUEST]
+    wanted = (events.kind == EventCategory.OVERHEAD) & isin(events.name, names)
+    rows = np.flatnonzero(wanted & (events.start >= since))
+    start, end = events.start[rows], events.end[rows]
+    thread, latest = np.full(len(rows), -1, np.int64), np.full(len(rows), -1, np.int64)
+    for each in unique(tree.thread[~host.device_threads[tree.thread]]).tolist():
+        around = innermost_at(tree, np.full(len(rows), each), start)
+        inside = (around >= 0) & (lookup(tree.end, around) >= end)
+        begins = np.where(inside, lookup(tree.start, around), -1)
+        thread = np.where(begins > latest, each, thread)
+        latest = np.maximum(latest, begins)
+    found = thread >= 0
+    return thread[found], start[found], (end - start)[found].astype(np.float64)
 
 
 def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) -> Iterator[HostCost]:

@@ -68,7 +68,7 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
     end = column(runs, arrives, replay.time[target], int(replay.end(last)))
     passed = np.where(host, Part.HOST, Part.LATENCY)
     passed[graph.edges.kind[edge] == EdgeKind.COLLECTIVE] = Part.PEERS
-    late = np.where(graph.peers[target], Part.PEERS, Part.PAUSE)
+    late = np.where(graph.late_for_peers[target], Part.PEERS, Part.PAUSE)
     part = column(Part.DEVICE, passed, late, Part.DEVICE)
     event = column(graph.nodes.event[source], -1, -1, int(graph.nodes.event[last]))
     thread = column(-1, np.where(host, graph.nodes.thread[target], -1), -1, -1)

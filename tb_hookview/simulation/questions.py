@@ -194,7 +194,7 @@ def _host_time(thread: ThreadIndex, start: Nanoseconds, end: Nanoseconds, factor
 
 def _few(names: Iterable[str]) -> str:
     listed = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in names if name]
-    return ", ".join(listed[:_LISTED]) + (", ..." if len(listed) > _LISTED else "")
+    return ", ".join(listed[:_LISTED]) + (", ..." if len(listed) > _LISTED else "") or "none"
 
 
 _PLAIN: dict[str, Callable[[Analysis, float], Change]] = {
@@ -212,6 +212,8 @@ _NAMED: dict[str, Callable[[Analysis, str, float], Change]] = {
     "kernel": _of_kernel,
     "module": _of_module,
 }
+OF_DEVICES = frozenset({"kernels", "communication", "launches", "syncs", "kind", "kernel"})
+"""What nothing is known of where the device was not recorded."""
 
 
 # What is gone where one kernel does the work of a sequence of them.

@@ -181,7 +181,7 @@ class Simulator(Struct, frozen=True, dict=True):
 
     def explained(self, lengths: Lengths) -> Lengths:
         """Lengths without the pauses that nothing explains; those of collectives are for peers."""
-        known = np.where(self.graph.peers, lengths.pause, 0)
+        known = np.where(self.graph.late_for_peers, lengths.pause, 0)
         return Lengths(lengths.duration, lengths.lag, known)
 
     @cached_property

@@ -259,6 +259,33 @@ def test_marks_count_before_the_optimizer(tmp_path: Path) -> None:
     assert made.steps.name == ("ProfilerStep#1",)
 
 
+def test_a_mark_around_an_annotation_alone_marks_a_step(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::mm]
+        main notes            [s1          ]
+        worker notes            [gloo:all_reduce]
+        """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, NAMES)))
+    assert made.steps.name == ("ProfilerStep#1",)
+
+
+def test_marks_in_which_nothing_begins_are_none(tmp_path: Path) -> None:
+    """Some versions of torch mark the end of a step alone where Python stacks are recorded."""
+    picture = """
+        main python [train                              ]
+        main ops     [aten::mm        ]
+        main notes             [sgd  ]
+        main notes                           [s1 ]
+        """
+    names = {**NAMES, **OPTIMIZED, "train": "train.py(3): train"}
+    data = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture, names)))).data
+    (step,) = data.steps
+    assert (step.name, step.optimizer_us) == ("whole trace", 7.0)
+    (warning,) = (row for row in data.trace.warnings if row.code == "steps-without-work")
+    assert (warning.count, warning.severity) == (1, "low")
+    assert data.verdict.host_us == 19.0
+
+
 def test_one_step_of_an_optimizer_is_no_loop(tmp_path: Path) -> None:
     picture = """
         main notes            [sgd  ]

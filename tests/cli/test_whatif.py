@@ -68,6 +68,19 @@ def test_a_step_on_the_cpu_has_no_device_work(tmp_path: Path) -> None:
     assert "\nstep 19.0 us, replayed as 19.0 us" in call("whatif", str(path)).stdout
 
 
+@pytest.mark.parametrize(("operator", "known"), [("mm", False), ("mkldnn_convolution", True)])
+def test_a_device_that_may_not_be_recorded_cannot_be_scaled(
+    tmp_path: Path, operator: str, *, known: bool
+) -> None:
+    """Where operators show that the model ran on the CPU there is nothing to scale."""
+    path = grid.write(tmp_path / "t.json", grid.events(f"main ops [aten::{operator} ]"))
+    text = call("whatif", str(path), "--scale", "kernels=0").stdout
+    assert ("not replayed: kernels: the trace has no device events" in text) != known
+    assert ("with the change" in text) == known
+    assert "device work" not in text
+    assert "there are none" in call("whatif", str(path), "--scale", "kernel:k=0").stderr
+
+
 @pytest.mark.parametrize(
     ("question", "said"),
     [

@@ -11,6 +11,8 @@ import pytest
 from comparison.drawn import AFTER, BEFORE, report
 
 from tb_hookview.comparison.compare import compare
+from tb_hookview.comparison.document import comparison_document
+from tb_hookview.document.document import Lines
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Comparison, Pair, ReportData
@@ -55,6 +57,31 @@ def test_numbers_are_means_of_the_steps(comparison: Comparison) -> None:
     assert numbers(comparison.device_idle_us) == (16, 33, 17)
     assert numbers(comparison.kernels_omitted_us) == (0, 0, 0)
     assert (comparison.measure, comparison.schema) == ("device", 1)
+
+
+def test_a_finding_that_happens_once_is_no_cost_per_step(tmp_path: Path) -> None:
+    picture = """
+        main ops    [aten::add                                                                 ]
+        main calls  [launch corr=1][load                                       ][launch corr=2 ]
+        gpu  kernel    [a corr=1 ]                                                 [b corr=2]
+        """
+    names = {"load": "cuModuleLoadData", "launch": "cudaLaunchKernel"}
+    rows = grid.events(picture, names)
+    base, other = (
+        build_report(load(grid.write(tmp_path / f"{name}.json", events))).data
+        for name, events in (
+            ("base", rows),
+            ("other", [row for row in rows if row["name"] != "cuModuleLoadData"]),
+        )
+    )
+    lines = [
+        line
+        for part in comparison_document(compare(base, other)).parts
+        if isinstance(part, Lines)
+        for line in part.texts
+    ]
+    (gone,) = (line for line in lines if line.startswith("finding gone: Kernels are loaded"))
+    assert gone.endswith(", cost 45.0 us once")
 
 
 def test_parts_are_means_of_the_steps(comparison: Comparison) -> None:

@@ -128,6 +128,7 @@ def device_rows_are_possible_and_complete(case: Case) -> None:
     found = _faults(case)
     impossible = {"impossible-length", "overlap", "lost-at-start", "lost-in-between"} & found.keys()
     assert not impossible
+    assert ("lost-at-end" in found) == case.name.startswith("hta_compare_test")
     assert ("no-device-events" in found) == case.name.startswith(RANGES_ALONE)
 
 

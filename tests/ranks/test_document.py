@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from ranks.test_run import EVEN, analyzed
 from ranks.traces import Spell, write_run
 from shared_traces import shared_trace
 
-from tb_hookview.ranks.document import straggler_lines, verdict_sentence
+from tb_hookview.document.document import Table
+from tb_hookview.ranks.document import run_document, straggler_lines, verdict_sentence
 
 
 def test_the_first_says_what_it_costs_and_the_next_what_is_left(tmp_path: Path) -> None:
@@ -23,6 +25,16 @@ def test_the_first_says_what_it_costs_and_the_next_what_is_left(tmp_path: Path) 
         "  it spends 8.00 ms more (5.00 ms in module a (forward), 3.00 ms on data loading) than "
         "the others; without that a step takes 6.00 ms, 8.00 ms less",
     ]
+
+
+@pytest.mark.parametrize(
+    ("late", "shown"), [(Spell(b=15.0), "b"), (Spell(loader=9.0), "(on data loading)")]
+)
+def test_what_is_no_module_is_none_in_the_table(tmp_path: Path, late: Spell, shown: str) -> None:
+    document = run_document(analyzed(write_run(tmp_path, [*EVEN, late])))
+    (table,) = (part for part in document.parts if part.title.startswith("Collectives for"))
+    assert isinstance(table, Table)
+    assert {row[table.columns.index("module")] for row in table.rows} >= {shown}
 
 
 def test_one_step_of_a_real_run() -> None:

@@ -14,7 +14,7 @@ ON_ONE: dict[str, dict[str, tuple[str, str]]] = {
     # 9.7% of the step on the MI300X, whose kernels are shorter; 3.6% on the H100, below the limit.
     "qwen": {"launch-queue-shallow": ("mi300", "for 3.27 ms per step the device waited")},
     # Only cuBLAS writes the alignment of its loads into names.
-    "bert_small": {"matmul-misaligned": ("h100", "1 as their names say")},
+    "bert_small": {"matmul-misaligned": ("h100", "1 in 1 step by their names")},
 }
 """Rules that find something on one device alone: which, and a phrase of the evidence."""
 

@@ -129,6 +129,23 @@ def test_each_call_has_its_cost(tmp_path: Path, category: str, ns: float) -> Non
 
 
 @pytest.mark.parametrize(
+    ("name", "at", "us"),
+    [
+        ("Activity Buffer Request", 100, 2_000),
+        ("Buffer Flush", 100, 0),  # on a thread of the driver's own
+        ("Activity Buffer Request", -2_500, 0),  # around which the host did nothing
+    ],
+)
+def test_the_host_waits_for_a_buffer_of_the_profiler_s(
+    tmp_path: Path, name: str, at: int, us: int
+) -> None:
+    (mark,) = (row for row in drawn.events(HOST) if row["cat"] == "user_annotation")
+    overhead = {"ph": "X", "cat": "overhead", "name": name, "pid": -1, "tid": 0, "dur": 2_000}
+    taken = taken_off(tmp_path, [*nanoseconds(HOST), {**overhead, "ts": mark["ts"] + at}])
+    assert taken == pytest.approx(changes.OPERATOR + 1000 * us, abs=5)
+
+
+@pytest.mark.parametrize(
     ("kind", "ns"),
     [("forward", 10_400), ("before backward", 0), ("gradient weight", changes.OPERATOR)],
 )

@@ -7,12 +7,14 @@ from typing import Any
 
 import grid
 import pytest
+from simulation import drawn
 
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
+from tb_hookview.simulation.whatif import path_time
 
 STEPS, LAUNCHES = 4, 25
 
@@ -81,3 +83,17 @@ def test_no_change_is_the_replay(host: int, kernel: int, tmp_path: Path) -> None
     assert same.step == simulator.unchanged.step
     assert same.replay.time.tolist() == simulator.unchanged.replay.time.tolist()
     assert simulator.unchanged.step == pytest.approx(simulator.recorded.step, rel=0.001)
+
+
+def test_what_was_queued_before_the_recording_is_no_part_of_a_step(tmp_path: Path) -> None:
+    """It runs on for longer than the host is in the step."""
+    simulator = drawn.simulator(
+        tmp_path,
+        """
+        main notes [s1                          ]
+        main calls [launch corr=8][launch corr=9]
+        gpu kernel [k corr=1 ][k corr=2      ] [k corr=3   ][k corr=8          ][k corr=9          ]
+        """,
+    )
+    assert simulator.unchanged.step == simulator.recorded.step == 4_000_000
+    assert path_time(simulator.unchanged).unexplained == 0

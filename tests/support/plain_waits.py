@@ -132,5 +132,8 @@ def contradictions(events: list[Any]) -> tuple[float, float]:
     for call in calls:
         if "DeviceSynchronize" in call.name and len({work.device for work in works}) == 1:
             earlier = [w.end for w in launched if of[w.correlation].end <= call.start]
-            after.append(max(earlier, default=call.end) - call.end)
+            late = max(earlier, default=call.end) - call.end
+            # No event begins sooner after its launch than the clocks differ; drift is 100 us.
+            if late <= min((-lead for lead in before), default=0) + 100:
+                after.append(late)
     return max([0.0, *before]), max([0.0, *after])

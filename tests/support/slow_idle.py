@@ -87,7 +87,10 @@ def split(timeline: Timeline) -> dict[int, Counter[str]]:
 
 
 def _floor(timeline: Timeline) -> float:
-    """The launch latency: lower quartile of the starts after launches onto an idle device."""
+    """The launch latency: lower quartile of the starts after launches onto an idle device.
+
+    None takes longer than 50 us.
+    """
     times = []
     for place, work in enumerate(timeline.works):
         launch = timeline.launch_of(work)
@@ -96,7 +99,8 @@ def _floor(timeline: Timeline) -> float:
             continue
         if max(w.end for w in before) <= launch.start <= work.start:
             times.append(work.start - launch.start)
-    return sorted(times)[(len(times) - 1) // 4] if times else 0.0
+    found = sorted(times)[(len(times) - 1) // 4] if times else 0.0
+    return found if found <= 50 else 0.0
 
 
 def _siblings(works: list[Piece], work: Piece) -> list[Piece]:

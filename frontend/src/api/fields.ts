@@ -501,6 +501,10 @@ export const Finding = {
 export const FindingChange = {
   cost_us: { unit: "us", text: "`cost_us_per_step` of the finding." },
   gain_us: { unit: "us", text: "`gain_us_per_step` of the finding." },
+  once_us: {
+    unit: "us",
+    text: "`once_us` of the finding: what happens once is spent in no other step.",
+  },
 } as const;
 
 export const History = {
@@ -1573,11 +1577,11 @@ export const Sync = {
   },
   waited_us: {
     unit: "us",
-    text: "The part of `duration_us` until the work that was launched before had ended.",
+    text: "The part of `duration_us` until the work that was launched before had ended. Null where no device events were recorded.",
   },
   transfer_us: {
     unit: "us",
-    text: "The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own.",
+    text: "The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. Null where no device events were recorded.",
   },
 } as const;
 
@@ -1715,9 +1719,12 @@ export const Totals = {
   profiler_sync_us: { unit: "us", text: "Sum of their durations." },
   sync_waited_us: {
     unit: "us",
-    text: "The part of `sync_blocked_us` in which syncs waited for earlier work of the device.",
+    text: "The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null where no device events were recorded.",
   },
-  sync_transfer_us: { unit: "us", text: "The part of it in which their own copies ran." },
+  sync_transfer_us: {
+    unit: "us",
+    text: "The part of it in which their own copies ran. Null where no device events were recorded.",
+  },
   forward_compute_us: { unit: "us", text: "`forward_device_us` without communication." },
 } as const;
 

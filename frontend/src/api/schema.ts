@@ -692,6 +692,8 @@ export interface FindingChange {
   cost_us: Pair;
   /** `gain_us_per_step` of the finding. */
   gain_us: Pair;
+  /** `once_us` of the finding: what happens once is spent in no other step. */
+  once_us: Pair;
 }
 
 /** A watched training. */
@@ -2031,10 +2033,10 @@ export interface Sync {
   thread_id: number;
   /** Of a copy that waits: the work before it on its stream, or the copy itself, whichever took the longer part. Of any other: the work launched before that ended last before the sync returned. Null where none ended within the sync. */
   waited_for: WaitedFor | null;
-  /** The part of `duration_us` until the work that was launched before had ended. */
-  waited_us: number;
-  /** The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. */
-  transfer_us: number;
+  /** The part of `duration_us` until the work that was launched before had ended. Null where no device events were recorded. */
+  waited_us: number | null;
+  /** The part of the rest in which the sync's own copy ran. What is left is calling, staging, returning: the host's own. Null where no device events were recorded. */
+  transfer_us: number | null;
 }
 
 /** Syncs of one cause and call site: module, node, operator and frame without its line. */
@@ -2207,10 +2209,10 @@ export interface Totals {
   profiler_sync_count: number;
   /** Sum of their durations. */
   profiler_sync_us: number;
-  /** The part of `sync_blocked_us` in which syncs waited for earlier work of the device. */
-  sync_waited_us: number;
-  /** The part of it in which their own copies ran. */
-  sync_transfer_us: number;
+  /** The part of `sync_blocked_us` in which syncs waited for earlier work of the device. Null where no device events were recorded. */
+  sync_waited_us: number | null;
+  /** The part of it in which their own copies ran. Null where no device events were recorded. */
+  sync_transfer_us: number | null;
   /** `forward_device_us` without communication. */
   forward_compute_us: number | null;
 }

@@ -104,15 +104,18 @@ class ClockErrors(Struct, frozen=True):
 def clock_errors(host: HostRows, device_events: DeviceEvents, calls: Int) -> ClockErrors:
     """Compare device events with the calls that launched them and with syncs.
 
-    Of syncs are checked: those of a whole device, where the trace has one device; those of a
-    stream, where `cuda_sync` rows name it; and synchronous copies to the host.
+    Of syncs are checked: those of a whole device, where the trace has one device and they can be
+    for it; those of a stream, where `cuda_sync` rows name it; and synchronous copies to the host.
     """
     launched = device_events.launch >= 0
     began = host.call_tree.start[device_events.launch[launched]]
     lead = began - device_events.start[launched]
+    of_device = _late_for_device(host, device_events)
+    # A clock that is late puts every event that much after its launch; else the device is another.
+    possible = LARGEST_SKEW_NS - (lead.max() if len(lead) else 0)
     late = np.concatenate(
         [
-            _late_for_device(host, device_events),
+            of_device[of_device <= possible],
             _late_for_stream(host, device_events),
             _late_for_copy(host, device_events, calls),
         ]
@@ -194,7 +197,8 @@ def _late_for_copy(host: HostRows, device_events: DeviceEvents, calls: Int) -> N
 LONGEST_NS = 60 * 10**9
 """No kernel runs for a minute while nothing else is recorded."""
 LOST_AT_LEAST = 0.01
-"""Share of launches in the middle, or of device time in overlaps, from which on it is a fault."""
+"""Share of launches in the middle or at the end, or of device time in overlaps, from which on it is
+a fault."""
 
 _LAUNCH = re.compile(
     r"(cuda|hip|mu|musa)(Ext)?(Module)?Launch(Cooperative)?Kernel\w*"
@@ -265,12 +269,10 @@ def _share(duration: Nanoseconds, found: Bool) -> float:
 def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
     """Launches whose device events are not in the trace.
 
-    At the end of a recording some have not begun, and those into a graph that is captured never
-    do. At the start and in the middle, or with none at all, the profiler lost them.
+    Those into a graph that is captured never begin. Others at the end had not begun as the
+    recording ended; at the start and in the middle, or with none at all, the profiler lost them.
     """
-    launches = host.named(_LAUNCH.fullmatch)
-    launches = launches[np.argsort(host.call_tree.start[launches], kind="stable")]
-    launches = launches[~_in_capture(host, launches)]
+    launches = launches_to_run(host)
     if not len(launches):
         return ()
     if not len(device_events):
@@ -281,8 +283,18 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
         return ()
     between = int(known[-1] - known[0] + 1 - len(known))
     share = between / len(launches)
-    lost = (Fault("lost-in-between", between, share=share),) if share >= LOST_AT_LEAST else ()
+    lost = [Fault("lost-in-between", between, share=share)] if share >= LOST_AT_LEAST else []
+    after = len(launches) - 1 - int(known[-1])
+    if after >= LOST_AT_LEAST * len(launches):
+        lost.append(Fault("lost-at-end", after, share=after / len(launches)))
     return (*counted("lost-at-start", int(known[0])), *lost)
+
+
+def launches_to_run(host: HostRows) -> TreeRow:
+    """Launches by start, but those into a graph that is captured."""
+    launches = host.named(_LAUNCH.fullmatch)
+    launches = launches[np.argsort(host.call_tree.start[launches], kind="stable")]
+    return launches[~_in_capture(host, launches)]
 
 
 def _in_capture(host: HostRows, rows: TreeRow) -> Bool:

@@ -34,6 +34,7 @@ from tb_hookview.analysis.dependencies.points import Points, Window, find_points
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds, TimeSet
 
 # Edges between points of host threads.
@@ -152,11 +153,13 @@ def build(analysis: Analysis, window: Window) -> Graph:
         edges = joined([*sets, guessed])
         late = lateness(nodes, edges)
     marked = analysis.steps.thread[window.steps[-1]] >= 0
+    peers = np.append(analysis.kinds.kind == COMMUNICATION, False)[nodes.event]
     return Graph(
         nodes=nodes,
         edges=edges,
         pause=np.where(late >= PAUSE, late, 0),
-        peers=np.append(analysis.kinds.kind == COMMUNICATION, False)[nodes.event],
+        peers=peers,
+        late_for_peers=peers & (lookup(analysis.timing.previous, nodes.event) >= 0),
         loading=_loading(analysis, window, points, nodes, edges),
         step_end=nodes.of_point[points.step_end],
         before=np.flatnonzero(nodes.history & marked),

@@ -172,7 +172,10 @@ class Graph(Struct, frozen=True):
     pause: Nanoseconds
     """Time by which each node was later than its edges explain, where that is long; shape (n,)."""
     peers: Bool
-    """Nodes that are collectives: they are late for what other ranks do, shape (n,)."""
+    """Nodes that are collectives, shape (n,)."""
+    late_for_peers: Bool
+    """Those that pause for what other ranks do; not the first event of a device, as what the device
+    did before is not in the trace. Shape (n,)."""
     loading: Bool
     """Edges of a host thread that is in a data loader, shape (e,)."""
     step_end: Int

@@ -78,6 +78,7 @@ def find_window(selection: Selection) -> Window:
     events = analysis.device_events
     launched = lookup(analysis.call_tree.start, events.launch)
     moment = np.where(events.launch >= 0, launched, events.start)
+    moment[queued_before(analysis.host, events)] = analysis.bounds[0] - 1
     rows = np.flatnonzero((moment < end) & (events.end > start))
     history = _launched_before(analysis, rows, launched[rows], start)
     return Window(

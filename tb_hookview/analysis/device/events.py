@@ -233,12 +233,14 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         launch that began no earlier than the end of all its device had started. A quarter of them
         has to be free of anything else that delays a start: a call that loads code, a device busy
         with what is not in the trace. The first event of a device is left out, because what the
-        device did before is not in the trace: it need not have been idle.
+        device did before is not in the trace: it need not have been idle. What is longer than
+        `_USUAL_NS` is no latency: too few were free.
         """
         begun, start = self.launch_start, self.device_events.start
         onto_idle = (begun >= 0) & (self.busy_until <= begun) & (start >= begun)
         onto_idle &= self.first_of_launch & (self.previous >= 0)
-        return int(lower_quartile((start - begun)[onto_idle])) if onto_idle.any() else 0
+        latency = lower_quartile((start - begun)[onto_idle]) if onto_idle.any() else 0
+        return latency if latency <= _USUAL_NS else 0
 
     @cached_property
     def startable(self) -> Nanoseconds:
@@ -345,11 +347,12 @@ class QueueLength(Struct, frozen=True):
 def queue_length(call_tree: CallTree, events: DeviceEvents, chosen: Bool) -> QueueLength:
     """Length of the queue of the events chosen (shape (d,)) whose launches are known.
 
-    Events of several streams count as if they were on one.
+    Events of several streams count as if they were on one. What seems to start before its launch,
+    as the device's clock is behind, is in no queue.
     """
     rows = np.flatnonzero(chosen & (events.launch >= 0))
     launched = lookup(call_tree.start, events.launch[rows])
-    time = np.concatenate([launched, events.start[rows]])
+    time = np.concatenate([launched, np.maximum(events.start[rows], launched)])
     change = np.repeat([1, -1], len(rows))
     order = np.lexsort((-change, time))
     return QueueLength(time[order], np.cumsum(change[order]))

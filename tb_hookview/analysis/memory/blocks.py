@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import unique_inverse
-from tb_hookview.arrays.nesting import innermost_at
+from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 
 # Events of torch's allocators, device by device, in the order in which they happened.
@@ -75,7 +75,8 @@ def allocator_events(host: HostRows) -> AllocatorEvents:
     amount, address = memory.amount[order], memory.address[order]
     first = np.searchsorted(device, np.arange(len(names) + 1))
     totals = memory.allocated[order]
-    mapped = _mapped(device, address, amount, totals)
+    unseen = _frees_unseen(device, address, amount)
+    mapped = _mapped(device, address, amount, totals, unseen)
     return AllocatorEvents(
         devices=names,
         first=first,
@@ -83,27 +84,57 @@ def allocator_events(host: HostRows) -> AllocatorEvents:
         source=order,
         time=time,
         amount=amount,
-        allocated=_with_mapped(totals, amount, mapped, first) if mapped.any() else totals,
+        allocated=_with_mapped(totals, amount, mapped, unseen, first) if mapped.any() else totals,
         reserved=np.where(on_host[device], -1, memory.reserved[order]),
         address=address,
         row=innermost_at(host.call_tree, memory.thread[order].astype(np.int64), time),
     )
 
 
-def _mapped(device: Int, address: Int, amount: Int, total: Int) -> Bool:
+def _mapped(device: Int, address: Int, amount: Int, total: Int, unseen: Bool) -> Bool:
     """Memory that a file or another process shares: batches of a loader's workers, mostly.
 
-    It is in no allocator's total: that of its events is 0, less than what they have just mapped.
+    It is in no allocator's total: that of its events is 0, less than what they have just mapped. A
+    free whose allocation is not in the recording is one where the events around it show that the
+    allocator's total did not fall to 0.
     """
     order = np.lexsort((address, device))
     mapped = (amount > 0) & (total >= 0) & (total < amount) & (address >= 0)
     same = (np.diff(address[order]) == 0) & (np.diff(device[order]) == 0)
     mapped[order[1:][mapped[order][:-1] & same & (amount[order][1:] < 0)]] = True
+    maybe = np.flatnonzero(unseen & (total == 0))
+    own = np.flatnonzero(~mapped & ~(unseen & (total == 0)))
+    place = np.searchsorted(own, maybe)
+    before, after = (_at(own, at, device, maybe) for at in (place - 1, place))
+    left = lookup(total, before) + amount[maybe]
+    level = np.where(after < 0, -1, lookup(total, after) - lookup(amount, after))
+    mapped[maybe] = (before < 0) | ((left != 0) & (level != 0))
     return mapped
 
 
-def _with_mapped(total: Int, amount: Int, mapped: Bool, first: Int) -> Int:
-    """The allocators' totals with what is mapped besides, device by device."""
+def _at(own: Int, place: Int, device: Int, of: Int) -> Int:
+    """Positions at places of a list where those are of the same device, else -1."""
+    inside = (place >= 0) & (place < len(own))
+    found = lookup(own, np.where(inside, place, -1))
+    return np.where(inside & (lookup(device, found) == device[of]), found, -1)
+
+
+def _frees_unseen(device: Int, address: Int, amount: Int) -> Bool:
+    """Frees of what was allocated before the recording, or on a thread that is not watched."""
+    order = np.lexsort((address, device))
+    allocates = amount[order] > 0
+    seen = np.zeros(len(order), bool)
+    seen[1:] = (np.diff(address[order]) == 0) & (np.diff(device[order]) == 0) & allocates[:-1]
+    unseen = np.zeros(len(order), bool)
+    unseen[order] = ~seen & (amount[order] < 0) & (address[order] >= 0)
+    return unseen
+
+
+def _with_mapped(total: Int, amount: Int, mapped: Bool, unseen: Bool, first: Int) -> Int:
+    """The allocators' totals with what is mapped besides, device by device.
+
+    What is freed without an allocation was there from the start.
+    """
     found = total.copy()
     for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
         span = slice(begin, end)
@@ -113,7 +144,9 @@ def _with_mapped(total: Int, amount: Int, mapped: Bool, first: Int) -> Int:
         last = np.searchsorted(own, np.arange(end - begin), side="right") - 1
         before = total[span][own[0]] - amount[span][own[0]]
         known = np.where(last < 0, before, total[span][own[np.maximum(last, 0)]])
-        found[span] = np.where(known < 0, known, known + np.cumsum(amount[span] * mapped[span]))
+        there = -int((amount[span] * (mapped & unseen)[span]).sum())
+        shared = there + np.cumsum(amount[span] * mapped[span])
+        found[span] = np.where(known < 0, known, known + shared)
     return found
 
 

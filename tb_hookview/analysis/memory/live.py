@@ -295,7 +295,11 @@ class LiveBytes(Struct, frozen=True, dict=True):
         return self._live(chosen & (self.blocks.birth >= 0), at)
 
     def _before(self, at: Int) -> Int:
-        """Bytes from before the recording, shape (p,); 0 where totals are unknown."""
+        """Bytes from before the recording, shape (p,); 0 where totals are unknown.
+
+        What is freed beyond what there was had been allocated unseen: on a thread that is not
+        watched.
+        """
         events, old = self.events, self.blocks.birth < 0
         first = [0] * len(self._known)
         for device in np.flatnonzero(self._known).tolist():
@@ -303,7 +307,7 @@ class LiveBytes(Struct, frozen=True, dict=True):
             start = events.of(device).start
             first[device] = int(events.allocated[start] - events.amount[start] - freed)
         there = self._of_devices(self._known, at) * self._live(old, at)
-        return np.asarray(there + self._of_devices(first, at))
+        return np.asarray(np.maximum(there + self._of_devices(first, at), 0))
 
     def _unexplained(self, at: Int) -> Int:
         seen = self.born(np.ones(len(self.blocks), bool), at)

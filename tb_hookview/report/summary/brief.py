@@ -92,7 +92,7 @@ def _without_first(data: ReportData) -> str:
     if not step or not gain or gain < _WORTH_SAYING * step:
         return ""
     if data.verdict.bound == "unknown":
-        return "; savings are uncertain because of these pauses"
+        return "; savings are uncertain because of that"
     return f"; {format_us(round(_replayed(data) - gain, 3))} without the first finding"
 
 

@@ -17,7 +17,7 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
-from tb_hookview.report.summary.lines import foreign_events
+from tb_hookview.report.summary.lines import foreign_events, syncs_known
 from tb_hookview.schema import (
     PROFILER,
     Finding,
@@ -62,14 +62,14 @@ _NOT_RECORDED = (
     "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
     "or PrivateUse1)"
 )
+_DEVICE_MISSING = ("no-device-events", "unrecorded-device")
+"""Codes of warnings."""
 _FOREIGN = (
     "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; {} "
     "events of unknown categories may be another device's"
 )
 _FOREIGN_SHARE = 0.1
 """Of the trace's events, from which on they may be."""
-_OF_DEVICES = re.compile("cudnn|miopen")
-"""In names of operators that no CPU runs."""
 _ON_CPU = (
     'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
     "to the cores"
@@ -98,20 +98,22 @@ def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[Tabl
 
 def _steps(data: ReportData) -> Table:
     """Every step, after their mean where there are several."""
-    rows: list[Row] = [_step(step) for step in data.steps]
+    known = syncs_known(data)
+    rows: list[Row] = [_step(step, syncs=known) for step in data.steps]
     if len(data.steps) > 1:
-        rows.insert(0, ("mean", f"of {data.per_step.steps:,}", *_host_times(data.per_step)))
+        mean = _host_times(data.per_step, syncs=known)
+        rows.insert(0, ("mean", f"of {data.per_step.steps:,}", *mean))
     columns = ("step", "in means", "duration", *_PHASES, "host blocked")
     return Table("Steps (host time by phase)", columns, rows)
 
 
-def _step(step: Step) -> Row:
-    return (step.name, "yes" if step.counts else "no", *_host_times(step))
+def _step(step: Step, *, syncs: bool) -> Row:
+    return (step.name, "yes" if step.counts else "no", *_host_times(step, syncs=syncs))
 
 
-def _host_times(of: Step | PerStep) -> Iterator[str]:
+def _host_times(of: Step | PerStep, *, syncs: bool) -> Iterator[str]:
     times = (of.duration_us, *(getattr(of, f"{phase}_us") for phase in _PHASES))
-    return map(format_us, (*times, of.sync_blocked_us))
+    return map(format_us, (*times, of.sync_blocked_us if syncs else None))
 
 
 def _devices(data: ReportData) -> Table:
@@ -221,8 +223,7 @@ def _remedy(data: ReportData) -> str:
     foreign = foreign_events(data)
     if foreign >= _FOREIGN_SHARE * data.trace.events:
         return _FOREIGN.format(format_number(foreign))
-    launched = any(warning.code == "no-device-events" for warning in data.trace.warnings)
-    if launched or any(_OF_DEVICES.search(row.name) for row in data.operators):
+    if any(warning.code in _DEVICE_MISSING for warning in data.trace.warnings):
         return _NOT_RECORDED
     return f"{_RECORD}{_ON_CPU}"
 

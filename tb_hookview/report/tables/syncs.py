@@ -72,7 +72,7 @@ def _row(
     chain = operator_chain(analysis.host, operator)
     number = int(analysis.call_tree.thread[row])
     thread = trace.threads[number]
-    idle = analysis.sync_idle
+    idle, recorded = analysis.sync_idle, len(analysis.device_events) > 0
     event = analysis.call_tree.event
     return schema.Sync(
         id=sync,
@@ -96,8 +96,8 @@ def _row(
         thread=thread.name or thread.tid,
         thread_id=number,
         waited_for=blocking_event,
-        waited_us=to_us(syncs.waited[sync]),
-        transfer_us=to_us(syncs.transfer[sync]),
+        waited_us=to_us(syncs.waited[sync]) if recorded else None,
+        transfer_us=to_us(syncs.transfer[sync]) if recorded else None,
     )
 
 

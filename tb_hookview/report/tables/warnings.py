@@ -14,7 +14,12 @@ from msgspec.structs import replace
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS, Fault
-from tb_hookview.analysis.unseen import outside_phases, unnamed_kernels, unseen_queue
+from tb_hookview.analysis.unseen import (
+    outside_phases,
+    unnamed_kernels,
+    unrecorded_device,
+    unseen_queue,
+)
 from tb_hookview.arrays.types import to_us
 from tb_hookview.formats import format_kernel, format_share, format_us
 from tb_hookview.isolation import Failures
@@ -195,6 +200,11 @@ WORDS: dict[str, Words] = {
         "nothing is recorded; left out of steps, means and replays",
         NEVER,
     ),
+    "steps-without-work": Words(
+        "marks of steps in which no operator, annotation or call begins, while others do outside: "
+        "as if no step were marked; torch may mark the end of a step alone, with stacks recorded",
+        NEVER,
+    ),
     "impossible-length": Words(
         "device events of up to {time}, longer than the rest of the trace: no device time, share "
         "or idle time that they are in is right"
@@ -207,6 +217,10 @@ WORDS: dict[str, Words] = {
         "launches, and no device event: the profiler recorded no device; there is no device time, "
         "idle time or cause of it"
     ),
+    "unrecorded-device": Words(
+        "operators and memory of a device, of which neither events nor calls are recorded: there "
+        "is no device time or idle time, and waits of the host are unknown, not 0"
+    ),
     "lost-at-start": Words(
         "launches at the start whose device events are missing: the profiler lost the first ones; "
         "idle time there is not real, and first steps have too little device time"
@@ -214,6 +228,11 @@ WORDS: dict[str, Words] = {
     "lost-in-between": Words(
         "launches in the middle whose device events are missing, {share} of all: the profiler lost "
         "them; device time is too low, and idle time there is not real"
+    ),
+    "lost-at-end": Words(
+        "launches at the end whose device events are missing, {share} of all: the recording ended "
+        "before the device ran them; device time is too low",
+        high_from=0.1,
     ),
     "no-launch": Words(
         "device events whose launch is not in the trace, {share} of device time: they were "
@@ -404,6 +423,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
     yield from compiled
     yield from unnamed_kernels(analysis)
     yield from unseen_queue(analysis)
+    yield from unrecorded_device(analysis)
 
 
 _WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls", "nothing-ran"})

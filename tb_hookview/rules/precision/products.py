@@ -369,9 +369,9 @@ def _find_matmul_misaligned(context: Context) -> Iterator[Occurrence]:
             place="matrix products",
             everywhere=True,
             evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in kernels of "
-            f"matrix products that load less than 16 bytes at once, in {context.steps.text} "
-            f"{np.sum(named & found)} as their names say, {np.sum(shaped & found)} by the shape of "
-            "what they multiply" + _sizes(context, found),
+            f"matrix products that load less than 16 bytes at once: {np.sum(named & found)} in "
+            f"{context.steps.text} by their names, {np.sum(shaped & found)} by the shapes of what "
+            "they multiply" + _sizes(context, found),
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             claims_gain=False,

@@ -204,10 +204,14 @@ def _division(analysis: Analysis, names: Names) -> Columns:
     def own(row: TreeRow) -> Nanoseconds:
         return tree.duration[row] - ns(times.waited, row) - ns(times.transfer, row)
 
+    def part(nanoseconds: Nanoseconds) -> Numbers:
+        recorded = None if len(event) else np.zeros(len(nanoseconds), bool)
+        return Numbers(nanoseconds / 1000, recorded)
+
     return {
-        "waited_us": lambda i: microseconds(ns(times.waited, i)),
-        "transfer_us": lambda i: microseconds(ns(times.transfer, i)),
-        "own_us": lambda i: microseconds(own(i)),
+        "waited_us": lambda i: part(ns(times.waited, i)),
+        "transfer_us": lambda i: part(ns(times.transfer, i)),
+        "own_us": lambda i: part(own(i)),
         "work": lambda i: Texts(
             WORK, call_work(analysis.host, analysis.calls, analysis.kernel_loads.row, i)
         ),

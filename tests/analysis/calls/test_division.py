@@ -210,3 +210,20 @@ def test_idle_time_gains_and_syncs_follow_from_one_division(tmp_path: Path) -> N
     assert sync.transfer_us == sum(calls["transfer_us"]) == report.data.totals.sync_transfer_us
     assert sync.waited_for is not None
     assert sync.waited_for.name == "Memcpy DtoH (Device -> Pageable)"
+
+
+def test_without_device_events_it_is_unknown_how_a_call_divides(tmp_path: Path) -> None:
+    analysis = drawn(
+        tmp_path,
+        """
+        main ops   [aten::mm      ][aten::item           ]
+        main calls [launch corr=1]  [copy corr=2][wait  ]
+        """,
+    )
+    report = build_report(analysis)
+    (sync,) = report.data.syncs
+    totals, calls = report.data.totals, report.table("runtime_calls").to_columns()
+    assert (sync.waited_us, sync.transfer_us) == (None, None)
+    assert (totals.sync_waited_us, totals.sync_transfer_us) == (None, None)
+    assert {*calls["waited_us"], *calls["transfer_us"], *calls["own_us"]} == {None}
+    assert totals.sync_blocked_us > 0

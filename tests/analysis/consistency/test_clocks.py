@@ -72,6 +72,16 @@ def test_a_sync_of_one_device_of_two_says_nothing(tmp_path: Path) -> None:
     assert "after-sync" not in faults(tmp_path, picture, on_device("k", 0, 5, device=1))
 
 
+@pytest.mark.parametrize(("begins", "found"), [(16, False), (1950, True)])
+def test_a_sync_that_its_device_outlasts_although_it_begins_at_once_is_of_another(
+    tmp_path: Path, begins: int, *, found: bool
+) -> None:
+    """Both end 1.9 ms after it; by clocks that differ so much no event begins 4 us after its call."""
+    picture = "main calls  [launch corr=1]  [waitall  ]"
+    event = on_device("k", begins, 1960 - begins, correlation=1)
+    assert ("after-sync" in faults(tmp_path, picture, event)) == found
+
+
 @pytest.mark.parametrize(("stream", "expected"), [(7, 6_000), (20, None)])
 def test_a_stream_that_outlasts_its_sync(tmp_path: Path, stream: int, expected: int | None) -> None:
     picture = """

@@ -74,6 +74,15 @@ def test_launches_between_those_with_device_events(tmp_path: Path) -> None:
     assert "lost-at-start" not in found
 
 
+def test_launches_after_those_with_device_events(tmp_path: Path) -> None:
+    picture = """
+        main calls  [launch corr=1][launch corr=2][launch corr=3][launch corr=4]
+        gpu  kernel            [k corr=1]
+        """
+    found = faults(tmp_path, picture)
+    assert (found["lost-at-end"].count, found["lost-at-end"].share) == (3, 0.75)
+
+
 def test_launches_into_a_graph_that_is_captured(tmp_path: Path) -> None:
     picture = """
         main calls  [begin][launch corr=1][end][launch corr=2][begin][launch corr=3][end][graph corr=4]

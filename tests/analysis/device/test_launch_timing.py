@@ -106,6 +106,19 @@ def test_the_latency_is_that_of_the_quickest_quarter(tmp_path: Path) -> None:
     assert timing.launch_latency == 2000
 
 
+def test_a_start_that_is_later_than_any_device_needs_is_no_latency(tmp_path: Path) -> None:
+    """The only one onto an idle device, 52 us after its launch: the device did something else."""
+    timing = timing_of(
+        tmp_path,
+        """
+        main calls  [launch corr=1]  [launch corr=2]
+        gpu  kernel     [a corr=1]                                                       [b corr=2]
+        """,
+    )
+    assert (timing.device_events.start - timing.launch_start).tolist() == [4_000, 52_000]
+    assert timing.launch_latency == 0
+
+
 def test_a_first_event_that_begins_with_its_launch_is_no_latency(tmp_path: Path) -> None:
     timing = timing_of(
         tmp_path,

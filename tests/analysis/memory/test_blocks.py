@@ -6,6 +6,7 @@ from pathlib import Path
 
 import grid
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,9 +115,28 @@ def test_a_trace_without_memory_has_none(tmp_path: Path) -> None:
     assert load(path).memory is None
 
 
-def test_what_a_loaders_workers_share_is_added_to_the_allocators_total(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "allocated"),
+    [
+        (
+            [(1, 24, 24), (7, 100, 0), (2, 8, 32), (7, -100, 0), (9, 50, 0), (2, -8, 24)],
+            [24, 124, 132, 32, 82, 74],
+        ),
+        # 100 and 50 were mapped before, or on a thread that is not watched.
+        (
+            [(7, -100, 0), (1, 24, 24), (2, 8, 32), (9, -50, 0), (2, -8, 24)],
+            [50, 74, 82, 32, 24],
+        ),
+        # 50 were allocated on a thread that is not watched.
+        ([(1, 24, 24), (2, 8, 82), (9, -50, 32), (2, -8, 24)], [24, 82, 32, 24]),
+        # The allocator's own: its total falls to 0 and grows again from there.
+        ([(1, 24, 54), (1, -24, 30), (3, -30, 0), (2, 8, 8)], [54, 30, 0, 8]),
+    ],
+)
+def test_what_a_loaders_workers_share_is_added_to_the_allocators_total(
+    tmp_path: Path, changes: list[tuple[int, int, int]], allocated: list[int]
+) -> None:
     """The total of such an event is 0: no allocator counts what is mapped."""
-    changes = [(1, 24, 24), (7, 100, 0), (2, 8, 32), (7, -100, 0), (9, 50, 0), (2, -8, 24)]
     events = [
         {
             "ph": "i",
@@ -140,6 +160,6 @@ def test_what_a_loaders_workers_share_is_added_to_the_allocators_total(tmp_path:
     work = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 90}
     memory = load(grid.write(tmp_path / "t.json", [work, *events])).memory
     assert memory is not None
-    assert memory.events.allocated.tolist() == [24, 124, 132, 32, 82, 74]
+    assert memory.events.allocated.tolist() == allocated
     at = np.arange(len(memory.events))
     assert all((memory.live.of(kind, at) >= 0).all() for kind in MemoryClass)

@@ -1,16 +1,19 @@
-"""Lines of the summary about the recorder and about compiled code."""
+"""Lines of the summary: the recorder, compiled code, a device that is not recorded."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import grid
+import pytest
 from shared_traces import shared_trace
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.summary.lines import detail_lines
+from tb_hookview.report.summary.tables import detail_tables
 
 NAMES = {"region": "Torch-Compiled Region: 0/0", "mm": "aten::mm", "add": "aten::add"}
 
@@ -85,3 +88,39 @@ def test_a_recorded_trace() -> None:
     (line,) = lines_about_compiled_code(shared_trace("tracelens_mi300_compile_triton.json.gz"))
     assert "by module; most of it aten::mm 8.03 ms, aten::_scaled_dot_product_flash" in line
     assert "_unsafe_view_mul_silu 527 us in the whole trace; to get modules' times, call" in line
+
+
+def with_memory_of(device: int) -> list[dict[str, Any]]:
+    """A model of which only operators and memory are recorded."""
+    arguments = {"Device Type": device, "Device Id": 0, "Addr": 1, "Bytes": 8}
+    arguments |= {"Total Allocated": 8, "Total Reserved": 8}
+    memory = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "s": "t", "ts": 1002}
+    operators = grid.events("main ops [mm           ]", {"mm": "aten::mm"})
+    return [*operators, memory | {"pid": 1, "tid": 1, "args": arguments}]
+
+
+@pytest.mark.parametrize(
+    ("events", "unrecorded"),
+    [
+        pytest.param(with_memory_of(1), True, id="memory"),
+        pytest.param(with_memory_of(0), False, id="memory of the CPU"),
+        pytest.param(
+            grid.events("main ops [cudnn]", {"cudnn": "aten::cudnn_mm"}), True, id="cuDNN"
+        ),
+        pytest.param(
+            [*with_memory_of(1), *grid.events("main calls [cudaMalloc]")], False, id="calls"
+        ),
+    ],
+)
+def test_a_device_that_is_not_recorded_leaves_waits_unknown(
+    tmp_path: Path, events: list[dict[str, Any]], *, unrecorded: bool
+) -> None:
+    data = build_report(load(grid.write(tmp_path / "t.json", events))).data
+    assert ("unrecorded-device" in {row.code for row in data.trace.warnings}) == unrecorded
+    text = "\n".join(detail_lines(data))
+    assert ("host blocked: unknown" in text) == unrecorded
+    assert ("0 syncs" in text) != unrecorded
+    steps, *others = detail_tables(data, data, 9)
+    assert steps.rows[0][-1] == ("-" if unrecorded else "0 us")
+    hidden = " ".join(table.hidden for table in others)
+    assert ("the model ran on a device" in hidden) == unrecorded

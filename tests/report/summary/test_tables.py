@@ -43,7 +43,12 @@ def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) ->
     """Advice for the CPU does not fit."""
     proven = report(tmp_path, CPU.replace("aten::addmm", "aten::cudnn_convolution"))
     launches = report(tmp_path, f"{CPU.rstrip()}\n    main calls  [cudaLaunchKernel corr=7]")
-    for data in (proven, launches):
+    events = grid.events(CPU)
+    args = {"Device Type": 1, "Device Id": 0, "Addr": 1, "Bytes": 512, "Total Allocated": 512}
+    memory = {**events[0], "ph": "i", "s": "t", "name": "[memory]", "args": args}
+    memory.pop("dur")
+    used = build_report(load(grid.write(tmp_path / "m.json", [*events, memory]))).data
+    for data in (proven, launches, used):
         table = operator_table(data, 2)
         assert table.hidden.startswith("no device events, though the model ran on a device: ")
         assert "On the CPU" not in table.hidden

@@ -136,3 +136,12 @@ def slow_pauses(drawn: list[tuple[int, int, int, bool]]) -> list[int]:
         pauses[kind] += gap
         reach = max(reach, start + length)
     return pauses
+
+
+def test_no_queue_is_shorter_than_none_where_the_devices_clock_is_behind(tmp_path: Path) -> None:
+    picture = """
+        main calls         [launch corr=1]    [launch corr=2]
+        gpu  kernel [k corr=1 ] [k corr=2]
+        """
+    _, row = only(tmp_path, picture)
+    assert (row.queue_mean, row.queue_max) == (0, 1)
