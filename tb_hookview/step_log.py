@@ -19,7 +19,7 @@ REQUEST = "record"
 """Name of the file that asks a watched training to record; its content is JSON, or nothing."""
 
 FOLDER = ".hookview-watch"
-"""Folder, beside the files, in which the ranks of a run without a store agree on recordings."""
+"""Folder, next to the files, in which the ranks of a run without a store agree on recordings."""
 
 DURATIONS = (
     "duration_us",

@@ -34,9 +34,8 @@ const nonzero = (page) =>
     .locator(".table-body [role=row]", { hasText: "aten::nonzero" })
     .first()
     .click();
-const longest = (page) => page.locator(".longest-wait a").click();
 const PICTURES = [
-  ["ranks-together", "#/ranks?run=late_rank.late", longest],
+  ["ranks-together", "#/ranks?run=late_rank.late"],
   ["ranks", "#/ranks?run=late_rank.late&rank=2&rankstep=ProfilerStep%234"],
   ["ranks-1024", "#/ranks?run=drawn"],
   ["start-memory", "#/memory?run=first"],

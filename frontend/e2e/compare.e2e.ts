@@ -162,7 +162,7 @@ test("a name of 10,000 characters is text, and an address stays short", async ()
 
 test("another run at the top is held against the same base", async () => {
   await chooseRun(page, "host only");
-  await page.getByText("A side holds no device events").waitFor();
+  await page.getByText("One side has no device events").waitFor();
   expect(page.url()).toContain("base=before");
 });
 
@@ -177,7 +177,7 @@ test("ranges of steps of one trace are compared, and the address keeps them", as
   await headline().waitFor();
   expect(page.url()).toContain("base_step=");
   expect(page.url()).toContain("other_step=");
-  await page.getByText("A side holds no device events").waitFor();
+  await page.getByText("One side has no device events").waitFor();
   const address = page.url();
   const sentence = await headline().innerText();
   await page.goto("about:blank");

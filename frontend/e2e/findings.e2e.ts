@@ -62,7 +62,7 @@ test("filters and search narrow, and say how far", async () => {
   await page.getByText(`1 of ${all}`).waitFor();
   expect(await wheres()).toEqual(["head, LinearBackward0"]);
   await page.goto(`${url}#/findings?run=device&severity=none`);
-  await page.getByText("No finding fits search and filters.").waitFor();
+  await page.getByText("No finding matches the search and filters.").waitFor();
 });
 
 test("an example leads to the sync, and the sync back to the finding", async () => {
@@ -110,7 +110,7 @@ test("one and all can be copied as Markdown", async () => {
 test("no finding says where the time goes and what was looked for", async () => {
   await page.goto(`${url}#/findings?run=tiny`);
   await page.getByRole("heading", { name: "No findings" }).waitFor();
-  await page.getByText(/None of \d+ rules holds in \d+ steps?/).waitFor();
+  await page.getByText(/None of \d+ rules matched in \d+ steps?/).waitFor();
   await page.getByText("The trace holds no device events").waitFor();
   await page.getByText(/Most time: .+, \d+\.\d% of the time of all operators/).waitFor();
   await page.getByText(/rules checked/).click();

@@ -14,6 +14,8 @@ test("the straggler is named with its module and what a step gains", async () =>
   const late = page.getByRole("region", { name: "Stragglers" });
   await expect.poll(() => late.textContent()).toContain("Rank 2 is a straggler");
   await expect.poll(() => late.textContent()).toContain("more than the others in module b");
+  const views = page.getByRole("navigation", { name: "Views" });
+  await expect.poll(() => views.getByTitle("1 straggler").textContent()).toBe("1");
   await drawn(page.locator(".rank-heat canvas"), 2);
   expect(await page.locator(".rank-heat-ranks .late").allInnerTexts()).toEqual(["2"]);
   expect(await page.locator(".rank-heat-outline.late").count()).toBe(1);

@@ -46,7 +46,7 @@ test("sort, search and filters", async () => {
   await page.getByLabel("phase").selectOption("backward");
   await page.getByText("2 of 2").waitFor();
   await page.goto(`${url}#/syncs?run=device&phase=data`);
-  await page.getByText("No sync fits search and filters.").waitFor();
+  await page.getByText("No sync matches the search and filters.").waitFor();
 });
 
 test("one step can be looked at, and all again", async () => {

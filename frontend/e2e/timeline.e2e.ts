@@ -165,7 +165,7 @@ test("a pinned lane comes first and stays, in the address too", async () => {
   await expect.poll(() => first.innerText()).toContain("autograd thread");
   await page
     .getByRole("combobox", { name: /^Arrange .*autograd thread/ })
-    .selectOption("All lanes as at first");
+    .selectOption("Reset all lanes");
   await expect.poll(() => first.innerText()).toContain("Steps");
   expect(parameter("pin")).toBeNull();
 });

@@ -65,6 +65,14 @@ test("the address keeps the picture; a rank in it leads to its timeline; it clos
   expect(parameter(page.url(), "worker")).toBe("rank2");
 });
 
+test("of few ranks the longest wait is shown unasked, until it is closed", async () => {
+  await picture().locator("figure[aria-busy=false]").waitFor();
+  expect(page.url()).not.toContain("together");
+  await picture().getByRole("button", { name: "Close the picture" }).click();
+  await page.getByRole("link", { name: "Show the longest wait" }).waitFor();
+  expect(await picture().count()).toBe(0);
+});
+
 test("the same is a file for Perfetto", async () => {
   await openLongest();
   const [download] = await Promise.all([

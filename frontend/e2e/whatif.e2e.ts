@@ -192,7 +192,7 @@ test("the lanes are looked at more closely by the keyboard", async () => {
 
 test("a finding leads here", async () => {
   await page.goto(`${url}#/findings?run=device`);
-  await page.getByRole("link", { name: "What if this were gone" }).click();
+  await page.getByRole("link", { name: "What if this were fixed" }).click();
   await expect.poll(() => bars().count()).toBe(2);
   expect(await page.locator(".whatif-findings input:checked").count()).toBe(1);
 });

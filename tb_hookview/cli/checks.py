@@ -17,7 +17,7 @@ from tb_hookview.formats import format_count, format_share, format_us
 from tb_hookview.ranks.document import place_text
 from tb_hookview.report.result import Report
 from tb_hookview.schema import Coverage, ReportData, Run, Sync, module_label, own_syncs
-from tb_hookview.schema.history import Cause, History, SlowRank
+from tb_hookview.schema.history import Cause, History, SlowRank, SlowSteps
 
 
 @dataclass(frozen=True)
@@ -308,10 +308,14 @@ def slow_steps_percent(said: History, limit: float) -> Outcome:
         raise UsageError(f"{said.path}: no step was measured, so no slow steps to check")
     value = 100 * said.slow_steps_total / measured
     where = [
-        f"steps {row.first} to {row.last}, {_cause(row.causes[0]) if row.causes else 'unknown'}"
+        f"{_steps(row)}, {_cause(row.causes[0]) if row.causes else 'unknown'}"
         for row in said.slow_steps[:3]
     ]
     return Outcome(value <= limit, "slow steps", value, limit, "%", note="; ".join(where))
+
+
+def _steps(row: SlowSteps) -> str:
+    return f"step {row.first}" if row.first == row.last else f"steps {row.first} to {row.last}"
 
 
 def slow_ranks(said: History, limit: float) -> Outcome:

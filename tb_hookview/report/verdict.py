@@ -15,11 +15,14 @@ from tb_hookview.formats import format_us
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.rules.evidence.traffic import SINGLE
 from tb_hookview.simulation.alone import Alone
+from tb_hookview.simulation.simulator import Simulator
+from tb_hookview.trace import EventCategory
 
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
 _FAR = 0.2
 """Part by which one of two sides is shorter from which on nobody calls them even."""
+_FOREIGN = "Unknown: torch.profiler recorded no event of this trace."
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: the steps cannot be replayed without the launches of device events."
 FAILED = "Unknown: the replay failed on this trace."
@@ -85,7 +88,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     """
     simulator = alone.simulator
     if simulator.refused:
-        return unknown_verdict(_NO_LAUNCHES if simulator.window.steps else _NO_STEPS)
+        return unknown_verdict(_refusal(simulator))
     each, collectives = alone.each, alone.communication_known
     found = schema.Verdict(
         bound=alone.bound,
@@ -111,6 +114,12 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
+
+
+def _refusal(simulator: Simulator) -> str:
+    if np.all(simulator.analysis.trace.events.kind == EventCategory.OTHER):
+        return _FOREIGN
+    return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
 
 
 def _not_run(alone: Alone) -> float:

@@ -53,7 +53,7 @@ def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
         change = format_share((answer.predicted_us or 0.0) - replayed, replayed)
         yield (
             f"with the change {format_us(answer.predicted_us)} ({change}), between "
-            f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: estimates by trace replay"
+            f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: estimated by trace replay"
         )
     if answer.unrecorded_us is not None:
         then = f", {format_us(answer.unrecorded_predicted_us)} with the change" if changed else ""

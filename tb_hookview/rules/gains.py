@@ -25,7 +25,7 @@ _APART = 0.1
 _FAR_MORE = 10
 """Times what a finding saves now that it would save after the other side is faster; below that it
 saves much of it now, however little that is of the step."""
-_RECORDED = "It gains {} by estimate where the host is not slowed by recording, {} as recorded."
+_RECORDED = "Saves an estimated {} without the slowdown of recording, {} as recorded."
 _PAUSES = (
     "Pauses of {} that nothing in the trace explains decide the step, as where another process "
     "uses the device: it gains {} with them, {} without."

@@ -211,7 +211,7 @@ class Node(Struct, frozen=True):
     count: Count
     """Evaluations."""
     host_us: Us
-    """Time of the evaluations, each less those nested in it."""
+    """Time of the evaluations, without those nested in them."""
     device_us: Us | None
     """Device work launched inside them."""
 

@@ -143,7 +143,7 @@ def read_trace(
         reason = f"damaged or cut off before any event: {damages.problem()}"
         raise TraceError(file.address, reason, _AGAIN)
     if not builder.any_phase and (builder.event_count or root.head is None):
-        reason = "JSON, but no PyTorch trace: its events have no phase (`ph`)"
+        reason = "JSON, but not a PyTorch trace: its events have no phase (`ph`)"
         raise TraceError(file.address, reason, "name a file that torch.profiler wrote")
     report("columns", None)
     return _trace(file, builder, root, damages)

@@ -91,8 +91,7 @@ def row_of(ended: Ended) -> Row:
         ]
         blocks = 0
     spent, earliest = _UNKNOWN.copy(), _NONE_YET.copy()
-    pass_since, at, part = _LATER, 0, _AFTER
-    collections = 0
+    pass_since, at, part, collections = _LATER, 0, _AFTER, 0
     ends = reversed(marks)
     for until, since, kind in zip(ends, ends, ends, strict=True):
         if kind >= GRADIENT:

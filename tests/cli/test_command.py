@@ -57,7 +57,7 @@ BAD_INPUT = {
     ),
     "execution details": (
         lambda _: not_a_trace("tracelens_execution_details_not_a_trace"),
-        "no PyTorch trace",
+        "not a PyTorch trace",
     ),
 }
 

@@ -53,8 +53,19 @@ def test_several_changes_are_one_replay(trace: str) -> None:
 
 def test_it_is_told_to_people(trace: str) -> None:
     text = call("whatif", trace, "--scale", "data=0").stdout
+    assert "step 6.60 ms with its device work, replayed as" in text
     assert "with the change 4.50 ms" in text
-    assert "estimates by trace replay" in text
+    assert "estimated by trace replay" in text
+
+
+def test_a_step_on_the_cpu_has_no_device_work(tmp_path: Path) -> None:
+    picture = """
+        main notes [ProfilerStep#1   ]
+        main ops    [convolution   ]
+    """
+    events = grid.events(picture, {"convolution": "aten::mkldnn_convolution"})
+    path = grid.write(tmp_path / "t.json", events)
+    assert "\nstep 19.0 us, replayed as 19.0 us" in call("whatif", str(path)).stdout
 
 
 @pytest.mark.parametrize(("operator", "known"), [("mm", False), ("mkldnn_convolution", True)])

@@ -375,6 +375,11 @@ def test_the_command_names_a_folder_without_steps(tmp_path):
     assert "no steps of a watched training" in done.output
 
 
+def test_one_slow_step_is_no_range(tmp_path):
+    write(tmp_path, 105, lambda step: {"data": 900} if step == 60 else None)
+    assert "(step 60, data" in invoke("check", tmp_path, "--max-slow-steps-percent", 0).output
+
+
 def test_limits_of_a_watched_training(tmp_path):
     write(tmp_path, 105, lambda step: {"data": 900} if step > 85 else None)
     done = invoke("check", tmp_path, "--max-slow-steps-percent", 10)

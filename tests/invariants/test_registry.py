@@ -47,5 +47,5 @@ def test_what_breaks_many_is_reported_once(tmp_path: Path) -> None:
     assert len(found) > len(invariants()) / 2
     summary = explained(case, found).partition("\n\n")[0].splitlines()
     assert len(summary) < 10
-    assert "no PyTorch trace" in summary[0]
+    assert "not a PyTorch trace" in summary[0]
     assert broken(case, Of.FILES) == []  # an error of one line, however it is read

@@ -220,7 +220,7 @@ def test_what_cannot_be_read_is_an_error_with_the_cache_too(cache: Cache, tmp_pa
     path = tmp_path / "no.json"
     path.write_text("{}")
     for _ in range(2):
-        with pytest.raises(TraceError, match="no PyTorch trace"):
+        with pytest.raises(TraceError, match="not a PyTorch trace"):
             hookview.analyze(path)
     with pytest.raises(TraceError, match="no such file"):
         hookview.analyze(tmp_path / "none.json")

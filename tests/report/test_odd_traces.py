@@ -118,7 +118,9 @@ def test_names_that_look_like_marks(tmp_path: Path) -> None:
 def test_nesting_without_end_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t.json"
     path.write_text(text)
-    with pytest.raises(TraceError, match=r"damaged or cut off|nested too deeply|no PyTorch trace"):
+    with pytest.raises(
+        TraceError, match=r"damaged or cut off|nested too deeply|not a PyTorch trace"
+    ):
         analyze(path)
 
 

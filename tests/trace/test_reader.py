@@ -172,8 +172,8 @@ def test_flows_join_by_id(tmp_path: Path) -> None:
         (b'{"traceEvents": {}}', "traceEvents"),
         (b'{"traceEvents": [{"ph": "X", ', "damaged or cut off"),
         (b'[{"name": "x"}]', "no phase"),
-        (b"[1, 2]", "no PyTorch trace"),
-        (b"[]", "no PyTorch trace"),
+        (b"[1, 2]", "not a PyTorch trace"),
+        (b"[]", "not a PyTorch trace"),
     ],
 )
 def test_what_is_no_trace_is_refused_in_one_line(

@@ -39,7 +39,7 @@ const SORT = field<Sort | null>(
   (sort) => (sort === null ? "" : `${sort.descending ? "-" : ""}${sort.key}`),
 );
 
-/** Everything that a shared address brings back, beside the view. */
+/** Everything that a shared address brings back, apart from the view. */
 const QUERY = record({
   run: text("run"),
   worker: text("worker"),

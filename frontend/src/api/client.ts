@@ -64,7 +64,7 @@ export interface TableQuestion {
   filter?: readonly string[];
   offset?: number;
   limit: number;
-  /** Those asked for beside the id; all where left out. */
+  /** Those asked for apart from the id; all where left out. */
   columns?: readonly string[];
 }
 

@@ -889,7 +889,7 @@ export const ModuleSync = {
 
 export const Node = {
   count: { unit: "count", text: "Evaluations." },
-  host_us: { unit: "us", text: "Time of the evaluations, each less those nested in it." },
+  host_us: { unit: "us", text: "Time of the evaluations, without those nested in them." },
   device_us: { unit: "us", text: "Device work launched inside them." },
 } as const;
 

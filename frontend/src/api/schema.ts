@@ -1188,7 +1188,7 @@ export interface Node {
   name: string;
   /** Evaluations. */
   count: number;
-  /** Time of the evaluations, each less those nested in it. */
+  /** Time of the evaluations, without those nested in them. */
   host_us: number;
   /** Device work launched inside them. */
   device_us: number | null;

@@ -6,6 +6,7 @@ import { COUNTED, type Target } from "../api/request";
 import type { Runs } from "../api/schema";
 import { Name } from "../components/Name";
 import { readStored, store } from "../components/browser";
+import { useRunKey } from "../parts/run";
 import { useLoad, usePlace, useServices } from "../parts/services";
 import { ErrorCard } from "../parts/states";
 import { clip, counted } from "../text/formats";
@@ -58,7 +59,12 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
         <Refresh runs={runs} shown={{ run, worker, trace }} />
         <LeftOut listed={listed} />
       </TopBar>
-      <Navigation report={means} whole={whole} workers={choice.run.workers.length} />
+      <Navigation
+        report={means}
+        whole={whole}
+        runKey={useRunKey(listed, run)}
+        workers={choice.run.workers.length}
+      />
       <main className="content">
         <h1 className="visually-hidden">{title(whole)}</h1>
         <TraceContent reports={reports} target={target} trace={choice.trace}>

@@ -26,6 +26,8 @@ export function CoverageNote({ report }: { report: ReportData }): ReactElement {
       <button type="button" className="coverage" popoverTarget={id}>
         {attributed === null ? (
           "no backward work"
+        ) : report.modules.length === 0 ? (
+          "no modules in the trace"
         ) : (
           <>
             <Shares attributed={attributed} />

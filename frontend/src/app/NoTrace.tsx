@@ -65,7 +65,7 @@ export function Missing({ choice }: { choice: Extract<Choice, { found: false }> 
       <h1>
         There is no {choice.missing} <bdi className="code">{choice.name}</bdi>
       </h1>
-      <p>It may have been moved or deleted. There is:</p>
+      <p>It may have been moved or deleted. Available:</p>
       <ul className="choices">
         {shown.map((name) => (
           <li key={name}>

@@ -59,7 +59,7 @@ function StackNote({ row }: { row: SyncRow }): ReactElement | null {
     );
   }
   return sync.node === null ? null : (
-    <p className="muted">The lines are those of the forward that made the autograd node.</p>
+    <p className="muted">These lines are from the forward that created the autograd node.</p>
   );
 }
 

@@ -37,7 +37,7 @@ export function Fix({ finding, basis }: FixProps): ReactElement {
             Evidence in Findings
           </PlaceLink>
           {finding.gain_us_per_step !== null && (
-            <PlaceLink to={withoutFinding(finding.id)}>What if it were gone</PlaceLink>
+            <PlaceLink to={withoutFinding(finding.id)}>What if it were fixed</PlaceLink>
           )}
         </p>
       )}

@@ -17,7 +17,11 @@ export function useRunKey(listed: Runs, run: string): RunKey {
   return useMemo(() => ({ run, state }), [run, state]);
 }
 
-export function useOverview(key: RunKey): Loaded<RunOverview> {
+/** Ranks of which all traces are read unasked. */
+export const FEW_RANKS = 16;
+
+/** What the traces of a run say together; null reads none. */
+export function useOverview(key: RunKey | null): Loaded<RunOverview> {
   const { api } = useServices();
-  return useAsk(api.ranks.overview, [key.run], key);
+  return useAsk(api.ranks.overview, key === null ? null : [key.run], key);
 }

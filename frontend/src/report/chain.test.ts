@@ -23,7 +23,7 @@ test("the chain leads from the call outwards to the Python lines, the step and t
 test("links that the trace does not hold are left out of the chain", () => {
   const bare = sync({ operator: null, node: null, module: "", step: null, phase: "other" });
   expect(chainText(bare, () => null)).toBe(
-    "cudaStreamSynchronize  5.0 us\n└ (root)\n  └ outside every step, other",
+    "cudaStreamSynchronize  5.0 us\n└ (root)\n  └ not in a step, other",
   );
 });
 

@@ -22,7 +22,7 @@ export function chainOf(sync: Sync, classOf: (path: string) => string | null): C
   if (sync.module !== null) add("module", moduleText(sync.module, classOf));
   // A stack is long: its frames stand below each other.
   for (const [index, frame] of sync.stack.entries()) add("frame", frame, index === 0);
-  add("step", `${sync.step ?? "outside every step"}, ${sync.phase}`);
+  add("step", `${sync.step ?? "not in a step"}, ${sync.phase}`);
   return links;
 }
 

@@ -20,7 +20,7 @@ test("the replayed step is that of the critical path, and the recorded one witho
 
 test.each([
   [120, 100, { us: 120, what: "with its device work" }],
-  [120, 120, { us: 120, what: "until the next begins" }],
+  [120, 120, { us: 120, what: "with the gap to the next" }],
   [100.4, 100, null],
 ] as const)("a step of %s us whose host takes %s", (us, hostUs, whole) => {
   expect(wholeStep(replayed(us, hostUs))).toEqual(whole);

@@ -35,7 +35,7 @@ const LONGER = 0.005;
 interface WholeStep {
   /** Microseconds. */
   readonly us: number;
-  readonly what: "with its device work" | "until the next begins";
+  readonly what: "with its device work" | "with the gap to the next";
 }
 
 /** How long a step takes in the replay that the verdict, savings and What-if are about; null without one. */
@@ -49,7 +49,7 @@ export function wholeStep(report: ReportData): WholeStep | null {
   const [us, host] = [replayedStep(report) ?? 0, meanStep(report)];
   if (us <= (1 + LONGER) * host || duration(us) === duration(host)) return null;
   const byHost = (report.verdict.host_side_us ?? 0) >= (1 - LONGER) * us;
-  return { us, what: byHost ? "until the next begins" : "with its device work" };
+  return { us, what: byHost ? "with the gap to the next" : "with its device work" };
 }
 
 /** What is said of the length of a step on the host's clock: over how many, and the whole one. */

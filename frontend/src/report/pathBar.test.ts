@@ -52,6 +52,17 @@ test("host time without a name is said to have none in the trace", () => {
   expect(pathSegments(report())).toEqual([]);
 });
 
+test("short host work outside of phases is named by the longest of it", () => {
+  const short = ["aten::to", "aten::add", "aten::cat"].map((name, at) =>
+    work("host", 3 - at, { name }),
+  );
+  const rows = { critical_path_work: [work("host", 94), ...short] };
+  expect(pathSegments(report(rows)).map(({ label, us }) => [label, us])).toEqual([
+    ["not named in the trace", 94],
+    ["aten::to, aten::add, …", 6],
+  ]);
+});
+
 test("delays of a device that was busy with what is not in the trace say so", () => {
   const { trace } = report();
   const warnings = [

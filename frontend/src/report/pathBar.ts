@@ -41,7 +41,7 @@ export function pathSegments(report: ReportData): PathSegment[] {
   const busy = hasWorkOutside(report);
   const whole = timeOf(work);
   const keyOf = (row: PathWork): string =>
-    row.us >= WORTH_A_LABEL * whole ? row.id : `${row.part}:${row.phase ?? ""}:`;
+    row.us >= WORTH_A_LABEL * whole ? row.id : `${row.part}:${row.phase ?? "short"}:`;
   return [...groupBy(work, keyOf)]
     .flatMap(([key, rows]) => segment(key, rows, whole))
     .map((one) => (busy && one.part === "unexplained" ? { ...one, label: OUTSIDE } : one))
@@ -63,20 +63,17 @@ function segment(key: string, rows: readonly PathWork[], whole: number): PathSeg
 
 function labelOf(part: PathPart, rows: readonly PathWork[]): string {
   const { phase, name } = rows[0] ?? { phase: null, name: null };
-  const several = rows.length > 1;
   if (part === "host") {
-    if (phase !== null) return several || name === null ? phase : `${phase}: ${name}`;
-    return several ? "short host work" : (name ?? "not named in the trace");
+    if (phase === null) return longestOf(rows, (each) => each ?? "not named in the trace");
+    return rows.length > 1 || name === null ? phase : `${phase}: ${name}`;
   }
-  if (part === "device") return kindsOf(rows);
+  if (part === "device") return longestOf(rows, (kind) => kindText(kind ?? "kernels"));
   return PATH_DEFINITIONS[part].title;
 }
 
-/** The kinds of device events that take longest, by name. */
-function kindsOf(rows: readonly PathWork[]): string {
-  const names = rows
-    .toSorted((a, b) => b.us - a.us)
-    .map(({ name }) => (name === null ? "kernels" : kindText(name)));
+/** The names of what takes longest. */
+function longestOf(rows: readonly PathWork[], text: (name: string | null) => string): string {
+  const names = rows.toSorted((a, b) => b.us - a.us).map(({ name }) => text(name));
   return names.length > 2 ? `${names.slice(0, 2).join(", ")}, …` : names.join(", ");
 }
 

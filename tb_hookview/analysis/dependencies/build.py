@@ -78,7 +78,7 @@ def _sleep(points: Points, thread: int) -> TimeSet:
     if thread == bursts.main:
         waits = points.events.collectives
         stops = np.append(bursts.main_stops[bursts.awaited], waits.main_stops)
-        goes_on = np.append(bursts.main_goes_on[bursts.awaited], waits.main_goes_on)
+        goes_on = np.append(bursts.main_resumes[bursts.awaited], waits.main_resumes)
         return intervals.of(stops, goes_on)
     mine = bursts.woken & (bursts.thread == thread)
     return intervals.of(bursts.asleep_since[mine], bursts.start[mine])
@@ -102,7 +102,7 @@ def handover_edges(points: Points, nodes: Nodes) -> Iterator[EdgeSet]:
     """Yield edges from main to the bursts that it wakes, and from those that it waits for to it."""
     bursts = points.events.bursts
     stops, begins, ends, goes_on = (nodes.of_point[each] for each in points.bursts)
-    there, back = bursts.start - bursts.main_stops, bursts.main_goes_on - bursts.end
+    there, back = bursts.start - bursts.main_stops, bursts.main_resumes - bursts.end
     for chosen, source, target, lag in (
         (bursts.woken, stops, begins, there),
         (bursts.awaited, ends, goes_on, back),
@@ -121,7 +121,7 @@ def collective_edges(points: Points, nodes: Nodes) -> EdgeSet:
     """Edges from the calls of collectives to where main, which waited for them, goes on."""
     waits = points.events.collectives
     called, goes_on = (nodes.of_point[each] for each in points.collectives)
-    lag = waits.main_goes_on - waits.called
+    lag = waits.main_resumes - waits.called
     return EdgeSet(EdgeKind.COLLECTIVE, Evidence.TIMES, called, goes_on, lag, from_end=False)
 
 

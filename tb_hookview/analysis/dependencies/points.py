@@ -128,7 +128,7 @@ def _step_of(analysis: Analysis, steps: tuple[int, ...], moment: Nanoseconds) ->
 #
 # The burst begins because main stopped, and main goes on because the burst ended. What either
 # waited for the other is no work of its own. One of the two may be missing: a thread that main
-# wakes and works beside, or one that main waits for which has long been at work.
+# wakes and that works meanwhile, or one that main waits for which has long been at work.
 
 
 FILLED = 0.3
@@ -150,7 +150,7 @@ class Bursts(NamedTuple):
     """Bursts in order of thread and time, shape (b,)."""
 
     main: int
-    """The thread that sleeps meanwhile, or works beside."""
+    """The thread that sleeps or works meanwhile."""
     thread: ThreadIndex
     asleep_since: Nanoseconds
     """End of what the thread did before."""
@@ -158,7 +158,7 @@ class Bursts(NamedTuple):
     """Last moment of main before the burst."""
     start: Nanoseconds
     end: Nanoseconds
-    main_goes_on: Nanoseconds
+    main_resumes: Nanoseconds
     woken: Bool
     """Whether the burst begins because main came to `main_stops`."""
     awaited: Bool
@@ -293,7 +293,7 @@ class CollectiveWaits(NamedTuple):
     """Thread of the call."""
     called: Nanoseconds
     main_stops: Nanoseconds
-    main_goes_on: Nanoseconds
+    main_resumes: Nanoseconds
 
 
 def find_collective_waits(analysis: Analysis, main: int, start: int, end: int) -> CollectiveWaits:
@@ -445,13 +445,13 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(main, bursts.main_stops, ENDS),
         _Wanted(bursts.thread, bursts.start, BEGINS),
         _Wanted(bursts.thread, bursts.end, ENDS),
-        _Wanted(main, bursts.main_goes_on, BEGINS),
+        _Wanted(main, bursts.main_resumes, BEGINS),
         _Wanted(tree.thread[slow], events.slow_end, ENDS),
         _Wanted(tree.thread[loader], tree.start[loader], BEGINS),
         _Wanted(tree.thread[loader], tree.end[loader], ENDS),
         _Wanted(waits.caller, waits.called, BEGINS),
         _Wanted(waiter, waits.main_stops, ENDS),
-        _Wanted(waiter, waits.main_goes_on, BEGINS),
+        _Wanted(waiter, waits.main_resumes, BEGINS),
         _Wanted(np.full(len(events.step_end), events.ended_by), events.step_end, BEGINS),
     ]
 

@@ -77,7 +77,7 @@ def brief_lines(data: ReportData) -> list[str]:
     lines = [data.trace.path, verdict.sentence, *filter(None, [verdict.unrecorded_sentence])]
     if data.critical_path_work:
         lines.append(_path(data))
-    elif means.duration_us:
+    elif (means.other_us or 0.0) < (means.duration_us or 0.0):
         lines.append(host_line(means))
     busy, idle = means.device_busy_us, means.device_idle_us
     step = f"step {format_us(means.duration_us)} on the host{_with_device(data)} ({means.text})"
@@ -107,7 +107,8 @@ def _with_device(data: ReportData) -> str:
     if whole <= (1 + _LONGER) * host or format_us(whole) == format_us(host):
         return ""
     by_host = (data.verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
-    return f", {format_us(whole)} {'until the next begins' if by_host else 'with its device work'}"
+    what = "with the gap to the next" if by_host else "with its device work"
+    return f", {format_us(whole)} {what}"
 
 
 def _path(data: ReportData) -> str:

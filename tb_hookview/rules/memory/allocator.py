@@ -90,8 +90,8 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
         place="the allocator",
         everywhere=True,
         title="Device memory is not cached",
-        evidence=f"for {share:.0%} of the empty tensors that operators make, the driver allocates; "
-        f"{_calls(context, rows, freeing)}",
+        evidence=f"the driver allocates for {share:.0%} of the empty tensors that operators "
+        f"create; {_calls(context, rows, freeing)}",
         fix=_CACHE,
         count=len(rows),
         syncs=syncs,

@@ -188,7 +188,7 @@ FP64_KERNELS = Rule(
     "recorded), in 0.5% of the busy time or more. Where the model runs on the CPU such operators, "
     "with the nodes around them, in 3% of a step or more.",
     fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
-    "numpy values. Use float64 only for the few numbers that need it, and sum them seldom.",
+    "numpy values. Use float64 only for the few numbers that need it, and sum them rarely.",
     reference="NVIDIA tables of throughput by precision",
     find=_find_fp64_kernels,
 )

@@ -391,7 +391,7 @@ SYNC_D2H_COPY = Rule(
 _NOTE = "each in a call that copies, to or from the device: the trace lacks the copy itself"
 _FIX = (
     "To a device: create tensors there (device=...), or copy from pinned memory with "
-    "non_blocking=True. From it: copy seldom, and what is needed only. Record the device, too: its "
+    "non_blocking=True. From it: copy rarely, and only what is needed. Record the device, too: its "
     "copies say which it is."
 )
 _CAPTURES = ("cudaStreamBeginCapture", "hipStreamBeginCapture")

@@ -329,7 +329,7 @@ def _no_trace(path: str, text: bytes) -> TraceError:
 
 
 def _no_list(path: str) -> TraceError:
-    reason = "JSON, but no PyTorch trace: it has no list `traceEvents`"
+    reason = "JSON, but not a PyTorch trace: it has no list `traceEvents`"
     return TraceError(path, reason, "name a file that torch.profiler wrote")
 
 

@@ -73,7 +73,7 @@ def waits(folder: Path, picture: str) -> list[tuple[str, int, int, int]]:
     assert found.main == main
     times = [
         ((column - window.start) // (drawn.SCALE * 1000)).tolist()
-        for column in (found.called, found.main_stops, found.main_goes_on)
+        for column in (found.called, found.main_stops, found.main_resumes)
     ]
     threads = ["main" if thread == main else "other" for thread in found.caller.tolist()]
     return list(zip(threads, *times, strict=True))

@@ -43,7 +43,7 @@ BETWEEN = """
             AHEAD.replace(" " * 23 + "]\n", " " * 15 + "]\n"),
             "step 28.0 us on the host, 29.0 us with its device work (ProfilerStep#1,",
         ),
-        (BETWEEN, "step 28.0 us on the host, 29.5 us until the next begins ("),
+        (BETWEEN, "step 28.0 us on the host, 29.5 us with the gap to the next ("),
     ],
 )
 def test_the_step_is_also_given_with_what_the_device_has_left(

@@ -22,7 +22,9 @@ def test_a_list_of_another_recorder_is_no_recording_of_torch(tmp_path: Path) -> 
     path = tmp_path / "t.json"
     rows = [{"ph": "X", "name": "gemm", "pid": 1, "tid": 7, "ts": 5 * n, "dur": 3} for n in (1, 2)]
     path.write_text(json.dumps(rows))
-    first = detail_lines(build_report(load(path)).data)
+    report = build_report(load(path)).data
+    assert report.verdict.sentence == "Unknown: torch.profiler recorded no event of this trace."
+    first = detail_lines(report)
     assert any("by another recorder: no event has a category" in line for line in first)
     path.write_text(json.dumps([{**rows[0], "cat": "cpu_op"}, rows[1]]))
     second = detail_lines(build_report(load(path)).data)

@@ -83,7 +83,7 @@ def test_no_caching_allocator_without_marks(tmp_path: Path) -> None:
     assert finding.where == "the allocator"
     assert finding.count == 16
     assert finding.evidence.startswith(
-        "for 100% of the empty tensors that operators make, the driver allocates; 16 calls, 8 of "
+        "the driver allocates for 100% of the empty tensors that operators create; 16 calls, 8 of "
         "which free memory, in the trace; the host spent 633 us in them"
     )
     assert finding.cost_us_per_step == 633

@@ -186,14 +186,14 @@ function TableBar({ count, total, hidden, content }: TableBarProps): ReactElemen
   const copy = async ({ name, write }: (typeof FORMATS)[number]): Promise<void> => {
     const { columns, rows } = content();
     const copied = await copyText(write(columns, rows));
-    setSaid(copied ? `Copied as ${name}` : "The browser forbids copying from this address");
+    setSaid(copied ? `Copied as ${name}` : "The browser does not allow copying from this address");
   };
   return (
     <div className="table-bar">
       <span className="muted" title={hidden.join(", ")}>
         {total > count && `${numbered(count)} of `}
         {counted(total, "row")}
-        {hidden.length > 0 && ` · no room for: ${hidden.join(", ")} (copied all the same)`}
+        {hidden.length > 0 && ` · no room for: ${hidden.join(", ")} (still copied)`}
       </span>
       <span className="spring" />
       <span className="muted" role="status">

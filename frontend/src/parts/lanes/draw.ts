@@ -114,6 +114,9 @@ function write(
   context.beginPath();
   context.rect(from, top, to - from - 4, rowPx);
   context.clip();
-  context.fillText(name.slice(0, 80), from + 4, top + rowPx / 2 + 0.5);
+  const [room, all] = [to - from - 8, context.measureText(name.slice(0, 80)).width];
+  const end = Math.floor((Math.min(name.length, 80) * room) / all) - 1;
+  const fits = all <= room ? name.slice(0, 80) : `${name.slice(0, end)}…`;
+  context.fillText(fits, from + 4, top + rowPx / 2 + 0.5);
   context.restore();
 }

@@ -26,7 +26,7 @@ export interface ServerColumn {
   kernel?: true;
   /** How durations are written; as the largest on show asks for without. */
   scale?: DurationScale;
-  /** Columns that make up this one, as a bar of parts beside the number. */
+  /** Columns that make up this one, as a bar of parts next to the number. */
   parts?: readonly { id: string; colour: string }[];
   /** Goes where there is no room, the least first. */
   yields?: number;

@@ -41,9 +41,7 @@ export function Bars({ comparison }: { comparison: Comparison }): ReactElement {
             What the device does <span className="muted">busy, and idle by cause</span>
           </h2>
           {parts === null ? (
-            <p className="muted">
-              A side holds no device events, so there is no device to compare.
-            </p>
+            <p className="muted">One side has no device events, so devices cannot be compared.</p>
           ) : (
             <Legend
               entries={worthAWord(parts, longest).map((part) => ({

@@ -199,7 +199,7 @@ const rowId = (row: CompareRow): string => row.id;
 
 function emptyText(all: number, filtered: boolean): string {
   if (all === 0) return "Neither side holds any.";
-  return filtered ? "Nothing fits search and filter." : "Nothing differs.";
+  return filtered ? "Nothing matches the search and filter." : "Nothing differs.";
 }
 
 interface TableChoiceProps {

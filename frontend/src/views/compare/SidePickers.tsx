@@ -178,8 +178,8 @@ export function ChooseBase({ listed, whole, target, missing }: ChooseBaseProps):
       </p>
       {groups.length === 0 ? (
         <p className="muted">
-          There is one step of one trace here. Record another after a change, and both can be held
-          against each other.
+          There is only one step of one trace here. Record another after a change to compare the
+          two.
         </p>
       ) : (
         groups.map((group) => <Choices key={group.kind} group={group} />)

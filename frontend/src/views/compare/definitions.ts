@@ -9,12 +9,12 @@ export const COMPARE_TOTAL_DEFINITIONS = {
   backward: define("backward, device", "Device time launched in the backward.", "us"),
   forwardHost: define(
     "forward, host",
-    "Time of the host in the forward; a side has no device.",
+    "Host time in the forward, as one side has no device.",
     "us",
   ),
   backwardHost: define(
     "backward, host",
-    "Time of the host in the backward; a side has no device.",
+    "Host time in the backward, as one side has no device.",
     "us",
   ),
   unattributed: define(
@@ -28,11 +28,7 @@ export const COMPARE_TOTAL_DEFINITIONS = {
     "us",
   ),
   syncs: define("syncs", "How often it did.", "count"),
-  memory: define(
-    "peak memory",
-    "Most bytes that were allocated at a time in the compared steps.",
-    "bytes",
-  ),
+  memory: define("peak memory", "Most bytes allocated at any time in the compared steps.", "bytes"),
 } as const;
 
 /** Columns of the tables of a comparison. */
@@ -47,17 +43,17 @@ export const COMPARE_DEFINITIONS = {
   status: define("status", "Appeared, vanished, moved to another place, changed, or the same."),
   before: define("before", "A step's mean on the side before.", "us"),
   after: define("after", "A step's mean on the side after.", "us"),
-  change: define("change", "After less before; less time is a gain.", "us"),
+  change: define("change", "After minus before; less time is a gain.", "us"),
   effect: define("effect", "The size of the change, whichever way it went.", "us"),
-  backward: define("backward", "The change of the module's own backward.", "us"),
-  forward: define("forward", "The change of the module's own forward.", "us"),
+  backward: define("backward", "The change in the module's own backward.", "us"),
+  forward: define("forward", "The change in the module's own forward.", "us"),
   blocked: define(
     "host blocked",
-    "The change of the time in syncs, in the module and its children.",
+    "The change in the time in syncs, in the module and its children.",
     "us",
   ),
-  syncs: define("syncs", "The change of the number of syncs per step.", "count"),
-  count: define("count", "The change of how often it is per step.", "count"),
-  idle: define("idle caused", "The change of the device's idle time because of it.", "us"),
-  gain: define("gain", "The change of what a replay without it gains.", "us"),
+  syncs: define("syncs", "The change in the number of syncs per step.", "count"),
+  count: define("count", "The change in how often it occurs per step.", "count"),
+  idle: define("idle caused", "The change in the device's idle time because of it.", "us"),
+  gain: define("gain", "The change in what a replay without it saves.", "us"),
 } as const;

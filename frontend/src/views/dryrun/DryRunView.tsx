@@ -53,7 +53,7 @@ export function DryRunView({ run }: { run: DryRunReport }): ReactElement {
           empty={
             all.length === 0
               ? "With a GPU the host would not wait for it in these steps."
-              : "No sync fits search and filters."
+              : "No sync matches the search and filters."
           }
         />
         <Unknown run={run} />

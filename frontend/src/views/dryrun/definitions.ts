@@ -16,7 +16,7 @@ export const DRY_RUN_DEFINITIONS = {
     "How often the host would wait for a GPU: certain syncs that are not allowed.",
     "count",
   ),
-  most: define("most in a step", "The same of the step that has most of them.", "count"),
+  most: define("most in a step", "The same for the step that has the most.", "count"),
   places: define("places", "Lines and causes with such a sync.", "count"),
-  steps: define("steps", "Steps that were completed; the first holds the preparation."),
+  steps: define("steps", "Completed steps; the first includes the setup."),
 } as const;

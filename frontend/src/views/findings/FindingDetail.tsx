@@ -59,7 +59,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
           />
           {finding.gain_us_per_step !== null && (
             <PlaceLink className="button" to={withoutFinding(finding.id)}>
-              What if this were gone
+              What if this were fixed
             </PlaceLink>
           )}
           {finding.module !== null && (
@@ -126,7 +126,7 @@ export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
           />
           <Part
             swatch="gain"
-            title="gained without it"
+            title="saved without it"
             us={finding.gain_us_per_step}
             share={gainShare}
           />
@@ -172,7 +172,9 @@ function Examples({ report, row }: ExamplesProps): ReactElement {
     <section aria-label="Examples">
       <h3>
         Seen {counted(finding.count, "time")}
-        {examples.length > 0 && examples.length < finding.count && `; the first ${examples.length}`}
+        {examples.length > 0 &&
+          examples.length < finding.count &&
+          `; first ${examples.length} shown`}
       </h3>
       {examples.length === 0 ? (
         <p className="muted">It concerns the steps as a whole: no single event shows it.</p>

@@ -66,7 +66,7 @@ export function FindingsView({ report, target }: FindingsViewProps): ReactElemen
             <div className="finding-scroll" ref={source}>
               <FindingList report={report} target={target} rows={rows} sort={sort} />
               {rows.length === 0 && (
-                <p className="table-empty">No finding fits search and filters.</p>
+                <p className="table-empty">No finding matches the search and filters.</p>
               )}
             </div>
             <footer className="findings-foot">
@@ -104,7 +104,7 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
     <section className="nothing-found" aria-label="No findings">
       <h1>No findings</h1>
       <p>
-        {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} holds in{" "}
+        {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} matched in{" "}
         {counted(report.per_step.steps, "step")} of this trace, which has {count(trace.events)}{" "}
         events and {counted(totals.sync_count - totals.profiler_sync_count, "sync")}.
       </p>

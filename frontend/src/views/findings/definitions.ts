@@ -29,8 +29,8 @@ export const FINDING_DEFINITIONS = {
 
 /** Columns of a finding's examples. */
 export const EXAMPLE_DEFINITIONS = {
-  start: define("start", "When it began, from the beginning of the trace.", "us"),
-  length: define("length", "How long it took; none where it is a moment.", "us"),
+  start: define("start", "Its start, from the beginning of the trace.", "us"),
+  length: define("length", "How long it took; none for an instant.", "us"),
 } as const;
 
 /** How surely the events prove a finding's cause. */

@@ -141,7 +141,7 @@ export function findingMarkdown(finding: Finding, basis: PriceBasis): string {
     "",
     `${code(finding.where)} · severity ${finding.severity} · confidence ${finding.confidence} · ${code(finding.rule)}`,
     "",
-    `**Price**: ${priceText(finding, basis)} Seen ${counted(finding.count, "time")}.`,
+    `**Cost**: ${priceText(finding, basis)} Seen ${counted(finding.count, "time")}.`,
     "",
     `**Evidence**: ${escaped(sentence(finding.evidence))}`,
     "",

@@ -91,9 +91,9 @@ function SlowRanks({ history }: { history: History }): ReactElement | null {
   if (history.ranks.length < 2) return null;
   return (
     <section className="facet" aria-label="Slow ranks">
-      <h2>Ranks that need longer than the others</h2>
+      <h2>Ranks that take longer than the others</h2>
       {history.slow_ranks.length === 0 ? (
-        <p className="muted">None does so most of the time.</p>
+        <p className="muted">None consistently does.</p>
       ) : (
         <ul>
           {history.slow_ranks.map((row) => (
@@ -119,7 +119,7 @@ function NotWatched(): ReactElement {
     <div className="state">
       <h1>This training was not watched</h1>
       <p className="message">
-        A watched training writes the time of each step, and records the slow ones by itself:
+        A watched training logs the time of each step, and records the slow ones by itself:
       </p>
       <div className="snippet">
         <pre ref={source}>{SNIPPET}</pre>

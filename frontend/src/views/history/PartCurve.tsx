@@ -52,7 +52,7 @@ export function PartCurve({ history }: { history: History }): ReactElement {
       <Segments label="Parts" segments={CHOICES} chosen={choice} onChoose={choose} />
       <TimedSteps history={history} choice={choice} />
       {shown.length === 0 ? (
-        <p className="muted">No block was timed: give hookview.watch the model.</p>
+        <p className="muted">No block was timed: pass the model to hookview.watch.</p>
       ) : (
         <svg
           className="history-chart"

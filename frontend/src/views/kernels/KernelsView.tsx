@@ -28,7 +28,7 @@ const NO_WORK = "The trace holds no work of a device.";
 const NOTHING_THERE: Readonly<Record<KernelGroup, string>> = {
   name: NO_WORK,
   launch: NO_WORK,
-  sequence: "No sequence of kernels that could be fused comes twice.",
+  sequence: "No fusable sequence of kernels occurs twice.",
 };
 
 interface KernelsViewProps {
@@ -68,7 +68,7 @@ export function KernelsView({ report, target }: KernelsViewProps): ReactElement 
             of={rowsNote(report)}
             expected={report.kernels.length}
             detail={place.group === "launch" ? (row) => textOf(row, "operator") : undefined}
-            empty={{ none: NOTHING_THERE[place.group], notFound: "No kernel fits the search." }}
+            empty={{ none: NOTHING_THERE[place.group], notFound: "No kernel matches the search." }}
             asked={quick}
             fill={fill}
           />

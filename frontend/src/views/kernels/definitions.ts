@@ -42,7 +42,7 @@ export const SEQUENCE_DEFINITIONS = {
     "Kernels of the same names in the same order, in a row on one stream of one step and phase, twice or more: those that work element by element, reduce, copy or fill. That one reads what the one before it wrote is not known.",
   ),
   kernels: define("kernels", "Kernels of one occurrence.", "count"),
-  count: define("occurrences", "How often the sequence comes.", "count"),
+  count: define("occurrences", "How often the sequence occurs.", "count"),
   total: define("total", "Sum of the durations of all its kernels.", "us"),
   removable: define(
     "removable",

@@ -8,7 +8,7 @@ export const MEMORY_DEFINITIONS = {
   reserved: defineField("reserved at the peak", MemoryPeak.reserved_bytes),
   unused: define(
     "reserved, unused",
-    "Reserved less allocated bytes at the peak: parts that are too small, of other streams, or left from an earlier peak.",
+    "Reserved minus allocated bytes at the peak: parts that are too small, of other streams, or left from an earlier peak.",
     "bytes",
   ),
   parameters: define(

@@ -48,7 +48,7 @@ export function NoModules({ report, averaging }: NoModulesProps): ReactElement {
         <p>
           {report.nodes.length === 0
             ? "There is no backward pass in it either: it may come from inference."
-            : "It has a backward pass, but nothing says which module made which part of it."}{" "}
+            : "It has a backward pass, but nothing in it says which module each part belongs to."}{" "}
           Record it like this, or with <code>with_stack=True</code>:
         </p>
         <RecordSnippet />

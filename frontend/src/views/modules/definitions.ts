@@ -149,7 +149,7 @@ export const MODULE_DEFINITIONS = {
 export const MODULE_PANEL_DEFINITIONS = {
   source: define(
     "source",
-    "Where the class is defined, as the recorder wrote it down; else where its forward begins, as Python stacks show it.",
+    "Where the class is defined, as hookview recorded it; otherwise where its forward begins, from Python stacks.",
   ),
   collectives: define(
     "collectives",
@@ -163,7 +163,7 @@ export const MODULE_PANEL_DEFINITIONS = {
   ),
   occupancy: define(
     "occupancy",
-    "Mean estimated occupancy of the kernels, by duration, as the profiler wrote it down.",
+    "Mean estimated occupancy of the kernels, weighted by duration, as the profiler reports it.",
   ),
   kernelLoading: define(
     "lazy kernel loading",
@@ -182,12 +182,12 @@ export const MODULE_PANEL_DEFINITIONS = {
   ),
   unplaced: define(
     "in no call",
-    "Time of the module that is in none of its calls: shared gradients, and parts that ran by themselves.",
+    "Time of the module outside of its calls: shared gradients, and parts that ran on their own.",
     "us",
   ),
   parameters: define(
     "parameters",
-    "Numbers held by the module, each counted where it is held first.",
+    "Parameter elements of the module itself; a shared parameter counts at its first module.",
   ),
   shapes: define("shapes", "Input shapes of the first operator of each call, most frequent first."),
 } as const;
@@ -196,7 +196,7 @@ export const MODULE_PANEL_DEFINITIONS = {
 export const NODE_DEFINITIONS = {
   count: defineField("count", NodeUse.count),
   device: define("device", "Device work launched inside these evaluations.", "us"),
-  host: define("host", "Time of the evaluations, each less those nested in it.", "us"),
+  host: define("host", "Time of the evaluations, without those nested in them.", "us"),
 } as const;
 
 /** Columns of the table of compiled code. */

@@ -30,7 +30,10 @@ const BY_HOST = {
   definition: D.selfHost,
   title: "Most expensive by self host time",
 };
-const EMPTY = { none: "The trace holds no operators.", notFound: "No operator fits the search." };
+const EMPTY = {
+  none: "The trace holds no operators.",
+  notFound: "No operator matches the search.",
+};
 
 interface OperatorsViewProps {
   report: ReportData;

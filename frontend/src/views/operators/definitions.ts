@@ -4,7 +4,7 @@ import { define, defineField } from "../../text/definitions";
 /** Columns of the tables of operators. */
 export const OPERATOR_DEFINITIONS = {
   name: define("operator", "Name of the operator or annotation."),
-  shapes: define("input shapes", "Shapes of the inputs, [] for what is no tensor."),
+  shapes: define("input shapes", "Shapes of the inputs, [] for anything but a tensor."),
   stack: define(
     "call stack",
     "Python frames around the calls, innermost first; in the backward pass those around the forward operator.",

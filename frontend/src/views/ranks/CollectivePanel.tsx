@@ -21,7 +21,7 @@ interface CollectivePanelProps {
   onClose: () => void;
 }
 
-/** One collective: its figures, the late rank at that moment, and the first one waiting for it. */
+/** One collective: its figures, the straggler at that moment, and the first one waiting for it. */
 export function CollectivePanel(props: CollectivePanelProps): ReactElement {
   const { runKey, run, id, onClose } = props;
   const row = useRunRow(runKey, "collectives", id);
@@ -71,7 +71,7 @@ function Links({ run, row }: { run: RunOverview; row: TableRow }): ReactElement 
       </PlaceLink>
       {place >= 0 && module !== null && (
         <PlaceLink className="button" to={moduleOf(run, place, module)}>
-          Show the late module
+          Show the delayed module
         </PlaceLink>
       )}
     </>

@@ -119,7 +119,7 @@ function CameLast({
   );
 }
 
-/** When the late rank takes part in a collective, and for how long: the transfer. */
+/** When the straggler takes part in a collective, and for how long: the transfer. */
 export function lateTimes(row: TableRow): [startUs: number, durationUs: number] {
   return [numberOf(row, "late_start_us") ?? 0, numberOf(row, "transfer_us") ?? 0];
 }

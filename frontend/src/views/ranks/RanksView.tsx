@@ -1,11 +1,11 @@
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 
 import type { Target } from "../../api/request";
 import type { RunOverview, Runs } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
 import { Segments } from "../../components/controls";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { type RunKey, useOverview, useRunKey } from "../../parts/run";
+import { FEW_RANKS, type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { numberOf, rowsOf } from "../../parts/serverTable/rows";
 import { usePlace, useProgress, useServices } from "../../parts/services";
 import { ErrorCard, RecordSnippet } from "../../parts/states";
@@ -174,12 +174,26 @@ function Lists({ runKey, run }: PartProps): ReactElement {
 
 const LONGEST = { table: "collectives", sort: ["-wait_us"], limit: 1 };
 
-/** The collective that the address names, where it asks for its picture; else the way to one. */
+/**
+ * The picture of the collective that the address names; else, of few ranks with a straggler, that of
+ * the longest wait, until it is closed; else the way to that.
+ */
 function OnAllRanks({ runKey, run }: PartProps): ReactElement {
   const [{ ranks: place }] = usePlace();
-  const shown = place.together ? place.collective : null;
-  const [longest] = rowsOf(useRunRows(runKey, shown === null ? LONGEST : null).value);
-  if (shown !== null) return <Together runKey={runKey} run={run} id={shown} />;
+  const change = useChangeRanks();
+  const [closed, setClosed] = useState(false);
+  const named = place.together ? place.collective : null;
+  const rows = useRunRows(runKey, named === null ? LONGEST : null);
+  const [longest] = rowsOf(rows.value);
+  const unasked = !closed && run.stragglers.length > 0 && run.ranks.length <= FEW_RANKS;
+  if (named !== null || (unasked && (longest !== undefined || rows.status === "loading"))) {
+    const onClose = (): void => {
+      setClosed(true);
+      change({ together: false, others: 0 });
+    };
+    const id = named ?? (longest === undefined ? null : Number(longest.id));
+    return <Together runKey={runKey} run={run} id={id} asked={named !== null} onClose={onClose} />;
+  }
   return (
     <p className="longest-wait">
       {longest !== undefined && (
@@ -187,7 +201,7 @@ function OnAllRanks({ runKey, run }: PartProps): ReactElement {
           className="button"
           to={{ ranks: { ...place, collective: Number(longest.id), together: true, others: 0 } }}
         >
-          The longest wait, {duration(numberOf(longest, "wait_us"))}, as a picture of all ranks
+          Show the longest wait, {duration(numberOf(longest, "wait_us"))}, on all ranks
         </PlaceLink>
       )}
     </p>

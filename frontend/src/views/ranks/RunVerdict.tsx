@@ -46,7 +46,7 @@ function savingOf(run: RunOverview): BandSaving | null {
     from: run.step_us,
     to: run.step_us - gain,
     of: `per step, with rank ${rank} as fast as the others`,
-    button: finding === null ? `Open rank ${rank}` : "Its finding",
+    button: finding === null ? `Open rank ${rank}` : "Open its finding",
     title: finding ?? module ?? `rank ${rank}`,
     place: finding === null ? moduleOf(run, place, module ?? "") : findingsOf(run, place, finding),
   };

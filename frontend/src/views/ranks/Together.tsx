@@ -14,23 +14,27 @@ import { useChangeRanks, useRunRow } from "./useRun";
 interface TogetherProps {
   runKey: RunKey;
   run: RunOverview;
-  /** Id of the collective. */
-  id: number;
+  /** Id of the collective; null until it is known. */
+  id: number | null;
+  /** Whether the reader asked for it: then it comes into view. */
+  asked: boolean;
+  onClose: () => void;
 }
 
 /** One collective on its ranks, on one clock: what each ran before it, who came last. */
-export function Together({ runKey, run, id }: TogetherProps): ReactElement {
+export function Together({ runKey, run, id, asked, onClose }: TogetherProps): ReactElement {
   const [{ ranks: place }] = usePlace();
-  const change = useChangeRanks();
   const { api } = useServices();
   const box = useRef<HTMLElement>(null);
-  const loaded = useAsk(api.ranks.collective, [runKey.run, id, place.others], runKey);
+  const question: [string, number, number] | null =
+    id === null ? null : [runKey.run, id, place.others];
+  const loaded = useAsk(api.ranks.collective, question, runKey);
   const row = useRunRow(runKey, "collectives", id);
   const shown = loaded.value;
   const ready = shown !== null && row !== undefined;
   useEffect(() => {
-    if (ready) box.current?.scrollIntoView({ block: "nearest" });
-  }, [ready, id]);
+    if (ready && asked) box.current?.scrollIntoView({ block: "nearest" });
+  }, [ready, asked, id]);
   if (loaded.status === "error") return <ErrorCard error={loaded.error} onRetry={loaded.retry} />;
   return (
     <section
@@ -43,20 +47,16 @@ export function Together({ runKey, run, id }: TogetherProps): ReactElement {
       <div className="toolbar">
         <h2>{row === undefined ? "Collective on all ranks" : <Title row={row} />}</h2>
         <span className="spring" />
-        {shown?.refused === null && (
+        {id !== null && shown?.refused === null && (
           <a className="button" href={api.ranks.collectiveFile(runKey.run, id)} download>
             Download for Perfetto
           </a>
         )}
-        <button
-          type="button"
-          className="quiet"
-          onClick={() => change({ together: false, others: 0 })}
-        >
+        <button type="button" className="quiet" onClick={onClose}>
           Close the picture
         </button>
       </div>
-      {ready && <Shown runKey={runKey} run={run} id={id} row={row} shown={shown} />}
+      {id !== null && ready && <Shown runKey={runKey} run={run} id={id} row={row} shown={shown} />}
     </section>
   );
 }

@@ -23,7 +23,7 @@ export const RANK_DEFINITIONS = {
   wait: defineField("straggler wait", Rank.wait_us),
   duration: defineField("step", RankStep.duration_us),
   path: define("trace", "The file that was read."),
-  ranks: define("ranks", "Ranks of this run whose traces were read, of those there should be."),
+  ranks: define("ranks", "Ranks of this run whose traces were read, out of those expected."),
   meanStep: defineField("step", RunOverview.step_us),
   meanWait: defineField("straggler wait", RunOverview.wait_us),
   late: define("stragglers", "Ranks for which the others wait in most steps."),

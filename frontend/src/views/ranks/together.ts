@@ -90,7 +90,7 @@ export function kindsOf(lanes: readonly Lane[]): BlockKind[] {
   return (Object.keys(BLOCK_TEXTS) as BlockKind[]).filter((kind) => found.has(kind));
 }
 
-/** How far the clocks are known, around the moment when the late rank came; null without one. */
+/** How far the clocks are known, around the moment when the straggler came; null without one. */
 export function doubtOf(shown: Shown): Part | null {
   const late = shown.ranks.find((rank) => rank.late);
   if (late === undefined || shown.clock_spread_us === null) return null;

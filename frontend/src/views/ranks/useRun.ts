@@ -19,9 +19,10 @@ export function useRunRows(key: RunKey, question: TableQuestion | null): Loaded<
   return useAsk(api.ranks.table, question === null ? null : [key.run, question], key);
 }
 
-/** A row of a table of the run by its id. */
-export function useRunRow(key: RunKey, table: string, id: number): TableRow | undefined {
-  return rowsOf(useRunRows(key, { table, filter: [`id:eq:${id}`], limit: 1 }).value)[0];
+/** A row of a table of the run by its id; null asks for none. */
+export function useRunRow(key: RunKey, table: string, id: number | null): TableRow | undefined {
+  const question = id === null ? null : { table, filter: [`id:eq:${id}`], limit: 1 };
+  return rowsOf(useRunRows(key, question).value)[0];
 }
 
 /** What ranks ran around a collective by rank, as far as it came; null where that failed. */

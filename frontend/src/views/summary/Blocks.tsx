@@ -70,7 +70,7 @@ export function BreakdownBlock({ report }: { report: ReportData }): ReactElement
         head={[
           {
             title: "category",
-            text: "The first of these that holds a moment has it: communication is what no kernel or copy overlaps.",
+            text: "A moment counts for the first of these that applies: communication is what no kernel or copy overlaps.",
           },
           {
             title: "time",
@@ -86,7 +86,7 @@ export function BreakdownBlock({ report }: { report: ReportData }): ReactElement
       />
       <p className="muted">
         {duration(whole)} in all: mean of {counted(report.breakdown.length, "step")} with all their
-        device events in the trace, each until these end.
+        device events in the trace, each until they end.
       </p>
     </Block>
   );

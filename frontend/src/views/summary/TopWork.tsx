@@ -105,7 +105,7 @@ export function HostOperators({ report }: { report: ReportData }): ReactElement 
       <WorkTable head={<Heads of={[D.operator, D.self, { ...D.share, span: 2 }]} />} rows={rows} />
       {atOnce(report) && (
         <p className="muted">
-          Longer than a step, as several threads ran at once: the times are summed over threads.
+          More than a step, because the times of concurrent threads are summed.
         </p>
       )}
     </Block>

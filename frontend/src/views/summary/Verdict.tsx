@@ -12,7 +12,7 @@ import {
   WORTH_SAYING,
 } from "../../parts/Band";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { type RunKey, useOverview, useRunKey } from "../../parts/run";
+import { FEW_RANKS, type RunKey, useOverview, useRunKey } from "../../parts/run";
 import { perText } from "../../report/findings";
 import { replayedStep, wholeStep } from "../../report/measures";
 import {
@@ -103,7 +103,8 @@ function placeOf({ part, phase }: PathSegment): Partial<Place> {
 function withoutPath(report: ReportData): { heads: BandHead[]; blocks: BandBlock[] } {
   const [mean] = stepBars(report);
   if (mean === undefined) return { heads: [], blocks: [] };
-  const host = labelledPhases(mean.host).filter(({ us }) => us > 0);
+  const phases = labelledPhases(mean.host).filter(({ us }) => us > 0);
+  const host = phases.every(({ key }) => key === "other") ? [] : phases;
   const device = labelledDevice(mean.device ?? []).filter(({ us }) => us > 0);
   if (host.length < 2 && device.length > 0) {
     return {
@@ -116,7 +117,7 @@ function withoutPath(report: ReportData): { heads: BandHead[]; blocks: BandBlock
     };
   }
   return {
-    heads: [{ key: "host", text: "host", share: 1 }],
+    heads: host.length === 0 ? [] : [{ key: "host", text: "host", share: 1 }],
     blocks: host.map((part) => ({
       ...blockOfPart(part, "host"),
       colour: PHASE_COLOURS[part.key],
@@ -136,9 +137,6 @@ function blockOfPart(
 ): Pick<BandBlock, "key" | "label" | "text" | "us" | "share"> {
   return { key, label: title, text: `${of}, ${title}`, us, share };
 }
-
-/** Ranks of which all traces are read unasked. */
-const FEW_RANKS = 16;
 
 interface RunNoteProps {
   report: ReportData;

@@ -67,7 +67,9 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           onSelect={(id) => go({ sync: id === selected?.id ? null : id })}
           branch={branchOf}
           onFold={fold}
-          empty={syncs.all.length === 0 ? whyNoSyncs(report) : "No sync fits search and filters."}
+          empty={
+            syncs.all.length === 0 ? whyNoSyncs(report) : "No sync matches the search and filters."
+          }
         />
         <OtherStalls report={report} />
       </div>

@@ -163,10 +163,7 @@ function What({ node, rules, search }: Omit<SyncCellProps, "open" | "onFold">): 
     const { step, api } = row.sync;
     return (
       <>
-        <Name
-          text={step === null ? "outside every step" : `step ${stepLabel(step)}`}
-          className="keep"
-        />
+        <Name text={step === null ? "not in a step" : `step ${stepLabel(step)}`} className="keep" />
         <Name text={api} className="code muted" mark={search} />
       </>
     );

@@ -93,7 +93,9 @@ function Owner({ event }: { event: EventDetail }): ReactElement {
 
 function Arguments({ event }: { event: EventDetail }): ReactElement | null {
   if (event.args === null) {
-    return <p className="muted">The file cannot be read any more, so it has no arguments here.</p>;
+    return (
+      <p className="muted">The file can no longer be read, so its arguments are missing here.</p>
+    );
   }
   const rows = argumentRows(event.args);
   if (rows.length === 0) return null;

@@ -90,7 +90,7 @@ function Arrange({ box, arrangement }: { box: LaneBox; arrangement: Arrangement 
     [pinned ? "Unpin" : "Pin on top"]: () => arrangement.pin(lane.id, !pinned),
     "Move up": () => arrangement.move(lane.id, -1),
     "Move down": () => arrangement.move(lane.id, 1),
-    "All lanes as at first": arrangement.reset,
+    "Reset all lanes": arrangement.reset,
   };
   return (
     <select

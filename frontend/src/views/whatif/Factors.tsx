@@ -86,7 +86,7 @@ interface FactorRowProps {
   children: ReactElement;
 }
 
-/** Above this the slider stays at its end; the number beside it goes on. */
+/** Above this the slider stays at its end; the number next to it goes on. */
 const MOST_SLID = 2;
 const STEP = 0.05;
 

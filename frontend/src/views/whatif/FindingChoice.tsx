@@ -46,7 +46,7 @@ export function FindingChoice({ report, place }: FindingChoiceProps): ReactEleme
         </span>
       </header>
       {findings.length === 0 && unknown.length === 0 && (
-        <p className="muted">Nothing was found in these steps that could be taken out.</p>
+        <p className="muted">These steps have no finding that could be taken out.</p>
       )}
       {findings.length > 0 && (
         <div className="whatif-finding-heads">

@@ -106,7 +106,7 @@ function AnswerOf({ loaded, changed, report }: AnswerOfProps): ReactElement {
 const NOT_OFFERED = [
   [
     "Batch size, precision, another device",
-    "How long kernels take then is in no trace. A factor that you know can be given to them.",
+    "No trace shows how long kernels take then. If you know the factor, scale them by it.",
   ],
   [
     "Another number of ranks",
@@ -114,13 +114,16 @@ const NOT_OFFERED = [
   ],
   [
     "Kernels that slow one another",
-    "Durations stay as recorded, whatever runs side by side; so do those of a loader's workers.",
+    "Durations stay as recorded, whatever runs concurrently; so do those of loader workers.",
   ],
   [
     "Values that are needed",
-    "Taking out a sync assumes that it is not needed; whether its value is needed is in no trace.",
+    "Taking out a sync assumes that it is not needed; no trace shows whether its value is.",
   ],
-  ["The cost of recording", "It slows the host, stacks and shapes most; it is in all times here."],
+  [
+    "The cost of recording",
+    "It slows the host, most of all with stacks and shapes; all times here include it.",
+  ],
 ] as const;
 
 /** What the answers mean, for who asks. */

@@ -200,7 +200,7 @@ test("where the replay's step is not the step of the other views, the answer say
   const { verdict } = report();
   const longer = report({ verdict: { ...verdict, step_us: 120, host_side_us: 120 } });
   expect(hostClockText(predicted({ replayed_us: 120 }), longer)).toBe(
-    "A step takes 100.0 us on the host's clock, and 120.0 us until the next begins.",
+    "A step takes 100.0 us on the host's clock, and 120.0 us with the gap to the next.",
   );
   expect(hostClockText(predicted(), report())).toBeNull();
 });

@@ -38,7 +38,7 @@ export function CallChart({ report, calls, clock }: CallChartProps): ReactElemen
         <Term text={D.call.text}>Calls over time, {clock}</Term>
       </h3>
       {bar === undefined ? (
-        <p className="muted">Never called by itself; its time lies in the calls of its parts.</p>
+        <p className="muted">Never called itself; its time is in the calls of its children.</p>
       ) : (
         <>
           {calls.count > 1 && (
