@@ -15,9 +15,9 @@ A round is of whole cycles of steps in which all is timed (blocks, and in short 
 backward and optimizer) and steps in which it is not, and of as many plain ones of the same model.
 They take turns: plain, watched, watched, plain (ABBA). For plain ones all that the watch put into
 torch and the model is taken out, so that other programs, and where in memory a model is, make all
-four longer alike; before the second watched one it is taken out and put back, so that the same was
-looked at before each. What torch leaves on a parameter that had a hook cannot be taken out, and is
-measured apart.
+four longer alike; before a watched one it is taken out and put back, so that the same was looked at
+before each. The control does all that with nothing watched. What torch leaves on a parameter that
+had a hook cannot be taken out, and is measured apart.
 
 Turns are of up to four kinds: all is timed or not, and this begins or ends with the turn. The
 cost of a kind is the median of its turns' differences, and the cost per step is that of a whole
@@ -44,7 +44,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -298,21 +298,36 @@ def run_round(training: Training, way: Way) -> list[Turn]:
         tempfile.TemporaryDirectory() as folder,
         way.begin(training, folder, scalars=False) as watch,
     ):
+        turns = _turns(training, removable, watch.step, lambda: watch._timed == watch._most)
+        return list(islice(turns, (WARM_UP + way.steps) // 2))[WARM_UP // 2 :]
 
-        def plain_us() -> float:
-            with removable.out():
-                return training.step_us(lambda: None)
 
-        def take_turn() -> Turn:
-            timed, first = watch._timed == watch._most, plain_us()
-            both = training.step_us(watch.step)
-            with removable.out():
-                pass
-            both += training.step_us(watch.step)
-            plain = (first + plain_us()) / 2
-            return Turn((timed, watch._timed == watch._most), both / 2 - plain, plain)
+def run_control(training: Training) -> list[Turn]:
+    """Do the same with nothing that is watched."""
+    turns = _turns(training, Removable(training.model), lambda: None, lambda: True)
+    return list(islice(turns, FEWEST // 2))
 
-        return [take_turn() for _ in range((WARM_UP + way.steps) // 2)][WARM_UP // 2 :]
+
+def _turns(
+    training: Training,
+    removable: Removable,
+    step: Callable[[], None],
+    is_all_timed: Callable[[], bool],
+) -> Iterator[Turn]:
+    def plain_us() -> float:
+        with removable.out():
+            return training.step_us(lambda: None)
+
+    def watched_us() -> float:
+        with removable.out():
+            pass
+        return training.step_us(step)
+
+    while True:
+        timed, first = is_all_timed(), plain_us()
+        both = watched_us() + watched_us()
+        plain = (first + plain_us()) / 2
+        yield Turn((timed, is_all_timed()), both / 2 - plain, plain)
 
 
 def left_us(parameters: int = 64, turns: int = 500) -> float:
@@ -421,12 +436,15 @@ def measure(name: str, rounds: int, left: float) -> list[list[str]]:
         for step_us in STEPS_US
     }
     found: dict[Way, list[list[Turn]]] = {way: [] for way in ways.values()}
+    control: list[list[Turn]] = []
     for _ in range(rounds):
         for way, series in found.items():
             series.append(run_round(training, way))
+        control.append(run_control(training))
     rows = []
     for blocks in (count, 0):
-        cells = [name, str(blocks), f"{plain_us(found[ways[blocks, STEPS_US[0]]]):.0f} us"]
+        plain = f"{plain_us(found[ways[blocks, STEPS_US[0]]]):.0f} us"
+        cells = [name, str(blocks), plain, cost_of(Way(0), control, [0.0]).text()]
         for step_us in STEPS_US:
             way = ways[blocks, step_us]
             own = thread_us(training, way, step_us)
@@ -503,7 +521,7 @@ def main() -> None:
     rows = [row for name in names for row in measure(name, given.rounds, left)]
     parts = ("all timed", "training's thread", "watch's own", "share", "limit")
     of = [f"{part}, {step_us // 1000} ms" for step_us in STEPS_US for part in parts]
-    print(table(["model", "blocks", "hollow step", *of], rows))
+    print(table(["model", "blocks", "hollow step", "control", *of], rows))
     print(f"\n{check(given.rounds // 2)}")
     print(f"\n{machine.describe()}; load {before:.1f} before, {os.getloadavg()[0]:.1f} after.")
 

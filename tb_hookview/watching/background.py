@@ -16,7 +16,7 @@ import torch
 from tb_hookview.recorder import faults
 from tb_hookview.step_log import REQUEST
 
-PERIOD_S, PERIOD_OF_RANKS_S = 1.0, 0.5
+PERIOD_S, PERIOD_OF_RANKS_S = 2.0, 0.5
 """Seconds from one look to the next: of a process alone, and of one that has to agree with others,
 three of them before a recording begins."""
 

@@ -10,7 +10,7 @@ from tb_hookview.watching.clock import NOTHING, PHASES
 RUN = 8
 """Steps in a row in which more is timed: to begin and to end takes as long as three of them."""
 
-SHARE = 0.001
+SHARE, SHARE_WITHOUT_BLOCKS = 0.001, 0.0005
 """Of a step, that timing its blocks may cost, and its phases where not all steps have them."""
 
 _SHORT_NS = 10_000_000
@@ -43,4 +43,5 @@ def sampling_of(blocks: int, clock: str, step_ns: int) -> Sampling:
         return Sampling(1, PHASES)
     short = step_ns < _SHORT_NS
     cost = blocks * _BLOCK_NS[clock] + short * _PHASES_NS
-    return Sampling(max(1, math.ceil(cost / (SHARE * step_ns))), NOTHING if short else PHASES)
+    share = SHARE if blocks else SHARE_WITHOUT_BLOCKS
+    return Sampling(max(1, math.ceil(cost / (share * step_ns))), NOTHING if short else PHASES)
