@@ -60,6 +60,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.common import machine
 from benchmarks.common.markdown import table
 from tb_hookview.recorder.hooks import SLOT
+from tb_hookview.watching.background import PERIOD_S
 from tb_hookview.watching.blocks import MOST, choose_blocks
 from tb_hookview.watching.clock import PHASES
 from tb_hookview.watching.sampling import RUN, Sampling, sampling_of
@@ -76,8 +77,8 @@ WARM_UP = 2 * RUN
 FEWEST = 16 * RUN
 """Watched steps of a round that count, at least."""
 
-SECONDS, SETTLE_S = 4, 0.6
-"""Seconds for which the watch's own thread is timed, and those before that are left out."""
+PERIODS, SETTLE_S = 4, 0.6
+"""Periods for which the watch's own thread is timed, and seconds before that are left out."""
 
 NEVER = 1e9
 """A `slow_factor`: steps are compared as ever, and none is slow."""
@@ -350,7 +351,7 @@ def left_us(parameters: int = 64, turns: int = 500) -> float:
 
 
 def thread_us(training: Training, way: Way, step_us: int) -> list[float]:
-    """Return the processor time of the watch's own thread per step, in each of some seconds."""
+    """Return the processor time of the watch's own thread per step, in each of its periods."""
     with (
         tempfile.TemporaryDirectory() as folder,
         way.begin(training, folder, scalars=True) as watch,
@@ -368,7 +369,7 @@ def thread_us(training: Training, way: Way, step_us: int) -> list[float]:
             return (time.clock_gettime_ns(clock) - begun) / 1e9 / seconds * step_us
 
         train(SETTLE_S)
-        return [train(1.0) for _ in range(SECONDS)]
+        return [train(PERIOD_S) for _ in range(PERIODS)]
 
 
 class Cost(NamedTuple):
