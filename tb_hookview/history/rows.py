@@ -18,7 +18,6 @@ Ints = NDArray[np.int64]
 
 WARM_UP = 5
 """First steps that no median is over."""
-_PHASES = ("forward_us", "backward_us", "after_backward_us", "optimizer_us")
 _MOST_BLOCKS = 16
 _MOST = 1_000_000
 """Of anything that is counted."""
@@ -47,6 +46,7 @@ class Line(msgspec.Struct):
     gc_count: int = 0
     memory_bytes: int | None = None
     recording: str | None = None
+    phases: bool = True
     forward: list[_Us] = []
     backward: list[_Us] = []
     recorded: str | None = None
@@ -72,6 +72,8 @@ class RankRows(NamedTuple):
     gc_count: Ints
     state: Ints
     """Index into `STATE_NAMES`."""
+    has_phases: NDArray[np.bool_]
+    """Steps in which more than loading was timed."""
     forward: Floats
     """Steps by blocks."""
     backward: Floats
@@ -91,12 +93,6 @@ class RankRows(NamedTuple):
         """Steps in which blocks were timed."""
         timed = np.column_stack([self.forward, self.backward])
         return np.asarray((~np.isnan(timed)).any(1))
-
-    @property
-    def has_phases(self) -> NDArray[np.bool_]:
-        """Steps in which more than loading was timed; all, if none were."""
-        timed = (~np.isnan([self.of(name) for name in _PHASES])).any(0)
-        return np.asarray(timed if timed.any() else ~timed)
 
     def of(self, name: str) -> Floats:
         """One duration of every step."""
@@ -175,6 +171,7 @@ def _columns(worker: str, header: Line, lines: list[Line], lost: int) -> RankRow
         durations=_matrix(durations, len(DURATIONS)),
         gc_count=np.array([min(max(line.gc_count, 0), _MOST) for line in steps], np.int64),
         state=np.array([_STATES.get(line.recording, 2) for line in steps], np.int64),
+        has_phases=np.array([line.phases for line in steps], bool),
         forward=_matrix([line.forward for line in steps], len(blocks)),
         backward=_matrix([line.backward for line in steps], len(blocks)),
         memory_bytes=max(memory, default=None),

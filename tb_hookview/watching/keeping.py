@@ -242,7 +242,8 @@ class Keeper:
             self._written = rows[-1][0]
             clocks_apart = time.time() - perf_counter_ns() / 1e9
             ends = [clocks_apart + ended[3] / 1e9 for ended in steps]
-            lines = row_lines(rows, [ended[1] for ended in steps], ends, peak_memory())
+            states, timed = [ended[1] for ended in steps], [ended[5] >= 0 for ended in steps]
+            lines = row_lines(rows, states, timed, ends, peak_memory())
         measured = [row for row, ended in zip(rows, steps, strict=True) if not ended[1]]
         self._decide(measured)
         while self._lines:

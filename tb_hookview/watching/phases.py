@@ -26,6 +26,8 @@ _clocks: list[StepClock] = []
 """The clocks in use."""
 _installed: dict[str, list[tuple[StepClock, Callable[[], bool]]]] = {}
 """By phase, what takes back how it is timed for a clock, the latest last; False if it cannot."""
+_SWITCHED = ("backward", "optimizer")
+"""Phases that are not timed in all short steps."""
 _given_way: set[str] = set()
 """Phases that are not timed any more: the compiler looks at them."""
 _STEP_HOOKS = "_global_optimizer_pre_hooks"
@@ -80,9 +82,6 @@ def _install() -> None:
 def _install_switched(clock: StepClock) -> None:
     _add("backward", clock, _replace, torch.autograd, "backward", _timed_backward)
     _add("optimizer", clock, _hook_optimizers)
-
-
-_SWITCHED = ("backward", "optimizer")
 
 
 def _add(

@@ -140,17 +140,25 @@ _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def row_lines(
-    rows: Sequence[Row], states: Iterable[int], ends: Iterable[float], memory: int | None
+    rows: Sequence[Row],
+    states: Iterable[int],
+    have_phases: Iterable[bool],
+    ends: Iterable[float],
+    memory: int | None,
 ) -> list[bytes]:
     """Return a line for each step.
 
     Args:
         rows: as `rows_of` gives them.
         states: index into `STATES` of each.
+        have_phases: whether more than loading was timed in each.
         ends: of each, seconds since the epoch.
         memory: bytes, the peak at the last one; None where it was not asked for.
     """
-    more = [f',"recording":"{STATES[state]}"' if state else "" for state in states]
+    more = [
+        ("" if timed else ',"phases":false') + (f',"recording":"{STATES[state]}"' if state else "")
+        for state, timed in zip(states, have_phases, strict=True)
+    ]
     if memory is not None:
         more[-1] = f',"memory_bytes":{memory}' + more[-1]
     lines: list[bytes] = []

@@ -33,7 +33,7 @@ from tb_hookview.watching.step_rows import Ended
 from tb_hookview.watching.triggers import Triggers
 
 _CALM = 64
-"""Steps after which it is looked again where all steps have the same timed."""
+"""Steps until the length of a step is looked at again, while nothing is sampled."""
 
 
 def watch(
@@ -141,7 +141,7 @@ class Watch:
         self._most = self._timed = PHASES
         """What is timed in some steps, and in the one under way."""
         self._turn = RUN
-        """Step after which it is looked what is timed in the next ones."""
+        """Step after which more or less is timed."""
 
     @property
     def lost(self) -> int:

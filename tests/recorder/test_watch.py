@@ -26,7 +26,7 @@ import tb_hookview as hookview
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder.hooks import SLOT
 from tb_hookview.watching import phases
-from tb_hookview.watching.agreement import FolderBoard, RecordingPlan
+from tb_hookview.watching.agreement import Alone, FolderBoard, RecordingPlan
 from tb_hookview.watching.clock import ROOT
 from tb_hookview.watching.scalars import Scalars
 from tb_hookview.watching.step_rows import row_of
@@ -76,6 +76,7 @@ def test_in_short_steps_only_loading_is_timed_in_every_step(tmp_path, has_model,
         known = [row["step"] for row in rows(tmp_path) if row[part] is not None]
         assert known == timed, part
     assert all(row["data_us"] is not None for row in rows(tmp_path))
+    assert [row["step"] for row in rows(tmp_path) if "phases" not in row] == timed
     assert [row["step"] for row in rows(tmp_path) if "forward" in row] == timed * has_model
     assert all(SLOT not in vars(module) for module in model.modules())
     assert torch.autograd.backward.__module__ == "torch.autograd"
@@ -278,6 +279,16 @@ def test_the_file_record_names_the_ranks_that_record(tmp_path, ranks):
         until(watch, model, lambda: watch._keeper._number == 1)
         train(model, 8, watch.step)
     assert (len(traces(tmp_path)), watch.lost) == (int(0 in ranks), 0)
+
+
+def test_a_process_alone_records_however_many_steps_ended_since_it_was_asked(tmp_path):
+    model = net()
+    with hookview.watch(tmp_path, model=model, **QUIET) as watch:
+        watch._keeper._board = Alone()
+        train(model, 5, watch.step)
+        watch._keeper._adopt(RecordingPlan(3, 1, "file"))
+        train(model, 5, watch.step)
+    assert (len(traces(tmp_path)), watch.lost) == (1, 0)
 
 
 def test_steps_that_this_rank_knows_of_too_late_are_left_to_the_others(tmp_path):

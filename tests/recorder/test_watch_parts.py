@@ -234,7 +234,7 @@ def test_the_newest_stay_and_the_slowest():
 def write_steps(folder: Path, count: int, most_bytes: int) -> StepFile:
     file = StepFile(folder, "host_1", lambda: {"watch": 1, "blocks": []}, most_bytes)
     for step in range(1, count + 1):
-        file.write(row_lines([row([], 2, step)], [0], [0.0], None))
+        file.write(row_lines([row([], 2, step)], [0], [True], [0.0], None))
     file.close()
     return file
 
@@ -255,8 +255,9 @@ def test_files_of_steps_are_bounded_and_begin_with_a_header(tmp_path):
 def test_a_row_is_whole_microseconds_and_null_for_unknown():
     marks = [(0, 500, 1_999), (ROOT, 400, 2_000)]
     rows = [row([], 0, 6), row(marks, 1, 7)]
-    before, line = map(json.loads, row_lines(rows, [0, 2], [1.0, 1.5], 99))
+    before, line = map(json.loads, row_lines(rows, [0, 2], [False, True], [1.0, 1.5], 99))
     assert before.keys().isdisjoint({"forward", "backward", "memory_bytes", "recording"})
+    assert (before["phases"], "phases" in line) == (False, False)
     assert (line["step"], line["duration_us"], line["time"]) == (7, 1000, 1.5)
     assert (line["forward_us"], line["data_us"], line["gc_us"]) == (2, None, 0)
     assert (line["forward"], line["backward"], line["memory_bytes"]) == ([1], [None], 99)

@@ -28,7 +28,7 @@ PATIENCE_S = 60
 
 
 def sample_all(monkeypatch: pytest.MonkeyPatch, every: int = 2) -> dict[str, Any]:
-    """Have all but loading timed in one of so many steps, as in short ones; return the options."""
+    """Have phases and blocks timed in one of `every` steps; return the options."""
     monkeypatch.setattr(Keeper, "sampling", Sampling(every, NOTHING))
     return {**QUIET, "blocks_every": None}
 

@@ -66,9 +66,9 @@ RULE = Rule(
     description="Where the model runs on the CPU: C++ autograd functions (CppNode), and operators "
     "in a namespace that is not torch's: over 10% of a step by operator and module, without the "
     "operators of torch in them.",
-    fix="Profile its code (perf; with_stack=True where it is Python). Write it by operators of "
-    "torch. Or give it vector instructions (at::vec) and all threads (at::parallel_for), and do "
-    "not go through elements in Python. Save in the forward what its backward computes again.",
+    fix="Profile it (perf; with_stack=True for Python). Rewrite it with torch operators, or "
+    "vectorize it (at::vec) and use all threads (at::parallel_for). Do not loop over elements in "
+    "Python. Save in the forward what its backward would recompute.",
     reference="PyTorch, Custom C++ and CUDA Operators",
     confidence="medium",
     find=_find,
