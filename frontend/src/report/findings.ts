@@ -26,6 +26,11 @@ export function findingsOfModule(report: ReportData, module: Module): Finding[] 
   return report.findings.filter((finding) => finding.module_id === module.id);
 }
 
+/** Whether the model may have run on a device that is not recorded. */
+export function mayLackDevice({ verdict, trace, kernels }: ReportData): boolean {
+  return verdict.bound === "unknown" && trace.devices.length + kernels.length === 0;
+}
+
 /** Findings of one rule and fix whose places differ in a number alone, as layers do. */
 export function alike(findings: readonly Finding[]): [Finding, ...Finding[]][] {
   const keyOf = ({ rule, fix, where }: Finding): string =>

@@ -5,7 +5,14 @@ import type { Finding, ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
-import { alike, priceBasis, priceText, savingText, type PriceBasis } from "../../report/findings";
+import {
+  alike,
+  mayLackDevice,
+  priceBasis,
+  priceText,
+  savingText,
+  type PriceBasis,
+} from "../../report/findings";
 import { ratio } from "../../text/numbers";
 
 const MOST = 3;
@@ -22,6 +29,12 @@ export function TopFindings({ report }: { report: ReportData }): ReactElement {
           {findings.length > MOST ? `All ${findings.length} findings` : "Findings"}
         </PlaceLink>
       </header>
+      {mayLackDevice(report) && (
+        <p className="muted">
+          No device events: if the model runs on a device, record it too (ProfilerActivity.CUDA, XPU
+          or PrivateUse1).
+        </p>
+      )}
       {findings.length === 0 && (
         <p className="muted">No rule found anything to change in this trace.</p>
       )}
