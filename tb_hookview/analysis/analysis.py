@@ -24,7 +24,12 @@ from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming, find_
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
 from tb_hookview.analysis.flops.formulas import CallWork, DeviceWork, call_work, device_work
 from tb_hookview.analysis.flops.peaks import flops_per_ns
-from tb_hookview.analysis.host.activity import OperatorRows, operator_rows, runs_on_cpu
+from tb_hookview.analysis.host.activity import (
+    OperatorRows,
+    only_of_devices,
+    operator_rows,
+    runs_on_cpu,
+)
 from tb_hookview.analysis.host.rows import HostRows, Role, call_rows, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
@@ -296,6 +301,13 @@ class Analysis(Struct, frozen=True, dict=True):
             return False
         noted = manifest is not None and manifest.on_host
         return noted or runs_on_cpu(self.host, self.operators, self.row_node >= 0)
+
+    @cached_property
+    def syncs_known(self) -> bool:
+        """Whether calls of a device's runtime are there, or no sign of a device is."""
+        if (self.trace.events.kind == EventCategory.RUNTIME).any() or len(self.syncs):
+            return True
+        return not len(self.device_events) and not only_of_devices(self.host)
 
     @cached_property
     def call_work(self) -> CallWork:

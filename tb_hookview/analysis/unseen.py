@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.device.kinds import OTHER
+from tb_hookview.analysis.host.activity import only_of_devices
 from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
@@ -17,7 +17,6 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
-from tb_hookview.trace import EventCategory
 
 _SHOWN = {"no-host", "no-forward"}
 
@@ -105,19 +104,7 @@ def unseen_queue(analysis: Analysis) -> Iterator[Fault]:
         yield Fault("unseen-queue", streams, time=time, share=time / (last - first))
 
 
-_OF_DEVICES = re.compile("cudnn|miopen")
-"""In names of operators that no CPU runs."""
-_ON_CPU = 0
-"""torch's `DeviceType`."""
-
-
 def unrecorded_device(analysis: Analysis) -> Iterator[Fault]:
     """Count what only a device has, where neither its events nor calls of its runtime are there."""
-    trace = analysis.trace
-    recorded = len(analysis.device_events) or (trace.events.kind == EventCategory.RUNTIME).any()
-    if not recorded:
-        on_device = (trace.memory.device_type != _ON_CPU) & (trace.memory.amount != 0)
-        rows = analysis.host.named(_OF_DEVICES.search)
-        operators = analysis.host.kind[rows] == EventCategory.OPERATOR
-        count = np.count_nonzero(on_device) + np.count_nonzero(operators)
-        yield from counted("unrecorded-device", int(count))
+    if not len(analysis.device_events) and not analysis.syncs_known:
+        yield from counted("unrecorded-device", only_of_devices(analysis.host))

@@ -318,8 +318,8 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         forward_us=totals(left, right, StepMeans.forward),
         backward_us=totals(left, right, StepMeans.backward),
         backward_unattributed_us=totals(left, right, StepMeans.unattributed),
-        syncs=totals(left, right, lambda r: r.per_step(len(own_syncs(r.report.syncs)))),
-        sync_blocked_us=totals(left, right, lambda r: r.per_step(_blocked_us(r.report))),
+        syncs=totals(left, right, lambda r: r.report.per_step.sync_count),
+        sync_blocked_us=totals(left, right, lambda r: r.report.per_step.sync_blocked_us),
         modules=_modules(left, right, matches),
         speedup=step.base / step.other if step.base and step.other else None,
         phases_us={phase: _mean(left, right, f"{phase}_us") for phase in PHASES},
@@ -339,10 +339,6 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
 def _side(report: ReportData) -> Side:
     names, means = [step.name for step in report.steps], report.per_step
     return Side(report.trace.path, len(names), names, of=means.of, text=means.text)
-
-
-def _blocked_us(report: ReportData) -> float:
-    return sum(sync.duration_us for sync in own_syncs(report.syncs))
 
 
 def _mean(left: StepMeans, right: StepMeans, field: str) -> Pair:

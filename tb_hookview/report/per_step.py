@@ -53,10 +53,14 @@ def per_step(
         device_us_by_kind={
             kind: us / len(rows) for kind, us in totals.device_us_by_kind.items() if rows
         },
-        sync_count=share(totals.sync_count - totals.profiler_sync_count) or 0.0,
-        sync_blocked_us=share(totals.sync_blocked_us - totals.profiler_sync_us) or 0.0,
+        sync_count=share(_own(totals.sync_count, totals.profiler_sync_count)),
+        sync_blocked_us=share(_own(totals.sync_blocked_us, totals.profiler_sync_us)),
         communication_wait_us=mean(lambda step: step.communication_wait_us),
     )
+
+
+def _own(whole: float | None, of_profiler: float) -> float | None:
+    return None if whole is None else whole - of_profiler
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

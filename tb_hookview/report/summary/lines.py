@@ -70,11 +70,6 @@ def foreign_events(report: ReportData) -> int:
     return sum(row.count for row in report.trace.warnings if row.code == "unknown-category")
 
 
-def syncs_known(report: ReportData) -> bool:
-    """Whether the trace shows what the host waited for, where the model ran on a device."""
-    return all(warning.code != "unrecorded-device" for warning in report.trace.warnings)
-
-
 def _recording(recording: Recording | None) -> list[str]:
     if recording is None or recording.recorded_step_us is None:
         return []
@@ -139,7 +134,7 @@ def _unknown_idle(means: PerStep) -> str:
 
 def _syncs(report: ReportData) -> str:
     means, totals = report.per_step, report.totals
-    if not syncs_known(report):
+    if means.sync_count is None or totals.sync_count is None:
         return "host blocked: unknown, no call of the device's runtime is recorded"
     text = (
         f"host blocked for {format_us(means.sync_blocked_us)} per step in "

@@ -122,7 +122,7 @@ def _sums(data: ReportData) -> Iterator[tuple[str, int]]:
     yield "steps.idle", sum(not _equal(s.device_idle_us or 0.0, _total(s.idle)) for s in idle)
     yield (
         "totals.sync_blocked_us",
-        not _equal(totals.sync_blocked_us, sum(sync.duration_us for sync in data.syncs)),
+        not _equal(totals.sync_blocked_us or 0.0, sum(sync.duration_us for sync in data.syncs)),
     )
     modules = sum(module.backward.self_host_us or 0.0 for module in data.modules)
     host = modules + coverage.unattributed_host_us
@@ -242,9 +242,9 @@ WORDS: dict[str, Words] = {
     ),
     "unseen-queue": Words(
         "streams whose first device event begins long after its launch, {time} in all, {share} of "
-        "the trace: nothing in the file runs on their device meanwhile, which was busy with what "
-        "is not in the file (queued before the recording began, or by another process); this idle "
-        "time (cause: unknown) is not real",
+        "the trace: nothing in the file runs on their device meanwhile, which was probably busy "
+        "with what is not in the file (queued before the recording began, or by another process); "
+        "this idle time (cause: unknown) may not be real",
         high_from=0.1,
     ),
     "compiled-after-wrap": Words(

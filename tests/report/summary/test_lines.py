@@ -120,7 +120,18 @@ def test_a_device_that_is_not_recorded_leaves_waits_unknown(
     text = "\n".join(detail_lines(data))
     assert ("host blocked: unknown" in text) == unrecorded
     assert ("0 syncs" in text) != unrecorded
+    totals, (step,) = data.totals, data.steps
+    counts = (totals.sync_count, totals.backward_sync_count, data.per_step.sync_count)
+    blocked = (totals.sync_blocked_us, step.sync_blocked_us, data.per_step.sync_blocked_us)
+    assert {*counts, *blocked} == {None if unrecorded else 0}
     steps, *others = detail_tables(data, data, 9)
     assert steps.rows[0][-1] == ("-" if unrecorded else "0 us")
     hidden = " ".join(table.hidden for table in others)
     assert ("the model ran on a device" in hidden) == unrecorded
+
+
+def test_device_events_without_a_call_of_the_runtime_leave_waits_unknown(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events("gpu kernel [mm     ]", NAMES))
+    data = build_report(load(path)).data
+    assert (data.totals.sync_count, data.steps[0].sync_blocked_us) == (None, None)
+    assert "host blocked: unknown" in "\n".join(detail_lines(data))
