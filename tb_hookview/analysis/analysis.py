@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes
+from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes, of_device_threads
 from tb_hookview.analysis.calls.division import CallTimes, divide_calls
 from tb_hookview.analysis.calls.waits import Retries, find_retries
 from tb_hookview.analysis.collectives.calls import find_host_waits
@@ -305,9 +305,15 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def syncs_known(self) -> bool:
         """Whether calls of a device's runtime are there, or no sign of a device is."""
-        if (self.trace.events.kind == EventCategory.RUNTIME).any() or len(self.syncs):
-            return True
-        return not len(self.device_events) and not only_of_devices(self.host)
+        calls = len(self.syncs) or (self.trace.events.kind == EventCategory.RUNTIME).any()
+        return bool(calls or not (len(self.device_events) or self.of_unrecorded_device))
+
+    @cached_property
+    def of_unrecorded_device(self) -> int:
+        """Operators, nodes and memory events of a device, where it was not recorded itself."""
+        if len(self.device_events) or (self.trace.events.kind == EventCategory.RUNTIME).any():
+            return 0
+        return only_of_devices(self.host) + of_device_threads(self.host, self.nodes)
 
     @cached_property
     def call_work(self) -> CallWork:

@@ -9,7 +9,6 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.device.kinds import OTHER
-from tb_hookview.analysis.host.activity import only_of_devices
 from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
@@ -106,5 +105,4 @@ def unseen_queue(analysis: Analysis) -> Iterator[Fault]:
 
 def unrecorded_device(analysis: Analysis) -> Iterator[Fault]:
     """Count what only a device has, where neither its events nor calls of its runtime are there."""
-    if not len(analysis.device_events) and not analysis.syncs_known:
-        yield from counted("unrecorded-device", only_of_devices(analysis.host))
+    yield from counted("unrecorded-device", analysis.of_unrecorded_device)

@@ -178,6 +178,13 @@ class Totals(Struct, frozen=True):
     forward_compute_us: Us | None = None
     """`forward_device_us` without communication."""
 
+    def own_syncs(self) -> tuple[int, Us] | None:
+        """Number and sum of the syncs without the profiler's own; None where they are unknown."""
+        if self.sync_count is None or self.sync_blocked_us is None:
+            return None
+        count = self.sync_count - self.profiler_sync_count
+        return count, self.sync_blocked_us - self.profiler_sync_us
+
 
 class PerStep(Struct, frozen=True, kw_only=True):
     """Means over the measured steps: those that summaries, pages and comparisons show.

@@ -195,7 +195,7 @@ export const CollectiveSize = {
 
 export const Comparison = {
   measure: {
-    text: '"device" where both traces hold the device time of their backward pass, else "host".',
+    text: '"device" where both traces hold the device time of their backward pass, or of a forward without one, else "host".',
   },
   step_us: { unit: "us", text: "Mean length of a step on the host." },
   forward_us: {

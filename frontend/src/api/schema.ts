@@ -259,7 +259,7 @@ export interface Compared {
 /** The difference of two reports: means per step, and the other side less the base. */
 export interface Comparison {
   schema: number;
-  /** "device" where both traces hold the device time of their backward pass, else "host". */
+  /** "device" where both traces hold the device time of their backward pass, or of a forward without one, else "host". */
   measure: string;
   base: Side;
   other: Side;

@@ -60,7 +60,7 @@ _RECORD = (
 )
 _NOT_RECORDED = (
     "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
-    "or PrivateUse1)"
+    "or PrivateUse1; none for MPS)"
 )
 _DEVICE_MISSING = ("no-device-events", "unrecorded-device")
 """Codes of warnings."""

@@ -218,8 +218,9 @@ WORDS: dict[str, Words] = {
         "idle time or cause of it"
     ),
     "unrecorded-device": Words(
-        "operators and memory of a device, of which neither events nor calls are recorded: there "
-        "is no device time or idle time, and waits of the host are unknown, not 0"
+        "operators, memory or a backward thread of a device, of which neither events nor calls "
+        "are recorded: there is no device time or idle time, and waits of the host are unknown, "
+        "not 0"
     ),
     "lost-at-start": Words(
         "launches at the start whose device events are missing: the profiler lost the first ones; "

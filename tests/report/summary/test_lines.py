@@ -99,6 +99,15 @@ def with_memory_of(device: int) -> list[dict[str, Any]]:
     return [*operators, memory | {"pid": 1, "tid": 1, "args": arguments}]
 
 
+def backward_on(thread: str) -> list[dict[str, Any]]:
+    picture = f"""
+        main      ops [mm seq=1]
+        {thread}  ops             [node seq=1 F=1]
+        """
+    evaluation = "autograd::engine::evaluate_function: MmBackward0"
+    return grid.events(picture, {"mm": "aten::mm", "node": evaluation})
+
+
 @pytest.mark.parametrize(
     ("events", "unrecorded"),
     [
@@ -110,6 +119,8 @@ def with_memory_of(device: int) -> list[dict[str, Any]]:
         pytest.param(
             [*with_memory_of(1), *grid.events("main calls [cudaMalloc]")], False, id="calls"
         ),
+        pytest.param(backward_on("auto"), True, id="backward on a thread of its own"),
+        pytest.param(backward_on("main"), False, id="backward on the thread that calls it"),
     ],
 )
 def test_a_device_that_is_not_recorded_leaves_waits_unknown(
