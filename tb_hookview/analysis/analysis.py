@@ -22,6 +22,7 @@ from tb_hookview.analysis.compiled.times import CompiledUnits, find_compiled_uni
 from tb_hookview.analysis.consistency.checks import ClockErrors, Fault, clock_errors, find_faults
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
+from tb_hookview.analysis.device.preemption import find_preempted
 from tb_hookview.analysis.flops.formulas import CallWork, DeviceWork, call_work, device_work
 from tb_hookview.analysis.flops.peaks import flops_per_ns
 from tb_hookview.analysis.host.activity import (
@@ -140,6 +141,11 @@ class Analysis(Struct, frozen=True, dict=True):
     def kernel_loads(self) -> KernelLoads:
         """Calls in which the host loaded the code of kernels."""
         return find_kernel_loads(self.timing, self.call_times)
+
+    @cached_property
+    def preempted(self) -> Nanoseconds:
+        """Time by which each device event outlasts equal launches, shape (d,)."""
+        return find_preempted(self.host, self.device_events, self.kinds.kind != COMMUNICATION)
 
     @cached_property
     def gaps(self) -> Gaps:

@@ -103,6 +103,18 @@ def unseen_queue(analysis: Analysis) -> Iterator[Fault]:
         yield Fault("unseen-queue", streams, time=time, share=time / (last - first))
 
 
+_PREEMPTED_SHARE = 0.01
+"""Of device time."""
+
+
+def preempted_kernels(analysis: Analysis) -> Iterator[Fault]:
+    """Count the kernels that ran far longer than equal launches, and the time beyond these."""
+    time, whole = analysis.preempted, int(analysis.device_events.duration.sum())
+    if whole and time.sum() > _PREEMPTED_SHARE * whole:
+        share = float(time.sum() / whole)
+        yield Fault("preempted", int(np.count_nonzero(time)), time=int(time.sum()), share=share)
+
+
 def unrecorded_device(analysis: Analysis) -> Iterator[Fault]:
     """Count what only a device has, where neither its events nor calls of its runtime are there."""
     yield from counted("unrecorded-device", analysis.of_unrecorded_device)

@@ -16,6 +16,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS, Fault
 from tb_hookview.analysis.unseen import (
     outside_phases,
+    preempted_kernels,
     unnamed_kernels,
     unrecorded_device,
     unseen_queue,
@@ -248,6 +249,12 @@ WORDS: dict[str, Words] = {
         "this idle time (cause: unknown) may not be real",
         high_from=0.1,
     ),
+    "preempted": Words(
+        "kernels that ran at least twice as long as equal launches, by {time} in all, {share} of "
+        "device time: something else probably used the device meanwhile; this time is in device "
+        "times, and in no cost of a finding",
+        high_from=0.1,
+    ),
     "compiled-after-wrap": Words(
         "the model was compiled into the code that calls it, so its modules left no marks and "
         "nothing is attributed to them; compile the model itself: torch.compile(model)"
@@ -424,6 +431,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
     yield from compiled
     yield from unnamed_kernels(analysis)
     yield from unseen_queue(analysis)
+    yield from preempted_kernels(analysis)
     yield from unrecorded_device(analysis)
 
 
