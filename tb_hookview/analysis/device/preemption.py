@@ -11,7 +11,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds
 from tb_hookview.trace import EventCategory
 
-_EQUAL = 8
+_EQUAL = 10
 """Launches from which on their usual time is known."""
 _SPREAD = 1.25
 """Times the median that nine tenths of them take at most."""
@@ -50,7 +50,7 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
     size = np.diff(first, append=len(order))
     duration = events.duration[chosen][order]
     usual = duration[first + size // 2]
-    most = duration[first + np.maximum(size * 9 // 10 - 1, 0)]
+    most = duration[first - (-9 * size // 10) - 1]
     known = (size >= _EQUAL) & (most <= _SPREAD * usual)
     beyond = np.where(known[key[order]], duration - usual[key[order]], 0)
     beyond[(beyond < _LONGER_NS) | (duration < _LONGER * usual[key[order]])] = 0

@@ -40,8 +40,8 @@ def test_what_exceeds_equal_launches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "lengths",
     [
-        pytest.param([50] * 6 + [350], id="too few launches to know the usual time"),
-        pytest.param([50] * 8 + [350] * 2, id="a fifth of them is another size of work"),
+        pytest.param([50] * 8 + [350], id="too few launches to know the usual time"),
+        pytest.param([50] * 10 + [350] * 2, id="a sixth of them is another size of work"),
         pytest.param([50] * 11 + [140], id="less than 100 us longer"),
         pytest.param([300] * 11 + [500], id="less than twice as long"),
     ],
