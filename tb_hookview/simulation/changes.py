@@ -106,7 +106,8 @@ class Changer(Struct, frozen=True, dict=True):
         device = [each for each in change.device if len(each.events)]
         host = [each for each in change.host if each.time is None or len(each.time)]
         duration = self._durations(device) if device else before.duration
-        lag = self._less(before.lag, change.less) if change.less else before.lag
+        lag = self._overlapped(before.lag, duration) if device else before.lag
+        lag = self._less(lag, change.less) if change.less else lag
         lag = self._host(lag, host) if host else lag
         if len(change.syncs):
             free = mask_of(graph.sync_end[isin(graph.sync, change.syncs)], len(graph.nodes.time))
@@ -135,6 +136,14 @@ class Changer(Struct, frozen=True, dict=True):
         changed = whole.copy()
         changed[at] = np.maximum(whole[at] * factor[at] - off[at], 0).astype(np.int64)
         return changed
+
+    def _overlapped(self, before: Nanoseconds, duration: Nanoseconds) -> Nanoseconds:
+        """Lags: what runs before an event ends overlaps with as much of it as with all of it."""
+        edges, whole, lag = self.graph.edges, self.graph.nodes.duration, before.copy()
+        source = edges.source[(early := np.flatnonzero(edges.from_end & (lag < 0)))]
+        kept = duration[source] / np.maximum(whole[source], 1)
+        lag[early] = np.rint(lag[early] * np.where(whole[source] > 0, kept, 1)).astype(np.int64)
+        return lag
 
     def caught_up(self, lengths: Lengths) -> Lengths | None:
         """Lengths with what was launched before the window changed as much as its own events.

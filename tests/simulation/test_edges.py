@@ -280,3 +280,22 @@ def test_what_the_device_lags_behind_at_first_is_as_quick_as_the_rest(
     simulator = drawn.simulator(tmp_path, LAGGING)
     found = simulator.step(scaled(simulator.analysis, {"kernels": factor})) / 1000
     assert found == pytest.approx(answer, rel=0.12)
+
+
+OVERLAPPED = """
+    main notes  [ProfilerStep#1                                                       ]
+    main calls  [launch corr=1][launch corr=2][launch corr=3]
+    gpu  kernel [k corr=1               ]         [k corr=3                           ]
+    gpu  kernel                      [k corr=2       ]
+"""
+"""Each kernel begins 400 us before the one before ends, as programmatic dependent launches let it."""
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, 0.0])
+def test_kernels_that_overlap_do_so_in_proportion(factor: float, tmp_path: Path) -> None:
+    """Time on a stream never goes back, however short its kernels are."""
+    simulator = drawn.simulator(tmp_path, OVERLAPPED)
+    prediction = simulator.predict(scaled(simulator.analysis, {"kernels": factor, "host": 0.0}))
+    path, whole = prediction.path, max(simulator.analysis.device_events.end) - simulator.window.start
+    assert prediction.step == pytest.approx(factor * whole, abs=1)
+    assert (path.end - path.start).sum() == pytest.approx(prediction.step, abs=1)
