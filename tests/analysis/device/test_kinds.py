@@ -89,6 +89,9 @@ KNOWN = {
     "sage_quant_kernel": ("elementwise", False),
     "void qk_int_sv_f16_attn_kernel<128, 64, 32, 64, 128, (DataType)1>(signed char*)": ("attention", None),
     "void (anonymous namespace)::store_kvcache<2048l, 4, false, long>((anonymous namespace)::StoreKVCacheParams)": ("indexing", False),
+    "void (anonymous namespace)::fused_qknorm_warp<128l, true, __nv_bfloat16>((anonymous namespace)::QKNormParams)": ("normalization", False),
+    "void ck_tile::kentry<2, ck_tile::MoeSortingKernel<ck_tile::MoeSortingProblemEx<int, float, 2, true> > >()": ("indexing", False),
+    "create_flashinfer_kv_indices_triton": ("indexing", False),
     "void paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16, (vllm::Fp8KVCacheDataType)0>": ("attention", True),
     "void at::native::(anonymous namespace)::grid_sampler_2d_kernel<float, int>(int)": ("elementwise", False),
 }  # fmt: skip
