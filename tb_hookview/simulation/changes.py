@@ -140,7 +140,8 @@ class Changer(Struct, frozen=True, dict=True):
     def _overlapped(self, before: Nanoseconds, duration: Nanoseconds) -> Nanoseconds:
         """Lags: what runs before an event ends overlaps with as much of it as with all of it."""
         edges, whole, lag = self.graph.edges, self.graph.nodes.duration, before.copy()
-        source = edges.source[(early := np.flatnonzero(edges.from_end & (lag < 0)))]
+        early = np.flatnonzero(edges.of(EdgeKind.STREAM, EdgeKind.CROSS_STREAM) & (lag < 0))
+        source = edges.source[early]
         kept = duration[source] / np.maximum(whole[source], 1)
         lag[early] = np.rint(lag[early] * np.where(whole[source] > 0, kept, 1)).astype(np.int64)
         return lag
@@ -155,7 +156,7 @@ class Changer(Struct, frozen=True, dict=True):
         before, now = (int(each[own].sum()) for each in (graph.nodes.duration, lengths.duration))
         if now >= before:
             return None
-        pinned = history[graph.edges.target] & graph.edges.of(EdgeKind.ORIGIN)
+        pinned = history[graph.edges.target] & graph.edges.of(EdgeKind.ORIGIN, EdgeKind.STREAM)
         duration, lag = lengths.duration.copy(), lengths.lag.copy()
         duration[history] = np.rint(duration[history] * (now / before)).astype(np.int64)
         lag[pinned] = np.rint(lag[pinned] * (now / before)).astype(np.int64)
