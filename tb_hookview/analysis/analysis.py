@@ -150,14 +150,23 @@ class Analysis(Struct, frozen=True, dict=True):
         )
 
     @cached_property
+    def idle_before_call(self) -> Nanoseconds:
+        """Duration of each gap less the part in which the call ran that launched what ended it."""
+        gaps, tree = self.gaps, self.call_tree
+        launch = lookup(self.device_events.launch, gaps.device_event)
+        begun = np.maximum(gaps.start, lookup(tree.start, launch))
+        inside = np.maximum(np.minimum(gaps.end, lookup(tree.end, launch)) - begun, 0)
+        return np.asarray(gaps.duration - np.where(launch >= 0, inside, 0))
+
+    @cached_property
     def idle_around(self) -> Nanoseconds:
-        """Duration of each gap; of those before the first event of a device, of all of them."""
-        gaps = self.gaps
+        """`idle_before_call`; of gaps before the first event of a device, of all of them."""
+        gaps, idle = self.gaps, self.idle_before_call
         first = self.device_events.first_of_device
         leading = (gaps.device_event >= 0) & first[gaps.device_event]
         _, device = unique_inverse(gaps.device)
-        around = np.bincount(device, np.where(leading, gaps.duration, 0)).astype(np.int64)
-        return np.where(leading, around[device], gaps.duration)
+        around = np.bincount(device, np.where(leading, idle, 0)).astype(np.int64)
+        return np.where(leading, around[device], idle)
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:

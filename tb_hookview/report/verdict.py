@@ -143,7 +143,7 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     times: dict[str, float] = asdict(idle)
     analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
     gaps = analysis.gaps
-    long = (gaps.duration if marked else analysis.idle_around) >= LONG_NS
+    long = (analysis.idle_before_call if marked else analysis.idle_around) >= LONG_NS
     long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
     work = float(gaps.duration[long & (gaps.cause == Cause.LAUNCH)].sum()) / 1000 / len(steps)
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
