@@ -70,11 +70,6 @@ def foreign_events(report: ReportData) -> int:
     return sum(row.count for row in report.trace.warnings if row.code == "unknown-category")
 
 
-def syncs_known(report: ReportData) -> bool:
-    """Whether the trace shows what the host waited for, where the model ran on a device."""
-    return all(warning.code != "unrecorded-device" for warning in report.trace.warnings)
-
-
 def _recording(recording: Recording | None) -> list[str]:
     if recording is None or recording.recorded_step_us is None:
         return []
@@ -139,12 +134,13 @@ def _unknown_idle(means: PerStep) -> str:
 
 def _syncs(report: ReportData) -> str:
     means, totals = report.per_step, report.totals
-    if not syncs_known(report):
+    own = totals.own_syncs()
+    if own is None:
         return "host blocked: unknown, no call of the device's runtime is recorded"
     text = (
         f"host blocked for {format_us(means.sync_blocked_us)} per step in "
         f"{format_number(means.sync_count)} {'sync' if means.sync_count == 1 else 'syncs'}; "
-        f"{format_count(totals.sync_count - totals.profiler_sync_count, 'sync')} in the trace, "
+        f"{format_count(own[0], 'sync')} in the trace, "
         f"{format_number(totals.backward_sync_count) if totals.backward_sync_count else 'none'} "
         "in backward"
     )
