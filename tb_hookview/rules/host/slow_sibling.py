@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -26,10 +25,8 @@ from tb_hookview.arrays.types import (
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.host import unit_names, units, without_operators
+from tb_hookview.rules.evidence.host import siblings, unit_names, units, without_operators
 
-_LEAST = 3
-"""Siblings from which on one of them can differ from the others."""
 _RATIO = 1.5
 _MOST = 3 / 4
 """Part of the steps in which it takes that much longer: once is a process that took the core."""
@@ -44,7 +41,6 @@ _NAMED = 3
 """Operators in the evidence."""
 _DIFFERS = 0.1
 """Part of the excess from which on an operator is named and charged."""
-_NUMBER = re.compile(r"\d+")
 _COMPARE = (
     "Compare what it runs with a sibling in the view Modules: inputs of another size, an option, a "
     "hook, a branch that only it takes. Its operators that the siblings lack are the first to look "
@@ -100,7 +96,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 def _slower(context: Context) -> Iterator[tuple[Occurrence, float, bool]]:
     """Yield what takes longer, by how much, and whether that is certain."""
-    groups = _siblings(context) if context.on_host and context.steps.marked else []
+    groups = siblings(context) if context.on_host and context.steps.marked else []
     if not groups:
         return
     work, few = _work(context), len(context.steps) < _FEW
@@ -159,20 +155,6 @@ def _is_pyramid(times: Float) -> bool:
 def _scatter(time: Nanoseconds) -> float:
     """By how much modules differ from their median in each step, the median of all."""
     return float(np.median(np.abs(time - np.median(time, axis=0))))
-
-
-def _siblings(context: Context) -> list[ModuleIndex]:
-    """Modules of one class, at places that differ by numbers alone, with equal parameters."""
-    modules, manifest = context.analysis.modules, context.analysis.trace.manifest
-    listed = manifest.modules if manifest is not None else ()
-    own = {each.path: each.parameters or 0 for each in listed}
-    sizes = modules.rolled_up(np.array([own.get(path, 0) for path in modules.path], np.int64))
-    found: dict[tuple[str, str, int], list[int]] = {}
-    for number, (path, cls) in enumerate(zip(modules.path, modules.module_class, strict=True)):
-        if sizes[number]:
-            key = (_NUMBER.sub("#", path), cls, int(sizes[number]))
-            found.setdefault(key, []).append(number)
-    return [np.array(group, np.int64) for group in found.values() if len(group) >= _LEAST]
 
 
 def _work(context: Context) -> _Work:
