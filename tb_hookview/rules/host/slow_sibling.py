@@ -112,8 +112,10 @@ def _slower(context: Context) -> Iterator[tuple[Occurrence, float, bool]]:
     found: dict[int, float] = {}
     calls, more = _calls(context, groups)
     parent, inside = context.analysis.modules.parent, more.astype(np.int64)
+    compiled = context.analysis.compiled_modules
     for group in reversed(groups):  # what lies deeper first
-        if _is_pyramid(_lower_median(time[group])):
+        mixed = compiled[group].any() and not compiled[group].all()
+        if mixed or _is_pyramid(_lower_median(time[group])):
             continue
         usual = np.median(time[group], axis=0)
         usual_calls = float(np.median(calls[group]))
@@ -338,7 +340,8 @@ RULE = Rule(
     "differ as much from one to the other; or one is called 1.5 times as "
     "often as their median or more, and the further calls take 3% of a step. "
     "Not where each takes 1.5 times as long as the next, or as the one before: such have inputs of "
-    "other sizes by design. Forward and backward together.",
+    "other sizes by design; nor where only some run in compiled code. Forward and backward "
+    "together.",
     fix=_COMPARE,
     reference="docs/how-to/tuning.md",
     confidence="medium",

@@ -35,8 +35,7 @@ def ensemble(folder: Path, members: int = MEMBERS, **options: Any) -> list[Any]:
         {"path": f"members.{number}", "class": "Member", "parameters": 9}
         for number in range(members)
     ]
-    found = findings(folder, [step(4000), *rows], modules=listed)
-    return found[RULE] if RULE in found else []
+    return findings(folder, [step(4000), *rows], modules=listed)[RULE]
 
 
 def test_members_that_all_get_data(tmp_path: Path) -> None:
