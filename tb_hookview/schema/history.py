@@ -1,4 +1,4 @@
-"""A watched training over all its steps, as types."""
+"""A watched training run over all its steps, as types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tb_hookview.schema.terms import Bytes, Count, MeanCount, Seconds, Times, Us
 
 
 class WatchedRank(Struct, frozen=True, kw_only=True):
-    """One rank of a watched training; durations are medians over its measured steps."""
+    """One rank of a watched training run; durations are medians over its measured steps."""
 
     id: int
     rank: int
@@ -48,7 +48,7 @@ class WatchedRank(Struct, frozen=True, kw_only=True):
 
 
 class WatchedStep(Struct, frozen=True, kw_only=True):
-    """One step of one rank of a watched training."""
+    """One step of one rank of a watched training run."""
 
     id: int
     rank_id: int
@@ -188,7 +188,7 @@ class HistoryPoints(Struct, frozen=True, kw_only=True):
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """A watched training."""
+    """A watched training run."""
 
     schema: int = 1
     path: str

@@ -124,7 +124,7 @@ export function createApi(base: URL) {
       };
       return get<Compared & Cut>("compare", { run, worker, trace, step, ...other }, signal);
     },
-    /** The steps of a watched training, in the folder of a run. */
+    /** The steps of a watched training run, in the folder of a run. */
     history: (run: string, signal: AbortSignal) => get<History>("history", { run }, signal),
     memory: (target: Target, { device, span }: MemoryQuestion, signal: AbortSignal) =>
       get<MemoryAnswer>("memory", { ...traceOf(target), device, ...windowOf(span) }, signal),

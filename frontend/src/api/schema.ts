@@ -696,7 +696,7 @@ export interface FindingChange {
   once_us: Pair;
 }
 
-/** A watched training. */
+/** A watched training run. */
 export interface History {
   schema: number;
   path: string;
@@ -2316,7 +2316,7 @@ export interface WaitedFor {
   duration_us: number;
 }
 
-/** One rank of a watched training; durations are medians over its measured steps. */
+/** One rank of a watched training run; durations are medians over its measured steps. */
 export interface WatchedRank {
   id: number;
   rank: number;

@@ -18,7 +18,7 @@ interface HistoryViewProps {
   listed: Runs;
 }
 
-/** A watched training from its first step to its last: when it was slow, where, on which rank. */
+/** A watched training run from its first step to its last: when it was slow, where, on which rank. */
 export function HistoryView({ target: { run }, listed }: HistoryViewProps): ReactElement {
   const { api } = useServices();
   const loaded = useAsk(api.history, [run]);
@@ -119,7 +119,7 @@ function NotWatched(): ReactElement {
     <div className="state">
       <h1>This training was not watched</h1>
       <p className="message">
-        A watched training logs the time of each step, and records the slow ones by itself:
+        A watched training run logs the time of each step, and records the slow ones by itself:
       </p>
       <div className="snippet">
         <pre ref={source}>{SNIPPET}</pre>

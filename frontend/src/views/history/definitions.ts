@@ -1,7 +1,7 @@
 import { HistoryPoints, SlowRank, SlowSteps, WatchedRank } from "../../api/fields";
 import { define, defineField } from "../../text/definitions";
 
-/** Steps of a watched training. */
+/** Steps of a watched training run. */
 export const HISTORY_DEFINITIONS = {
   step: define(
     "step",
