@@ -99,7 +99,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     late_by_us: Us | None
     """Time of the straggler before it, less that of the next latest; null for unknown."""
     bus_gb_per_s: float | None
-    """Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second."""
+    """Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes per second."""
 
 
 class StragglerReason(Struct, frozen=True, kw_only=True):
@@ -310,7 +310,7 @@ class CollectiveSize(Struct, frozen=True, kw_only=True):
     transfer_us: Us
     """Median of their transfer times."""
     bus_gb_per_s: GbPerS
-    """Median of their bus bandwidths, 10^9 bytes a second."""
+    """Median of their bus bandwidths, 10^9 bytes per second."""
     max_bus_gb_per_s: GbPerS
     """Bus bandwidth of the fastest."""
 
