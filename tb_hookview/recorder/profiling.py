@@ -417,7 +417,7 @@ def _parse_ranks(ranks: Iterable[int] | None, *, rank0_only: bool) -> frozenset[
     wrong = [r for r in chosen if not isinstance(r, int) or isinstance(r, bool) or r < 0]
     if wrong or not chosen:
         culprit = repr(wrong[0]) if wrong else "nothing"
-        raise UsageError(f"ranks holds {culprit}; whole numbers from 0 on are expected")
+        raise UsageError(f"ranks holds {culprit}; non-negative integers are expected")
     if rank0_only and set(chosen) != {0}:
         raise UsageError(f"ranks={chosen} and rank0_only=True contradict each other; give one")
     return frozenset(chosen)
