@@ -161,7 +161,7 @@ class PathTime(Struct, frozen=True):
     data: Us
     """The host was in a data loader."""
     unexplained: Us
-    """Pauses that no dependency in the trace explains; they are kept as recorded."""
+    """Delays that no dependency in the trace explains; they are kept as recorded."""
 
 
 class PathWork(Struct, frozen=True):
