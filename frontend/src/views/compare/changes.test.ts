@@ -55,7 +55,7 @@ describe("the headline", () => {
     });
     expect(compareHeadline(compared)).toBe(
       "step 150.0 → 140.0 ms (1.07×): 30.00 ms less device idle (data loading), " +
-        "10.00 ms less device time of GEMM work, but 14.00 ms more device idle for unknown reasons",
+        "10.00 ms less GEMM time on the device, but 14.00 ms more device idle for unknown reasons",
     );
   });
 

@@ -203,7 +203,7 @@ function kinds(comparison: Comparison): Reason[] {
   return Object.entries(comparison.device_us_by_kind).map(([kind, { change }]) => ({
     sort: "kinds",
     change: change ?? 0,
-    text: `device time of ${kindText(kind)} work`,
+    text: `${kindText(kind)} time on the device`,
   }));
 }
 
