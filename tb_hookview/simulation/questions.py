@@ -129,7 +129,7 @@ def _syncs(analysis: Analysis, factor: float) -> Change:
     if factor == 1:
         return Change()
     if factor:
-        raise UsageError("syncs takes 0, which removes them all, or 1")
+        raise UsageError("syncs takes 0 or 1: syncs=0 takes them out")
     return Change(syncs=np.flatnonzero(~analysis.syncs.by_profiler))
 
 

@@ -92,7 +92,7 @@ describe("the headline", () => {
       idle_us: {},
       phases_us: { data: pair(120_000, 0) },
     });
-    expect(compareHeadline(compared)).toContain(": 120.0 ms less data on the host");
+    expect(compareHeadline(compared)).toContain(": 120.0 ms less data time on the host");
   });
 
   test("what did not change is said to be so, and no step has no time", () => {

@@ -214,6 +214,6 @@ function phases(comparison: Comparison): Reason[] {
   return Object.entries(comparison.phases_us).map(([phase, { change }]) => ({
     sort: "phases",
     change: change ?? 0,
-    text: `${words[phase]?.title ?? phase} on the host`,
+    text: `${words[phase]?.title ?? phase} time on the host`,
   }));
 }
