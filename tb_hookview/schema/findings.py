@@ -261,6 +261,10 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     changed. Where nothing else was asked, the replay is refused."""
 
 
+NOT_TORCHS = "Unknown: torch.profiler recorded no event of this trace."
+"""Sentence of the verdict on a trace of another recorder."""
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """What decides the length of a step: replays in which one resource alone takes time.
 

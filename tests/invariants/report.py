@@ -217,7 +217,7 @@ def phases_of_a_thread_sum_to_its_busy_time(case: Case) -> None:
     data = case.data
     for thread in data.threads:
         assert sum(thread.by_phase.values()) == near(thread.busy_us), thread.thread
-        assert thread.blocked_us <= at_most(thread.busy_us)
+        assert (thread.blocked_us or 0.0) <= at_most(thread.busy_us)
         assert thread.busy_us <= at_most(data.trace.duration_us)
     waiting = {sync.thread for sync in data.syncs if sync.duration_us}
     assert waiting <= {thread.thread for thread in data.threads}

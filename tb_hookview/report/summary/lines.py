@@ -13,7 +13,7 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
-from tb_hookview.schema import Module, PerStep, Recording, ReportData, module_label
+from tb_hookview.schema import NOT_TORCHS, Module, PerStep, Recording, ReportData, module_label
 
 MEMORY_CLASSES = 3
 """Classes of live bytes that are named at the peak."""
@@ -52,8 +52,8 @@ def _origin(report: ReportData) -> str:
 
 
 def _recorder(report: ReportData) -> str:
-    recorder, foreign = report.recorder, foreign_events(report)
-    if foreign and foreign == report.trace.events:
+    recorder = report.recorder
+    if report.verdict.sentence == NOT_TORCHS:
         return "by another recorder: no event has a category that torch.profiler writes"
     if recorder is None:
         return "recorded by torch.profiler, without hookview's marks"

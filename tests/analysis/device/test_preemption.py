@@ -15,9 +15,9 @@ PRODUCT = ("aten::mm", "ampere_sgemm_128x64_nn")
 SHAPES = [[64, 64], [64, 64]]
 
 
-def products(lengths: list[float], **at: int) -> list[dict[str, Any]]:
+def products(lengths: list[int]) -> list[dict[str, Any]]:
     """Products of equal shapes whose kernels take these times, microseconds."""
-    rows = operators([PRODUCT] * len(lengths), period=1000, **at)
+    rows = operators([PRODUCT] * len(lengths), period=1000)
     left = iter(lengths)
     for row in rows:
         if row["cat"] == "kernel":
@@ -46,7 +46,7 @@ def test_what_exceeds_equal_launches(tmp_path: Path) -> None:
         pytest.param([300] * 11 + [500], id="less than twice as long"),
     ],
 )
-def test_times_that_are_the_kernels_own(tmp_path: Path, lengths: list[float]) -> None:
+def test_times_that_are_the_kernels_own(tmp_path: Path, lengths: list[int]) -> None:
     assert not any(preempted(tmp_path, products(lengths)))
 
 

@@ -21,7 +21,7 @@ NAMES = {"region": "Torch-Compiled Region: 0/0", "mm": "aten::mm", "add": "aten:
 def test_a_list_of_another_recorder_is_no_recording_of_torch(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     rows = [{"ph": "X", "name": "gemm", "pid": 1, "tid": 7, "ts": 5 * n, "dur": 3} for n in (1, 2)]
-    path.write_text(json.dumps(rows))
+    path.write_text(json.dumps([*rows, {"ph": "M", "name": "thread_name", "pid": 1, "tid": 7}]))
     report = build_report(load(path)).data
     assert report.verdict.sentence == "Unknown: torch.profiler recorded no event of this trace."
     first = detail_lines(report)
