@@ -161,14 +161,23 @@ class Analysis(Struct, frozen=True, dict=True):
         )
 
     @cached_property
+    def idle_before_call(self) -> Nanoseconds:
+        """Duration of each gap less the part in which the call ran that launched what ended it."""
+        gaps, tree = self.gaps, self.call_tree
+        launch = lookup(self.device_events.launch, gaps.device_event)
+        begun = np.maximum(gaps.start, lookup(tree.start, launch))
+        inside = np.maximum(np.minimum(gaps.end, lookup(tree.end, launch)) - begun, 0)
+        return np.asarray(gaps.duration - np.where(launch >= 0, inside, 0))
+
+    @cached_property
     def idle_around(self) -> Nanoseconds:
-        """Duration of each gap; of those before the first event of a device, of all of them."""
-        gaps = self.gaps
+        """`idle_before_call`; of gaps before the first event of a device, of all of them."""
+        gaps, idle = self.gaps, self.idle_before_call
         first = self.device_events.first_of_device
         leading = (gaps.device_event >= 0) & first[gaps.device_event]
         _, device = unique_inverse(gaps.device)
-        around = np.bincount(device, np.where(leading, gaps.duration, 0)).astype(np.int64)
-        return np.where(leading, around[device], gaps.duration)
+        around = np.bincount(device, np.where(leading, idle, 0)).astype(np.int64)
+        return np.where(leading, around[device], idle)
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
@@ -398,7 +407,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     call_times = divide_calls(timing, clocks.skew)
     syncs = find_syncs(host, calls, call_times)
     launches_known = _launches_known(host, module_calls, device_events)
-    launched_at = _activity(call_tree, device_events, known=launches_known)
+    launched_at = _activity(host, device_events, known=launches_known)
     steps = find_steps(trace, event_role, bounds, launched_at)
     return Analysis(
         host=host,
@@ -443,11 +452,19 @@ def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: De
     return bool((module_calls.module >= 0).any() or isin(host.trace.events.kind, named).any())
 
 
-def _activity(call_tree: CallTree, device_events: DeviceEvents, *, known: bool) -> Nanoseconds:
-    """Starts of launches; where these are not known of all host rows, without any of the events."""
+def _activity(host: HostRows, device_events: DeviceEvents, *, known: bool) -> Nanoseconds:
+    """Starts of launches; where these are not known of all host rows, without any of the events.
+
+    A loader that is asked for a batch after the last one, and the garbage collector, work in no
+    step: their rows count where there are no others.
+    """
+    tree = host.call_tree
     if known:
-        return call_tree.start[device_events.launch[device_events.launch >= 0]]
-    return call_tree.start if len(call_tree) else device_events.start
+        return tree.start[device_events.launch[device_events.launch >= 0]]
+    if not len(tree):
+        return device_events.start
+    waiting = tree.inside(isin(host.role, [int(Role.DATA), int(Role.COLLECTION)]))
+    return tree.start if waiting.all() else tree.start[~waiting]
 
 
 def _nested_rows(trace: Trace, role: Int) -> EventRow:

@@ -100,6 +100,7 @@ from tb_hookview.schema.ranks import (
 )
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
 from tb_hookview.schema.steps import (
+    WITHOUT_CALLS,
     Breakdown,
     Device,
     Idle,
@@ -123,6 +124,7 @@ __all__ = [
     "OPERATORS",
     "PROFILER",
     "SCHEMA_VERSION",
+    "WITHOUT_CALLS",
     "ActivityKind",
     "ActivityLane",
     "ActivitySpan",

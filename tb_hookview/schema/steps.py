@@ -355,6 +355,10 @@ class TraceInfo(Struct, frozen=True):
     """Null where the recorder timed no steps."""
 
 
+WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls", "nothing-ran"})
+"""Codes of warnings that nothing of the model was recorded, whose message ends with the remedy."""
+
+
 def severe_warnings(trace: TraceInfo) -> list[TraceWarning]:
     """What makes figures of a report wrong or leaves them out: it heads every summary."""
     return [warning for warning in trace.warnings if warning.severity == "high"]

@@ -424,7 +424,7 @@ def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
 def _unknown(analysis: Analysis) -> Iterator[Fault]:
     compiled = compiled_faults(analysis)
     # A wrapped model without a call shows no forward either, and its remedy is another one.
-    said = _WITHOUT_CALLS.intersection(fault.code for fault in compiled)
+    said = schema.WITHOUT_CALLS.intersection(fault.code for fault in compiled)
     for fault in outside_phases(analysis):
         if not (said and fault.code == "no-forward-host"):
             yield fault
@@ -433,9 +433,6 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
     yield from unseen_queue(analysis)
     yield from preempted_kernels(analysis)
     yield from unrecorded_device(analysis)
-
-
-_WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls", "nothing-ran"})
 
 
 def _severity(fault: Fault) -> WarningSeverity:

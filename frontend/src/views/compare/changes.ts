@@ -212,7 +212,7 @@ function kinds(comparison: Comparison): Reason[] {
   return Object.entries(comparison.device_us_by_kind).map(([kind, { change }]) => ({
     sort: "kinds",
     change: change ?? 0,
-    text: `device time of ${kindText(kind)} work`,
+    text: `${kindText(kind)} time on the device`,
   }));
 }
 
@@ -223,6 +223,6 @@ function phases(comparison: Comparison): Reason[] {
   return Object.entries(comparison.phases_us).map(([phase, { change }]) => ({
     sort: "phases",
     change: change ?? 0,
-    text: `${words[phase]?.title ?? phase} on the host`,
+    text: `${words[phase]?.title ?? phase} time on the host`,
   }));
 }

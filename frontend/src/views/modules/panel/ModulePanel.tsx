@@ -77,7 +77,7 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
   return (
     <>
       <PanelHeader onClose={props.onClose}>
-        <Name text={node.label} />
+        <Name text={node.label} className="wrap" />
       </PanelHeader>
       <p className="muted">
         <Name text={module.class} className="inline" />
