@@ -24,7 +24,7 @@ NEAR_STEPS = 0.8
 WAITS = {
     "host-work": "the device idled",
     "launch-queue-shallow": "the device waited",
-    "tiny-kernels-launch-bound": "shorter than the host took",
+    "tiny-kernels-launch-bound": "since the launch before theirs",
 }
 """Rules on a device that waits for its host, which another variant's does not, or not as long."""
 ON_ONE = {

@@ -57,10 +57,10 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         place="the whole step",
         everywhere=True,
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels{context.each}, half of them "
-        "shorter "
-        f"than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the host took to "
-        f"launch the next; {short.sum()} gaps of up to {_BETWEEN_LAUNCHES_NS // 1000} us before "
-        f"the next launch in {context.steps.text}, {context.us_text(idle)}"
+        f"shorter than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the time "
+        f"since the launch before theirs; {short.sum()} gaps of up to "
+        f"{_BETWEEN_LAUNCHES_NS // 1000} us before the next launch in {context.steps.text}, "
+        f"{context.us_text(idle)}"
         f"{_longer(context, gaps[~short])}; longest for those of "
         f"{launched_places(context, gaps, _NAMED)}",
         count=len(gaps),
