@@ -43,6 +43,7 @@ from tb_hookview.schema.comparison import (
     SyncChange,
 )
 from tb_hookview.schema.findings import (
+    NOT_TORCHS,
     Advice,
     Bound,
     Finding,
@@ -119,6 +120,7 @@ __all__ = [
     "COUNTED",
     "KINDS",
     "MEMORY_CLASSES",
+    "NOT_TORCHS",
     "OPERATORS",
     "PROFILER",
     "SCHEMA_VERSION",

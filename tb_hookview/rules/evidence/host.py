@@ -74,16 +74,19 @@ def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
     """What the launches that ended gaps were for, most idle time first, as a phrase.
 
-    Modules, annotations where these stand for modules, and operators.
+    Modules, annotations where these stand for modules, operators, and calls in none of these.
     """
     trace, modules = context.analysis.trace, context.analysis.modules
-    module, string = place_of(context, launches_after(context, gaps))
-    inside, operators = module >= 0, _times(context, gaps, string)
+    launch = launches_after(context, gaps)
+    module, string = place_of(context, launch)
+    inside, alone = module >= 0, lookup(context.host.string, launch) == string
     lists: dict[str, list[tuple[str, float]]] = {"modules": [], "annotations": []}
     for number, time in _times(context, gaps[inside], module[inside]):
         what = "annotations" if modules.annotation[number] else "modules"
         lists[what].append((schema.module_label(modules.path[number]), time))
-    lists["operators"] = [(node_name(trace.strings[number]), time) for number, time in operators]
+    for what, chosen in (("operators", ~alone), ("calls", alone)):
+        times = _times(context, gaps[chosen], string[chosen])
+        lists[what] = [(node_name(trace.strings[number]), time) for number, time in times]
     return " and ".join(
         f"{what} {_largest(context, times, most)}" for what, times in lists.items() if times
     )
