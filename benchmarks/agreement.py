@@ -1,4 +1,4 @@
-"""Our figures beside those of other tools on the same traces, and why they differ where they do.
+"""Our figures next to those of other tools on the same traces, and why they differ where they do.
 
     python benchmarks/agreement.py [--write benchmarks/results/agreement.md]
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     samples, traces = sorted(FOLDER.glob("kineto_*/*")), sorted(FOLDER.glob("hta_*"))
     if not samples:
         where = f"{FOLDER.parent.name}/{FOLDER.name}"
-        print(f"agreement.py: no {where} beside the checkout", file=sys.stderr)
+        print(f"agreement.py: no {where} next to the checkout", file=sys.stderr)
         return 0
     python = arguments.peers_python or peers_python()
     child.without_cache()

@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
         files, repeats = files[:_QUICK], 1
     if not files:
         where = f"{FOLDER.parent.name}/{FOLDER.name}"
-        print(f"analyze.py: no {where} beside the checkout; name trace files", file=sys.stderr)
+        print(f"analyze.py: no {where} next to the checkout; name trace files", file=sys.stderr)
         return 0
     peers = arguments.peers_python or peers_python()
     load = page.load_now()

@@ -16,7 +16,7 @@ import { machine, publish, today } from "./table.mjs";
 const GOAL_MS = 2000;
 const WAYS = [
   ["our tab alone", "with"],
-  ["beside torch-tb-profiler", "beside"],
+  ["next to torch-tb-profiler", "beside"],
 ];
 
 const { values, positionals } = parseArgs({

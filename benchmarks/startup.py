@@ -111,7 +111,7 @@ def _tables(times: Times) -> list[str]:
     later = ", ".join(f"`{name}`" for name in sorted(times.later)) or "nothing"
     return [
         table(["milliseconds", "fastest", "median", "slowest"], rows),
-        f"What the recorder's first use imports besides: {later}.",
+        f"What the recorder's first use imports in addition: {later}.",
     ]
 
 

@@ -39,7 +39,7 @@ _SIZES = (200_000, 1_200_000)
 _ANSWER_MS, _BUILD_MS = (20, 300), (200, 2000)
 """Milliseconds that an answer, and the graph, may take at these sizes."""
 _GROWTH = 1.3
-"""How many times as many bytes a node may take in the large trace as in the small one."""
+"""How many times as many bytes per node may take in the large trace as in the small one."""
 _HEAD = (
     "trace",
     "copies",
@@ -50,8 +50,8 @@ _HEAD = (
     "replay, ms",
     "answer, ms",
     "by module too, ms",
-    "graph, bytes a node",
-    "answer, bytes a node",
+    "graph, bytes per node",
+    "answer, bytes per node",
 )
 
 
@@ -174,7 +174,7 @@ def _aims(rows: Sequence[Measured]) -> Iterator[page.Aim]:
             wanted = f"{what} at most {most:,} ms at {size:,} events"
             found = ", ".join(f"{ms:.0f} ms" for ms in took) or "not measured"
             yield page.Aim(wanted, found, max(took) <= most if took else None)
-    wanted = f"memory of graph and answer grows with the nodes: at most {_GROWTH} times a node"
+    wanted = f"memory of graph and answer grows with the nodes: at most {_GROWTH} times per node"
     grown = [
         ratio
         for small, large in pairwise(rows)

@@ -1,4 +1,4 @@
-"""Files of a watched training: names, and the members of a row.
+"""Files of a watched training run: names, and the members of a row.
 
 Recorder and reader share only this file, so it imports nothing but the standard library. A file is
 lines of JSON: a header, then one row per step. Rows are in the order of the steps; a file that was
@@ -16,7 +16,7 @@ ENDING = "steps.jsonl"
 """`<worker>.<time>.steps.jsonl`, time in nanoseconds since the epoch."""
 
 REQUEST = "record"
-"""Name of the file that asks a watched training to record; its content is JSON, or nothing."""
+"""Name of the file that asks a watched training run to record; its content is JSON, or nothing."""
 
 FOLDER = ".hookview-watch"
 """Folder, next to the files, in which the ranks of a run without a store agree on recordings."""

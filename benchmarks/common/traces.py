@@ -9,7 +9,7 @@ from pathlib import Path
 from isal import igzip
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "traces"
-"""Real traces recorded by others; beside the checkout, not part of it."""
+"""Real traces recorded by others; next to the checkout, not part of it."""
 
 STACKS = "tracelens_mi300_sd35_with_stacks.json.gz"
 """The trace that a program takes which needs one: the largest there with modules and stacks."""
@@ -23,13 +23,13 @@ _UNSURE = (1 << 32) // 64
 
 
 def large_traces() -> list[Path]:
-    """The large traces of the folder beside the checkout; empty where there is none."""
+    """The large traces of the folder next to the checkout; empty where there is none."""
     found = [*FOLDER.rglob("*.json"), *FOLDER.rglob("*.json.gz")] if FOLDER.is_dir() else []
     return sorted((path for path in found if json_bytes(path) > LARGE), key=json_bytes)
 
 
 def the_trace(named: Path | None) -> Path:
-    """The trace that was named, or the one beside the checkout.
+    """The trace that was named, or the one next to the checkout.
 
     Raises:
         SystemExit: there is no such file.
@@ -37,7 +37,7 @@ def the_trace(named: Path | None) -> Path:
     path = named or FOLDER / STACKS
     if not path.is_file():
         where = f"{FOLDER.parent.name}/{FOLDER.name}"
-        hint = "" if named else f"; no {where} beside the checkout, so name a trace"
+        hint = "" if named else f"; no {where} next to the checkout, so name a trace"
         sys.exit(f"{path.name}: no such file{hint}")
     return path.resolve()
 
@@ -46,10 +46,10 @@ def inflate(source: Path, target: Path, copies: int) -> subprocess.Popen[bytes]:
     """Start to write a trace that holds another several times over, one after the other in time.
 
     Raises:
-        SystemExit: the program that does it is not beside the checkout.
+        SystemExit: the program that does it is not next to the checkout.
     """
     if not _INFLATE.is_file():
-        sys.exit(f"no {_INFLATE.parent.name}/{_INFLATE.name} beside ../shared/traces")
+        sys.exit(f"no {_INFLATE.parent.name}/{_INFLATE.name} next to ../shared/traces")
     return subprocess.Popen([sys.executable, str(_INFLATE), source, target, str(copies)])
 
 

@@ -1,4 +1,4 @@
-"""Asks a peer, and puts its answers beside ours."""
+"""Asks a peer, and puts its answers next to ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HolisticTraceAnalysis' figures beside ours; where they differ, beside ours counted its way.
+"""HolisticTraceAnalysis' figures next to ours; where they differ, next to ours counted its way.
 
 Its way differs by these facts, each of which is tried where a figure differs:
 `rows`: what carries a stream is device work, the mirror of a wait or an operator too, and what

@@ -1,4 +1,4 @@
-"""HolisticTraceAnalysis' kernel breakdown and launch statistics beside ours."""
+"""HolisticTraceAnalysis' kernel breakdown and launch statistics next to ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of runs of several ranks by torch_tb_profiler and HolisticTraceAnalysis beside ours.
+"""Figures of runs of several ranks by torch_tb_profiler and HolisticTraceAnalysis next to ours.
 
 Where they differ, ours is counted the other's way by one of these facts:
 `calls`: a collective is the annotation on the host that calls it, of five names, not what runs on

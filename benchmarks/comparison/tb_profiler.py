@@ -1,4 +1,4 @@
-"""torch_tb_profiler's figures of its own samples beside ours."""
+"""torch_tb_profiler's figures of its own samples next to ours."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ PROGRAMS = (
     ),
     Program("a loader before the step", _loader, (Factors(data=0), Factors(data=0, kernels=0.5))),
     Program(
-        "a loader beside the device",
+        "a loader in parallel with the device",
         _loader_ahead,
         (Factors(data=0), Factors(data=0.5), Factors(kernels=0.5)),
     ),

@@ -1,6 +1,6 @@
 """Programs that torch's profiler records, and that are timed without it.
 
-A host with torch's operators, and an emulated device beside it.
+A host with torch's operators, and an emulated device next to it.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def measure(logdir: Path, which: dict[str, str], clients: Sequence[int], each: i
     head = ["question", "answer, kB"]
     for number in clients:
         who = f"{number} client{'s' * (number > 1)}"
-        head += [f"{who}: median, ms", "95th percentile", "longest", "answers a second"]
+        head += [f"{who}: median, ms", "95th percentile", "longest", "answers per second"]
     return [table(head, rows)]
 
 

@@ -177,7 +177,7 @@ test("ranges of steps of one trace are compared, and the address keeps them", as
   await headline().waitFor();
   expect(page.url()).toContain("base_step=");
   expect(page.url()).toContain("other_step=");
-  await page.getByText("One side has no device events").waitFor();
+  await page.getByText("Neither side has device events").waitFor();
   const address = page.url();
   const sentence = await headline().innerText();
   await page.goto("about:blank");

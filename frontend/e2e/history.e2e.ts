@@ -31,5 +31,5 @@ test("the parts of a step can be shown by block", async () => {
 
 test("a run that was not watched says how to", async () => {
   await visit("#/history?run=alone");
-  await page.getByRole("heading", { name: "This training was not watched" }).waitFor();
+  await page.getByRole("heading", { name: "This run was not watched" }).waitFor();
 });

@@ -54,7 +54,7 @@ test("a finding is taken out: bars, bounds and address follow", async () => {
     expected.low_us,
     expected.high_us,
   ].map(written);
-  const bounds = low === high ? "by both bounds" : `between ${low} and ${high}`;
+  const bounds = low === high ? "both bounds agree" : `between ${low} and ${high}`;
   await expect.poll(said).toBe(`Was ${now} per step, would be ${then} (${bounds}).`);
   await list.getByRole("button", { name: "None" }).click();
   await expect.poll(() => bars().count()).toBe(1);

@@ -14,15 +14,18 @@ import { followMode } from "./theme/mode";
  * file, wherever that is served.
  */
 export function render(): void {
+  const root = document.createElement("div");
+  root.id = "hookview";
+  const showAwaited = (requests: number): void => {
+    root.toggleAttribute("data-awaited", requests > 0);
+  };
   const services = {
-    api: createApi(new URL(".", /* @vite-ignore */ import.meta.url)),
+    api: createApi(new URL(".", /* @vite-ignore */ import.meta.url), showAwaited),
     places: new PlaceStore(window),
   };
   adoptStyles(document);
   followMode(document.documentElement);
   document.documentElement.lang = "en";
-  const root = document.createElement("div");
-  root.id = "hookview";
   document.body.append(root);
   createRoot(root).render(
     <StrictMode>

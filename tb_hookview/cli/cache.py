@@ -26,8 +26,8 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 def cache(context: click.Context) -> None:
     """Show the folder of the cache, its entries by kind, and its limit.
 
-    HOOKVIEW_CACHE names the folder, or turns caching off with "off"; HOOKVIEW_CACHE_LIMIT is the
-    most that is cached, such as 500M (4G if not given). The least recently used go first.
+    HOOKVIEW_CACHE names the folder, or turns caching off with "off"; HOOKVIEW_CACHE_LIMIT is its
+    maximum size, such as 500M (4G by default). The least recently used entries are removed first.
     """
     if context.invoked_subcommand is None:
         cached = _opened()

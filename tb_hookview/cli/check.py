@@ -128,13 +128,13 @@ class ModuleLimit(click.ParamType):  # type: ignore[type-arg]  # generic in late
     "--max-slow-steps-percent",
     metavar="P",
     type=Limit(0, 100),
-    help="Share of slow steps of the watched training in PATH.",
+    help="Share of slow steps of the watched training run in PATH.",
 )
 @click.option(
     "--max-slow-ranks",
     metavar="N",
     type=click.IntRange(0),
-    help="Slow ranks of the watched training in PATH.",
+    help="Slow ranks of the watched training run in PATH.",
 )
 @worker_option
 @step_option

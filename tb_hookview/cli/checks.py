@@ -294,7 +294,7 @@ def _outcome_of_run(run: Run, what: str, value: float, limit: float, unit: str) 
     return Outcome(value <= limit, what, value, limit, unit, note="; ".join(notes))
 
 
-# The limits that `hookview check` checks a watched training against.
+# The limits that `hookview check` checks a watched training run against.
 
 
 def slow_steps_percent(said: History, limit: float) -> Outcome:
@@ -335,7 +335,7 @@ HISTORY_LIMITS: dict[str, Callable[[History, float], Outcome]] = {
     "max_slow_steps_percent": slow_steps_percent,
     "max_slow_ranks": slow_ranks,
 }
-"""Limits of a watched training, by the names of their options."""
+"""Limits of a watched training run, by the names of their options."""
 
 
 def tests_of_history(said: History, limits: Mapping[str, float]) -> Iterator[Callable[[], Outcome]]:

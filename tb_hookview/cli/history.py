@@ -1,4 +1,4 @@
-"""`hookview history`: the steps of a watched training over time."""
+"""`hookview history`: the steps of a watched training run over time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_THE_END = 10
 """The last steps, which may be recorded and so not measured."""
 
 
-@click.command(short_help="Show the steps of a watched training over time.")
+@click.command(short_help="Show the steps of a watched training run over time.")
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @click.option(
@@ -48,7 +48,7 @@ def _document(said: History, top: int) -> Document:
         _ranks(said).cut(top),
         _recordings(said, top),
     )
-    return Document("Steps of a watched training", parts)
+    return Document("Steps of a watched training run", parts)
 
 
 def _lines(said: History) -> list[str]:

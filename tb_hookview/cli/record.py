@@ -12,7 +12,7 @@ from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.step_log import REQUEST
 
 
-@click.command(short_help="Ask a watched training to record.")
+@click.command(short_help="Ask a watched training run to record.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--steps", type=click.IntRange(1), help="Steps to record.  [default: those of hookview.watch]"
@@ -30,7 +30,7 @@ def record(path: Path, steps: int | None, ranks: tuple[int, ...]) -> None:
 
     if not path.is_dir() or not has_steps(str(path)):
         raise NotFoundError(
-            f"{path}: no steps of a watched training in it; name the folder that was given to "
+            f"{path}: no steps of a watched training run in it; name the folder that was given to "
             "hookview.watch"
         )
     request: dict[str, object] = {"steps": steps, "ranks": list(ranks)}

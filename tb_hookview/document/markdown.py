@@ -139,7 +139,7 @@ def paged(intro: Sequence[str], head: Sequence[str], rows: Sequence[str], page: 
         UsageError: the page is no page.
     """
     if page.offset < 0 or page.limit < 1:
-        raise UsageError("offset counts from 0 and limit from 1")
+        raise UsageError("offset must be at least 0, and limit at least 1")
     room = MOST_CHARACTERS - _FOOT - sum(len(line) + 1 for line in (*intro, *head, NOTE))
     shown: list[str] = []
     for row in rows[page.offset : page.offset + page.limit]:

@@ -167,11 +167,11 @@ def dry_run(*, devices: int = 1, force: bool = False) -> DryRun:
 
     Args:
         devices: number of CUDA devices.
-        force: run although this machine has a GPU.
+        force: run even if this machine has a GPU.
 
     Returns:
-        The context of the block. To enter it raises UsageError where there is a GPU, or where this
-        version of torch does not fit.
+        A context manager. Entering it raises UsageError where there is a GPU, or where this
+        version of torch is not supported.
     """
     return DryRun(devices=devices, force=force)
 

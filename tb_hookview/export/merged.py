@@ -107,7 +107,7 @@ def _chosen(run: Run, number: int | None) -> Collective:
         late = [row for row in late if row.id == number]
     if not late:
         which = "no collective" if number is None else f"no collective {number}"
-        raise NotFoundError(f"{run.path}: {which} for which a rank was late")
+        raise NotFoundError(f"{run.path}: {which} with a straggler")
     return max(late, key=lambda row: row.wait_us)
 
 

@@ -1,1 +1,1 @@
-"""What a watched training wrote, over all its steps."""
+"""What a watched training run wrote, over all its steps."""

@@ -1,4 +1,4 @@
-"""What a watched training says, as the type `History`."""
+"""What a watched training run says, as the type `History`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_MISSING = 1024
 
 
 def read_history(folder: str) -> History:
-    """Return what the watched training in a folder says.
+    """Return what the watched training run in a folder says.
 
     Raises:
         TraceError: no steps of one are there, or they cannot be read.
@@ -27,14 +27,14 @@ def read_history(folder: str) -> History:
 
 
 def history_of(run: WatchedRun) -> History:
-    """Return what a watched training says.
+    """Return what a watched training run says.
 
     Raises:
         TraceError: no step of it is whole.
     """
     ranks = [rows for rows in run.ranks if len(rows.step)]
     if not ranks:
-        raise TraceError(shown(run.path), "no step of a watched training is whole in it")
+        raise TraceError(shown(run.path), "no step of a watched training run is whole in it")
     first = min(int(rows.step[0]) for rows in ranks)
     last = max(int(rows.step[-1]) for rows in ranks)
     world = max(rows.world_size for rows in ranks)

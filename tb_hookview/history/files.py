@@ -58,7 +58,7 @@ def files_by_worker(folder: str, names: list[str]) -> dict[str, list[str]]:
             worker, time_ns = parsed
             found[worker].append((time_ns, name))
     if not found:
-        raise TraceError(shown(folder), "no steps of a watched training in it", _REMEDY)
+        raise TraceError(shown(folder), "no steps of a watched training run in it", _REMEDY)
     return {worker: [name for _, name in sorted(files)] for worker, files in sorted(found.items())}
 
 

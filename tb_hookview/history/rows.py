@@ -1,4 +1,4 @@
-"""Lines of a watched training to columns, one set for each rank."""
+"""Lines of a watched training run to columns, one set for each rank."""
 
 from __future__ import annotations
 

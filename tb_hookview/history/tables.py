@@ -1,4 +1,4 @@
-"""A watched training as tables, for data frames and SQL."""
+"""A watched training run as tables, for data frames and SQL."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
 
 
 def query_watched(folder: str, query: str, limits: Limits | None = None) -> Result:
-    """Answer a query on the tables of the watched training in a folder.
+    """Answer a query on the tables of the watched training run in a folder.
 
     Raises:
         TraceError: no steps of one are there, or they cannot be read.

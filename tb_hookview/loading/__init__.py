@@ -37,11 +37,11 @@ def analyze(
             the newest trace (of `worker`, where one is named) is read, and the report says what
             was left out.
         worker: name of the worker, the part of the file's name before its time stamp.
-        steps: names (or numbers) of the steps to report on; all of the trace by default.
+        steps: names (or numbers) of the steps to report on; all steps by default.
         progress: called with the stage of the work and the fraction of it done.
 
     Raises:
-        TraceError: the file cannot be read, or is no trace.
+        TraceError: the file cannot be read, or is not a trace.
         NotFoundError: no such worker or step.
         UsageError: an empty path.
     """

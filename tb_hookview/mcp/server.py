@@ -56,7 +56,7 @@ class Tools:
         newest trace (of `worker`) is read. `limit`: rows of each table.
         """
         if limit < 1:
-            raise UsageError("limit counts from 1")
+            raise UsageError("limit must be at least 1")
         return bounded(self._traces.report(path, worker).summary, limit)
 
     def modules(

@@ -252,7 +252,7 @@ def _reason_of(episode: Episode | None) -> tuple[str | None, str | None, int]:
 
 
 def _bandwidth(kind: str, size: int, transfer: int, ranks: int) -> float | None:
-    """Bus bandwidth, 10^9 bytes a second: bytes a nanosecond."""
+    """Bus bandwidth, 10^9 bytes per second: bytes per nanosecond."""
     factor = BUS_FACTOR.get(kind)
     if factor is None or size <= 0 or transfer <= 0 or ranks < 2:
         return None

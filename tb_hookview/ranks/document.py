@@ -28,7 +28,7 @@ _PLACES = {
     "data": "on data loading",
     "optimizer": "in the optimizer",
     "sync": "waiting for its device",
-    "host": "on its host, in no module",
+    "host": "on its host, not in a module",
 }
 
 

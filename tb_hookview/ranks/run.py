@@ -191,7 +191,7 @@ def analyze_run(
 
     Raises:
         TraceError: nothing there, or none of the traces can be read.
-        UsageError: an empty path; an executor that cannot be reached, or is gone.
+        UsageError: an empty path; an executor that cannot be reached, or was lost.
     """
     if not str(path):
         raise UsageError("the path is empty; name the folder of a run")
@@ -313,7 +313,7 @@ def _result(
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
         reason = str(error) or type(error).__name__
-        raise UsageError(f"the executor is gone after {done}: {reason}") from error
+        raise UsageError(f"the executor was lost after {done}: {reason}") from error
     except Exception as error:  # noqa: BLE001  # such as Dask's, when a result's worker dies
         return error
 

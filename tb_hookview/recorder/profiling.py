@@ -66,8 +66,8 @@ def profile(
 
     Args:
         logdir: folder for the traces, made if missing; an address (`s3://bucket/run`) needs
-            fsspec and the package of its kind. The training goes on while it is uploaded, until the
-            next recording begins or the profiler stops. What cannot be uploaded is kept on this
+            fsspec and the store's package. Training continues during the upload, until the next
+            recording begins or the profiler stops. If the upload fails, the file is kept on this
             machine.
         ranks: the ranks that record; all by default.
         rank0_only: short for `ranks=[0]`.
@@ -81,7 +81,7 @@ def profile(
         record_shapes: record the shapes of operators' inputs.
         profile_memory: record allocations.
         with_stack: record Python stacks.
-        with_flops: estimate the operations of matrix products and convolutions.
+        with_flops: estimate the FLOPs of matrix products and convolutions.
         with_modules: record TorchScript's modules.
         experimental_config: torch's `_ExperimentalConfig`.
         execution_trace_observer: torch's `ExecutionTraceObserver`.
@@ -91,8 +91,8 @@ def profile(
         **others: keywords of `torch.profiler.profile` in other versions than this was written for.
 
     Raises:
-        UsageError: `ranks` are no ranks, or contradict `rank0_only`.
-        TypeError: the torch installed has no such keyword.
+        UsageError: `ranks` is invalid, or contradicts `rank0_only`.
+        TypeError: the installed torch has no such keyword.
     """
     named = {
         "activities": activities,
@@ -417,7 +417,7 @@ def _parse_ranks(ranks: Iterable[int] | None, *, rank0_only: bool) -> frozenset[
     wrong = [r for r in chosen if not isinstance(r, int) or isinstance(r, bool) or r < 0]
     if wrong or not chosen:
         culprit = repr(wrong[0]) if wrong else "nothing"
-        raise UsageError(f"ranks holds {culprit}; whole numbers from 0 on are expected")
+        raise UsageError(f"ranks holds {culprit}; non-negative integers are expected")
     if rank0_only and set(chosen) != {0}:
         raise UsageError(f"ranks={chosen} and rank0_only=True contradict each other; give one")
     return frozenset(chosen)

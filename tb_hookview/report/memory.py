@@ -40,7 +40,8 @@ def memory_answer(
     names = _ranked(memory)
     chosen = device if device is not None else names[0]
     if chosen not in names:
-        raise NotFoundError(f"no memory of {chosen[:50]!r} in this trace; there is {names}")
+        known = ", ".join(names)
+        raise NotFoundError(f"this trace has no memory of {chosen[:50]!r}; it has {known}")
     number = memory.events.devices.index(chosen)
     peaks = peaks_of(selection, memory)
     at = memory.peak(number, selection.chosen)

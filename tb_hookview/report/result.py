@@ -33,9 +33,9 @@ class Report:
     syncs: Table[schema.Sync]
     """Times the host waited for a device, by start."""
     allocations: Table[schema.Allocation]
-    """Calls that take or give back memory, by name, most expensive first."""
+    """Calls that allocate or free device memory, by name, most expensive first."""
     findings: Table[schema.Finding]
-    """What costs time and could be changed, most expensive first."""
+    """What costs time and how to fix it, by estimated saving."""
     kernels: Table[schema.Kernel]
     """Kernels, copies and sets by name, most expensive first."""
     operators: Table[schema.Operator]
@@ -66,8 +66,8 @@ class Report:
 
         Args:
             data: its rows.
-            source: the trace; None where there are rows alone.
-            steps: names of the steps that it is on; all of the trace without any.
+            source: the trace; None if there are only rows.
+            steps: names of the steps that the report covers; all steps by default.
         """
         self.data = data
         self.source = source
@@ -76,9 +76,9 @@ class Report:
 
     @property
     def counted(self) -> Report:
-        """The report on the measured steps: its sums by the number of its steps are means.
+        """The report on the measured steps: its sums over the number of its steps are means.
 
-        It is this one where steps were chosen, and of a trace that marks none.
+        The same report if steps were chosen, or the trace marks none.
         """
         if self._steps or not self.data.per_step.marked or self.source is None:
             return self
@@ -86,7 +86,7 @@ class Report:
 
     @property
     def verdict(self) -> schema.Verdict:
-        """What decides the length of a step, by replays with one resource alone."""
+        """The bottleneck of a step, by replays with one resource alone."""
         return self.data.verdict
 
     def tables(self) -> dict[str, Table[Any]]:
@@ -105,13 +105,13 @@ class Report:
         """How long a step would take with something taken out or scaled, by a replay.
 
         Args:
-            without: ids of findings that are to be gone, or of rules for all of theirs.
-            scale: factors by what they are of: `host`, `launches`, `kernels`, `kind:KIND`,
+            without: ids of findings to remove, or of rules to remove all of theirs.
+            scale: factors by what they multiply: `host`, `launches`, `kernels`, `kind:KIND`,
                 `kernel:NAME`, `module:PATH`, `communication`, `data`, `kernel_loading`,
                 `recomputation`, `syncs`.
 
         Raises:
-            UsageError: there is nothing of that name, or a factor is none.
+            UsageError: an unknown name, or an invalid factor.
         """
         return self._trace.what_ifs(self._steps).answer(without, scale)
 
@@ -120,10 +120,10 @@ class Report:
 
         Args:
             query: one query, in DuckDB's dialect.
-            limits: most rows, seconds and megabytes.
+            limits: limits on rows, seconds and megabytes.
 
         Raises:
-            UsageError: duckdb or pyarrow is not installed, the query has a mistake, or it needs
+            UsageError: duckdb or pyarrow is not installed, the query has an error, or it needs
                 more than the limits allow.
         """
         from tb_hookview.sql import run, sources_of
@@ -152,7 +152,7 @@ class Report:
         return self.source
 
     def with_warnings(self, warnings: Sequence[schema.TraceWarning]) -> Report:
-        """The same report with more to say about its source."""
+        """The same report with further warnings about its source."""
         if not warnings:
             return self
         trace = msgspec.structs.replace(
@@ -169,13 +169,13 @@ class Report:
         )
 
     def brief(self, more: str = "") -> Document:
-        """What decides a step, the first findings and the top classes of modules."""
+        """The bottleneck, the first findings and the top classes of modules."""
         from tb_hookview.report.summary.brief import brief_document
 
         return brief_document(self.data, self.counted.data, more)
 
     def summary(self, rows: int) -> Document:
-        """All that a summary says, with at most `rows` rows per table."""
+        """The full summary, with at most `rows` rows per table."""
         from tb_hookview.report.summary.brief import whole_document
 
         return whole_document(self.data, self.counted.data, rows)

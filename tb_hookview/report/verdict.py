@@ -22,7 +22,6 @@ _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
 _FAR = 0.2
 """Part by which one of two sides is shorter from which on nobody calls them even."""
-_FOREIGN = "Unknown: torch.profiler recorded no event of this trace."
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: the steps cannot be replayed without the launches of device events."
 FAILED = "Unknown: the replay failed on this trace."
@@ -118,7 +117,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
 
 def _refusal(simulator: Simulator) -> str:
     if np.all(simulator.analysis.trace.events.kind == EventCategory.OTHER):
-        return _FOREIGN
+        return schema.NOT_TORCHS
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
 
 

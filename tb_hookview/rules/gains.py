@@ -27,8 +27,8 @@ _FAR_MORE = 10
 saves much of it now, however little that is of the step."""
 _RECORDED = "Saves an estimated {} without the slowdown of recording, {} as recorded."
 _PAUSES = (
-    "Pauses of {} that nothing in the trace explains decide the step, as where another process "
-    "uses the device: it gains {} with them, {} without."
+    "Unexplained delays of {} decide the step, as where another process uses the device: the "
+    "saving is {} with them, {} without."
 )
 _FAILED = "the replay failed on this trace"
 _FIRST = "It saves almost nothing now: the {} has to get faster first."

@@ -161,7 +161,7 @@ class PathTime(Struct, frozen=True):
     data: Us
     """The host was in a data loader."""
     unexplained: Us
-    """Pauses that no dependency in the trace explains; they are kept as recorded."""
+    """Delays that no dependency in the trace explains; they are kept as recorded."""
 
 
 class PathWork(Struct, frozen=True):
@@ -230,12 +230,11 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     unrecorded_predicted_us: Us | None = None
     """`predicted_us` without that cost."""
     low_us: Us | None
-    """Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of
-    the replay."""
+    """Lower bound of `predicted_us`: without unexplained delays, less the error of the replay."""
     high_us: Us | None
-    """Upper bound: with the pauses as recorded, plus that error."""
+    """Upper bound: with these delays as recorded, plus that error."""
     unexplained_us: Us | None
-    """Pauses on the critical path of the replay with nothing changed that nothing explains."""
+    """Unexplained delays on the critical path of the replay with nothing changed."""
     launches_known: Share | None
     """Share of the device time whose launch is in the trace; null without a device event."""
     critical_path: PathTime | None
@@ -262,6 +261,10 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     changed. Where nothing else was asked, the replay is refused."""
 
 
+NOT_TORCHS = "Unknown: torch.profiler recorded no event of this trace."
+"""Sentence of the verdict on a trace of another recorder."""
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """What decides the length of a step: replays in which one resource alone takes time.
 
@@ -275,8 +278,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     side decides, and of its two resources that without which the step is shortest; data loading or
     communication where both save about as much, as these can overlap. `unknown` where the replay
     is refused, the trace has no device events (unless the recorder or operators that exist for the
-    CPU alone say that the model runs there), or pauses that nothing explains are longer than each
-    side."""
+    CPU alone say that the model runs there), or unexplained delays are longer than each side."""
     sentence: str
     """The same in at most 25 words."""
     step_us: Us | None
@@ -287,7 +289,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """A step with the work of the devices alone but collectives; null without device events."""
     communication_us: Us | None
     """A step with collectives alone: their durations, which include waiting for other ranks, and
-    the pauses before them. Null without device events or collectives of the host (gloo)."""
+    the delays before them. Null without device events or collectives of the host (gloo)."""
     data_us: Us | None
     """A step with the data loader's time on the host alone."""
     host_side_us: Us | None

@@ -1,4 +1,4 @@
-"""A watched training over all its steps, as types."""
+"""A watched training run over all its steps, as types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tb_hookview.schema.terms import Bytes, Count, MeanCount, Seconds, Times, Us
 
 
 class WatchedRank(Struct, frozen=True, kw_only=True):
-    """One rank of a watched training; durations are medians over its measured steps."""
+    """One rank of a watched training run; durations are medians over its measured steps."""
 
     id: int
     rank: int
@@ -48,7 +48,7 @@ class WatchedRank(Struct, frozen=True, kw_only=True):
 
 
 class WatchedStep(Struct, frozen=True, kw_only=True):
-    """One step of one rank of a watched training."""
+    """One step of one rank of a watched training run."""
 
     id: int
     rank_id: int
@@ -148,7 +148,7 @@ class SlowSteps(Struct, frozen=True, kw_only=True):
 
 
 class SlowRank(Struct, frozen=True, kw_only=True):
-    """A rank that needs longer than the others for something, over the whole training."""
+    """A rank that takes longer than the others for something, over the whole run."""
 
     id: int
     rank: int
@@ -158,9 +158,9 @@ class SlowRank(Struct, frozen=True, kw_only=True):
     excess_us: Us
     """By how much more than the median of the other ranks, per step."""
     windows: Count
-    """Parts of the training in which it did."""
+    """Parts of the run in which it did."""
     of_windows: Count
-    """Parts of the training that were compared."""
+    """Parts of the run that were compared."""
 
 
 class HistoryPoints(Struct, frozen=True, kw_only=True):
@@ -188,12 +188,12 @@ class HistoryPoints(Struct, frozen=True, kw_only=True):
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """A watched training."""
+    """A watched training run."""
 
     schema: int = 1
     path: str
     world_size: Count
-    """Ranks of the training, by its process group."""
+    """Ranks of the run, by its process group."""
     missing_ranks: list[int]
     """Ranks without a file."""
     earlier: Count
@@ -212,6 +212,6 @@ class History(Struct, frozen=True, kw_only=True):
     slow_steps_total: Count
     """Slow steps in all."""
     slow_excess_us: Us
-    """Time by which all of them were longer than the medians before them, together."""
+    """Time by which all of them together were longer than the medians before them."""
     slow_ranks: list[SlowRank]
     """The worst first."""

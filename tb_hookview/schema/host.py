@@ -53,12 +53,12 @@ class Operator(Struct, frozen=True):
     flops_us: Us | None
     """Device time of these calls; in a trace without device events their host time."""
     tflop_per_s: TflopPerS | None
-    """`flops` over `flops_us`."""
+    """FLOPs over the time of these calls, `flops_us`."""
     peak_share: Share | None
     """Time that these FLOPs take at the peak of the device for their types, over `flops_us`. Null
     where the peak is not in `peaks.json`."""
     flop_per_byte: FlopPerByte | None
-    """`flops` over the bytes of inputs and results, each counted once: the most the intensity can
+    """FLOPs over the bytes of inputs and results, each counted once: the most the intensity can
     be, as kernels may move them again."""
 
 
@@ -81,8 +81,9 @@ class Thread(Struct, frozen=True):
     loop is open all the time."""
     by_phase: TimeByPhase
     """`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it."""
-    blocked_us: Us
-    """The part of it in which the thread was in a sync, the profiler's own left out."""
+    blocked_us: Us | None
+    """The part of it in which the thread was in a sync, the profiler's own left out. Null as
+    `totals.sync_count`."""
 
 
 class Allocation(Struct, frozen=True):

@@ -86,20 +86,21 @@ class Collective(Struct, frozen=True, kw_only=True):
     transfer_us: Us
     """Shortest duration over the ranks."""
     wait_us: Us
-    """Mean over the other ranks of what their duration exceeds the shortest by."""
+    """Mean over the other ranks of how much their duration exceeds the shortest."""
     late_rank: int | None
     """The rank with the shortest duration: it came last. Null where the others waited too little
     for that."""
     late_start_us: Us | None
     """Its start on that rank, on the clock of that rank's own trace."""
     late_module: str | None
-    """Module on which it spent more time than the others since all were together; null for none."""
+    """Module on which it spent more time than the others since their last collective; null for
+    none."""
     late_reason: str | None
     """What it spent that time on: module, data, optimizer, sync, host; null for unknown."""
     late_by_us: Us | None
     """Time of the straggler before it, less that of the next latest; null for unknown."""
     bus_gb_per_s: float | None
-    """Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second."""
+    """Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes per second."""
 
 
 class StragglerReason(Struct, frozen=True, kw_only=True):
@@ -139,7 +140,7 @@ class Straggler(Struct, frozen=True, kw_only=True):
     id: int
     rank: int
     wait_caused_us: Us
-    """What the ranks with which it has collectives wait longer than it does, their mean, per step.
+    """How much longer the ranks that share collectives with it wait than it does, mean per step.
     With the stragglers before it fixed, by a replay of all ranks."""
     share: Share
     """That over the mean step of the run."""
@@ -159,8 +160,8 @@ class Straggler(Struct, frozen=True, kw_only=True):
     """On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes
     explains a quarter of what it spends more time on."""
     gain_us_per_step: Us
-    """What a step gains without all of that, the stragglers before it fixed too, by a replay of all
-    ranks: what each one does itself takes as long as recorded, less the excess, and every
+    """How much shorter a step is without all of that, with the stragglers before it fixed too, by a
+    replay of all ranks: each one's own work takes as long as recorded, less the excess, and every
     collective ends its transfer after the last rank came. Where messages name no ranks: by how
     much it is later than the next, as far as the excess explains it."""
     left_step_us: Us
@@ -234,8 +235,8 @@ class Run(Struct, frozen=True, kw_only=True):
     unmatched: Count
     """Collectives of single ranks without a counterpart."""
     clock_spread_us: Us | None
-    """How far the ranks' clocks are known: half of the middle 90% of the differences, the worst
-    rank's; null with one rank, or where they share no collective."""
+    """Uncertainty of the ranks' clocks: half of the middle 90% of the differences, of the worst
+    rank; null with one rank, or where they share no collective."""
     warnings: list[str]
     replay_error: Share | None = None
     """By how much the replay of the run as it was differs from its recorded length; null where no
@@ -310,7 +311,7 @@ class CollectiveSize(Struct, frozen=True, kw_only=True):
     transfer_us: Us
     """Median of their transfer times."""
     bus_gb_per_s: GbPerS
-    """Median of their bus bandwidths, 10^9 bytes a second."""
+    """Median of their bus bandwidths, 10^9 bytes per second."""
     max_bus_gb_per_s: GbPerS
     """Bus bandwidth of the fastest."""
 
@@ -369,7 +370,7 @@ class RunOverview(Struct, frozen=True, kw_only=True):
     unreadable_traces: Count
     """All of them."""
     clock_spread_us: Us | None
-    """As of `hookview ranks`: how far the ranks' clocks are known."""
+    """Uncertainty of the ranks' clocks, as in `hookview ranks`."""
     warnings: list[str]
 
 

@@ -335,7 +335,7 @@ class OperatorByStack(Operator, frozen=True):
     """All calls of operators of one name from the same place of the program."""
 
     stack: str | None
-    """Python frames around the calls, one a line, innermost first; in the backward pass those
+    """Python frames around the calls, one per line, innermost first; in the backward pass those
     around the forward operator. Null where the trace holds none (`with_stack`)."""
 
 

@@ -161,7 +161,7 @@ def _check_host(hosts: Collection[str]) -> None:
     if not name.endswith("]"):
         name = name.rsplit(":", 1)[0]
     if name.lower() not in hosts:
-        raise UsageError(f"this server answers only to {', '.join(sorted(hosts))} as its name")
+        raise UsageError(f"this server answers only requests to {', '.join(sorted(hosts))}")
 
 
 def _answer_error(error: Exception) -> Response:
@@ -357,7 +357,7 @@ def _required(query: Mapping[str, str], key: str) -> str:
 
 def _named(kind: str, name: str, known: Mapping[str, Named]) -> Named:
     if name not in known:
-        raise NotFoundError(f"no {kind} is called {name[:200]!r} (any more); load the list again")
+        raise NotFoundError(f"no {kind} is called {name[:200]!r} (any longer); load the list again")
     return known[name]
 
 

@@ -156,7 +156,7 @@ def progress(served: Served, *, run: str, worker: str, trace: str | None) -> Rea
     return served.traces.progress(select(served.listed.last(), query).file)
 
 
-# A watched training: the steps in the folder of a run.
+# A watched training run: the steps in the folder of a run.
 
 
 CACHED = 8
@@ -166,7 +166,7 @@ State = tuple[tuple[str, int, int], ...]
 
 
 def history(served: Served, *, run: str) -> History:
-    """A watched training over all its steps.
+    """A watched training run over all its steps.
 
     Raises:
         NotFoundError: the run has no steps of one.
@@ -174,7 +174,7 @@ def history(served: Served, *, run: str) -> History:
     folder = _folder(served.listed, run)
     if not has_steps(folder):
         raise NotFoundError(
-            "this run has no steps of a watched training; record it with hookview.watch"
+            "this run has no steps of a watched training run; record it with hookview.watch"
         )
     return _read(folder, _state(folder))
 

@@ -65,7 +65,7 @@ def scaled(analysis: Analysis, factors: Mapping[str, float]) -> Change:
 
 def _scaled(analysis: Analysis, what: str, factor: float) -> Change:
     if not (math.isfinite(factor) and factor >= 0):
-        raise UsageError(f"{what}={factor:g}: a factor is a number from 0 on; 1 changes nothing")
+        raise UsageError(f"{what}={factor:g}: a factor is 0 or more; 1 changes nothing")
     if what in _PLAIN:
         return _PLAIN[what](analysis, factor)
     kind, colon, name = what.partition(":")
@@ -129,7 +129,7 @@ def _syncs(analysis: Analysis, factor: float) -> Change:
     if factor == 1:
         return Change()
     if factor:
-        raise UsageError("syncs are there or not: syncs=0 takes them out")
+        raise UsageError("syncs takes 0 or 1: syncs=0 takes them out")
     return Change(syncs=np.flatnonzero(~analysis.syncs.by_profiler))
 
 

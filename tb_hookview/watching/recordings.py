@@ -1,4 +1,4 @@
-"""Makes the recordings of a watched training with `profile`, and keeps a bounded number of them."""
+"""Makes the recordings of a watched training run with `profile`, and keeps a bounded number."""
 
 from __future__ import annotations
 

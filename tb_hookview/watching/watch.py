@@ -57,7 +57,7 @@ def watch(
     scalars: bool = True,
     **profiler_options: Any,
 ) -> Watch:
-    """Return a watch on a training: times of every step, and recordings when they are worth it.
+    """Time every step of a training run, and record when it is worth it.
 
     Use it as a context manager and call its `step()` after each step. Each step becomes a row of a
     file `<worker>.<time>.steps.jsonl`; recordings are `profile`'s, into the same folder, of the
@@ -66,25 +66,25 @@ def watch(
     Args:
         logdir: folder for steps and recordings, made if missing.
         model: times its forward pass and that of its blocks, and wraps it while it is watched.
-        blocks: the most blocks of the model that are timed, at most 16; 0 for none.
-        blocks_every: time them in 8 of 8 times this many steps. By default in every step of 160 ms
-            or longer, less often in shorter ones; below 10 ms, forward, backward and optimizer are
-            timed in these steps only.
-        steps: the steps of one recording.
+        blocks: number of blocks of the model to time, at most 16; 0 for none.
+        blocks_every: time blocks in 8 consecutive steps out of 8 times this many. By default in
+            every step of 160 ms or longer, and less often in shorter ones; in steps below 10 ms
+            forward, backward and optimizer are sampled along with them.
+        steps: number of steps of one recording.
         ranks: the ranks that record; all by default. All write their steps.
-        every_steps: record every this many steps.
-        every_minutes: record every this many minutes.
-        slow_factor: record when steps are slower than this multiple of the running median, or one
-            of their parts makes them slower by half of that, and lasts; None for never.
-        slow_steps: slow steps in a row that ask for a recording.
-        rest_minutes: time from one recording of slow steps to the next.
-        first: step at which a first recording is made, to compare later ones with; None for none.
-        on_signal: signal that asks for a recording; None for none. A handler that is there
-            already is called as well.
-        keep: the newest recordings that are kept; the slowest one stays too.
-        max_bytes: the most that the recordings of this rank may have.
-        max_step_bytes: the most that the steps of this rank may have.
-        scalars: write a summary for TensorBoard's SCALARS too, where tensorboard is installed.
+        every_steps: record again after this many steps.
+        every_minutes: record again after this many minutes.
+        slow_factor: record when steps take longer than this multiple of the running median, or
+            when one part of them makes them longer by half of that for many steps; None for never.
+        slow_steps: number of slow steps in a row that trigger a recording.
+        rest_minutes: minimum time between two recordings of slow steps.
+        first: step of the first recording, which later ones are compared with; None for none.
+        on_signal: signal that triggers a recording; None for none. An existing handler is called
+            as well.
+        keep: number of recordings to keep: the newest ones, and the slowest.
+        max_bytes: maximum size of this rank's recordings.
+        max_step_bytes: maximum size of this rank's step files.
+        scalars: also write a summary for TensorBoard's SCALARS, where tensorboard is installed.
         **profiler_options: keywords of `profile`, without `schedule`.
 
     Raises:
@@ -108,7 +108,7 @@ def watch(
 
 
 class Watch:
-    """Watches one training; `watch` makes it. Nothing of its own is ever raised into `step`."""
+    """Watches one training run; `watch` makes it. Its own errors never reach the training loop."""
 
     def __init__(
         self,

@@ -84,8 +84,8 @@ def test_a_device_that_may_not_be_recorded_cannot_be_scaled(
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        (("--scale", "kernels=-1"), "a factor is a number from 0 on"),
-        (("--scale", "kernels=nan"), "a factor is a number from 0 on"),
+        (("--scale", "kernels=-1"), "a factor is 0 or more"),
+        (("--scale", "kernels=nan"), "a factor is 0 or more"),
         (("--scale", "kernels"), "is not WHAT=FACTOR"),
         (("--scale", "kernels=fast"), "the factor is not a number"),
         (("--scale", "host=1", "--scale", "host=2"), "scaled twice"),

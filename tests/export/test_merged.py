@@ -83,7 +83,7 @@ def test_no_late_rank_is_one_line(tmp_path: Path, run: RunReport) -> None:
     with pytest.raises(NotFoundError, match="no collective 99 for which"):
         write_merged(run, tmp_path / "a.json", collective=99)
     even = run_of(tmp_path / "even", [Spell(), Spell()])
-    with pytest.raises(NotFoundError, match="no collective for which a rank was late"):
+    with pytest.raises(NotFoundError, match="no collective with a straggler"):
         write_merged(even, tmp_path / "a.json")
 
 

@@ -84,7 +84,7 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path) -> None:
             closing[0].start()
             closing[0].join()
 
-    with pytest.raises(UsageError, match="the executor is gone after"):
+    with pytest.raises(UsageError, match="the executor was lost after"):
         analyze_run(tmp_path, f"dask:{cluster.scheduler_address}", progress=close)
 
 

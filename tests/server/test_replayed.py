@@ -118,7 +118,7 @@ def test_without_a_change_a_prediction_is_the_recording_but_for_its_error(
 @pytest.mark.parametrize(
     ("asked", "status", "says"),
     [
-        ({"scale": "host=-1"}, 400, "from 0 on"),
+        ({"scale": "host=-1"}, 400, "0 or more"),
         ({"scale": "batch=2"}, 400, "batch"),
         ({"without": "no-such-rule"}, 404, "no-such-rule"),
         ({"width": "0"}, 400, "width="),

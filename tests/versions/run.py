@@ -226,7 +226,7 @@ def machine() -> str:
 HEAD = """# Versions of torch
 
 `make versions` checks the recorder on each version of torch below, in a virtual environment of its
-own, and writes this page. It needs 12 GB of disk and some minutes a version. Machine: {machine}.
+own, and writes this page. It needs 12 GB of disk and some minutes per version. Machine: {machine}.
 
 The cases are small trainings that are recorded and analyzed (`tests/versions/zoo.py`): eager,
 checkpoints, autocast, DistributedDataParallel over gloo, compiled models, and features of modules.

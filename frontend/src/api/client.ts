@@ -102,8 +102,13 @@ export type Api = ReturnType<typeof createApi>;
 type Get = <T>(path: string, asked: Asked, signal: AbortSignal) => Promise<T>;
 
 /** The server's interface below `base`, the folder that index.js came from. */
-export function createApi(base: URL) {
-  const get: Get = (path, asked, signal) => getJson(addressOf(base, path, asked), signal);
+export function createApi(base: URL, onAwaited: (requests: number) => void = () => undefined) {
+  let awaited = 0;
+  const count = (change: 1 | -1): void => onAwaited((awaited += change));
+  const get: Get = (path, asked, signal) => {
+    count(1);
+    return getJson<never>(addressOf(base, path, asked), signal).finally(() => count(-1));
+  };
   return {
     runs: (signal: AbortSignal) => get<Runs>("runs", {}, signal),
     /** What is known of the runs' traces without reading them. */
@@ -124,7 +129,7 @@ export function createApi(base: URL) {
       };
       return get<Compared & Cut>("compare", { run, worker, trace, step, ...other }, signal);
     },
-    /** The steps of a watched training, in the folder of a run. */
+    /** The steps of a watched training run, in the folder of a run. */
     history: (run: string, signal: AbortSignal) => get<History>("history", { run }, signal),
     memory: (target: Target, { device, span }: MemoryQuestion, signal: AbortSignal) =>
       get<MemoryAnswer>("memory", { ...traceOf(target), device, ...windowOf(span) }, signal),

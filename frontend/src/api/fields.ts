@@ -128,7 +128,7 @@ export const Collective = {
   transfer_us: { unit: "us", text: "Shortest duration over the ranks." },
   wait_us: {
     unit: "us",
-    text: "Mean over the other ranks of what their duration exceeds the shortest by.",
+    text: "Mean over the other ranks of how much their duration exceeds the shortest.",
   },
   late_rank: {
     text: "The rank with the shortest duration: it came last. Null where the others waited too little for that.",
@@ -138,7 +138,7 @@ export const Collective = {
     text: "Its start on that rank, on the clock of that rank's own trace.",
   },
   late_module: {
-    text: "Module on which it spent more time than the others since all were together; null for none.",
+    text: "Module on which it spent more time than the others since their last collective; null for none.",
   },
   late_reason: {
     text: "What it spent that time on: module, data, optimizer, sync, host; null for unknown.",
@@ -148,7 +148,7 @@ export const Collective = {
     text: "Time of the straggler before it, less that of the next latest; null for unknown.",
   },
   bus_gb_per_s: {
-    text: "Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second.",
+    text: "Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes per second.",
   },
 } as const;
 
@@ -189,13 +189,13 @@ export const CollectiveSize = {
   ranks: { unit: "count", text: "Number of ranks that took part." },
   count: { unit: "count", text: "Number of such collectives." },
   transfer_us: { unit: "us", text: "Median of their transfer times." },
-  bus_gb_per_s: { unit: "GB/s", text: "Median of their bus bandwidths, 10^9 bytes a second." },
+  bus_gb_per_s: { unit: "GB/s", text: "Median of their bus bandwidths, 10^9 bytes per second." },
   max_bus_gb_per_s: { unit: "GB/s", text: "Bus bandwidth of the fastest." },
 } as const;
 
 export const Comparison = {
   measure: {
-    text: '"device" where both traces hold the device time of their backward pass, else "host".',
+    text: '"device" where both traces hold the device time of their backward pass, or of a forward without one, else "host".',
   },
   step_us: { unit: "us", text: "Mean length of a step on the host." },
   forward_us: {
@@ -508,7 +508,7 @@ export const FindingChange = {
 } as const;
 
 export const History = {
-  world_size: { unit: "count", text: "Ranks of the training, by its process group." },
+  world_size: { unit: "count", text: "Ranks of the run, by its process group." },
   missing_ranks: { text: "Ranks without a file." },
   earlier: {
     unit: "count",
@@ -520,7 +520,7 @@ export const History = {
   slow_steps_total: { unit: "count", text: "Slow steps in all." },
   slow_excess_us: {
     unit: "us",
-    text: "Time by which all of them were longer than the medians before them, together.",
+    text: "Time by which all of them together were longer than the medians before them.",
   },
   slow_ranks: { text: "The worst first." },
 } as const;
@@ -882,7 +882,7 @@ export const ModuleDetail = {
 } as const;
 
 export const ModuleSync = {
-  count: { unit: "count", text: "Syncs." },
+  count: { unit: "count", text: "Syncs. Null as `totals.sync_count`." },
   blocked_us: { unit: "us", text: "Sum of their durations." },
   device_idle_us: { unit: "us", text: "Device idle time that they caused." },
 } as const;
@@ -950,14 +950,14 @@ export const Operator = {
     unit: "us",
     text: "Device time of these calls; in a trace without device events their host time.",
   },
-  tflop_per_s: { unit: "TFLOP/s", text: "`flops` over `flops_us`." },
+  tflop_per_s: { unit: "TFLOP/s", text: "FLOPs over the time of these calls, `flops_us`." },
   peak_share: {
     unit: "fraction",
     text: "Time that these FLOPs take at the peak of the device for their types, over `flops_us`. Null where the peak is not in `peaks.json`.",
   },
   flop_per_byte: {
     unit: "flop/byte",
-    text: "`flops` over the bytes of inputs and results, each counted once: the most the intensity can be, as kernels may move them again.",
+    text: "FLOPs over the bytes of inputs and results, each counted once: the most the intensity can be, as kernels may move them again.",
   },
 } as const;
 
@@ -1014,7 +1014,7 @@ export const PathTime = {
   data: { unit: "us", text: "The host was in a data loader." },
   unexplained: {
     unit: "us",
-    text: "Pauses that no dependency in the trace explains; they are kept as recorded.",
+    text: "Delays that no dependency in the trace explains; they are kept as recorded.",
   },
 } as const;
 
@@ -1065,7 +1065,10 @@ export const PerStep = {
     text: "The part of it that is communication, whether or not computation overlaps it.",
   },
   device_us_by_kind: { unit: "us", text: "All of it by kind; kinds without any are left out." },
-  sync_count: { unit: "count", text: "Syncs, without the profiler's own." },
+  sync_count: {
+    unit: "count",
+    text: "Syncs, without the profiler's own. Null as `totals.sync_count`.",
+  },
   sync_blocked_us: { unit: "us", text: "Sum of their durations." },
   communication_wait_us: { unit: "us", text: "Host time, as `steps[].communication_wait_us`." },
 } as const;
@@ -1278,7 +1281,7 @@ export const Run = {
   unmatched: { unit: "count", text: "Collectives of single ranks without a counterpart." },
   clock_spread_us: {
     unit: "us",
-    text: "How far the ranks' clocks are known: half of the middle 90% of the differences, the worst rank's; null with one rank, or where they share no collective.",
+    text: "Uncertainty of the ranks' clocks: half of the middle 90% of the differences, of the worst rank; null with one rank, or where they share no collective.",
   },
   replay_error: {
     unit: "fraction",
@@ -1324,7 +1327,7 @@ export const RunOverview = {
   unreadable_traces: { unit: "count", text: "All of them." },
   clock_spread_us: {
     unit: "us",
-    text: "As of `hookview ranks`: how far the ranks' clocks are known.",
+    text: "Uncertainty of the ranks' clocks, as in `hookview ranks`.",
   },
 } as const;
 
@@ -1354,8 +1357,8 @@ export const Site = {
 export const SlowRank = {
   part: { text: "As in `causes`." },
   excess_us: { unit: "us", text: "By how much more than the median of the other ranks, per step." },
-  windows: { unit: "count", text: "Parts of the training in which it did." },
-  of_windows: { unit: "count", text: "Parts of the training that were compared." },
+  windows: { unit: "count", text: "Parts of the run in which it did." },
+  of_windows: { unit: "count", text: "Parts of the run that were compared." },
 } as const;
 
 export const SlowSteps = {
@@ -1442,7 +1445,7 @@ export const Step = {
   },
   sync_blocked_us: {
     unit: "us",
-    text: "Time in which some host thread was in a sync, the profiler's own left out.",
+    text: "Time in which some host thread was in a sync, the profiler's own left out. Null as `totals.sync_count`.",
   },
   idle: { text: "`device_idle_us` by its cause." },
   queue_full_us: {
@@ -1487,7 +1490,7 @@ export const StepMatrix = {
 export const Straggler = {
   wait_caused_us: {
     unit: "us",
-    text: "What the ranks with which it has collectives wait longer than it does, their mean, per step. With the stragglers before it fixed, by a replay of all ranks.",
+    text: "How much longer the ranks that share collectives with it wait than it does, mean per step. With the stragglers before it fixed, by a replay of all ranks.",
   },
   share: { unit: "fraction", text: "That over the mean step of the run." },
   steps: { unit: "count", text: "Steps in which it is late, by the same." },
@@ -1506,7 +1509,7 @@ export const Straggler = {
   },
   gain_us_per_step: {
     unit: "us",
-    text: "What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it.",
+    text: "How much shorter a step is without all of that, with the stragglers before it fixed too, by a replay of all ranks: each one's own work takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it.",
   },
   left_step_us: { unit: "us", text: "Mean step that is left with it and those before it fixed." },
   finding: {
@@ -1619,7 +1622,7 @@ export const Thread = {
   },
   blocked_us: {
     unit: "us",
-    text: "The part of it in which the thread was in a sync, the profiler's own left out.",
+    text: "The part of it in which the thread was in a sync, the profiler's own left out. Null as `totals.sync_count`.",
   },
 } as const;
 
@@ -1684,7 +1687,10 @@ export const Totals = {
     unit: "us",
     text: "Device time of work launched in the optimizer phase, zeroing of gradients included.",
   },
-  sync_count: { unit: "count", text: "Syncs, the profiler's own included." },
+  sync_count: {
+    unit: "count",
+    text: "Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of its runtime was recorded.",
+  },
   sync_blocked_us: {
     unit: "us",
     text: "Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`.",
@@ -1765,7 +1771,7 @@ export const Unplaced = {
 
 export const Verdict = {
   bound: {
-    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or pauses that nothing explains are longer than each side.",
+    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side.",
   },
   sentence: { text: "The same in at most 25 words." },
   step_us: {
@@ -1782,7 +1788,7 @@ export const Verdict = {
   },
   communication_us: {
     unit: "us",
-    text: "A step with collectives alone: their durations, which include waiting for other ranks, and the pauses before them. Null without device events or collectives of the host (gloo).",
+    text: "A step with collectives alone: their durations, which include waiting for other ranks, and the delays before them. Null without device events or collectives of the host (gloo).",
   },
   data_us: { unit: "us", text: "A step with the data loader's time on the host alone." },
   host_side_us: { unit: "us", text: "A step with the host's own work and data loading." },
@@ -1888,12 +1894,12 @@ export const WhatIf = {
   unrecorded_predicted_us: { unit: "us", text: "`predicted_us` without that cost." },
   low_us: {
     unit: "us",
-    text: "Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of the replay.",
+    text: "Lower bound of `predicted_us`: without unexplained delays, less the error of the replay.",
   },
-  high_us: { unit: "us", text: "Upper bound: with the pauses as recorded, plus that error." },
+  high_us: { unit: "us", text: "Upper bound: with these delays as recorded, plus that error." },
   unexplained_us: {
     unit: "us",
-    text: "Pauses on the critical path of the replay with nothing changed that nothing explains.",
+    text: "Unexplained delays on the critical path of the replay with nothing changed.",
   },
   launches_known: {
     unit: "fraction",
@@ -1925,7 +1931,7 @@ export const WindowStatistics = {
   events: { unit: "count", text: "Rows of the trace that touch the window." },
   host_blocked_us: {
     unit: "us",
-    text: "Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync.",
+    text: "Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. Null, as the next two, where `totals.sync_count` is.",
   },
   waits: { unit: "count", text: "Syncs that touch the window, the profiler's own among them." },
   sync_blocked_us: { unit: "us", text: "Sum of their times in the window." },

@@ -178,19 +178,19 @@ export interface Collective {
   start_us: number;
   /** Shortest duration over the ranks. */
   transfer_us: number;
-  /** Mean over the other ranks of what their duration exceeds the shortest by. */
+  /** Mean over the other ranks of how much their duration exceeds the shortest. */
   wait_us: number;
   /** The rank with the shortest duration: it came last. Null where the others waited too little for that. */
   late_rank: number | null;
   /** Its start on that rank, on the clock of that rank's own trace. */
   late_start_us: number | null;
-  /** Module on which it spent more time than the others since all were together; null for none. */
+  /** Module on which it spent more time than the others since their last collective; null for none. */
   late_module: string | null;
   /** What it spent that time on: module, data, optimizer, sync, host; null for unknown. */
   late_reason: string | null;
   /** Time of the straggler before it, less that of the next latest; null for unknown. */
   late_by_us: number | null;
-  /** Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second. */
+  /** Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes per second. */
   bus_gb_per_s: number | null;
 }
 
@@ -243,7 +243,7 @@ export interface CollectiveSize {
   count: number;
   /** Median of their transfer times. */
   transfer_us: number;
-  /** Median of their bus bandwidths, 10^9 bytes a second. */
+  /** Median of their bus bandwidths, 10^9 bytes per second. */
   bus_gb_per_s: number;
   /** Bus bandwidth of the fastest. */
   max_bus_gb_per_s: number;
@@ -259,7 +259,7 @@ export interface Compared {
 /** The difference of two reports: means per step, and the other side less the base. */
 export interface Comparison {
   schema: number;
-  /** "device" where both traces hold the device time of their backward pass, else "host". */
+  /** "device" where both traces hold the device time of their backward pass, or of a forward without one, else "host". */
   measure: string;
   base: Side;
   other: Side;
@@ -696,11 +696,11 @@ export interface FindingChange {
   once_us: Pair;
 }
 
-/** A watched training. */
+/** A watched training run. */
 export interface History {
   schema: number;
   path: string;
-  /** Ranks of the training, by its process group. */
+  /** Ranks of the run, by its process group. */
   world_size: number;
   /** Ranks without a file. */
   missing_ranks: number[];
@@ -719,7 +719,7 @@ export interface History {
   slow_steps: SlowSteps[];
   /** Slow steps in all. */
   slow_steps_total: number;
-  /** Time by which all of them were longer than the medians before them, together. */
+  /** Time by which all of them together were longer than the medians before them. */
   slow_excess_us: number;
   /** The worst first. */
   slow_ranks: SlowRank[];
@@ -1174,10 +1174,10 @@ export interface ModuleDetail {
 
 /** Syncs inside a module or the modules below it, without the profiler's own. */
 export interface ModuleSync {
-  /** Syncs. */
-  count: number;
+  /** Syncs. Null as `totals.sync_count`. */
+  count: number | null;
   /** Sum of their durations. */
-  blocked_us: number;
+  blocked_us: number | null;
   /** Device idle time that they caused. */
   device_idle_us: number | null;
 }
@@ -1255,11 +1255,11 @@ export interface Operator {
   flops: number | null;
   /** Device time of these calls; in a trace without device events their host time. */
   flops_us: number | null;
-  /** `flops` over `flops_us`. */
+  /** FLOPs over the time of these calls, `flops_us`. */
   tflop_per_s: number | null;
   /** Time that these FLOPs take at the peak of the device for their types, over `flops_us`. Null where the peak is not in `peaks.json`. */
   peak_share: number | null;
-  /** `flops` over the bytes of inputs and results, each counted once: the most the intensity can be, as kernels may move them again. */
+  /** FLOPs over the bytes of inputs and results, each counted once: the most the intensity can be, as kernels may move them again. */
   flop_per_byte: number | null;
 }
 
@@ -1337,7 +1337,7 @@ export interface PathTime {
   wait: number;
   /** The host was in a data loader. */
   data: number;
-  /** Pauses that no dependency in the trace explains; they are kept as recorded. */
+  /** Delays that no dependency in the trace explains; they are kept as recorded. */
   unexplained: number;
 }
 
@@ -1396,10 +1396,10 @@ export interface PerStep {
   communication_device_us: number | null;
   /** All of it by kind; kinds without any are left out. */
   device_us_by_kind: Record<string, number>;
-  /** Syncs, without the profiler's own. */
-  sync_count: number;
+  /** Syncs, without the profiler's own. Null as `totals.sync_count`. */
+  sync_count: number | null;
   /** Sum of their durations. */
-  sync_blocked_us: number;
+  sync_blocked_us: number | null;
   /** Host time, as `steps[].communication_wait_us`. */
   communication_wait_us: number | null;
 }
@@ -1664,7 +1664,7 @@ export interface Run {
   unreadable: UnreadableRank[];
   /** Collectives of single ranks without a counterpart. */
   unmatched: number;
-  /** How far the ranks' clocks are known: half of the middle 90% of the differences, the worst rank's; null with one rank, or where they share no collective. */
+  /** Uncertainty of the ranks' clocks: half of the middle 90% of the differences, of the worst rank; null with one rank, or where they share no collective. */
   clock_spread_us: number | null;
   warnings: string[];
   /** By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed. */
@@ -1723,7 +1723,7 @@ export interface RunOverview {
   unreadable: UnreadableRank[];
   /** All of them. */
   unreadable_traces: number;
-  /** As of `hookview ranks`: how far the ranks' clocks are known. */
+  /** Uncertainty of the ranks' clocks, as in `hookview ranks`. */
   clock_spread_us: number | null;
   warnings: string[];
 }
@@ -1777,7 +1777,7 @@ export interface Site {
   frame: string | null;
 }
 
-/** A rank that needs longer than the others for something, over the whole training. */
+/** A rank that takes longer than the others for something, over the whole run. */
 export interface SlowRank {
   id: number;
   rank: number;
@@ -1786,9 +1786,9 @@ export interface SlowRank {
   block: string | null;
   /** By how much more than the median of the other ranks, per step. */
   excess_us: number;
-  /** Parts of the training in which it did. */
+  /** Parts of the run in which it did. */
   windows: number;
-  /** Parts of the training that were compared. */
+  /** Parts of the run that were compared. */
   of_windows: number;
 }
 
@@ -1900,8 +1900,8 @@ export interface Step {
   device_busy_us: number | null;
   /** The step's duration times these devices, less `device_busy_us`. */
   device_idle_us: number | null;
-  /** Time in which some host thread was in a sync, the profiler's own left out. */
-  sync_blocked_us: number;
+  /** Time in which some host thread was in a sync, the profiler's own left out. Null as `totals.sync_count`. */
+  sync_blocked_us: number | null;
   /** `device_idle_us` by its cause. */
   idle: Idle | null;
   /** Time in which a launch waited for room in a device's full queue: the call lasted over 20 times the median of its name while at least 900 launches had not begun. The device limits the step then, not the host: it is in no `sync_*`. Null without launches. */
@@ -1937,7 +1937,7 @@ export interface StepMatrix {
 export interface Straggler {
   id: number;
   rank: number;
-  /** What the ranks with which it has collectives wait longer than it does, their mean, per step. With the stragglers before it fixed, by a replay of all ranks. */
+  /** How much longer the ranks that share collectives with it wait than it does, mean per step. With the stragglers before it fixed, by a replay of all ranks. */
   wait_caused_us: number;
   /** That over the mean step of the run. */
   share: number;
@@ -1955,7 +1955,7 @@ export interface Straggler {
   reasons: StragglerReason[];
   /** On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on. */
   stage: StageWork | null;
-  /** What a step gains without all of that, the stragglers before it fixed too, by a replay of all ranks: what each one does itself takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it. */
+  /** How much shorter a step is without all of that, with the stragglers before it fixed too, by a replay of all ranks: each one's own work takes as long as recorded, less the excess, and every collective ends its transfer after the last rank came. Where messages name no ranks: by how much it is later than the next, as far as the excess explains it. */
   gain_us_per_step: number;
   /** Mean step that is left with it and those before it fixed. */
   left_step_us: number;
@@ -2094,8 +2094,8 @@ export interface Thread {
   busy_us: number;
   /** `busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. */
   by_phase: Record<string, number>;
-  /** The part of it in which the thread was in a sync, the profiler's own left out. */
-  blocked_us: number;
+  /** The part of it in which the thread was in a sync, the profiler's own left out. Null as `totals.sync_count`. */
+  blocked_us: number | null;
 }
 
 /** One lane: events in `depth` rows, or the points of a curve. */
@@ -2185,12 +2185,12 @@ export interface Totals {
   forward_device_us: number | null;
   /** Device time of work launched in the optimizer phase, zeroing of gradients included. */
   optimizer_device_us: number | null;
-  /** Syncs, the profiler's own included. */
-  sync_count: number;
+  /** Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of its runtime was recorded. */
+  sync_count: number | null;
   /** Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`. */
-  sync_blocked_us: number;
+  sync_blocked_us: number | null;
   /** Syncs in the backward phase. */
-  backward_sync_count: number;
+  backward_sync_count: number | null;
   /** Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device waits, the host goes on, and they are in no `sync_*`. */
   device_wait_count: number;
   /** Launches that waited for room in a device's full queue. */
@@ -2274,7 +2274,7 @@ export interface UnreadableRank {
 
 /** What decides the length of a step: replays in which one resource alone takes time. A trace that marks no steps is one step. All figures are null where the replay is refused. */
 export interface Verdict {
-  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or pauses that nothing explains are longer than each side. */
+  /** The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side. */
   bound: "communication" | "data" | "device" | "even" | "host" | "unknown";
   /** The same in at most 25 words. */
   sentence: string;
@@ -2284,7 +2284,7 @@ export interface Verdict {
   host_us: number | null;
   /** A step with the work of the devices alone but collectives; null without device events. */
   device_us: number | null;
-  /** A step with collectives alone: their durations, which include waiting for other ranks, and the pauses before them. Null without device events or collectives of the host (gloo). */
+  /** A step with collectives alone: their durations, which include waiting for other ranks, and the delays before them. Null without device events or collectives of the host (gloo). */
   communication_us: number | null;
   /** A step with the data loader's time on the host alone. */
   data_us: number | null;
@@ -2316,7 +2316,7 @@ export interface WaitedFor {
   duration_us: number;
 }
 
-/** One rank of a watched training; durations are medians over its measured steps. */
+/** One rank of a watched training run; durations are medians over its measured steps. */
 export interface WatchedRank {
   id: number;
   rank: number;
@@ -2387,11 +2387,11 @@ export interface WhatIf {
   unrecorded_us: number | null;
   /** `predicted_us` without that cost. */
   unrecorded_predicted_us: number | null;
-  /** Lower bound of `predicted_us`: without the pauses that nothing explains, less the error of the replay. */
+  /** Lower bound of `predicted_us`: without unexplained delays, less the error of the replay. */
   low_us: number | null;
-  /** Upper bound: with the pauses as recorded, plus that error. */
+  /** Upper bound: with these delays as recorded, plus that error. */
   high_us: number | null;
-  /** Pauses on the critical path of the replay with nothing changed that nothing explains. */
+  /** Unexplained delays on the critical path of the replay with nothing changed. */
   unexplained_us: number | null;
   /** Share of the device time whose launch is in the trace; null without a device event. */
   launches_known: number | null;
@@ -2423,12 +2423,12 @@ export interface WindowStatistics {
   end: number;
   /** Rows of the trace that touch the window. */
   events: number;
-  /** Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. */
-  host_blocked_us: number;
+  /** Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. Null, as the next two, where `totals.sync_count` is. */
+  host_blocked_us: number | null;
   /** Syncs that touch the window, the profiler's own among them. */
-  waits: number;
+  waits: number | null;
   /** Sum of their times in the window. */
-  sync_blocked_us: number;
+  sync_blocked_us: number | null;
   /** Host time within steps by phase, as the report's `steps[]`; without `forward` where that is unknown. */
   phases: Record<string, number>;
   devices: DeviceStatistics[];

@@ -101,7 +101,8 @@ export function ErrorCard({ error, file, onRetry, children }: ErrorCardProps): R
 
 const SNIPPET = `import tb_hookview as hookview
 model = hookview.wrap(model)
-with hookview.profile("runs/first") as prof:  # call prof.step() after each batch`;
+with hookview.profile("runs/first") as prof:
+    ...  # call prof.step() after each batch`;
 
 /** The three lines that record a run with module names. */
 export function RecordSnippet(): ReactElement {

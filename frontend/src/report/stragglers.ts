@@ -7,7 +7,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   data: "on data loading",
   optimizer: "in the optimizer",
   sync: "waiting for its device",
-  host: "on its host, in no module",
+  host: "on its host, not in a module",
 };
 
 /** A pipeline's bubble, and that of even stages. */

@@ -94,7 +94,7 @@ test("kernels that are alike in short are distinguished by what differs", () => 
     [dispatch(true), "true"],
     [dispatch(false), "false"],
   ]);
-  const long = ["a", "b"].map((letter) => `void f_kernel<${letter.repeat(100)}>(int)`);
-  expect(differences(long).get(long[0] ?? "")).toBe(`${"a".repeat(40)}…`);
+  const long = ["a", "b"].map((letter) => `void f_kernel<${letter.repeat(200)}>(int)`);
+  expect(differences(long).get(long[0] ?? "")).toBe(`${"a".repeat(120)}…`);
   expect(differences(["one\ntwo", "one\nthree", ""]).size).toBe(0);
 });

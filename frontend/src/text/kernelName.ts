@@ -13,7 +13,7 @@ export function shortKernelName(name: string): string {
 }
 
 /** Characters of a difference. */
-const MOST = 40;
+const MOST = 120;
 
 /** Of single kernels that are alike in short, the part in which each differs from the others. */
 export function differences(names: readonly string[]): ReadonlyMap<string, string> {

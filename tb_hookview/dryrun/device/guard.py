@@ -76,7 +76,7 @@ def install_guard() -> None:
     ensure()
     if registry[_CUDA] == ctypes.addressof(stand_in):
         registry[_CUDA] = None
-        raise DoesNotFitError("its no-op device guard is not there")
+        raise DoesNotFitError("its no-op device guard is missing")
 
 
 def hook_slots() -> dict[str, int]:
@@ -118,7 +118,7 @@ def install_hooks() -> Callable[[], None]:
         answers |= {} if _C._has_cuda else {"isBuilt": yes, "hasCUDA": yes}
         replaced = {slots[name]: answer for name, answer in answers.items()}
     except (AttributeError, KeyError) as error:
-        raise DoesNotFitError("its CUDA hooks are not where they are looked for") from error
+        raise DoesNotFitError("its CUDA hooks are not where they are expected") from error
     get.restype = ctypes.c_void_p
     hooks = ctypes.c_void_p.from_address(get())
     before = hooks.value or 0

@@ -15,7 +15,15 @@ from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import mask_of, pair_key, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, GapIndex, Int, StringIndex, TimeSet, TreeRow
+from tb_hookview.arrays.types import (
+    Bool,
+    GapIndex,
+    Int,
+    ModuleIndex,
+    StringIndex,
+    TimeSet,
+    TreeRow,
+)
 from tb_hookview.formats import format_kernel, format_us
 from tb_hookview.rules.engine.by_place import place_of
 from tb_hookview.rules.engine.context import Context
@@ -172,6 +180,25 @@ def without_operators(context: Context, thread: int) -> TimeSet:
     steps = intervals.normal(context.steps.windows)
     left = intervals.subtract(steps, intervals.of(tree.start[rows], tree.end[rows]))
     return intervals.subtract(left, context.analysis.communication_waits)
+
+
+_SIBLINGS = 3
+"""Modules from which on one of them can differ from the others."""
+_NUMBER = re.compile(r"\d+")
+
+
+def siblings(context: Context) -> list[ModuleIndex]:
+    """Modules of one class, at places that differ by numbers alone, with equal parameters."""
+    modules, manifest = context.analysis.modules, context.analysis.trace.manifest
+    listed = manifest.modules if manifest is not None else ()
+    own = {each.path: each.parameters or 0 for each in listed}
+    sizes = modules.rolled_up(np.array([own.get(path, 0) for path in modules.path], np.int64))
+    found: dict[tuple[str, str, int], list[int]] = {}
+    for number, (path, cls) in enumerate(zip(modules.path, modules.module_class, strict=True)):
+        if sizes[number]:
+            key = (_NUMBER.sub("#", path), cls, int(sizes[number]))
+            found.setdefault(key, []).append(number)
+    return [np.array(group, np.int64) for group in found.values() if len(group) >= _SIBLINGS]
 
 
 # Remedies for long work of the host, by what the trace names it.

@@ -23,7 +23,7 @@ from tb_hookview.arrays.types import (
     SyncIndex,
     TreeRow,
 )
-from tb_hookview.formats import format_count, format_us
+from tb_hookview.formats import format_bytes, format_count, format_us
 from tb_hookview.rules.engine.by_place import LATENT, OPERATOR, places_of, under
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
@@ -226,7 +226,7 @@ def _size(context: Context, copies: DeviceEventIndex) -> str:
     moved, time = bytes_of(context)[copies], context.analysis.device_events.duration[copies].sum()
     if (moved < 0).any() or not time:
         return ""
-    return f" of {moved.mean():.0f} bytes on average at {moved.sum() / time:.2f} GB/s"
+    return f" of {format_bytes(moved.mean())} on average at {moved.sum() / time:.2f} GB/s"
 
 
 def repeated(context: Context) -> Bool:

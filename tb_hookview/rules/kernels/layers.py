@@ -306,7 +306,7 @@ CONVOLUTION_BENCHMARK = Rule(
     description="Waits for events (cudaEventSynchronize) inside of convolutions, as cuDNN and "
     "MIOpen time their algorithms with torch.backends.cudnn.benchmark; once for each shape.",
     fix="Leave the first steps out of the trace and of comparisons (torch.profiler.schedule with "
-    "wait and warmup). In a training with fixed shapes this pays off.",
+    "wait and warmup). With fixed shapes this pays off in a longer run.",
     reference="torch.backends.cudnn.benchmark; PyTorch Performance Tuning Guide",
     explains=_explains_convolution_benchmark,
     find=_find_convolution_benchmark,

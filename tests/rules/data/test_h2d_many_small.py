@@ -9,6 +9,8 @@ import pytest
 from rules.diagnosed import diagnosed
 from rules.drawn import NAMES, causes, findings
 
+from tb_hookview.formats import format_bytes
+
 
 def picture(copies: int, *, steps: bool = True, wait: str = "[wait corr=999]") -> str:
     """A step in which so many numbers are copied to the device, 60 us apart."""
@@ -56,7 +58,7 @@ def test_small_by_bytes(tmp_path: Path, size: int, fires: bool) -> None:
     found = diagnosed(grid.write(tmp_path / "t.json", rows))
     (finding,) = found["h2d-many-small" if fires else "h2d-pageable-blocking"]
     assert ("h2d-many-small" in found) == fires
-    assert f"of {size} bytes on average" in finding.evidence
+    assert f"of {format_bytes(size)} on average" in finding.evidence
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ test("names have their room before a column that grows takes the rest", () => {
   const [name, total, picture] = [column("name", 0), column("total", 100), column("picture", 70)];
   const grows = { ...picture, meta: { ...picture.meta, grows: true } } as Column<Row>;
   expect(tableStyle([name, total, grows], {})).toMatchObject({
-    "--columns": "minmax(210px,340px) 100px minmax(70px,1fr)",
+    "--columns": "minmax(210px,max(340px,30%)) 100px minmax(70px,1fr)",
   });
   expect(tableStyle([name, total], {})).toMatchObject({ "--columns": "minmax(210px,1fr) 100px" });
 });

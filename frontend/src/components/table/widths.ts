@@ -6,7 +6,7 @@ import type { Column } from "./props";
 /** What a column that takes what is left is given at least, in pixels. */
 export const LEAST_FREE_WIDTH = 210;
 /** What it takes at most where another column takes the rest: most names are whole then. */
-const MOST_FREE_WIDTH = 340;
+const MOST_FREE_WIDTH = "max(340px,30%)";
 
 interface Fitted<Row extends object> {
   shown: Column<Row>[];
@@ -102,7 +102,7 @@ export function tableStyle<Row extends object>(
   const widths = columns.map(({ id, meta }) => chosen[id ?? ""] ?? meta?.width ?? 0);
   // Without a free column all of them grow, lest the table end before its frame.
   const growing = !widths.includes(0);
-  const most = columns.some(({ meta }) => meta?.grows) ? `${MOST_FREE_WIDTH}px` : "1fr";
+  const most = columns.some(({ meta }) => meta?.grows) ? MOST_FREE_WIDTH : "1fr";
   const track = (width: number, at: number): string => {
     if (columns[at]?.meta?.grows === true) return `minmax(${width}px,1fr)`;
     if (width === 0) return `minmax(${LEAST_FREE_WIDTH}px,${most})`;

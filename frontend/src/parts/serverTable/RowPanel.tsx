@@ -65,21 +65,20 @@ export function RowFacts({
     <Facts
       of={columns
         .filter(({ id }) => id !== "name" && id !== "stack")
-        .map(({ id, definition }) => [definition, factText(row, id, definition.unit)])}
+        .map((column) => [column.definition, factText(row, column)])}
     />
   );
 }
 
 function factText(
   row: TableRow,
-  id: string,
-  unit: ServerColumn["definition"]["unit"],
+  { id, definition: { unit }, write }: ServerColumn,
 ): ReactElement | string {
   const value = row[id] ?? null;
   if (value === null || value === "") return NOTHING;
   if (typeof value === "boolean") return value ? "yes" : "no";
   return unit === undefined ? (
-    <Name text={textOf(row, id)} className="wrap" />
+    <Name text={write?.(textOf(row, id)) ?? textOf(row, id)} className="wrap" />
   ) : (
     written(numberOf(row, id), unit)
   );
@@ -112,7 +111,7 @@ export function EventList(props: EventListProps): ReactElement {
             <td>{duration(numberOf(row, shown))}</td>
             <td>
               <Name
-                text={`${textOf(row, "phase")} ${textOf(row, "module")}`.trim()}
+                text={`${textOf(row, "phase")} ${textOf(row, "module")}`.trim() || NOTHING}
                 className="muted"
               />
             </td>

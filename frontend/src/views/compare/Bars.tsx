@@ -22,7 +22,8 @@ const HEIGHT = 14;
 /** The mean step of both sides, one above the other: host, and device. */
 export function Bars({ comparison }: { comparison: Comparison }): ReactElement {
   const { phases, parts, longest } = sideBars(comparison);
-  const step = comparison.step_us;
+  const { step_us: step, device_busy_us: busy } = comparison;
+  const neither = busy.base === null && busy.other === null;
   return (
     <section className="steps-chart" aria-label="The mean step on both sides">
       <div className="steps-heads">
@@ -41,7 +42,10 @@ export function Bars({ comparison }: { comparison: Comparison }): ReactElement {
             What the device does <span className="muted">busy, and idle by cause</span>
           </h2>
           {parts === null ? (
-            <p className="muted">One side has no device events, so devices cannot be compared.</p>
+            <p className="muted">
+              {neither ? "Neither side has" : "One side has no"} device events, so devices cannot be
+              compared.
+            </p>
           ) : (
             <Legend
               entries={worthAWord(parts, longest).map((part) => ({

@@ -55,7 +55,7 @@ describe("the headline", () => {
     });
     expect(compareHeadline(compared)).toBe(
       "step 150.0 → 140.0 ms (1.07×): 30.00 ms less device idle (data loading), " +
-        "10.00 ms less device time of GEMM work, but 14.00 ms more device idle for unknown reasons",
+        "10.00 ms less GEMM time on the device, but 14.00 ms more device idle for unknown reasons",
     );
   });
 
@@ -92,7 +92,7 @@ describe("the headline", () => {
       idle_us: {},
       phases_us: { data: pair(120_000, 0) },
     });
-    expect(compareHeadline(compared)).toContain(": 120.0 ms less data on the host");
+    expect(compareHeadline(compared)).toContain(": 120.0 ms less data time on the host");
   });
 
   test("what did not change is said to be so, and no step has no time", () => {

@@ -18,7 +18,7 @@ interface HistoryViewProps {
   listed: Runs;
 }
 
-/** A watched training from its first step to its last: when it was slow, where, on which rank. */
+/** A watched training run from its first step to its last: when it was slow, where, on which rank. */
 export function HistoryView({ target: { run }, listed }: HistoryViewProps): ReactElement {
   const { api } = useServices();
   const loaded = useAsk(api.history, [run]);
@@ -99,7 +99,7 @@ function SlowRanks({ history }: { history: History }): ReactElement | null {
           {history.slow_ranks.map((row) => (
             <li key={row.id}>
               Rank {row.rank}: <CauseName cause={row} />, <strong>{duration(row.excess_us)}</strong>{" "}
-              longer per step, in {row.windows} of {row.of_windows} parts of the training
+              longer per step, in {row.windows} of {row.of_windows} parts of the run
             </li>
           ))}
         </ul>
@@ -117,9 +117,9 @@ function NotWatched(): ReactElement {
   const source = useRef<HTMLPreElement>(null);
   return (
     <div className="state">
-      <h1>This training was not watched</h1>
+      <h1>This run was not watched</h1>
       <p className="message">
-        A watched training logs the time of each step, and records the slow ones by itself:
+        A watched run logs the time of each step, and records the slow ones by itself:
       </p>
       <div className="snippet">
         <pre ref={source}>{SNIPPET}</pre>

@@ -1,14 +1,14 @@
 import { HistoryPoints, SlowRank, SlowSteps, WatchedRank } from "../../api/fields";
 import { define, defineField } from "../../text/definitions";
 
-/** Steps of a watched training. */
+/** Steps of a watched training run. */
 export const HISTORY_DEFINITIONS = {
   step: define(
     "step",
     "Median duration of the measured steps, by rank, and the median of these.",
     "us",
   ),
-  steps: define("steps", "First and last step of the training that was written."),
+  steps: define("steps", "First and last step in the files of the run."),
   slow: define(
     "slow steps",
     "Steps above 1.3 times the median of the 101 steps before them that were not slow, and beyond five times their spread, and all steps while their length has risen by a fifth or more for some 30 steps. Recorded steps are left out.",
@@ -16,7 +16,7 @@ export const HISTORY_DEFINITIONS = {
   ),
   slowAt: define(
     "steps",
-    "The first and the last of them; since when, where the length of a step rose and stayed so to the end.",
+    "The first and the last of them; or since which step, where steps stayed longer to the end.",
   ),
   excess: defineField("time lost", SlowSteps.excess_us),
   median: defineField("median before", SlowSteps.median_us),
@@ -40,7 +40,7 @@ export const PART_DEFINITIONS = {
 
 /** What the curve shows. */
 export const CURVE_DEFINITIONS = {
-  median: define("median", "Median step of all ranks in this part of the training.", "us"),
+  median: define("median", "Median step of all ranks in this part of the run.", "us"),
   range: define("shortest to longest", "Range of all steps of all ranks in this part.", "us"),
   rank: defineField("by rank", HistoryPoints.ranks),
 } as const;

@@ -126,7 +126,7 @@ function UtilizationFigures({ target }: { target: Target }): ReactElement {
       <Figure
         definition={R.mfu}
         number={atPeak === null || length === 0 ? "unknown" : percent(atPeak / length)}
-        note={`${counted(rows.length, "step")}${unknown > 0 ? ", lower bound" : ""}`}
+        note={`${counted(rows.length, "step")}${atPeak !== null && unknown > 0 ? ", lower bound" : ""}`}
       />
       <Figure
         definition={R.known}

@@ -30,6 +30,10 @@ const LABEL = 13;
 /** Characters of the label of a dot. */
 const MOST_LABEL = 24;
 
+function label(name: string): string {
+  return name.length > MOST_LABEL ? `${name.slice(0, MOST_LABEL)}…` : name;
+}
+
 interface RooflineProps {
   points: readonly RooflinePoint[];
   roofs: readonly Roof[];
@@ -118,7 +122,7 @@ function radiusOf(points: readonly RooflinePoint[]): (us: number) => number {
 function DotLabels({ points, axes, placeX }: PartProps & DotsProps): ReactElement {
   const radius = radiusOf(points);
   const dots = points.map(({ name, intensity, rate, us }) => ({
-    text: clip(shortKernelName(name), MOST_LABEL),
+    text: label(shortKernelName(name)),
     x: placeX(along(intensity, axes.x)),
     y: placeY(along(rate, axes.y)),
     r: radius(us),

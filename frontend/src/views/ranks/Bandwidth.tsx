@@ -80,7 +80,7 @@ function Circles({ sizes }: { sizes: readonly CollectiveSize[] }): ReactElement 
   );
 }
 
-/** A bandwidth in 10^9 bytes a second, with the unit that suits it. */
+/** A bandwidth in 10^9 bytes per second, with the unit that suits it. */
 function rate(gbPerS: number): string {
   return `${bytes(Math.round(gbPerS * 1e9)).replace(".0 ", " ")}/s`;
 }

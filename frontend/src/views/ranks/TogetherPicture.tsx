@@ -63,9 +63,9 @@ export function Picture({ runKey, run, id, row, shown }: PictureProps): ReactEle
       <figcaption className="muted">
         <Legend lanes={lanes.flat()} />
         <p>
-          Times after the first arrival. The <Term text={D.clocks.text}>clocks</Term> are known to{" "}
-          <strong>{duration(shown.clock_spread_us)}</strong>, the grey band around the late arrival:
-          what is closer together has no certain order.
+          Times since the first arrival. The <Term text={D.clocks.text}>clocks</Term> are known to
+          within <strong>{duration(shown.clock_spread_us)}</strong>, the grey band around the late
+          arrival: events closer together may have another order.
           {failed.length > 0 && <> What {counted(failed.length, "rank")} ran could not be read.</>}
         </p>
       </figcaption>

@@ -60,7 +60,7 @@ export const COLLECTIVE_DEFINITIONS = {
   lateBy: defineField("late by", Collective.late_by_us),
   bandwidth: define(
     "GB/s",
-    "Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes a second.",
+    "Bytes over transfer time by the factor of nccl-tests for its kind, 10^9 bytes per second.",
     "GB/s",
   ),
   count: defineField("count", CollectiveKind.count),

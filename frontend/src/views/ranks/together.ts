@@ -75,7 +75,7 @@ export function usedLanes(ranks: readonly (readonly Lane[])[]): Lane[][] {
 
 /** What each colour stands for. */
 export const BLOCK_TEXTS: Readonly<Record<BlockKind, string>> = {
-  late: "the late module",
+  late: "the straggler's module",
   module: "other modules",
   data: "data loader",
   optimizer: "optimizer",

@@ -46,7 +46,8 @@ interface SlackTableProps {
   rest: { modules: number; path: number } | null;
 }
 
-function SlackTable({ title, rows, rest }: SlackTableProps): ReactElement {
+function SlackTable({ title, rows, rest }: SlackTableProps): ReactElement | null {
+  if (rows.length === 0) return null;
   const scale = durationScale(Math.max(0, ...rows.map((row) => row.path)));
   return (
     <div className="whatif-slack-rows">

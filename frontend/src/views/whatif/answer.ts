@@ -68,7 +68,7 @@ export function wholeOf({ before, after, high }: Prediction): number {
 export function answerText({ before, after, low, high }: Prediction, changed: boolean): string {
   if (!changed) return `A step takes ${duration(before)} in a replay with nothing changed.`;
   const [least, most] = [duration(low), duration(high)];
-  const bounds = least === most ? "by both bounds" : `between ${least} and ${most}`;
+  const bounds = least === most ? "both bounds agree" : `between ${least} and ${most}`;
   return `Was ${duration(before)} per step, would be ${duration(after)} (${bounds}).`;
 }
 

@@ -15,7 +15,7 @@ export const WHATIF_DEFINITIONS = {
   ),
   bounds: define(
     "between",
-    "The lower bound is without the pauses that nothing explains, the upper with them; both are widened by the replay's error.",
+    "The lower bound leaves out unexplained delays, the upper one has them; both are widened by the replay's error.",
     "us",
   ),
   gain: define("gain", "How much shorter a step is in the replay with the change.", "us"),

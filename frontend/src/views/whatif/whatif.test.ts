@@ -192,7 +192,7 @@ test("an answer is said in a sentence", () => {
   expect(answerText(predicted(), true)).toBe(
     "Was 100.0 us per step, would be 60.0 us (between 55.0 us and 61.0 us).",
   );
-  expect(answerText(predicted({ low_us: 60, high_us: 60 }), true)).toContain("(by both bounds)");
+  expect(answerText(predicted({ low_us: 60, high_us: 60 }), true)).toContain("(both bounds agree)");
   expect(answerText(predicted(), false)).toContain("takes 100.0 us in a replay with nothing");
 });
 
