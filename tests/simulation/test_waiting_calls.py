@@ -105,7 +105,7 @@ def test_time_blocked_and_what_the_device_decides(
     Of the last trace its synchronizes, and six copies of 2.2 to 2.6 ms.
     """
     analysis, steps = loaded(trace), reported(trace).data.steps
-    blocked = sum(step.sync_blocked_us for step in steps)
+    blocked = sum(step.sync_blocked_us or 0 for step in steps)
     assert blocked == pytest.approx(1000 * blocked_ms, rel=0.01)
     simulator = Simulator(Selection(analysis, tuple(range(len(steps)))))
     nothing = simulator.step(scaled(simulator.analysis, {"kernels": 0}))
