@@ -75,8 +75,12 @@ def format_bytes(size: float) -> str:
 
 
 def format_kernel(name: str) -> str:
-    """Write the name of a kernel in a few characters: without arguments, cut where it is long."""
+    """Write the name of a kernel in a few characters: without arguments, cut where it is long.
+
+    CUTLASS runs its kernels inside of one of its own, whose argument is their name.
+    """
     plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
+    plain = re.sub(r"^cutlass::Kernel2?<(\w+)>.*", r"\1", plain)
     short = re.split(r"(?<=[^ ])[<(]", plain, maxsplit=1)[0]
     return short if len(short) <= _LONGEST_NAME else f"{short[: _LONGEST_NAME - 3]}..."
 

@@ -106,3 +106,11 @@ test("fits a window of 1,024 pixels", async () => {
   const wide = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth);
   await expect.poll(wide).toBe(1024);
 });
+
+test("the summary of a rank's trace says who is late, and leads here", async () => {
+  await visit("#/summary?run=late");
+  const note = page.getByRole("region", { name: "Ranks of the run" });
+  await expect.poll(() => note.textContent()).toContain("Rank 2 is a straggler (in module b)");
+  await note.getByRole("link", { name: "4 ranks" }).click();
+  await expect.poll(() => page.url()).toContain("#/ranks");
+});

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -342,6 +342,57 @@ def _asked(setting: Setting, *, wrong: bool) -> Training:
     return Training(step, model)
 
 
+class _Recurrent(nn.Module):
+    """A recurrent layer with a normalized weight, computed for each token or once."""
+
+    def __init__(self, *, for_each_token: bool) -> None:
+        super().__init__()
+        self.cell = nn.utils.parametrizations.weight_norm(nn.Linear(2 * _WIDTH, _WIDTH))
+        self.for_each_token = for_each_token
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        state = torch.zeros_like(tokens[:, 0])
+        with nullcontext() if self.for_each_token else nn.utils.parametrize.cached():
+            for token in tokens.unbind(1):
+                state = torch.tanh(self.cell(torch.cat([token, state], 1)))
+        return state
+
+
+def _recurrent(_: Setting, *, wrong: bool) -> Training:
+    model = nn.Sequential(_Recurrent(for_each_token=wrong), nn.Linear(_WIDTH, 16))
+    return _training(model, (torch.randn(32, 16, _WIDTH), torch.randint(16, (32,))))
+
+
+class _Members(nn.Module):
+    """Mean of eight perceptrons on one batch, each by itself or all by batched products."""
+
+    def __init__(self, *, one_by_one: bool) -> None:
+        super().__init__()
+        self.one_by_one = one_by_one
+        members = [_member() for _ in range(8)]
+        if one_by_one:
+            self.members = nn.ModuleList(members)
+        else:
+            stacked, _ = torch.func.stack_module_state(members)  # type: ignore[arg-type]
+            self.weights = nn.ParameterList(each.detach() for each in stacked.values())
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        if self.one_by_one:
+            return torch.stack([member(rows) for member in self.members]).mean(0)
+        inner, inner_bias, outer, outer_bias = self.weights
+        rows = rows.expand(len(inner), -1, -1)
+        rows = F.relu(torch.baddbmm(inner_bias[:, None], rows, inner.mT))
+        return torch.baddbmm(outer_bias[:, None], rows, outer.mT).mean(0)
+
+
+def _member() -> nn.Module:
+    return nn.Sequential(nn.Linear(_WIDTH, _WIDTH), nn.ReLU(), nn.Linear(_WIDTH, 16))
+
+
+def _ensemble(setting: Setting, *, wrong: bool) -> Training:
+    return _training(_Members(one_by_one=wrong), models.vectors(setting, 64, _WIDTH, 16))
+
+
 def _checked(setting: Setting, *, wrong: bool) -> Training:
     del wrong
     return _training(*_perceptron(setting, depth=6))
@@ -403,7 +454,8 @@ SCENARIOS = (
         "threads-oversubscribed",
         _wide,
         ("oversubscribed", "one"),
-        "The manifest has the threads and the cores. What it costs no trace shows.",
+        "The manifest has the threads and the cores. What it costs cannot be predicted from a "
+        "trace.",
         conditions=_threads,
         # Threads that spin while they wait would keep other processes from the cores.
         environment={"OMP_WAIT_POLICY": "passive"},
@@ -478,6 +530,23 @@ SCENARIOS = (
         _asked,
         ("one_by_one", "at_once"),
         "The nodes of the last layer are evaluated 16 times, those of the first twice.",
+    ),
+    _scenario(
+        "parametrized",
+        "a normalized weight computed for each of 16 tokens, against once per step",
+        "parametrization-repeated",
+        _recurrent,
+        ("for_each_token", "cached"),
+        "The weight is a module of its own, called 16 times per step, or once.",
+        module="0.cell.parametrizations.weight",
+    ),
+    _scenario(
+        "ensemble",
+        "eight equal modules on one batch one after another, against batched products",
+        "ensemble-loop",
+        _ensemble,
+        ("one_by_one", "stacked"),
+        "The backward of each member's first layer computes no gradient of its input.",
     ),
     _scenario(
         "anomaly",

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes
+from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes, of_device_threads
 from tb_hookview.analysis.calls.division import CallTimes, divide_calls
 from tb_hookview.analysis.calls.waits import Retries, find_retries
 from tb_hookview.analysis.collectives.calls import find_host_waits
@@ -22,9 +22,15 @@ from tb_hookview.analysis.compiled.times import CompiledUnits, find_compiled_uni
 from tb_hookview.analysis.consistency.checks import ClockErrors, Fault, clock_errors, find_faults
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
+from tb_hookview.analysis.device.preemption import find_preempted
 from tb_hookview.analysis.flops.formulas import CallWork, DeviceWork, call_work, device_work
 from tb_hookview.analysis.flops.peaks import flops_per_ns
-from tb_hookview.analysis.host.activity import OperatorRows, operator_rows, runs_on_cpu
+from tb_hookview.analysis.host.activity import (
+    OperatorRows,
+    only_of_devices,
+    operator_rows,
+    runs_on_cpu,
+)
 from tb_hookview.analysis.host.rows import HostRows, Role, call_rows, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
@@ -137,6 +143,11 @@ class Analysis(Struct, frozen=True, dict=True):
         return find_kernel_loads(self.timing, self.call_times)
 
     @cached_property
+    def preempted(self) -> Nanoseconds:
+        """Time by which each device event outlasts equal launches, shape (d,)."""
+        return find_preempted(self.host, self.device_events, self.kinds.kind != COMMUNICATION)
+
+    @cached_property
     def gaps(self) -> Gaps:
         """Idle time of the devices, attributed to its causes."""
         since = self.steps.window[:, 0]
@@ -150,14 +161,23 @@ class Analysis(Struct, frozen=True, dict=True):
         )
 
     @cached_property
+    def idle_before_call(self) -> Nanoseconds:
+        """Duration of each gap less the part in which the call ran that launched what ended it."""
+        gaps, tree = self.gaps, self.call_tree
+        launch = lookup(self.device_events.launch, gaps.device_event)
+        begun = np.maximum(gaps.start, lookup(tree.start, launch))
+        inside = np.maximum(np.minimum(gaps.end, lookup(tree.end, launch)) - begun, 0)
+        return np.asarray(gaps.duration - np.where(launch >= 0, inside, 0))
+
+    @cached_property
     def idle_around(self) -> Nanoseconds:
-        """Duration of each gap; of those before the first event of a device, of all of them."""
-        gaps = self.gaps
+        """`idle_before_call`; of gaps before the first event of a device, of all of them."""
+        gaps, idle = self.gaps, self.idle_before_call
         first = self.device_events.first_of_device
         leading = (gaps.device_event >= 0) & first[gaps.device_event]
         _, device = unique_inverse(gaps.device)
-        around = np.bincount(device, np.where(leading, gaps.duration, 0)).astype(np.int64)
-        return np.where(leading, around[device], gaps.duration)
+        around = np.bincount(device, np.where(leading, idle, 0)).astype(np.int64)
+        return np.where(leading, around[device], idle)
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
@@ -298,6 +318,19 @@ class Analysis(Struct, frozen=True, dict=True):
         return noted or runs_on_cpu(self.host, self.operators, self.row_node >= 0)
 
     @cached_property
+    def syncs_known(self) -> bool:
+        """Whether calls of a device's runtime are there, or no sign of a device is."""
+        calls = len(self.syncs) or (self.trace.events.kind == EventCategory.RUNTIME).any()
+        return bool(calls or not (len(self.device_events) or self.of_unrecorded_device))
+
+    @cached_property
+    def of_unrecorded_device(self) -> int:
+        """Operators, nodes and memory events of a device, where it was not recorded itself."""
+        if len(self.device_events) or (self.trace.events.kind == EventCategory.RUNTIME).any():
+            return 0
+        return only_of_devices(self.host) + of_device_threads(self.host, self.nodes)
+
+    @cached_property
     def call_work(self) -> CallWork:
         """FLOPs and bytes of calls of operators, by the shapes of their inputs."""
         return call_work(self.host)
@@ -374,7 +407,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     call_times = divide_calls(timing, clocks.skew)
     syncs = find_syncs(host, calls, call_times)
     launches_known = _launches_known(host, module_calls, device_events)
-    launched_at = _activity(call_tree, device_events, known=launches_known)
+    launched_at = _activity(host, device_events, known=launches_known)
     steps = find_steps(trace, event_role, bounds, launched_at)
     return Analysis(
         host=host,
@@ -419,11 +452,19 @@ def _launches_known(host: HostRows, module_calls: ModuleCalls, device_events: De
     return bool((module_calls.module >= 0).any() or isin(host.trace.events.kind, named).any())
 
 
-def _activity(call_tree: CallTree, device_events: DeviceEvents, *, known: bool) -> Nanoseconds:
-    """Starts of launches; where these are not known of all host rows, without any of the events."""
+def _activity(host: HostRows, device_events: DeviceEvents, *, known: bool) -> Nanoseconds:
+    """Starts of launches; where these are not known of all host rows, without any of the events.
+
+    A loader that is asked for a batch after the last one, and the garbage collector, work in no
+    step: their rows count where there are no others.
+    """
+    tree = host.call_tree
     if known:
-        return call_tree.start[device_events.launch[device_events.launch >= 0]]
-    return call_tree.start if len(call_tree) else device_events.start
+        return tree.start[device_events.launch[device_events.launch >= 0]]
+    if not len(tree):
+        return device_events.start
+    waiting = tree.inside(isin(host.role, [int(Role.DATA), int(Role.COLLECTION)]))
+    return tree.start if waiting.all() else tree.start[~waiting]
 
 
 def _nested_rows(trace: Trace, role: Int) -> EventRow:

@@ -110,7 +110,7 @@ class Selection(Struct, frozen=True, dict=True):
                 other_us=to_us(other[i]),
                 device_busy_us=_known(times.device_busy, i),
                 device_idle_us=_known(times.device_idle, i),
-                sync_blocked_us=to_us(times.sync_blocked[i]),
+                sync_blocked_us=to_us(times.sync_blocked[i]) if analysis.syncs_known else None,
                 idle=None if times.idle is None else _idle(times.idle, i),
                 queue_full_us=_known(times.queue_full, i),
                 backward_idle_us=_known(times.backward_idle, i),

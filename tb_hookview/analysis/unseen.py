@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,7 +16,6 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
-from tb_hookview.trace import EventCategory
 
 _SHOWN = {"no-host", "no-forward"}
 
@@ -105,19 +103,18 @@ def unseen_queue(analysis: Analysis) -> Iterator[Fault]:
         yield Fault("unseen-queue", streams, time=time, share=time / (last - first))
 
 
-_OF_DEVICES = re.compile("cudnn|miopen")
-"""In names of operators that no CPU runs."""
-_ON_CPU = 0
-"""torch's `DeviceType`."""
+_PREEMPTED_SHARE = 0.01
+"""Of device time."""
+
+
+def preempted_kernels(analysis: Analysis) -> Iterator[Fault]:
+    """Count the kernels that ran far longer than equal launches, and the time beyond these."""
+    time, whole = analysis.preempted, int(analysis.device_events.duration.sum())
+    if whole and time.sum() > _PREEMPTED_SHARE * whole:
+        share = float(time.sum() / whole)
+        yield Fault("preempted", int(np.count_nonzero(time)), time=int(time.sum()), share=share)
 
 
 def unrecorded_device(analysis: Analysis) -> Iterator[Fault]:
     """Count what only a device has, where neither its events nor calls of its runtime are there."""
-    trace = analysis.trace
-    recorded = len(analysis.device_events) or (trace.events.kind == EventCategory.RUNTIME).any()
-    if not recorded:
-        on_device = (trace.memory.device_type != _ON_CPU) & (trace.memory.amount != 0)
-        rows = analysis.host.named(_OF_DEVICES.search)
-        operators = analysis.host.kind[rows] == EventCategory.OPERATOR
-        count = np.count_nonzero(on_device) + np.count_nonzero(operators)
-        yield from counted("unrecorded-device", int(count))
+    yield from counted("unrecorded-device", analysis.of_unrecorded_device)

@@ -304,8 +304,7 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
     `compare(b, a)` is `compare(a, b)` with its sides exchanged; rows that changed equally may
     come in another order.
     """
-    both_device = base.coverage.measure == other.coverage.measure == "device"
-    measure = "device" if both_device else "host"
+    measure = "device" if _on_device(base) and _on_device(other) else "host"
     left, right = StepMeans(base, measure), StepMeans(other, measure)
     matches = pair_modules(base.modules, other.modules)
     step = totals(left, right, lambda r: r.mean("duration_us"))
@@ -318,8 +317,8 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         forward_us=totals(left, right, StepMeans.forward),
         backward_us=totals(left, right, StepMeans.backward),
         backward_unattributed_us=totals(left, right, StepMeans.unattributed),
-        syncs=totals(left, right, lambda r: r.per_step(len(own_syncs(r.report.syncs)))),
-        sync_blocked_us=totals(left, right, lambda r: r.per_step(_blocked_us(r.report))),
+        syncs=totals(left, right, StepMeans.syncs),
+        sync_blocked_us=totals(left, right, StepMeans.blocked),
         modules=_modules(left, right, matches),
         speedup=step.base / step.other if step.base and step.other else None,
         phases_us={phase: _mean(left, right, f"{phase}_us") for phase in PHASES},
@@ -336,13 +335,16 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
     )
 
 
+def _on_device(report: ReportData) -> bool:
+    """Whether the device did the backward pass; without one, whether it did what is known."""
+    coverage = report.coverage
+    forward_alone = coverage.backward_device_us is not None and not coverage.backward_host_us
+    return coverage.measure == "device" or (forward_alone and bool(report.kernels))
+
+
 def _side(report: ReportData) -> Side:
     names, means = [step.name for step in report.steps], report.per_step
     return Side(report.trace.path, len(names), names, of=means.of, text=means.text)
-
-
-def _blocked_us(report: ReportData) -> float:
-    return sum(sync.duration_us for sync in own_syncs(report.syncs))
 
 
 def _mean(left: StepMeans, right: StepMeans, field: str) -> Pair:

@@ -177,6 +177,16 @@ class StepMeans:
             return self.per_step(self.report.totals.forward_compute_us)
         return self.mean("forward_us")
 
+    def syncs(self) -> float | None:
+        """Syncs per step, without the profiler's own; None where they are unknown."""
+        own = self.report.totals.own_syncs()
+        return own and self.per_step(own[0])
+
+    def blocked(self) -> float | None:
+        """Sum of their durations, microseconds per step."""
+        own = self.report.totals.own_syncs()
+        return own and self.per_step(own[1])
+
     def omitted_kernels(self) -> float | None:
         """Device time of the names that the table of kernels omits; None without device events."""
         omitted = self.report.kernels_omitted

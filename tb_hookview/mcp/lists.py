@@ -138,7 +138,9 @@ def _module(module: Module, data: ReportData, device: bool, steps: int) -> Itera
     yield format_number(module.calls / steps)
     yield from map(mean, (*_times(module.forward, device), *backward))
     yield format_share(backward[0], whole)
-    yield from (format_number(module.sync.count / steps), mean(module.sync.blocked_us))
+    syncs = module.sync.count
+    yield format_number(None if syncs is None else syncs / steps)
+    yield mean(module.sync.blocked_us)
     recomputed = module.recompute and _times(module.recompute, device)[1]
     remarks = [f"recomputes {mean(recomputed)}"] if recomputed else []
     collectives = (module.forward.communication_us or 0) + (module.backward.communication_us or 0)

@@ -194,16 +194,16 @@ def _totals(selection: Selection) -> schema.Totals:
     any_events = bool(len(analysis.device_events))
     by_profiler = selection.syncs & analysis.syncs.by_profiler
     in_backward = analysis.phases.row[analysis.syncs.row] == Phase.BACKWARD
-    syncs = analysis.syncs
+    syncs, syncs_known = analysis.syncs, analysis.syncs_known
     waited, transfer = (part[selection.syncs] for part in (syncs.waited, syncs.transfer))
     return schema.Totals(
         device_busy_us=_busy(selection),
         backward_device_us=by_phase[Phase.BACKWARD],
         forward_device_us=by_phase[Phase.FORWARD],
         optimizer_device_us=by_phase[Phase.OPTIMIZER],
-        sync_count=int(selection.syncs.sum()),
-        sync_blocked_us=to_us(analysis.syncs.duration[selection.syncs].sum()),
-        backward_sync_count=int((selection.syncs & in_backward).sum()),
+        sync_count=int(selection.syncs.sum()) if syncs_known else None,
+        sync_blocked_us=to_us(syncs.duration[selection.syncs].sum()) if syncs_known else None,
+        backward_sync_count=int((selection.syncs & in_backward).sum()) if syncs_known else None,
         device_wait_count=len(waits),
         queue_full_count=len(full) if known else None,
         queue_full_us=to_us(analysis.call_tree.duration[full].sum()) if known else None,

@@ -30,6 +30,7 @@ def per_step(
     def share(total: float | None) -> float | None:
         return None if total is None or not rows else total / len(rows)
 
+    count, blocked = totals.own_syncs() or (None, None)
     return schema.PerStep(
         steps=len(rows),
         of=len(steps.name),
@@ -53,8 +54,8 @@ def per_step(
         device_us_by_kind={
             kind: us / len(rows) for kind, us in totals.device_us_by_kind.items() if rows
         },
-        sync_count=share(totals.sync_count - totals.profiler_sync_count) or 0.0,
-        sync_blocked_us=share(totals.sync_blocked_us - totals.profiler_sync_us) or 0.0,
+        sync_count=share(count),
+        sync_blocked_us=share(blocked),
         communication_wait_us=mean(lambda step: step.communication_wait_us),
     )
 

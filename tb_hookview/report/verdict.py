@@ -22,7 +22,6 @@ _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
 _FAR = 0.2
 """Part by which one of two sides is shorter from which on nobody calls them even."""
-_FOREIGN = "Unknown: torch.profiler recorded no event of this trace."
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: the steps cannot be replayed without the launches of device events."
 FAILED = "Unknown: the replay failed on this trace."
@@ -109,8 +108,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     later = (simulator.recorded.step - once) / 1000
     when = "per step" if marked else "in this trace"
     words = _Sentence(found, when, later, alone.queued / 1000, one_batch=one_batch)
-    if not_run := _not_run(alone):
-        return replace(found, bound="unknown", sentence=words.not_run(not_run))
+    if lost := _without_events(alone):
+        return replace(found, bound="unknown", sentence=words.without_events(lost))
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -118,22 +117,27 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
 
 def _refusal(simulator: Simulator) -> str:
     if np.all(simulator.analysis.trace.events.kind == EventCategory.OTHER):
-        return _FOREIGN
+        return schema.NOT_TORCHS
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
 
 
-def _not_run(alone: Alone) -> float:
-    """Share of launches that the recording ended before, where that leaves the bottleneck open."""
+def _without_events(alone: Alone) -> str:
+    """Clause on launches without device events, "" where they leave no bottleneck open."""
     if alone.bound in ("device", "communication"):
-        return 0.0
+        return ""
     analysis, window = alone.simulator.analysis, alone.simulator.window
     launches, tree = launches_to_run(analysis.host), analysis.call_tree
     start, run = tree.start[launches], analysis.device_events.launch
-    inside = start[(start >= window.start) & (start < window.host_end)]
-    if not len(inside) or not (run >= 0).any():
-        return 0.0
-    share = float(np.mean(inside > tree.start[run[run >= 0]].max()))
-    return share if share >= _APART else 0.0
+    inside = (start >= window.start) & (start < window.host_end)
+    lost = start[inside & ~isin(launches, run)]
+    count = np.count_nonzero(inside)
+    if len(lost) == count or len(lost) < _APART * count or not (run >= 0).any():
+        return ""
+    late = np.count_nonzero(lost > tree.start[run[run >= 0]].max())
+    what = "the recording ended before the device ran"
+    if 2 * late < len(lost):
+        what = "the profiler lost the device events of"
+    return f"{what} {len(lost) / count:.0%} of the launches"
 
 
 def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dict[str, float]:
@@ -143,7 +147,7 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     times: dict[str, float] = asdict(idle)
     analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
     gaps = analysis.gaps
-    long = (gaps.duration if marked else analysis.idle_around) >= LONG_NS
+    long = (analysis.idle_before_call if marked else analysis.idle_around) >= LONG_NS
     long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
     work = float(gaps.duration[long & (gaps.cause == Cause.LAUNCH)].sum()) / 1000 / len(steps)
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
@@ -285,12 +289,9 @@ class _Sentence:
         step, loading = self._found.step_us or 0.0, waits.get("kernel_loading", 0.0)
         return step - self._later > _APART * step and loading >= max(waits.values())
 
-    def not_run(self, share: float) -> str:
-        """The sentence where the device did not run all that the host launched."""
-        return (
-            f"Unknown: the recording ended before the device ran {share:.0%} of the launches; the "
-            f"host takes {self._host} {self._when}."
-        )
+    def without_events(self, lost: str) -> str:
+        """The sentence where the trace does not have the device's part of much of the launches."""
+        return f"Unknown: {lost}; the host takes {self._host} {self._when}."
 
     def _unknown(self) -> str:
         found, when = self._found, self._when

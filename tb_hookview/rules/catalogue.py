@@ -14,12 +14,14 @@ from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
     custom_operator,
     debug_apis_on,
+    ensemble_loop,
     garbage_collection,
     graph_pause,
     host_work,
     kernel_first_use,
     launch_queue_shallow,
     operator_loop,
+    parametrization_repeated,
     python_time,
     repeated_backward,
     slow_sibling,
@@ -73,7 +75,9 @@ RULES: tuple[Rule, ...] = (
     graphs.RECOMPILATION,  # collects garbage, and goes through Python
     garbage_collection.RULE,
     operator_loop.RULE,
+    ensemble_loop.RULE,
     repeated_backward.RULE,
+    parametrization_repeated.RULE,
     threads_oversubscribed.RULE,
     # kernels, optimizer, precision, compile, distributed
     indexing.PYTHON_LOOP_OVER_BATCH,

@@ -43,6 +43,7 @@ from tb_hookview.schema.comparison import (
     SyncChange,
 )
 from tb_hookview.schema.findings import (
+    NOT_TORCHS,
     Advice,
     Bound,
     Finding,
@@ -99,6 +100,7 @@ from tb_hookview.schema.ranks import (
 )
 from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
 from tb_hookview.schema.steps import (
+    WITHOUT_CALLS,
     Breakdown,
     Device,
     Idle,
@@ -118,9 +120,11 @@ __all__ = [
     "COUNTED",
     "KINDS",
     "MEMORY_CLASSES",
+    "NOT_TORCHS",
     "OPERATORS",
     "PROFILER",
     "SCHEMA_VERSION",
+    "WITHOUT_CALLS",
     "ActivityKind",
     "ActivityLane",
     "ActivitySpan",

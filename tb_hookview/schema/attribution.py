@@ -129,9 +129,9 @@ class Work(Struct, frozen=True):
 class ModuleSync(Struct, frozen=True):
     """Syncs inside a module or the modules below it, without the profiler's own."""
 
-    count: Count
-    """Syncs."""
-    blocked_us: Us
+    count: Count | None
+    """Syncs. Null as `totals.sync_count`."""
+    blocked_us: Us | None
     """Sum of their durations."""
     device_idle_us: Us | None
     """Device idle time that they caused."""

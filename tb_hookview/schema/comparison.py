@@ -196,7 +196,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
     schema: int
     measure: str
-    """ "device" where both traces hold the device time of their backward pass, else "host"."""
+    """ "device" where both traces hold the device time of their backward pass, or of a forward
+    without one, else "host"."""
     base: Side
     other: Side
     step_us: UsPair

@@ -261,6 +261,10 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     changed. Where nothing else was asked, the replay is refused."""
 
 
+NOT_TORCHS = "Unknown: torch.profiler recorded no event of this trace."
+"""Sentence of the verdict on a trace of another recorder."""
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """What decides the length of a step: replays in which one resource alone takes time.
 
@@ -303,7 +307,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls
     (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by
     how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of
-    16 or more), and by the time that the recorder measured for its marks. Null where that is
+    16 or more), and by the time that the recorder measured for its marks. A Python call costs at
+    most twice the median time from one of their starts or ends to the next. Null where that is
     unknown: without operators of torch, or with times in whole microseconds, as earlier profilers
     wrote them."""
     unrecorded_bound: Bound | None = None

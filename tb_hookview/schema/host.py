@@ -81,8 +81,9 @@ class Thread(Struct, frozen=True):
     loop is open all the time."""
     by_phase: TimeByPhase
     """`busy_us` by phase, as in `steps[]` but of this thread alone; sums to it."""
-    blocked_us: Us
-    """The part of it in which the thread was in a sync, the profiler's own left out."""
+    blocked_us: Us | None
+    """The part of it in which the thread was in a sync, the profiler's own left out. Null as
+    `totals.sync_count`."""
 
 
 class Allocation(Struct, frozen=True):

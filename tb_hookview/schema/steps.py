@@ -91,8 +91,9 @@ class Step(Struct, frozen=True):
     devices that did any work."""
     device_idle_us: Us | None
     """The step's duration times these devices, less `device_busy_us`."""
-    sync_blocked_us: Us
-    """Time in which some host thread was in a sync, the profiler's own left out."""
+    sync_blocked_us: Us | None
+    """Time in which some host thread was in a sync, the profiler's own left out. Null as
+    `totals.sync_count`."""
     idle: Idle | None
     """`device_idle_us` by its cause."""
     queue_full_us: Us | None
@@ -142,12 +143,13 @@ class Totals(Struct, frozen=True):
     node, nor (without sequence numbers) names for half of the nodes of each pass."""
     optimizer_device_us: Us | None
     """Device time of work launched in the optimizer phase, zeroing of gradients included."""
-    sync_count: Count
-    """Syncs, the profiler's own included."""
-    sync_blocked_us: Us
+    sync_count: Count | None
+    """Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of
+    its runtime was recorded."""
+    sync_blocked_us: Us | None
     """Sum of their durations. The time that the program was blocked is this less
     `profiler_sync_us`."""
-    backward_sync_count: Count
+    backward_sync_count: Count | None
     """Syncs in the backward phase."""
     device_wait_count: Count
     """Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device
@@ -175,6 +177,13 @@ class Totals(Struct, frozen=True):
     """The part of it in which their own copies ran. Null where no device events were recorded."""
     forward_compute_us: Us | None = None
     """`forward_device_us` without communication."""
+
+    def own_syncs(self) -> tuple[int, Us] | None:
+        """Number and sum of the syncs without the profiler's own; None where they are unknown."""
+        if self.sync_count is None or self.sync_blocked_us is None:
+            return None
+        count = self.sync_count - self.profiler_sync_count
+        return count, self.sync_blocked_us - self.profiler_sync_us
 
 
 class PerStep(Struct, frozen=True, kw_only=True):
@@ -227,9 +236,9 @@ class PerStep(Struct, frozen=True, kw_only=True):
     """The part of it that is communication, whether or not computation overlaps it."""
     device_us_by_kind: TimeByKind
     """All of it by kind; kinds without any are left out."""
-    sync_count: MeanCount
-    """Syncs, without the profiler's own."""
-    sync_blocked_us: Us
+    sync_count: MeanCount | None
+    """Syncs, without the profiler's own. Null as `totals.sync_count`."""
+    sync_blocked_us: Us | None
     """Sum of their durations."""
     communication_wait_us: Us | None = None
     """Host time, as `steps[].communication_wait_us`."""
@@ -344,6 +353,10 @@ class TraceInfo(Struct, frozen=True):
     """Those of high severity first."""
     recording: Recording | None = None
     """Null where the recorder timed no steps."""
+
+
+WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls", "nothing-ran"})
+"""Codes of warnings that nothing of the model was recorded, whose message ends with the remedy."""
 
 
 def severe_warnings(trace: TraceInfo) -> list[TraceWarning]:

@@ -283,12 +283,12 @@ class WindowStatistics(Struct, frozen=True):
     """End of the window."""
     events: Count
     """Rows of the trace that touch the window."""
-    host_blocked_us: Us
+    host_blocked_us: Us | None
     """Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the
-    profiler's own sync."""
-    waits: Count
+    profiler's own sync. Null, as the next two, where `totals.sync_count` is."""
+    waits: Count | None
     """Syncs that touch the window, the profiler's own among them."""
-    sync_blocked_us: Us
+    sync_blocked_us: Us | None
     """Sum of their times in the window."""
     phases: dict[str, Us]
     """Host time within steps by phase, as the report's `steps[]`; without `forward` where that is

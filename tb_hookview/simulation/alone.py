@@ -255,8 +255,8 @@ class Alone(Struct, frozen=True, dict=True):
     def queued(self) -> float:
         """Part of `unexplained` before the first event of a stream, nanoseconds per step.
 
-        The device was busy with what was queued before the recording, or by another process: the
-        steps that go on do not have it.
+        The device was probably busy with what was queued before the recording, or by another
+        process: the steps that go on do not have it.
         """
         return self._on_path((self.base.path.part == Part.PAUSE) & self._opens)
 

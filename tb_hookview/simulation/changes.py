@@ -15,10 +15,11 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.analysis.host.rows import TIMED_MARKS, HostRows, Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, median, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
+    EventRow,
     Float,
     Index,
     Int,
@@ -31,7 +32,7 @@ from tb_hookview.arrays.types import (
     TreeRow,
 )
 from tb_hookview.simulation.replay import NEVER, Lengths, recorded
-from tb_hookview.trace import EventCategory
+from tb_hookview.trace import EventCategory, Trace
 
 
 class DeviceChange(Struct, frozen=True):
@@ -106,7 +107,8 @@ class Changer(Struct, frozen=True, dict=True):
         device = [each for each in change.device if len(each.events)]
         host = [each for each in change.host if each.time is None or len(each.time)]
         duration = self._durations(device) if device else before.duration
-        lag = self._less(before.lag, change.less) if change.less else before.lag
+        lag = self._overlapped(before.lag, duration) if device else before.lag
+        lag = self._less(lag, change.less) if change.less else lag
         lag = self._host(lag, host) if host else lag
         if len(change.syncs):
             free = mask_of(graph.sync_end[isin(graph.sync, change.syncs)], len(graph.nodes.time))
@@ -136,6 +138,15 @@ class Changer(Struct, frozen=True, dict=True):
         changed[at] = np.maximum(whole[at] * factor[at] - off[at], 0).astype(np.int64)
         return changed
 
+    def _overlapped(self, before: Nanoseconds, duration: Nanoseconds) -> Nanoseconds:
+        """Lags: what runs before an event ends overlaps with as much of it as with all of it."""
+        edges, whole, lag = self.graph.edges, self.graph.nodes.duration, before.copy()
+        early = np.flatnonzero(edges.of(EdgeKind.STREAM, EdgeKind.CROSS_STREAM) & (lag < 0))
+        source = edges.source[early]
+        kept = duration[source] / np.maximum(whole[source], 1)
+        lag[early] = np.rint(lag[early] * np.where(whole[source] > 0, kept, 1)).astype(np.int64)
+        return lag
+
     def caught_up(self, lengths: Lengths) -> Lengths | None:
         """Lengths with what was launched before the window changed as much as its own events.
 
@@ -146,7 +157,7 @@ class Changer(Struct, frozen=True, dict=True):
         before, now = (int(each[own].sum()) for each in (graph.nodes.duration, lengths.duration))
         if now >= before:
             return None
-        pinned = history[graph.edges.target] & graph.edges.of(EdgeKind.ORIGIN)
+        pinned = history[graph.edges.target] & graph.edges.of(EdgeKind.ORIGIN, EdgeKind.STREAM)
         duration, lag = lengths.duration.copy(), lengths.lag.copy()
         duration[history] = np.rint(duration[history] * (now / before)).astype(np.int64)
         lag[pinned] = np.rint(lag[pinned] * (now / before)).astype(np.int64)
@@ -350,7 +361,8 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
     profilers wrote them whose cost was never measured.
     """
     host, tree = analysis.host, analysis.call_tree
-    events, memory = analysis.trace.events, analysis.trace.memory
+    trace = analysis.trace
+    events, memory = trace.events, trace.memory
     if not (tree.duration[host.kind == EventCategory.OPERATOR] % 1000).any():
         return None
     speed = _speed(host)
@@ -361,11 +373,25 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
     return Change(
         less=(
             *_by_thread(tree.thread[rows], tree.start[rows], _costs(host, rows, speed)),
-            *_by_thread(events.thread[calls], events.start[calls], speed * PYTHON),
+            *_by_thread(events.thread[calls], events.start[calls], _python(trace, calls, speed)),
             *_by_thread(memory.thread[blocks], memory.time[blocks], speed * ALLOCATION),
             *_by_thread(*_buffer_requests(host, since)),
         )
     )
+
+
+def _python(trace: Trace, calls: EventRow, speed: float) -> float:
+    """Cost of a call of a Python function, nanoseconds.
+
+    Half of it passes before each moment at which one begins or ends, and half of these moments
+    have no more than the median between them and the one before.
+    """
+    events = trace.events
+    moment = np.concatenate([events.start[calls], events.end[calls]])
+    thread = np.tile(events.thread[calls], 2)
+    order = np.lexsort((moment, thread))
+    between = np.diff(moment[order])[np.diff(thread[order]) == 0]
+    return min(speed * PYTHON, 2 * median(between)) if len(between) else speed * PYTHON
 
 
 def _buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanoseconds, Float]:

@@ -10,7 +10,7 @@ from tb_hookview.watching.clock import NOTHING, PHASES
 RUN = 8
 """Steps in a row in which more is timed: to begin and to end takes as long as three of them."""
 
-SHARE, SHARE_WITHOUT_BLOCKS = 0.001, 0.0005
+SHARE, SHARE_WITHOUT_BLOCKS = 0.001, 0.00025
 """Of a step, that timing its blocks may cost, and its phases where not all steps have them."""
 
 _SHORT_NS = 10_000_000

@@ -132,6 +132,23 @@ def test_the_first_step_and_those_without_launches_do_not_count(
     assert made.steps.counted.tolist() == counted
 
 
+@pytest.mark.parametrize(
+    ("last", "counted"),
+    [("load", [False, True, False]), ("collect", [False, True, False]), ("a", [False, True, True])],
+)
+def test_a_step_after_the_last_batch_does_not_count(
+    tmp_path: Path, last: str, counted: list[bool]
+) -> None:
+    """In it the loader is asked once more, or garbage is collected."""
+    picture = f"""
+    main notes [s1            ][s2            ][s3            ]
+    main ops   [a            ] [a            ] [{last}       ]
+    """
+    names = {**NAMES, "s3": "ProfilerStep#3", "collect": f"{markers.COLLECTION}2"}
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    assert made.steps.counted.tolist() == counted
+
+
 def test_the_times_of_a_step_add_up(tmp_path: Path) -> None:
     made = analysis(tmp_path)
     times = made.step_times

@@ -10,6 +10,7 @@ from support.command import call
 from support.faults import NAMES
 
 import tb_hookview
+from tb_hookview import markers
 
 LATE = "device events that begin up to 12.0 us before the call that launched them"
 PICTURES = {
@@ -33,6 +34,13 @@ def test_a_severe_one_is_before_all_tables(tmp_path: Path, message: str) -> None
     assert shown.index(f"warning: {message}") < shown.index("Steps")
     html = tb_hookview.analyze(path)._repr_html_()
     assert html.index(message) < html.index("<table")
+
+
+def test_where_nothing_ran_the_first_screen_has_the_remedy(tmp_path: Path) -> None:
+    root = {markers.MANIFEST_KEY: {"version": 1, "modules": [{"path": "", "class": "Net"}]}}
+    events = grid.events("main notes [s]", {"s": "ProfilerStep#3"})
+    shown = call("analyze", grid.write(tmp_path / "t.json", events, **root)).stdout
+    assert "after the last step; lower the schedule's wait and warmup" in shown
 
 
 def test_one_of_little_weight_is_at_the_end_and_a_sound_trace_begins_with_none(

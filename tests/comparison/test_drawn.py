@@ -327,3 +327,17 @@ def test_two_findings_of_one_rule_and_place_are_each_their_own(tmp_path: Path) -
     where = [finding.where for finding in twice.findings if finding.rule == "sync-bool-branch"]
     assert where == ["not in a module, aten::is_nonzero"] * 2
     assert {row.status for row in compare(twice, twice).findings} == {"same"}
+
+
+def test_a_forward_alone_is_measured_on_the_device(tmp_path: Path) -> None:
+    """The module's host time is the same on both sides, as in analyze's modules by device time."""
+    base = """
+        main notes [a                ]
+        main calls  [L corr=1]
+        gpu  kernel               [k corr=1]
+        """
+    other = base.replace("[k corr=1]", "[k corr=1          ]")
+    sides = report(tmp_path, base, "base.json"), report(tmp_path, other, "other.json")
+    comparison = compare(*sides)
+    assert comparison.measure == "device"
+    assert [numbers(row.forward_us) for row in comparison.modules] == [(10, 20, 10)]

@@ -46,7 +46,7 @@ def check(path: Path, seed: int, folder: Path) -> None:
 def exceeds_nothing(case: Case, full: Case, said: str) -> None:
     """A part has no more of anything than the whole."""
     part, of = case.data.totals, full.data.totals
-    assert part.sync_blocked_us <= at_most(of.sync_blocked_us), said
+    assert (part.sync_blocked_us or 0.0) <= at_most(of.sync_blocked_us or 0.0), said
     for device, busy in part.device_busy_us.items():
         assert busy <= at_most(of.device_busy_us[device]), said
     by_kind = of.device_us_by_kind

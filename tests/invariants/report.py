@@ -100,6 +100,9 @@ def phases_of_a_step_sum_to_it_and_causes_to_its_idle_time(case: Case) -> None:
 @invariant()
 def totals_of_syncs_are_those_of_their_rows(case: Case) -> None:
     data = case.data
+    if data.totals.sync_count is None:
+        assert not data.syncs
+        return
     assert data.totals.sync_count == len(data.syncs)
     assert data.totals.sync_blocked_us == near(sum(sync.duration_us for sync in data.syncs))
     assert all(sync.duration_us >= 0 for sync in data.syncs)
@@ -214,7 +217,7 @@ def phases_of_a_thread_sum_to_its_busy_time(case: Case) -> None:
     data = case.data
     for thread in data.threads:
         assert sum(thread.by_phase.values()) == near(thread.busy_us), thread.thread
-        assert thread.blocked_us <= at_most(thread.busy_us)
+        assert (thread.blocked_us or 0.0) <= at_most(thread.busy_us)
         assert thread.busy_us <= at_most(data.trace.duration_us)
     waiting = {sync.thread for sync in data.syncs if sync.duration_us}
     assert waiting <= {thread.thread for thread in data.threads}

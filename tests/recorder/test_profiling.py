@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import socket
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from torch import nn
 
 import tb_hookview as hookview
 from tb_hookview.markers import MANIFEST_KEY, VERSION
+from tb_hookview.recorder import progress
 
 
 def test_it_yields_torchs_own_profiler(tmp_path):
@@ -54,6 +56,25 @@ def test_ranks_of_a_launcher_sort_and_do_not_collide(tmp_path, monkeypatch, rank
     assert path.name.startswith(prefix + socket.gethostname())
     manifest = Trace(path).manifest
     assert (manifest["rank"], manifest["world_size"]) == (int(rank), int(world))
+    hookview.unwrap(model)
+
+
+def test_a_long_stop_is_announced_with_its_events_and_an_estimate(tmp_path, monkeypatch, capfd):
+    said: list[str] = []
+    for events in (505_000, 100_000):
+        progress.announce(said.append, events)
+    assert said == ["writing 505,000 events (about 6 s)"]
+    monkeypatch.setattr(progress, "_LONG", 0.0)
+    model, step = model_and_step()
+    with hookview.profile(tmp_path):
+        step()
+    first, second = (
+        line for line in capfd.readouterr().err.splitlines() if line.startswith("tb_hookview: ")
+    )
+    assert re.fullmatch(r"tb_hookview: writing [1-9]\d* events \(about 0 s\)", first)
+    assert re.fullmatch(
+        rf"tb_hookview: wrote {re.escape(str(*traces(tmp_path)))} \(\d+ kB, [\d.]+ s\)", second
+    )
     hookview.unwrap(model)
 
 

@@ -303,6 +303,19 @@ def test_what_the_device_did_not_run_in_time_may_decide(tmp_path: Path) -> None:
     )
 
 
+def test_what_the_profiler_lost_of_the_device_may_decide(tmp_path: Path) -> None:
+    """The second of three kernels is missing: how long the device worked is unknown."""
+    picture = """
+        main ops   [aten::mm                                     ]
+        main calls [launch corr=1][launch corr=2][launch corr=3]
+        gpu kernel  [k corr=1   ]                              [k corr=3]
+        """
+    verdict = report(tmp_path, picture).verdict
+    assert verdict.bound == "unknown"
+    lost = "the profiler lost the device events of 33% of the launches"
+    assert verdict.sentence == f"Unknown: {lost}; the host takes 4.70 ms in this trace."
+
+
 def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None:
     """The device waits 0.1 ms between collectives, 3.2 ms for what the window does not show."""
     picture = """

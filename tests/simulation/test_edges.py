@@ -280,3 +280,42 @@ def test_what_the_device_lags_behind_at_first_is_as_quick_as_the_rest(
     simulator = drawn.simulator(tmp_path, LAGGING)
     found = simulator.step(scaled(simulator.analysis, {"kernels": factor})) / 1000
     assert found == pytest.approx(answer, rel=0.12)
+
+
+OVERLAPPED = """
+    main notes  [ProfilerStep#1                                                       ]
+    main calls  [launch corr=1][launch corr=2][launch corr=3]
+    gpu  kernel [k corr=1               ]         [k corr=3                           ]
+    gpu  kernel                      [k corr=2       ]
+"""
+"""Each kernel begins 400 us before the one before ends: programmatic dependent launches."""
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, 0.0])
+def test_kernels_that_overlap_do_so_in_proportion(factor: float, tmp_path: Path) -> None:
+    """Time on a stream never goes back, however short its kernels are."""
+    simulator = drawn.simulator(tmp_path, OVERLAPPED)
+    prediction = simulator.predict(scaled(simulator.analysis, {"kernels": factor, "host": 0.0}))
+    path, window = prediction.path, simulator.window
+    whole = simulator.analysis.device_events.end.max() - window.start
+    assert prediction.step == pytest.approx(factor * whole, abs=1)
+    assert (path.end - path.start).sum() == pytest.approx(prediction.step, abs=1)
+
+
+BACKLOG = """
+    main notes [s0                       ][s1                                  ][s2                ]
+    main ops                               [work               ]
+    main calls  [launch corr=0][launch  ]  [waitall            ] [launch corr=1]  [launch corr=2]
+    gpu kernel                 [k corr=0   ]                      [k corr=1   ]    [k corr=2  ]
+    gpu kernel                              [k corr=8 stream=9]
+"""
+
+
+def test_what_was_launched_before_runs_on_the_path_too(tmp_path: Path) -> None:
+    """The host waits for both kernels of the backlog, one after the other: no latency."""
+    events = drawn.events(BACKLOG)
+    (launch,) = (e for e in events if e["name"] == "cudaLaunchKernel" and not e["args"])
+    launch["args"]["correlation"] = 8
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
+    path = path_time(simulator.unchanged)
+    assert (path.device, path.wait) == ((200 + 1900) / 2, 0)

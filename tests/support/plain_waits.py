@@ -129,7 +129,10 @@ def contradictions(events: list[Any]) -> tuple[float, float]:
         and "Memcpy" in of[work.correlation].name
         and "Async" not in of[work.correlation].name
     ]
+    since = _left_since(calls, {work.correlation for work in works})
     for call in calls:
+        if call.start >= since:  # the device did not do this work: it was another's sync
+            break
         if "DeviceSynchronize" in call.name and len({work.device for work in works}) == 1:
             earlier = [w.end for w in launched if of[w.correlation].end <= call.start]
             late = max(earlier, default=call.end) - call.end
@@ -137,3 +140,11 @@ def contradictions(events: list[Any]) -> tuple[float, float]:
             if late <= min((-lead for lead in before), default=0) + 100:
                 after.append(late)
     return max([0.0, *before]), max([0.0, *after])
+
+
+def _left_since(calls: list[Row], ran: set[int]) -> float:
+    """Start of the first of the launches that the recording ended before, a hundredth of all."""
+    launches = [call for call in calls if "LaunchKernel" in call.name or "GraphLaunch" in call.name]
+    known = [i for i, call in enumerate(launches) if call.correlation in ran]
+    left = launches[known[-1] + 1 :] if known else []
+    return left[0].start if left and len(left) >= 0.01 * len(launches) else float("inf")

@@ -195,7 +195,7 @@ export const CollectiveSize = {
 
 export const Comparison = {
   measure: {
-    text: '"device" where both traces hold the device time of their backward pass, else "host".',
+    text: '"device" where both traces hold the device time of their backward pass, or of a forward without one, else "host".',
   },
   step_us: { unit: "us", text: "Mean length of a step on the host." },
   forward_us: {
@@ -882,7 +882,7 @@ export const ModuleDetail = {
 } as const;
 
 export const ModuleSync = {
-  count: { unit: "count", text: "Syncs." },
+  count: { unit: "count", text: "Syncs. Null as `totals.sync_count`." },
   blocked_us: { unit: "us", text: "Sum of their durations." },
   device_idle_us: { unit: "us", text: "Device idle time that they caused." },
 } as const;
@@ -1065,7 +1065,10 @@ export const PerStep = {
     text: "The part of it that is communication, whether or not computation overlaps it.",
   },
   device_us_by_kind: { unit: "us", text: "All of it by kind; kinds without any are left out." },
-  sync_count: { unit: "count", text: "Syncs, without the profiler's own." },
+  sync_count: {
+    unit: "count",
+    text: "Syncs, without the profiler's own. Null as `totals.sync_count`.",
+  },
   sync_blocked_us: { unit: "us", text: "Sum of their durations." },
   communication_wait_us: { unit: "us", text: "Host time, as `steps[].communication_wait_us`." },
 } as const;
@@ -1442,7 +1445,7 @@ export const Step = {
   },
   sync_blocked_us: {
     unit: "us",
-    text: "Time in which some host thread was in a sync, the profiler's own left out.",
+    text: "Time in which some host thread was in a sync, the profiler's own left out. Null as `totals.sync_count`.",
   },
   idle: { text: "`device_idle_us` by its cause." },
   queue_full_us: {
@@ -1619,7 +1622,7 @@ export const Thread = {
   },
   blocked_us: {
     unit: "us",
-    text: "The part of it in which the thread was in a sync, the profiler's own left out.",
+    text: "The part of it in which the thread was in a sync, the profiler's own left out. Null as `totals.sync_count`.",
   },
 } as const;
 
@@ -1684,7 +1687,10 @@ export const Totals = {
     unit: "us",
     text: "Device time of work launched in the optimizer phase, zeroing of gradients included.",
   },
-  sync_count: { unit: "count", text: "Syncs, the profiler's own included." },
+  sync_count: {
+    unit: "count",
+    text: "Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of its runtime was recorded.",
+  },
   sync_blocked_us: {
     unit: "us",
     text: "Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`.",
@@ -1800,7 +1806,7 @@ export const Verdict = {
   },
   unrecorded_step_us: {
     unit: "us",
-    text: "A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of 16 or more), and by the time that the recorder measured for its marks. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them.",
+    text: "A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of 16 or more), and by the time that the recorder measured for its marks. A Python call costs at most twice the median time from one of their starts or ends to the next. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them.",
   },
   unrecorded_bound: { text: "`bound` without that cost; null where the step is." },
   unrecorded_sentence: {
@@ -1925,7 +1931,7 @@ export const WindowStatistics = {
   events: { unit: "count", text: "Rows of the trace that touch the window." },
   host_blocked_us: {
     unit: "us",
-    text: "Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync.",
+    text: "Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. Null, as the next two, where `totals.sync_count` is.",
   },
   waits: { unit: "count", text: "Syncs that touch the window, the profiler's own among them." },
   sync_blocked_us: { unit: "us", text: "Sum of their times in the window." },

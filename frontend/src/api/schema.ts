@@ -259,7 +259,7 @@ export interface Compared {
 /** The difference of two reports: means per step, and the other side less the base. */
 export interface Comparison {
   schema: number;
-  /** "device" where both traces hold the device time of their backward pass, else "host". */
+  /** "device" where both traces hold the device time of their backward pass, or of a forward without one, else "host". */
   measure: string;
   base: Side;
   other: Side;
@@ -1174,10 +1174,10 @@ export interface ModuleDetail {
 
 /** Syncs inside a module or the modules below it, without the profiler's own. */
 export interface ModuleSync {
-  /** Syncs. */
-  count: number;
+  /** Syncs. Null as `totals.sync_count`. */
+  count: number | null;
   /** Sum of their durations. */
-  blocked_us: number;
+  blocked_us: number | null;
   /** Device idle time that they caused. */
   device_idle_us: number | null;
 }
@@ -1396,10 +1396,10 @@ export interface PerStep {
   communication_device_us: number | null;
   /** All of it by kind; kinds without any are left out. */
   device_us_by_kind: Record<string, number>;
-  /** Syncs, without the profiler's own. */
-  sync_count: number;
+  /** Syncs, without the profiler's own. Null as `totals.sync_count`. */
+  sync_count: number | null;
   /** Sum of their durations. */
-  sync_blocked_us: number;
+  sync_blocked_us: number | null;
   /** Host time, as `steps[].communication_wait_us`. */
   communication_wait_us: number | null;
 }
@@ -1900,8 +1900,8 @@ export interface Step {
   device_busy_us: number | null;
   /** The step's duration times these devices, less `device_busy_us`. */
   device_idle_us: number | null;
-  /** Time in which some host thread was in a sync, the profiler's own left out. */
-  sync_blocked_us: number;
+  /** Time in which some host thread was in a sync, the profiler's own left out. Null as `totals.sync_count`. */
+  sync_blocked_us: number | null;
   /** `device_idle_us` by its cause. */
   idle: Idle | null;
   /** Time in which a launch waited for room in a device's full queue: the call lasted over 20 times the median of its name while at least 900 launches had not begun. The device limits the step then, not the host: it is in no `sync_*`. Null without launches. */
@@ -2094,8 +2094,8 @@ export interface Thread {
   busy_us: number;
   /** `busy_us` by phase, as in `steps[]` but of this thread alone; sums to it. */
   by_phase: Record<string, number>;
-  /** The part of it in which the thread was in a sync, the profiler's own left out. */
-  blocked_us: number;
+  /** The part of it in which the thread was in a sync, the profiler's own left out. Null as `totals.sync_count`. */
+  blocked_us: number | null;
 }
 
 /** One lane: events in `depth` rows, or the points of a curve. */
@@ -2185,12 +2185,12 @@ export interface Totals {
   forward_device_us: number | null;
   /** Device time of work launched in the optimizer phase, zeroing of gradients included. */
   optimizer_device_us: number | null;
-  /** Syncs, the profiler's own included. */
-  sync_count: number;
+  /** Syncs, the profiler's own included. Null, as all of syncs, where a device ran and no call of its runtime was recorded. */
+  sync_count: number | null;
   /** Sum of their durations. The time that the program was blocked is this less `profiler_sync_us`. */
-  sync_blocked_us: number;
+  sync_blocked_us: number | null;
   /** Syncs in the backward phase. */
-  backward_sync_count: number;
+  backward_sync_count: number | null;
   /** Calls that make a stream wait for an event (`cudaStreamWaitEvent` and its like): the device waits, the host goes on, and they are in no `sync_*`. */
   device_wait_count: number;
   /** Launches that waited for room in a device's full queue. */
@@ -2296,7 +2296,7 @@ export interface Verdict {
   margin_us: number | null;
   /** Time of the host in the measured steps for what happens once: loading the code of kernels. It is part of `step_us`, and of none of the lengths above. Null where they are. */
   once_us: number | null;
-  /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of 16 or more), and by the time that the recorder measured for its marks. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
+  /** A step in a replay without what recording cost the host: an estimate by the number of operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of 16 or more), and by the time that the recorder measured for its marks. A Python call costs at most twice the median time from one of their starts or ends to the next. Null where that is unknown: without operators of torch, or with times in whole microseconds, as earlier profilers wrote them. */
   unrecorded_step_us: number | null;
   /** `bound` without that cost; null where the step is. */
   unrecorded_bound: "communication" | "data" | "device" | "even" | "host" | "unknown" | null;
@@ -2423,12 +2423,12 @@ export interface WindowStatistics {
   end: number;
   /** Rows of the trace that touch the window. */
   events: number;
-  /** Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. */
-  host_blocked_us: number;
+  /** Time in which any thread waited for a device, as `steps[].sync_blocked_us`: without the profiler's own sync. Null, as the next two, where `totals.sync_count` is. */
+  host_blocked_us: number | null;
   /** Syncs that touch the window, the profiler's own among them. */
-  waits: number;
+  waits: number | null;
   /** Sum of their times in the window. */
-  sync_blocked_us: number;
+  sync_blocked_us: number | null;
   /** Host time within steps by phase, as the report's `steps[]`; without `forward` where that is unknown. */
   phases: Record<string, number>;
   devices: DeviceStatistics[];

@@ -20,8 +20,8 @@ export interface PathSegment {
 /** What is shorter than this is summed up with what is like it. */
 const WORTH_A_LABEL = 0.04;
 
-/** Delays for which the trace says that the device was busy with what is not in it. */
-export const OUTSIDE = "work outside of the trace";
+/** Delays in which the device was probably busy with what is not in the trace. */
+export const OUTSIDE = "probably work outside of the trace";
 
 /** The critical path; work outside of the trace that is most of it is left out: the rest would be too small to see. */
 export function drawnPath(report: ReportData): readonly PathWork[] {

@@ -104,14 +104,11 @@ export function lostIn(blockedUs: number | null, idleUs: number | null): number 
   return blockedUs === null || idleUs === null ? blockedUs : Math.min(blockedUs, idleUs);
 }
 
-/**
- * Host time in syncs, null where it is unknown: without a device there is none to wait for, and
- * without rows of the host none would be seen. Else 0 is a measurement.
- */
-export function knownBlocked(report: ReportData, us: number): number | null {
-  const { devices, warnings } = report.trace;
-  const seen = devices.length > 0 && !warnings.some(({ code }) => code === "no-host");
-  return us === 0 && !seen ? null : us;
+/** Host time in syncs; null where it is unknown, or 0 for want of a device to wait for. */
+export function knownBlocked(report: ReportData, us: number | null): number | null {
+  const { totals, trace } = report;
+  if (totals.sync_count === null) return null;
+  return us === 0 && trace.devices.length === 0 ? null : us;
 }
 
 /** Syncs of the measured steps, without the profiler's own: how many, and blocked for how long. */

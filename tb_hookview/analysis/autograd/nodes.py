@@ -386,6 +386,20 @@ def find_nodes(host: HostRows) -> Nodes:
     )
 
 
+def of_device_threads(host: HostRows, nodes: Nodes) -> int:
+    """Count the nodes that a thread evaluated which autograd has for a device alone.
+
+    It runs nothing but nodes, of another thread's forward, which evaluates none itself: on a CPU
+    the thread that calls `backward()` does.
+    """
+    thread, operators = host.call_tree.thread, host.kind == EventCategory.OPERATOR
+    evaluates = mask_of(thread[nodes.row], len(host.trace.threads))
+    others = mask_of(thread[operators & (nodes.of_row < 0)], len(host.trace.threads))
+    mine, forward = thread[nodes.row], lookup(thread, nodes.forward_op)
+    away = (forward >= 0) & (lookup(evaluates, forward) == 0)
+    return int(np.count_nonzero(away & ~others[mine]))
+
+
 def _repeats(host: HostRows, rows: TreeRow, node: NodeIndex) -> Bool:
     """Rows nested in a row of the same node.
 

@@ -139,6 +139,9 @@ def _late_for_device(host: HostRows, device_events: DeviceEvents) -> Nanoseconds
     if len(unique(device_events.device)) != 1:
         return np.zeros(0, np.int64)
     rows = host.named(_WHOLE_DEVICE.fullmatch)
+    if len(left := _left_at_end(host, device_events)):
+        # One that returned before the device ran these was for another device.
+        rows = rows[host.call_tree.start[rows] < host.call_tree.start[left[0]]]
     return _lateness(host, device_events, rows, np.zeros(len(rows), np.int64), None)
 
 
@@ -284,10 +287,19 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
     between = int(known[-1] - known[0] + 1 - len(known))
     share = between / len(launches)
     lost = [Fault("lost-in-between", between, share=share)] if share >= LOST_AT_LEAST else []
-    after = len(launches) - 1 - int(known[-1])
-    if after >= LOST_AT_LEAST * len(launches):
+    after = len(_left_at_end(host, device_events))
+    if after:
         lost.append(Fault("lost-at-end", after, share=after / len(launches)))
     return (*counted("lost-at-start", int(known[0])), *lost)
+
+
+def _left_at_end(host: HostRows, device_events: DeviceEvents) -> TreeRow:
+    """Launches after the last that has a device event; none where they are few."""
+    launches = launches_to_run(host)
+    has = mask_of(device_events.launch[device_events.launch >= 0], len(host))
+    known = np.flatnonzero(has[launches])
+    left = launches[known[-1] + 1 :] if len(known) else launches[:0]
+    return left if len(left) >= LOST_AT_LEAST * len(launches) else left[:0]
 
 
 def launches_to_run(host: HostRows) -> TreeRow:

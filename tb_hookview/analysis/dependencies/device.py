@@ -16,7 +16,7 @@ from tb_hookview.analysis.dependencies.points import Points, Window
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import asof, dense_rank, index_of, isin, median, unique
+from tb_hookview.arrays.joins import asof, dense_rank, index_of, isin, median, running_max, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -96,6 +96,22 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         before[order[same + 1]] = order[same]
         return before
 
+    @cached_property
+    def behind(self) -> Int:
+        """What ran as each event of the backlog began, or last before it; -1 for none.
+
+        The backlog was launched before the window. Of those that had begun on its device it is the
+        one that ends last.
+        """
+        rows = np.flatnonzero(self.window.history)
+        rows = rows[np.lexsort((self.start[rows], self.device[rows]))]
+        device, end = self.device[rows], self.end[rows]
+        last = np.where(end == running_max(device, end), np.arange(len(rows)), 0)
+        behind = np.full(len(self.rows), -1, np.int64)
+        same = np.flatnonzero(np.diff(device) == 0)
+        behind[rows[same + 1]] = rows[np.maximum.accumulate(last)[same]]
+        return behind
+
     @property
     def timing(self) -> LaunchTiming:
         """Launches of all device events of the trace."""
@@ -161,19 +177,22 @@ def launch_edges(
         lag,
         from_end=False,
     )
-    pinned = window.history | ((times.launch < 0) & (times.previous < 0))
-    others = ~inside & ~pinned
-    for rows, lag in (
-        (pinned, np.maximum(times.start - window.start, 0)),
-        (others, times.start * 0),
+    before, target = np.where(times.behind >= 0, nodes.of_event[times.behind], 0), nodes.of_event
+    follows = (before > 0) & (before < target)
+    pinned = (window.history & ~follows) | ((times.launch < 0) & (times.previous < 0))
+    begun = np.maximum(times.start - window.start, 0)
+    for rows, source, lag in (
+        (follows, before, begun - np.maximum(times.end - window.start, 0)[times.behind]),
+        (pinned, before * 0, begun),
+        (~inside & ~pinned & ~follows, before * 0, begun * 0),
     ):
         yield EdgeSet(
             EdgeKind.ORIGIN,
             Evidence.ORDER,
-            np.zeros(int(rows.sum()), np.int64),
-            nodes.of_event[rows],
+            source[rows],
+            target[rows],
             lag[rows],
-            from_end=False,
+            from_end=rows is follows,
         )
 
 
@@ -191,6 +210,7 @@ def stream_edges(times: DeviceTimes, nodes: Nodes) -> Iterator[EdgeSet]:
     for each in unique(pair[queued & (gap <= _SHORT)]):
         lag[pair == each] = _typical(gap[queued & (pair == each)])
     lag = np.where(gap < np.minimum(lag, 0) - _OVERLAP, gap, lag)
+    lag = np.where(times.window.history[later], np.minimum(lag, gap), lag)
     yield EdgeSet(
         EdgeKind.STREAM,
         Evidence.ORDER,

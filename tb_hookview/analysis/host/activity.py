@@ -266,6 +266,20 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     return bool(proven.any() and time[proven].sum() >= _MOST * time[known].sum())
 
 
+_OF_DEVICES = re.compile("cudnn|miopen")
+"""In names of operators that no CPU runs."""
+_CPU_MEMORY = 0
+"""torch's `DeviceType`."""
+
+
+def only_of_devices(host: HostRows) -> int:
+    """Count the operators and memory events that only a device has."""
+    memory = host.trace.memory
+    on_device = (memory.device_type != _CPU_MEMORY) & (memory.amount != 0)
+    operators = host.kind[host.named(_OF_DEVICES.search)] == EventCategory.OPERATOR
+    return int(np.count_nonzero(on_device) + np.count_nonzero(operators))
+
+
 # Ranges by which schedules of pipelines mark the forward and the backward of a microbatch.
 #
 # The nodes of a forward in the window of a recording may be evaluated after it, and chunks of the

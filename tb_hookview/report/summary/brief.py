@@ -25,7 +25,14 @@ from tb_hookview.report.summary.tables import (
     operator_table,
     where,
 )
-from tb_hookview.schema import Finding, PathWork, ReportData, TraceWarning, severe_warnings
+from tb_hookview.schema import (
+    WITHOUT_CALLS,
+    Finding,
+    PathWork,
+    ReportData,
+    TraceWarning,
+    severe_warnings,
+)
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
@@ -149,13 +156,19 @@ def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
     """What makes figures wrong, in short; of how many ranks it is, and where `more` is."""
     severe = severe_warnings(data.trace)
     others, ranks = len(data.trace.warnings) - len(severe), data.trace.world_size or 1
-    lines = [f"warning: {_WHY.split(warning.message, maxsplit=1)[0]}" for warning in severe]
+    lines = [f"warning: {_in_short(warning)}" for warning in severe]
     last = [
         f"1 of {ranks} ranks (see hookview ranks)" if ranks > 1 else "",
         format_count(others, "data-quality note") if others else "",
         more,
     ]
     return [*filter(None, (*lines, of_table, "; ".join(filter(None, last))))]
+
+
+def _in_short(warning: TraceWarning) -> str:
+    if warning.code in WITHOUT_CALLS:
+        return warning.message
+    return _WHY.split(warning.message, maxsplit=1)[0]
 
 
 def _findings(data: ReportData) -> Table:

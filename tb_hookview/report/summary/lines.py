@@ -13,7 +13,7 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
-from tb_hookview.schema import Module, PerStep, Recording, ReportData, module_label
+from tb_hookview.schema import NOT_TORCHS, Module, PerStep, Recording, ReportData, module_label
 
 MEMORY_CLASSES = 3
 """Classes of live bytes that are named at the peak."""
@@ -52,8 +52,8 @@ def _origin(report: ReportData) -> str:
 
 
 def _recorder(report: ReportData) -> str:
-    recorder, foreign = report.recorder, foreign_events(report)
-    if foreign and foreign == report.trace.events:
+    recorder = report.recorder
+    if report.verdict.sentence == NOT_TORCHS:
         return "by another recorder: no event has a category that torch.profiler writes"
     if recorder is None:
         return "recorded by torch.profiler, without hookview's marks"
@@ -68,11 +68,6 @@ def _recorder(report: ReportData) -> str:
 def foreign_events(report: ReportData) -> int:
     """How many events have a category that torch's profiler does not write."""
     return sum(row.count for row in report.trace.warnings if row.code == "unknown-category")
-
-
-def syncs_known(report: ReportData) -> bool:
-    """Whether the trace shows what the host waited for, where the model ran on a device."""
-    return all(warning.code != "unrecorded-device" for warning in report.trace.warnings)
 
 
 def _recording(recording: Recording | None) -> list[str]:
@@ -139,12 +134,13 @@ def _unknown_idle(means: PerStep) -> str:
 
 def _syncs(report: ReportData) -> str:
     means, totals = report.per_step, report.totals
-    if not syncs_known(report):
+    own = totals.own_syncs()
+    if own is None:
         return "host blocked: unknown, no call of the device's runtime is recorded"
     text = (
         f"host blocked for {format_us(means.sync_blocked_us)} per step in "
         f"{format_number(means.sync_count)} {'sync' if means.sync_count == 1 else 'syncs'}; "
-        f"{format_count(totals.sync_count - totals.profiler_sync_count, 'sync')} in the trace, "
+        f"{format_count(own[0], 'sync')} in the trace, "
         f"{format_number(totals.backward_sync_count) if totals.backward_sync_count else 'none'} "
         "in backward"
     )

@@ -17,7 +17,7 @@ from tb_hookview.formats import (
     format_share,
     format_us,
 )
-from tb_hookview.report.summary.lines import foreign_events, syncs_known
+from tb_hookview.report.summary.lines import foreign_events
 from tb_hookview.schema import (
     PROFILER,
     Finding,
@@ -62,7 +62,7 @@ _RECORD = (
 )
 _NOT_RECORDED = (
     "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
-    "or PrivateUse1)"
+    "or PrivateUse1; none for MPS)"
 )
 _DEVICE_MISSING = ("no-device-events", "unrecorded-device")
 """Codes of warnings."""
@@ -100,22 +100,21 @@ def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[Tabl
 
 def _steps(data: ReportData) -> Table:
     """Every step, after their mean where there are several."""
-    known = syncs_known(data)
-    rows: list[Row] = [_step(step, syncs=known) for step in data.steps]
+    rows: list[Row] = [_step(step) for step in data.steps]
     if len(data.steps) > 1:
-        mean = _host_times(data.per_step, syncs=known)
+        mean = _host_times(data.per_step)
         rows.insert(0, ("mean", f"of {data.per_step.steps:,}", *mean))
     columns = ("step", "in means", "duration", *_PHASES, "host blocked")
     return Table("Steps (host time by phase)", columns, rows)
 
 
-def _step(step: Step, *, syncs: bool) -> Row:
-    return (step.name, "yes" if step.counts else "no", *_host_times(step, syncs=syncs))
+def _step(step: Step) -> Row:
+    return (step.name, "yes" if step.counts else "no", *_host_times(step))
 
 
-def _host_times(of: Step | PerStep, *, syncs: bool) -> Iterator[str]:
+def _host_times(of: Step | PerStep) -> Iterator[str]:
     times = (of.duration_us, *(getattr(of, f"{phase}_us") for phase in _PHASES))
-    return map(format_us, (*times, of.sync_blocked_us if syncs else None))
+    return map(format_us, (*times, of.sync_blocked_us))
 
 
 def _devices(data: ReportData) -> Table:

@@ -75,6 +75,7 @@ def _row(analysis: Analysis, rows: _Rows, windows: Intervals | None) -> schema.T
         for phase in Phase
         if (spent := _length(times[phase], windows))
     }
+    blocked = _length(_blocked(analysis, rows.thread), windows)
     return schema.Thread(
         id=rows.thread,
         thread=place.name or place.tid,
@@ -82,7 +83,7 @@ def _row(analysis: Analysis, rows: _Rows, windows: Intervals | None) -> schema.T
         role=thread_role(analysis, rows.thread),
         busy_us=to_us(sum(_length(time, windows) for time in times)),
         by_phase=by_phase,
-        blocked_us=to_us(_length(_blocked(analysis, rows.thread), windows)),
+        blocked_us=to_us(blocked) if analysis.syncs_known else None,
     )
 
 

@@ -332,6 +332,8 @@ def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
         analysis.modules.rolled_up(column).tolist()
         for column in (np.bincount(module[wanted], minlength=size), blocked, lost)
     ]
+    if not analysis.syncs_known:
+        return [schema.ModuleSync(None, None, None)] * size
     return [
         schema.ModuleSync(count, to_us(blocked), None if idle is None else to_us(lost))
         for count, blocked, lost in zip(*columns, strict=True)

@@ -16,6 +16,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS, Fault
 from tb_hookview.analysis.unseen import (
     outside_phases,
+    preempted_kernels,
     unnamed_kernels,
     unrecorded_device,
     unseen_queue,
@@ -122,7 +123,7 @@ def _sums(data: ReportData) -> Iterator[tuple[str, int]]:
     yield "steps.idle", sum(not _equal(s.device_idle_us or 0.0, _total(s.idle)) for s in idle)
     yield (
         "totals.sync_blocked_us",
-        not _equal(totals.sync_blocked_us, sum(sync.duration_us for sync in data.syncs)),
+        not _equal(totals.sync_blocked_us or 0.0, sum(sync.duration_us for sync in data.syncs)),
     )
     modules = sum(module.backward.self_host_us or 0.0 for module in data.modules)
     host = modules + coverage.unattributed_host_us
@@ -218,8 +219,9 @@ WORDS: dict[str, Words] = {
         "idle time or cause of it"
     ),
     "unrecorded-device": Words(
-        "operators and memory of a device, of which neither events nor calls are recorded: there "
-        "is no device time or idle time, and waits of the host are unknown, not 0"
+        "operators, memory or a backward thread of a device, of which neither events nor calls "
+        "are recorded: there is no device time or idle time, and waits of the host are unknown, "
+        "not 0"
     ),
     "lost-at-start": Words(
         "launches at the start whose device events are missing: the profiler lost the first ones; "
@@ -242,9 +244,15 @@ WORDS: dict[str, Words] = {
     ),
     "unseen-queue": Words(
         "streams whose first device event begins long after its launch, {time} in all, {share} of "
-        "the trace: nothing in the file runs on their device meanwhile, which was busy with what "
-        "is not in the file (queued before the recording began, or by another process); this idle "
-        "time (cause: unknown) is not real",
+        "the trace: nothing in the file runs on their device meanwhile, which was probably busy "
+        "with what is not in the file (queued before the recording began, or by another process); "
+        "this idle time (cause: unknown) may not be real",
+        high_from=0.1,
+    ),
+    "preempted": Words(
+        "kernels that ran at least twice as long as equal launches, by {time} in all, {share} of "
+        "device time: something else probably used the device meanwhile; this time is in device "
+        "times, and in no cost of a finding",
         high_from=0.1,
     ),
     "compiled-after-wrap": Words(
@@ -416,17 +424,15 @@ def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
 def _unknown(analysis: Analysis) -> Iterator[Fault]:
     compiled = compiled_faults(analysis)
     # A wrapped model without a call shows no forward either, and its remedy is another one.
-    said = _WITHOUT_CALLS.intersection(fault.code for fault in compiled)
+    said = schema.WITHOUT_CALLS.intersection(fault.code for fault in compiled)
     for fault in outside_phases(analysis):
         if not (said and fault.code == "no-forward-host"):
             yield fault
     yield from compiled
     yield from unnamed_kernels(analysis)
     yield from unseen_queue(analysis)
+    yield from preempted_kernels(analysis)
     yield from unrecorded_device(analysis)
-
-
-_WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls", "nothing-ran"})
 
 
 def _severity(fault: Fault) -> WarningSeverity:

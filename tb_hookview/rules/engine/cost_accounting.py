@@ -101,6 +101,10 @@ def _spans(context: Context) -> Iterator[_Spans]:
 
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""
+_PREEMPTED = (
+    "{} of that time are not in the cost: kernels ran that much longer than equal launches, as "
+    "where another process uses the device"
+)
 _SLOWED = "Recorded with {}, which slow the host down: without them the device may idle less."
 
 
@@ -111,6 +115,8 @@ class Charge(NamedTuple):
     wasted_us: float
     elsewhere_us: float
     """Wasted time that other occurrences were charged for."""
+    preempted_us: float
+    """Wasted time in which something else probably used the device."""
     idle_elsewhere_us: float
     """Idle time that other occurrences were charged for."""
     gaps: GapIndex
@@ -185,8 +191,11 @@ class _Account:
         new = occurrence.gaps[~self._charged[occurrence.gaps]]
         self._charged[new] = True
         wanted = occurrence.wasted_ns
+        duration = context.analysis.device_events.duration[wasted]
         if wanted is None:
-            wanted = context.analysis.device_events.duration[wasted]
+            wanted = duration
+        usual = np.minimum(wanted, duration - context.analysis.preempted[wasted])
+        preempted, wanted = (wanted - usual).sum(), usual
         taken = np.minimum(wanted, self._left[wasted])
         self._left[wasted] -= taken
         host = tuple(self._host_charge(each) for each in occurrence.host)
@@ -195,6 +204,7 @@ class _Account:
             idle_us=context.gaps.us_per_step(new),
             wasted_us=context.steps.us_per_step(taken.sum()),
             elsewhere_us=context.steps.us_per_step((wanted - taken).sum()),
+            preempted_us=context.steps.us_per_step(preempted),
             idle_elsewhere_us=context.gaps.us_per_step(setdiff(occurrence.gaps, new)),
             gaps=new,
             wasted_ns=taken,
@@ -287,6 +297,8 @@ def _evidence(occurrence: Occurrence, charge: Charge, context: Context) -> Itera
     yield occurrence.evidence
     if elsewhere := charge.elsewhere_us + charge.host_elsewhere_us:
         yield f"{format_us(elsewhere)} of that time are in the cost of other findings"
+    if charge.preempted_us:
+        yield _PREEMPTED.format(format_us(charge.preempted_us))
     if charge.idle_us:
         more = f", and {format_us(charge.idle_elsewhere_us)} that are in the cost of other findings"
         yield f"the device idled {context.us_text(charge.idle_us)} because of it" + (

@@ -15,7 +15,15 @@ from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import mask_of, pair_key, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, GapIndex, Int, StringIndex, TimeSet, TreeRow
+from tb_hookview.arrays.types import (
+    Bool,
+    GapIndex,
+    Int,
+    ModuleIndex,
+    StringIndex,
+    TimeSet,
+    TreeRow,
+)
 from tb_hookview.formats import format_kernel, format_us
 from tb_hookview.rules.engine.by_place import place_of
 from tb_hookview.rules.engine.context import Context
@@ -66,16 +74,19 @@ def launches_after(context: Context, gaps: GapIndex) -> TreeRow:
 def launched_places(context: Context, gaps: GapIndex, most: int) -> str:
     """What the launches that ended gaps were for, most idle time first, as a phrase.
 
-    Modules, annotations where these stand for modules, and operators.
+    Modules, annotations where these stand for modules, operators, and calls in none of these.
     """
     trace, modules = context.analysis.trace, context.analysis.modules
-    module, string = place_of(context, launches_after(context, gaps))
-    inside, operators = module >= 0, _times(context, gaps, string)
+    launch = launches_after(context, gaps)
+    module, string = place_of(context, launch)
+    inside, alone = module >= 0, lookup(context.host.string, launch) == string
     lists: dict[str, list[tuple[str, float]]] = {"modules": [], "annotations": []}
     for number, time in _times(context, gaps[inside], module[inside]):
         what = "annotations" if modules.annotation[number] else "modules"
         lists[what].append((schema.module_label(modules.path[number]), time))
-    lists["operators"] = [(node_name(trace.strings[number]), time) for number, time in operators]
+    for what, chosen in (("operators", ~alone), ("calls", alone)):
+        times = _times(context, gaps[chosen], string[chosen])
+        lists[what] = [(node_name(trace.strings[number]), time) for number, time in times]
     return " and ".join(
         f"{what} {_largest(context, times, most)}" for what, times in lists.items() if times
     )
@@ -169,6 +180,25 @@ def without_operators(context: Context, thread: int) -> TimeSet:
     steps = intervals.normal(context.steps.windows)
     left = intervals.subtract(steps, intervals.of(tree.start[rows], tree.end[rows]))
     return intervals.subtract(left, context.analysis.communication_waits)
+
+
+_SIBLINGS = 3
+"""Modules from which on one of them can differ from the others."""
+_NUMBER = re.compile(r"\d+")
+
+
+def siblings(context: Context) -> list[ModuleIndex]:
+    """Modules of one class, at places that differ by numbers alone, with equal parameters."""
+    modules, manifest = context.analysis.modules, context.analysis.trace.manifest
+    listed = manifest.modules if manifest is not None else ()
+    own = {each.path: each.parameters or 0 for each in listed}
+    sizes = modules.rolled_up(np.array([own.get(path, 0) for path in modules.path], np.int64))
+    found: dict[tuple[str, str, int], list[int]] = {}
+    for number, (path, cls) in enumerate(zip(modules.path, modules.module_class, strict=True)):
+        if sizes[number]:
+            key = (_NUMBER.sub("#", path), cls, int(sizes[number]))
+            found.setdefault(key, []).append(number)
+    return [np.array(group, np.int64) for group in found.values() if len(group) >= _SIBLINGS]
 
 
 # Remedies for long work of the host, by what the trace names it.

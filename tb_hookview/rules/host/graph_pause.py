@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, GapIndex
+from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -42,28 +42,20 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     gaps = gaps[lookup(replayed, context.analysis.gaps.device_event[gaps]) == 1]
     time = context.gaps.us_per_step(gaps)
+    before = context.steps.us_per_step(context.analysis.idle_before_call[gaps].sum())
     if time > _SHARE * context.steps.duration_us > 0:
         yield Occurrence(
             place="before graph launches",
             everywhere=True,
             evidence=f"{format_count(len(gaps), 'time')} a device waited for the launch of a "
             f"graph in {context.steps.text}, {context.us_text(time)}, "
-            f"{context.us_text(_in_launches(context, gaps))} of it in the launching call",
+            f"{context.us_text(time - before)} of it in the launching call",
             count=len(gaps),
             gaps=gaps,
             examples=context.analysis.gaps.start[gaps],
             title="The device waits for the launch of CUDA or HIP graphs",
             fix=_LATE,
         )
-
-
-def _in_launches(context: Context, gaps: GapIndex) -> float:
-    """Part of some gaps in which the calls that ended them ran, microseconds per step."""
-    table, call_tree = context.analysis.gaps, context.call_tree
-    launch = context.analysis.device_events.launch[table.device_event[gaps]]
-    begun = np.maximum(table.start[gaps], call_tree.start[launch])
-    passed = np.minimum(table.end[gaps], call_tree.end[launch]) - begun
-    return context.steps.us_per_step(np.maximum(passed, 0).sum())
 
 
 def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:

@@ -57,7 +57,7 @@ _NO_STEPS = (
 
 def _find(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.of(Cause.LAUNCH)
-    gaps = gaps[context.analysis.gaps.duration[gaps] >= LONG_NS]
+    gaps = gaps[context.analysis.idle_before_call[gaps] >= LONG_NS]
     if not len(gaps) or (not context.steps.marked and _little(context)):
         return
     names = np.array(activity_in(context, gaps), object)

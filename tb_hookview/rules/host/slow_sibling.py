@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -26,10 +25,8 @@ from tb_hookview.arrays.types import (
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
-from tb_hookview.rules.evidence.host import unit_names, units, without_operators
+from tb_hookview.rules.evidence.host import siblings, unit_names, units, without_operators
 
-_LEAST = 3
-"""Siblings from which on one of them can differ from the others."""
 _RATIO = 1.5
 _MOST = 3 / 4
 """Part of the steps in which it takes that much longer: once is a process that took the core."""
@@ -44,7 +41,6 @@ _NAMED = 3
 """Operators in the evidence."""
 _DIFFERS = 0.1
 """Part of the excess from which on an operator is named and charged."""
-_NUMBER = re.compile(r"\d+")
 _COMPARE = (
     "Compare what it runs with a sibling in the view Modules: inputs of another size, an option, a "
     "hook, a branch that only it takes. Its operators that the siblings lack are the first to look "
@@ -85,10 +81,13 @@ class _Work(NamedTuple):
         begun = np.searchsorted(context.steps.windows[:, 0], self.time[:, 0], side="right") - 1
         return np.asarray(np.maximum(begun, 0))
 
-    def by_name(self) -> dict[int, int]:
-        """Nanoseconds by name."""
+    def by_name(self, context: Context) -> dict[int, float]:
+        """Nanoseconds by name, all steps as the lower median: one may hold a hiccup."""
         names, place = unique_inverse(self.name)
-        return dict(zip(names.tolist(), np.bincount(place, self.length).tolist(), strict=True))
+        time = np.zeros((len(names), max(len(context.steps), 1)), np.int64)
+        np.add.at(time, (place, self.steps(context)), self.length)
+        usual = _lower_median(time) * time.shape[1]
+        return dict(zip(names.tolist(), usual.tolist(), strict=True))
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -100,7 +99,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 def _slower(context: Context) -> Iterator[tuple[Occurrence, float, bool]]:
     """Yield what takes longer, by how much, and whether that is certain."""
-    groups = _siblings(context) if context.on_host and context.steps.marked else []
+    groups = siblings(context) if context.on_host and context.steps.marked else []
     if not groups:
         return
     work, few = _work(context), len(context.steps) < _FEW
@@ -113,8 +112,10 @@ def _slower(context: Context) -> Iterator[tuple[Occurrence, float, bool]]:
     found: dict[int, float] = {}
     calls, more = _calls(context, groups)
     parent, inside = context.analysis.modules.parent, more.astype(np.int64)
+    compiled = context.analysis.compiled_modules
     for group in reversed(groups):  # what lies deeper first
-        if _is_pyramid(_lower_median(time[group])):
+        mixed = compiled[group].any() and not compiled[group].all()
+        if mixed or _is_pyramid(_lower_median(time[group])):
             continue
         usual = np.median(time[group], axis=0)
         usual_calls = float(np.median(calls[group]))
@@ -159,20 +160,6 @@ def _is_pyramid(times: Float) -> bool:
 def _scatter(time: Nanoseconds) -> float:
     """By how much modules differ from their median in each step, the median of all."""
     return float(np.median(np.abs(time - np.median(time, axis=0))))
-
-
-def _siblings(context: Context) -> list[ModuleIndex]:
-    """Modules of one class, at places that differ by numbers alone, with equal parameters."""
-    modules, manifest = context.analysis.modules, context.analysis.trace.manifest
-    listed = manifest.modules if manifest is not None else ()
-    own = {each.path: each.parameters or 0 for each in listed}
-    sizes = modules.rolled_up(np.array([own.get(path, 0) for path in modules.path], np.int64))
-    found: dict[tuple[str, str, int], list[int]] = {}
-    for number, (path, cls) in enumerate(zip(modules.path, modules.module_class, strict=True)):
-        if sizes[number]:
-            key = (_NUMBER.sub("#", path), cls, int(sizes[number]))
-            found.setdefault(key, []).append(number)
-    return [np.array(group, np.int64) for group in found.values() if len(group) >= _LEAST]
 
 
 def _work(context: Context) -> _Work:
@@ -265,11 +252,11 @@ def _occurrence(
     mine = work.of(module, int(modules.end[module]))
     if calls is None:
         others = [
-            work.of(each, int(modules.end[each])).by_name()
+            work.of(each, int(modules.end[each])).by_name(context)
             for each in group.tolist()
             if each != module
         ]
-        excess = _excess(mine.by_name(), others)
+        excess = _excess(mine.by_name(context), others)
         charged = isin(mine.name, list(excess))
         saved = min(sum(excess.values()) / max(int(mine.length[charged].sum()), 1), 1.0)
         why = f"most of the difference is in {_named(context, excess)}"
@@ -317,7 +304,7 @@ def _calls(context: Context, groups: list[ModuleIndex]) -> tuple[Float, Bool]:
     return np.asarray(count / max(len(context.steps), 1)), more
 
 
-def _excess(mine: dict[int, int], others: list[dict[int, int]]) -> dict[int, float]:
+def _excess(mine: dict[int, float], others: list[dict[int, float]]) -> dict[int, float]:
     """Time by name beyond what the median of the others takes; most first, if it matters."""
     more = {n: time - float(np.median([o.get(n, 0) for o in others])) for n, time in mine.items()}
     whole = sum(time for time in more.values() if time > 0)
@@ -353,7 +340,8 @@ RULE = Rule(
     "differ as much from one to the other; or one is called 1.5 times as "
     "often as their median or more, and the further calls take 3% of a step. "
     "Not where each takes 1.5 times as long as the next, or as the one before: such have inputs of "
-    "other sizes by design. Forward and backward together.",
+    "other sizes by design; nor where only some run in compiled code. Forward and backward "
+    "together.",
     fix=_COMPARE,
     reference="docs/how-to/tuning.md",
     confidence="medium",

@@ -284,8 +284,8 @@ _SHARE_RECOMPUTE_OVERHEAD = 0.02
 _CAVEAT = (
     "With use_reentrant=False checkpoint also calls Python for each saved tensor, in the forward "
     "and as it is used, and checks its shape and type. That ends with it too. It is inside of the "
-    "operators and nodes that save and use them, and not counted: with small blocks half as much "
-    "again."
+    "operators and nodes that save and use them, and not counted: the saving is a lower bound "
+    "then, with small blocks two thirds of it."
 )
 
 

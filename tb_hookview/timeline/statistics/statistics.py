@@ -193,16 +193,16 @@ def _modules(
 def statistics(timeline: Timeline, start: int, end: int) -> WindowStatistics:
     """Sums over a window, given in nanoseconds from the start of the trace."""
     window = (timeline.origin + start, timeline.origin + end)
-    syncs = timeline.analysis.syncs
+    syncs, known = timeline.analysis.syncs, timeline.analysis.syncs_known
     inside = clip(syncs.start, syncs.end, window)
     ranked = list(rankings(timeline, window))
     return WindowStatistics(
         start=to_us(start),
         end=to_us(end),
         events=_events(timeline, window),
-        host_blocked_us=to_us(_length_within(timeline.analysis.syncs.blocked, window)),
-        waits=len(inside.row),
-        sync_blocked_us=to_us(inside.time.sum()),
+        host_blocked_us=to_us(_length_within(syncs.blocked, window)) if known else None,
+        waits=len(inside.row) if known else None,
+        sync_blocked_us=to_us(inside.time.sum()) if known else None,
         phases=_phases(timeline, window),
         devices=_devices(timeline, window),
         top=[row for ranking in ranked for row in ranking.top()],

@@ -33,9 +33,9 @@ CPU = """
     main ops     [CompiledFunction seq=4         ]
     main ops      [fw                          ]
     main ops         [addmm   ]       [addmm ]
-    auto ops                                           [call' seq=4 F=1               ]
-    auto ops                                             [bw                        ]
-    auto ops                                               [mm   ]    [mm   ]
+    main ops                                           [call' seq=4 F=1               ]
+    main ops                                             [bw                        ]
+    main ops                                               [mm   ]    [mm   ]
     """
 FORWARD = graph(
     call("cpp_fused_norm_0", (NORM, 64)),

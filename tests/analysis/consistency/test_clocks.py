@@ -39,6 +39,14 @@ def test_a_device_that_outlasts_the_sync_of_all_of_it(tmp_path: Path) -> None:
     assert (found.count, found.time) == (1, 6_000)
 
 
+def test_a_sync_before_which_launches_never_ran_is_of_another_device(tmp_path: Path) -> None:
+    picture = """
+        main calls  [launch corr=1][launch corr=2]  [waitall  ]
+        gpu  kernel           [k corr=1                            ]
+        """
+    assert set(faults(tmp_path, picture)) == {"lost-at-end"}
+
+
 @pytest.mark.parametrize(
     "calls",
     [

@@ -21,7 +21,7 @@ NAMES = {"region": "Torch-Compiled Region: 0/0", "mm": "aten::mm", "add": "aten:
 def test_a_list_of_another_recorder_is_no_recording_of_torch(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     rows = [{"ph": "X", "name": "gemm", "pid": 1, "tid": 7, "ts": 5 * n, "dur": 3} for n in (1, 2)]
-    path.write_text(json.dumps(rows))
+    path.write_text(json.dumps([*rows, {"ph": "M", "name": "thread_name", "pid": 1, "tid": 7}]))
     report = build_report(load(path)).data
     assert report.verdict.sentence == "Unknown: torch.profiler recorded no event of this trace."
     first = detail_lines(report)
@@ -99,6 +99,15 @@ def with_memory_of(device: int) -> list[dict[str, Any]]:
     return [*operators, memory | {"pid": 1, "tid": 1, "args": arguments}]
 
 
+def backward_on(thread: str) -> list[dict[str, Any]]:
+    picture = f"""
+        main      ops [mm seq=1]
+        {thread}  ops             [node seq=1 F=1]
+        """
+    evaluation = "autograd::engine::evaluate_function: MmBackward0"
+    return grid.events(picture, {"mm": "aten::mm", "node": evaluation})
+
+
 @pytest.mark.parametrize(
     ("events", "unrecorded"),
     [
@@ -110,6 +119,8 @@ def with_memory_of(device: int) -> list[dict[str, Any]]:
         pytest.param(
             [*with_memory_of(1), *grid.events("main calls [cudaMalloc]")], False, id="calls"
         ),
+        pytest.param(backward_on("auto"), True, id="backward on a thread of its own"),
+        pytest.param(backward_on("main"), False, id="backward on the thread that calls it"),
     ],
 )
 def test_a_device_that_is_not_recorded_leaves_waits_unknown(
@@ -120,7 +131,18 @@ def test_a_device_that_is_not_recorded_leaves_waits_unknown(
     text = "\n".join(detail_lines(data))
     assert ("host blocked: unknown" in text) == unrecorded
     assert ("0 syncs" in text) != unrecorded
+    totals, (step,) = data.totals, data.steps
+    counts = (totals.sync_count, totals.backward_sync_count, data.per_step.sync_count)
+    blocked = (totals.sync_blocked_us, step.sync_blocked_us, data.per_step.sync_blocked_us)
+    assert {*counts, *blocked} == {None if unrecorded else 0}
     steps, *others = detail_tables(data, data, 9)
     assert steps.rows[0][-1] == ("-" if unrecorded else "0 us")
     hidden = " ".join(table.hidden for table in others)
     assert ("the model ran on a device" in hidden) == unrecorded
+
+
+def test_device_events_without_a_call_of_the_runtime_leave_waits_unknown(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events("gpu kernel [mm     ]", NAMES))
+    data = build_report(load(path)).data
+    assert (data.totals.sync_count, data.steps[0].sync_blocked_us) == (None, None)
+    assert "host blocked: unknown" in "\n".join(detail_lines(data))

@@ -21,13 +21,13 @@ WHOLE = """
     main ops   [root                       ]
     main ops    [region           ] [relu ]
     main ops     [call seq=4     ]
-    auto ops                                  [call' seq=4 F=1]
+    main ops                                  [call' seq=4 F=1]
     """
 """The root's call runs a region, and calls `relu` on its own."""
 OUTSIDE = """
     main ops    [region           ]
     main ops     [call seq=4     ]
-    auto ops                                  [call' seq=4 F=1]
+    main ops                                  [call' seq=4 F=1]
     """
 """The region runs in no module's call: the model was compiled after it was wrapped."""
 PATHS = ["", "fc", "fc.inner", "relu", "relu.idle"]
@@ -83,8 +83,8 @@ def test_the_recorder_knows_where_the_trace_has_no_region(tmp_path: Path) -> Non
 
 def test_marked_gradients_are_known_inside_a_region_too(tmp_path: Path) -> None:
     picture = f"""{WHOLE}
-    auto ops                                                      [acc'        ]
-    auto ops                                                        [owns_fc]
+    main ops                                                      [acc'        ]
+    main ops                                                        [owns_fc]
     """
     fc = module(recorded(tmp_path, picture), "fc")
     assert (fc.compiled, fc.calls, fc.forward) == (True, 0, UNKNOWN)

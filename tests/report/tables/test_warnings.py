@@ -108,7 +108,7 @@ def test_every_code_and_its_severity_is_documented() -> None:
         pytest.param(
             """
             main ops [mm seq=1]
-            auto ops           [mm' seq=1 F=1]
+            main ops           [mm' seq=1 F=1]
             """,
             [],
             id="a node's forward operator",

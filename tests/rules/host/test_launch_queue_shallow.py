@@ -75,13 +75,16 @@ def test_what_the_host_launches_for_is_named(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, f"{picture}\n{module}", names)["launch-queue-shallow"]
     assert "longest for those of modules Net_0 (" in finding.evidence
     assert " and operators aten::mm (" in finding.evidence
+    around = "main ops    [aten::linear".ljust(length - 1) + "]"
+    (finding,) = findings(tmp_path, f"{around}\n{picture}")["launch-queue-shallow"]
+    assert "all of it with the host in operators; longest for" in finding.evidence
 
 
 def test_without_operators_nothing_is_said_of_them(tmp_path: Path) -> None:
     calls = "\n".join(row for row in step(12, kernel=12).splitlines() if " ops " not in row)
     (finding,) = findings(tmp_path, calls)["launch-queue-shallow"]
     assert "host in operators" not in finding.evidence
-    assert "operators cudaLaunchKernel (" in finding.evidence
+    assert "longest for those of calls cudaLaunchKernel (" in finding.evidence
 
 
 def test_a_backward_that_the_host_is_late_for_in_a_trace_with_a_deep_queue() -> None:

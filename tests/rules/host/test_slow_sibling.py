@@ -43,6 +43,33 @@ def test_one_of_four_blocks(tmp_path: Path) -> None:
     assert "Record with record_shapes=True" in finding.fix
 
 
+def test_a_hiccup_in_one_step_is_no_saving(tmp_path: Path) -> None:
+    """The sort takes 600 us in each of four steps, and 3000 us more in one of them."""
+    rows = []
+    for number in range(4):
+        start = 1000.0 + number * STEP
+        rows.append(step(STEP, number, start))
+        for block in range(4):
+            begin, more = start + 1 + 1000 * block, (600 + 3000 * (number == 2)) * (block == 3)
+            rows.append(call(f"blocks.{block}", begin, 110 + more))
+            rows.append(operator("aten::mm", begin + 5, 100))
+            rows += [operator("aten::sort", begin + 106, more)] if more else []
+    (finding,) = findings(tmp_path, rows, **manifest([9] * 4))[RULE]
+    assert finding.gain_us_per_step == pytest.approx(600)
+    assert finding.evidence.endswith("most of the difference is in aten::sort (600 us)")
+
+
+@pytest.mark.parametrize("others", [True, False], ids=["in compiled code", "not called"])
+def test_one_that_runs_outside_of_compiled_code(tmp_path: Path, others: bool) -> None:
+    rows = [
+        row for row in blocks(3, 600) if "blocks.3" in row["name"] or "blocks" not in row["name"]
+    ]
+    listed = manifest([9] * 4)
+    for entry in listed["modules"][:3]:
+        entry["compiled"] = others
+    assert (RULE in findings(tmp_path, rows, **listed)) is not others
+
+
 def test_where_shapes_are_recorded_nobody_is_asked_for_them(tmp_path: Path) -> None:
     rows = blocks(2, 600)
     rows[1]["args"] = {"Input Dims": [[2, 2]], "Input type": ["float"]}

@@ -49,8 +49,8 @@ export function RowPanel(props: RowPanelProps): ReactElement {
       </p>
       <Facts
         of={[
-          ["before, per step", duration(row.before)],
-          ["after, per step", duration(row.after)],
+          sideFact("before", row.before, row.once?.base),
+          sideFact("after", row.after, row.once?.other),
           ["change", changeOf(row.change)],
         ]}
       />
@@ -62,6 +62,14 @@ export function RowPanel(props: RowPanelProps): ReactElement {
       </SideSection>
     </SidePanel>
   );
+}
+
+function sideFact(
+  side: string,
+  us: number | null,
+  once: number | null | undefined,
+): [string, string] {
+  return once == null ? [`${side}, per step`, duration(us)] : [`${side}, once`, duration(once)];
 }
 
 /** Whether a row's note is more than what either side says below. */

@@ -27,6 +27,15 @@ export function changeOf(us: number | null): string {
   return us === 0 ? "0" : sign(us) + duration(Math.abs(us));
 }
 
+/** A number of one side: per step in the scale given, or what it takes once. */
+export function sideText(
+  us: number | null,
+  once: number | null | undefined,
+  scale: DurationScale,
+): string {
+  return once == null ? scaledDuration(us, scale) : `${duration(once)} once`;
+}
+
 /** How much more the syncs of a step cost, in us: the host's time where some idle time is not known. */
 export function moreLostInSyncs({ sync_sites: sites, sync_blocked_us }: Comparison): number | null {
   const idle = sites.reduce<number | null>(

@@ -4,9 +4,9 @@ import { Name } from "../../components/Name";
 import type { Column } from "../../components/table/props";
 import { isHighlighted } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
-import { durationScale, scaledDuration, type DurationScale } from "../../text/formats";
+import { durationScale, type DurationScale } from "../../text/formats";
 import type { CompareTable } from "./address";
-import { changeText, countChange } from "./changes";
+import { changeText, countChange, sideText } from "./changes";
 import { COMPARE_DEFINITIONS as D } from "./definitions";
 import type { CompareRow, ExtraKey } from "./rows";
 
@@ -48,6 +48,7 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
   const most = largest((row) => row.change);
   const looks = ({ lost }: CompareRow): boolean => table === "syncs" && isHighlighted(lost, step);
   const code = table !== "findings";
+  const width = table === "findings" ? 116 : 92;
   return [
     text("name", NAMES[table], 0, (row) => (
       <>
@@ -69,8 +70,8 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
       (row) => <span className={`status ${row.status}`}>{row.status}</span>,
       2,
     ),
-    amount("before", D.before, 92, (row) => scaledDuration(row.before, scale), 3),
-    amount("after", D.after, 92, (row) => scaledDuration(row.after, scale), 4),
+    amount("before", D.before, width, (row) => sideText(row.before, row.once?.base, scale), 3),
+    amount("after", D.after, width, (row) => sideText(row.after, row.once?.other, scale), 4),
     amount("change", D.change, 100, (row) => changed(row.change, scale, looks(row))),
     {
       id: "effect",

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import type { Comparison } from "../../api/schema";
+import type { Comparison, FindingChange, Pair } from "../../api/schema";
 import type { ChangeStatus } from "../../api/client";
 import { sideBars, worthAWord } from "./Bars";
-import { changeOf, changeText, countChange, fromTo } from "./changes";
+import { changeOf, changeText, countChange, fromTo, sideText } from "./changes";
 import { compareRows, filterRows, firstTable, sortRows, tallyStatus } from "./rows";
 import { comparison, kernelChange, moduleChange, pair, syncChange } from "./testing";
 
@@ -128,6 +128,27 @@ describe("rows", () => {
     const ids = compareRows(comparison({ kernels }), "kernels").map(({ id }) => id);
     expect(ids).toEqual(["0|7", "1|7"]);
   });
+});
+
+test("what happens once is no number per step, and decides nothing", () => {
+  const none = pair(null, null);
+  const finding = (rule: string, cost: Pair, once: Pair): FindingChange => ({
+    ...{ id: rule, base_id: rule, other_id: rule, rule, title: rule, fix: "", status: "changed" },
+    ...{ base_where: "w", other_where: "w", base_module: null, base_module_id: null },
+    ...{ other_module: null, other_module_id: null, gain_us: none, cost_us: cost, once_us: once },
+  });
+  const compared = comparison({
+    findings: [finding("loading", pair(2e6, 9e6), pair(2e6, null)), finding("a", pair(4, 5), none)],
+    kernels: [kernelChange("gemm", pair(5, 7))],
+  });
+  const [loading, recurring] = compareRows(compared, "findings");
+  const once = { base: 2e6, other: null };
+  expect(loading).toMatchObject({ before: null, after: 9e6, change: null, once });
+  expect(recurring).toMatchObject({ before: 4, after: 5, change: 1, once: null });
+  const scale = { unit: "ms", digits: 2 } as const;
+  expect(sideText(null, 2e6, scale)).toBe("2000.0 ms once");
+  expect(sideText(1500, null, scale)).toBe("1.50 ms");
+  expect(firstTable(compared)).toBe("kernels");
 });
 
 test("bars of both sides have one scale, and none where a side has no device", () => {

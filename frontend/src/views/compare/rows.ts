@@ -30,6 +30,8 @@ export interface CompareRow {
   readonly before: number | null;
   readonly after: number | null;
   readonly change: number | null;
+  /** What takes its time once, on either side; null where it recurs. No number of that side is per step. */
+  readonly once: Once | null;
   /** How much more time its syncs lose; null where it has none to lose. */
   readonly lost: number | null;
   /** Changes of further numbers, by column. */
@@ -37,6 +39,8 @@ export interface CompareRow {
   readonly base: RowPlace | null;
   readonly other: RowPlace | null;
 }
+
+type Once = Pick<Pair, "base" | "other">;
 
 export type ExtraKey = "backward" | "forward" | "blocked" | "syncs" | "count" | "idle" | "gain";
 
@@ -85,6 +89,7 @@ function moduleRow(module: ModuleChange): CompareRow {
     note: classUnlessSame(module),
     status: module.status,
     ...sumOf(module.forward_us, module.backward_us),
+    once: null,
     lost: lostIn(module.sync_blocked_us.change, module.sync_idle_us.change),
     extras: {
       backward: module.backward_us.change,
@@ -106,6 +111,7 @@ function syncRow(sync: SyncChange): CompareRow {
     note: other?.text ?? base?.text ?? "",
     status: sync.status,
     ...numbersOf(sync.blocked_us),
+    once: null,
     lost: lostIn(sync.blocked_us.change, sync.device_idle_us.change),
     extras: { count: sync.count.change, idle: sync.device_idle_us.change },
     base,
@@ -121,6 +127,7 @@ function kernelRow(kernel: KernelChange): CompareRow {
     note: kindText(kernel.kind),
     status: kernel.status,
     ...numbersOf(kernel.total_us),
+    once: null,
     lost: null,
     extras: { count: kernel.count.change },
     base: kernel.total_us.base === null ? null : place,
@@ -136,7 +143,7 @@ function findingRow(finding: FindingChange): CompareRow {
     name: finding.title,
     note: finding.other_where ?? finding.base_where ?? "",
     status: finding.status,
-    ...numbersOf(finding.cost_us),
+    ...costOf(finding),
     lost: null,
     extras: { gain: finding.gain_us.change },
     base: place(finding.base_where, finding.base_module),
@@ -161,6 +168,22 @@ type Numbers = Pick<CompareRow, "before" | "after" | "change">;
 
 function numbersOf({ base, other, change }: Pair): Numbers {
   return { before: base, after: other, change };
+}
+
+/** The cost of a finding per step; that of what happens once is in no step, and no change of one. */
+function costOf({
+  cost_us: cost,
+  once_us: once,
+}: FindingChange): Numbers & Pick<CompareRow, "once"> {
+  if (once.base === null && once.other === null) return { ...numbersOf(cost), once: null };
+  const recurs = (us: number | null, spent: number | null): number | null =>
+    spent === null ? us : null;
+  return {
+    before: recurs(cost.base, once.base),
+    after: recurs(cost.other, once.other),
+    change: null,
+    once,
+  };
 }
 
 /** Two numbers of a row together; one that neither side holds adds nothing. */

@@ -13,6 +13,7 @@ import { tallyOf } from "../../report/syncs";
 import { hostOperators, topKernels } from "../../report/topWork";
 import { count, counted, percent } from "../../text/formats";
 import { pathText } from "../../text/names";
+import { without } from "../../text/numbers";
 import { FindingList } from "./FindingList";
 import { FINDING_DEFINITIONS as D } from "./definitions";
 import {
@@ -99,6 +100,7 @@ interface NothingFoundProps {
 /** No finding: what was looked for, and where. */
 function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
   const { trace, totals } = report;
+  const syncs = without(totals.sync_count, totals.profiler_sync_count);
   const busy = Object.values(totals.device_busy_us).some((us) => us > 0);
   return (
     <section className="nothing-found" aria-label="No findings">
@@ -106,7 +108,7 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
       <p>
         {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} matched in{" "}
         {counted(report.per_step.steps, "step")} of this trace, which has {count(trace.events)}{" "}
-        events and {counted(totals.sync_count - totals.profiler_sync_count, "sync")}.
+        events{syncs !== null && ` and ${counted(syncs, "sync")}`}.
       </p>
       {!busy && (
         <p>

@@ -60,12 +60,19 @@ export function moduleNumbers(
           below(index, (child) => totalOf(child, chosen)),
         )
       : selfOf(module, chosen);
-    const blocked = module.sync.blocked_us - below(index, (child) => child.sync.blocked_us);
+    const blocked = without(
+      module.sync.blocked_us,
+      below(index, (child) => child.sync.blocked_us),
+    );
     const idle = without(
       module.sync.device_idle_us,
       below(index, (child) => child.sync.device_idle_us),
     );
-    return { self, blocked: Math.max(0, blocked), lost: Math.max(0, lostIn(blocked, idle) ?? 0) };
+    return {
+      self,
+      blocked: Math.max(0, blocked ?? 0),
+      lost: Math.max(0, lostIn(blocked, idle) ?? 0),
+    };
   });
   return tree.nodes.map((node) => rowOf({ report, tree, chosen, own, by, whole }, node));
 }

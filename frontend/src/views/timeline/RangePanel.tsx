@@ -5,7 +5,7 @@ import { Name } from "../../components/Name";
 import { type Fact, Facts, type SmallColumn, SmallTable } from "../../components/SmallTable";
 import type { Loaded } from "../../parts/services";
 import { isHighlighted, lostIn } from "../../report/syncs";
-import { count, duration, percent } from "../../text/formats";
+import { count, duration, NOTHING, percent } from "../../text/formats";
 import { causeText, SPAN_DEFINITIONS as D, partsOf, type Ranking, rankings } from "./range";
 
 interface RangePanelProps {
@@ -53,9 +53,9 @@ function Sums({
   const { sync_blocked_us: inSyncs } = statistics;
   const facts: (Fact | false)[] = [
     [D.events, count(statistics.events)],
-    [D.syncs, count(statistics.waits)],
+    [D.syncs, statistics.waits === null ? NOTHING : count(statistics.waits)],
     [D.blocked, duration(blocked), isHighlighted(lostIn(blocked, idle), length)],
-    inSyncs > blocked && [D.syncTime, duration(inSyncs)],
+    (inSyncs ?? 0) > (blocked ?? 0) && [D.syncTime, duration(inSyncs)],
     ...partsOf(phases).map(([phase, us]): Fact => [{ ...D.phase, title: phase }, duration(us)]),
     ...devices.flatMap((device): Fact[] => [
       [

@@ -98,6 +98,7 @@ export function nothingOf(report: ReportData, what: Plain | typeof SYNCS): strin
     return steps.some((step) => (step.data_us ?? 0) > 0) ? null : "no data loading in these steps";
   }
   if (what === SYNCS) {
+    if (totals.sync_count === null) return "syncs unknown in this trace";
     return totals.sync_count > totals.profiler_sync_count ? null : "no syncs in these steps";
   }
   if (what === "communication") {

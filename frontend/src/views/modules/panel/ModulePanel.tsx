@@ -44,7 +44,7 @@ export function ModulePanel(props: ModulePanelProps): ReactElement | null {
   return (
     <SidePanel label="Module" className="module-panel" onClose={close}>
       <Head {...props} onClose={close} />
-      {module.sync.count > 0 ? [syncs, ...fixes] : [...fixes, syncs]}
+      {(module.sync.count ?? 0) > 0 ? [syncs, ...fixes] : [...fixes, syncs]}
       <WorkTable module={module} by={by} />
       <KindBars module={module} by={by} />
       <ModuleEvidence report={report} module={module} detail={detail.value} by={by} />

@@ -25,6 +25,9 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
   const { path, sync } = module;
   const own = useMemo(() => ownSyncs(report, module), [report, module]);
   const [longest, ...others] = own;
+  if (sync.count === null || sync.blocked_us === null) {
+    return <p className="muted">Syncs unknown: no call of the device's runtime was recorded.</p>;
+  }
   if (sync.count === 0) return <p className="muted">No syncs in this module.</p>;
   const idle =
     sync.device_idle_us === null ? "" : ` · device idle ${duration(sync.device_idle_us / by)}`;

@@ -1,0 +1,70 @@
+"""Kernels that something else interrupted: they ran far longer than equal launches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.host.rows import HostRows
+from tb_hookview.arrays.joins import dense_rank
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Nanoseconds
+from tb_hookview.trace import EventCategory
+
+_EQUAL = 8
+"""Launches from which on their usual time is known."""
+_SPREAD = 1.25
+"""Times the median that nine tenths of them take at most."""
+_LONGER = 2.0
+_LONGER_NS = 100_000
+"""An interrupted one takes this many times the median, and so much more than it."""
+
+
+def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanoseconds:
+    """Time of each device event beyond that of equal launches; 0 for most, shape (d,).
+
+    Equal are kernels of one name, grid and block that were launched with inputs of the same
+    shapes. Where nine tenths of them take the same time, one that takes twice as long did not
+    compute for longer. Those that ran while another event of their device did are left out.
+
+    Args:
+        host: the host rows.
+        events: the device events.
+        counted: those that may be interrupted: no collective, which waits for its peers.
+    """
+    rows, found = host.trace.events, np.zeros(len(events), np.int64)
+    operator = lookup(host.call_tree.event, lookup(host.call_tree.parent, events.launch))
+    shapes = lookup(rows.shapes, operator)
+    wanted = counted & (rows.kind[events.event] == EventCategory.KERNEL) & (shapes > 0)
+    chosen = np.flatnonzero(wanted & ~_shared(events))
+    if not len(chosen):
+        return found
+    event = events.event[chosen]
+    key = dense_rank(
+        *(rows.name[event], rows.grid[event], rows.block[event]),
+        shapes[chosen],
+        events.device[chosen],
+    )
+    order = np.lexsort((events.duration[chosen], key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    size = np.diff(first, append=len(order))
+    duration = events.duration[chosen][order]
+    usual = duration[first + size // 2]
+    most = duration[first + np.maximum(size * 9 // 10 - 1, 0)]
+    known = (size >= _EQUAL) & (most <= _SPREAD * usual)
+    beyond = np.where(known[key[order]], duration - usual[key[order]], 0)
+    beyond[(beyond < _LONGER_NS) | (duration < _LONGER * usual[key[order]])] = 0
+    found[chosen[order]] = beyond
+    return found
+
+
+def _shared(events: DeviceEvents) -> Bool:
+    """Events that ran while another one of their device did."""
+    shared = np.zeros(len(events), bool)
+    for device in events.busy:
+        rows = np.flatnonzero(events.device == device)
+        start, end = events.start[rows], np.maximum.accumulate(events.end[rows])
+        later = start[1:] < end[:-1]
+        shared[rows[1:]] |= later
+        shared[rows[:-1]] |= events.end[rows[:-1]] > start[1:]
+    return shared

@@ -1,0 +1,114 @@
+"""Parametrized tensors that are computed again although nothing changed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_hookview.arrays.joins import isin, mask_of, unique
+from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.types import Bool, Int, TreeRow
+from tb_hookview.formats import format_count
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.schema import Phase
+
+_CLASS = "ParametrizationList"
+"""What torch calls for each access to a parametrized tensor."""
+_SHARE = 0.03
+"""Part of a step, or of the devices' busy time, in the calls after the first."""
+_CAVEAT = (
+    "Under cached() a parametrization with a state, such as spectral_norm's power iteration, "
+    "advances once per block and not with each call."
+)
+
+
+def _find(context: Context) -> Iterator[Occurrence]:
+    modules = context.analysis.modules
+    lists = [row for row, name in enumerate(modules.module_class) if name == _CLASS]
+    rows = _calls(context, lists)
+    again = rows[_repeated(context, rows)]
+    if not len(again):
+        return
+    tree, nodes = context.call_tree, context.analysis.nodes
+    calls = mask_of(again, len(tree))
+    made = lookup(context.rows.inside(calls), nodes.forward_op) == 1
+    calls |= mask_of(nodes.row[made], len(tree))
+    work = context.device_events.launched_by(context.rows.inside(calls))
+    work &= context.device_events.counted
+    held, least = context.rows.host_us(calls), _SHARE * context.steps.duration_us
+    if context.device_events.share(work) <= _SHARE and not (context.on_host and held > least):
+        return
+    tensors = unique(context.analysis.module_calls.module[again])
+    yield Occurrence(
+        place="" if len(tensors) == 1 else "parametrizations",
+        module=int(tensors[0]) if len(tensors) == 1 else -1,
+        everywhere=len(tensors) > 1,
+        evidence=f"{format_count(len(tensors), 'parametrized tensor')} computed "
+        f"{format_count(int(isin(_module(context, rows), tensors).sum()), 'time')} in "
+        f"{context.steps.text}, {len(again)} of these with neither a backward pass nor an "
+        "optimizer step since the last; with their backward, these take the host "
+        f"{context.us_text(held)}",
+        count=len(again),
+        host=context.rows.host_time(calls) if context.on_host else (),
+        wasted=np.flatnonzero(work),
+        gone=np.flatnonzero(calls),
+        examples=tree.start[again],
+        caveats=(_CAVEAT,),
+    )
+
+
+def _module(context: Context, rows: TreeRow) -> Int:
+    return np.asarray(context.analysis.module_calls.module[rows])
+
+
+def _calls(context: Context, modules: list[int]) -> TreeRow:
+    """Calls of some modules in the forward of measured steps."""
+    analysis = context.analysis
+    mine = isin(analysis.module_calls.module, modules) & context.rows.counted
+    return np.flatnonzero(mine & ~analysis.attribution.row_recompute & (analysis.row_node < 0))
+
+
+def _repeated(context: Context, rows: TreeRow) -> Bool:
+    """Whether each call finds what an earlier one of its module computed.
+
+    Both are of one step and thread, with gradients or both without, and neither a node of autograd
+    nor an optimizer begins between them: a second backward cannot go through what the first one
+    freed.
+    """
+    tree, analysis = context.call_tree, context.analysis
+    around = lookup(tree.nearest(mask_of(rows, len(tree))), analysis.nodes.forward_op)
+    ends = np.concatenate(
+        [tree.start[analysis.nodes.row], analysis.phases.time[Phase.OPTIMIZER][:, 0]]
+    )
+    start = tree.start[rows]
+    key = [
+        _module(context, rows),
+        tree.thread[rows],
+        np.searchsorted(context.steps.windows[:, 0], start, side="right"),
+        np.searchsorted(np.sort(ends), start),
+        isin(rows, around).astype(np.int64),
+    ]
+    _, group = np.unique(np.stack(key, axis=1), axis=0, return_inverse=True)
+    order = np.lexsort((start, group.reshape(-1)))
+    again = np.zeros(len(rows), bool)
+    again[order[1:]] = np.diff(group.reshape(-1)[order]) == 0
+    return again
+
+
+RULE = Rule(
+    id="parametrization-repeated",
+    family="host",
+    title="A parametrized tensor is computed again and again",
+    description="Calls of a ParametrizationList (torch.nn.utils.parametrize: weight_norm, "
+    "spectral_norm, orthogonal) in the forward, after another one of the same step with neither a "
+    "backward pass nor an optimizer in between: 3% of a step where the model runs on the CPU, or "
+    "of the devices' busy time, with their backward.",
+    fix="Run the forward passes up to each backward() within "
+    "`with torch.nn.utils.parametrize.cached():`, which computes each parametrized tensor once. "
+    "Not around forwards with and without gradients together, and not around functional_call.",
+    reference="PyTorch, torch.nn.utils.parametrize.cached",
+    confidence="medium",
+    find=_find,
+)

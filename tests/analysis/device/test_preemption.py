@@ -1,0 +1,69 @@
+"""Kernels that ran far longer than equal launches: their extra time is in no cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import grid
+import pytest
+from rules.eager import A100, findings, operators
+
+from tb_hookview.loading import load
+
+PRODUCT = ("aten::mm", "ampere_sgemm_128x64_nn")
+SHAPES = [[64, 64], [64, 64]]
+
+
+def products(lengths: list[int]) -> list[dict[str, Any]]:
+    """Products of equal shapes whose kernels take these times, microseconds."""
+    rows = operators([PRODUCT] * len(lengths), period=1000)
+    left = iter(lengths)
+    for row in rows:
+        if row["cat"] == "kernel":
+            row["dur"] = next(left)
+            row["args"] |= {"grid": [8, 8, 1], "block": [128, 1, 1]}
+        elif row["cat"] == "cpu_op":
+            row["args"]["Input Dims"] = SHAPES
+    return rows
+
+
+def preempted(folder: Path, rows: list[dict[str, Any]]) -> list[int]:
+    analysis = load(grid.write(folder / "t.json", rows))
+    return [time // 1000 for time in analysis.preempted.tolist()]
+
+
+def test_what_exceeds_equal_launches(tmp_path: Path) -> None:
+    assert preempted(tmp_path, products([50] * 4 + [350] + [50] * 7)) == [0] * 4 + [300] + [0] * 7
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        pytest.param([50] * 6 + [350], id="too few launches to know the usual time"),
+        pytest.param([50] * 8 + [350] * 2, id="a fifth of them is another size of work"),
+        pytest.param([50] * 11 + [140], id="less than 100 us longer"),
+        pytest.param([300] * 11 + [500], id="less than twice as long"),
+    ],
+)
+def test_times_that_are_the_kernels_own(tmp_path: Path, lengths: list[int]) -> None:
+    assert not any(preempted(tmp_path, products(lengths)))
+
+
+def test_other_shapes_are_other_launches(tmp_path: Path) -> None:
+    rows = products([50] * 11 + [350])
+    next(row for row in reversed(rows) if row["cat"] == "cpu_op")["args"]["Input Dims"] = [[4096]]
+    assert not any(preempted(tmp_path, rows))
+
+
+def test_another_stream_of_the_trace_may_have_used_the_device(tmp_path: Path) -> None:
+    rows = products([50] * 11 + [350])
+    beside = operators([PRODUCT], start=1000 + 11 * 1000 + 100, stream=8, thread="other")
+    assert not any(preempted(tmp_path, [*rows, *beside]))
+
+
+def test_the_cost_of_a_finding_is_without_it(tmp_path: Path) -> None:
+    rows = products([50] * 11 + [350])
+    (finding,) = findings(tmp_path, rows, deviceProperties=A100)["tf32-disabled"]
+    assert finding.cost_us_per_step == pytest.approx(12 * 50)
+    assert "300 us of that time are not in the cost" in finding.evidence
