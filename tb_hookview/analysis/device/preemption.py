@@ -41,7 +41,7 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
         return found
     event = events.event[chosen]
     key = dense_rank(
-        *(rows.name[event], rows.grid[event], rows.block[event]),
+        *(each[event].astype(np.int64) for each in (rows.name, rows.grid, rows.block)),
         shapes[chosen],
         events.device[chosen],
     )
