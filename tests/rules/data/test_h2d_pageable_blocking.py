@@ -9,6 +9,8 @@ import pytest
 from rules.diagnosed import diagnosed
 from rules.drawn import NAMES, causes, findings
 
+from tb_hookview.formats import format_bytes
+
 BATCH = """
     main notes [ProfilerStep#1                                                  ]
     main ops    [aten::to                              ] [aten::mm     ]
@@ -100,7 +102,7 @@ def test_the_rate_of_pinned_copies_gives_what_pinning_saves(tmp_path: Path) -> N
 def test_the_remedy_is_that_of_the_size(tmp_path: Path, size: int, remedy: str) -> None:
     picture = BATCH.format(call="copy", memory="P2D").replace("corr=5   ]", f"corr=5 bytes={size}]")
     (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]
-    assert f"of {size} bytes" in finding.evidence
+    assert f"of {format_bytes(size)} on average" in finding.evidence
     assert remedy in finding.fix
 
 
