@@ -373,7 +373,7 @@ class _Members(nn.Module):
         if one_by_one:
             self.members = nn.ModuleList(members)
         else:
-            stacked, _ = torch.func.stack_module_state(members)  # type: ignore[arg-type]
+            stacked, _ = torch.func.stack_module_state(members)
             self.weights = nn.ParameterList(each.detach() for each in stacked.values())
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:

@@ -34,7 +34,7 @@ from tb_hookview.analysis.host.activity import (
 from tb_hookview.analysis.host.rows import HostRows, Role, call_rows, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
-from tb_hookview.analysis.idle.gaps import Gaps, KernelLoads, find_kernel_loads
+from tb_hookview.analysis.idle.gaps import Cause, Gaps, KernelLoads, find_kernel_loads
 from tb_hookview.analysis.memory_use import MemoryUse, has_memory
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
@@ -162,12 +162,13 @@ class Analysis(Struct, frozen=True, dict=True):
 
     @cached_property
     def idle_before_call(self) -> Nanoseconds:
-        """Duration of each gap less the part in which the call ran that launched what ended it."""
+        """Duration of each gap; of one for a late launch, less the part in which that call ran."""
         gaps, tree = self.gaps, self.call_tree
         launch = lookup(self.device_events.launch, gaps.device_event)
         begun = np.maximum(gaps.start, lookup(tree.start, launch))
         inside = np.maximum(np.minimum(gaps.end, lookup(tree.end, launch)) - begun, 0)
-        return np.asarray(gaps.duration - np.where(launch >= 0, inside, 0))
+        late = (gaps.cause == Cause.LAUNCH) & (launch >= 0)
+        return np.asarray(gaps.duration - np.where(late, inside, 0))
 
     @cached_property
     def idle_around(self) -> Nanoseconds:

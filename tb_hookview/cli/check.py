@@ -154,10 +154,10 @@ def check(
     the newest run in the folder PATH. The profiler's own sync as it stops is not counted.
     """
     asked = {name: limit for name, limit in limits.items() if limit is not None}
-    if not asked and not modules:
-        raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
     if (baseline is None) != ("max_regression" not in asked):
         raise UsageError("--baseline and --max-regression belong together; give both")
+    if not asked and not modules:
+        raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
     from tb_hookview.cli.checks import HISTORY_LIMITS, RUN_LIMITS
 
     watched = {name: asked.pop(name) for name in HISTORY_LIMITS if name in asked}

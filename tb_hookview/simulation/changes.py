@@ -139,12 +139,18 @@ class Changer(Struct, frozen=True, dict=True):
         return changed
 
     def _overlapped(self, before: Nanoseconds, duration: Nanoseconds) -> Nanoseconds:
-        """Lags: what runs before an event ends overlaps with as much of it as with all of it."""
-        edges, whole, lag = self.graph.edges, self.graph.nodes.duration, before.copy()
-        early = np.flatnonzero(edges.of(EdgeKind.STREAM, EdgeKind.CROSS_STREAM) & (lag < 0))
-        source = edges.source[early]
-        kept = duration[source] / np.maximum(whole[source], 1)
-        lag[early] = np.rint(lag[early] * np.where(whole[source] > 0, kept, 1)).astype(np.int64)
+        """Lags: what begins before an event ends overlaps with as much of it as with all of it.
+
+        A sync that returns before the end does so as early before it, but not before its start.
+        """
+        edges, lag = self.graph.edges, before.copy()
+        early = np.flatnonzero(edges.from_end & (lag < 0) & (lag > NEVER))
+        whole, left = (each[edges.source[early]] for each in (self.graph.nodes.duration, duration))
+        share = np.where(whole > 0, left / np.maximum(whole, 1), 1)
+        limit = -left - np.maximum(-lag[early] - whole, 0)
+        sync = edges.of(EdgeKind.SYNC)[early]
+        scaled = np.rint(lag[early] * share).astype(np.int64)
+        lag[early] = np.where(sync, np.maximum(lag[early], limit), scaled)
         return lag
 
     def caught_up(self, lengths: Lengths) -> Lengths | None:

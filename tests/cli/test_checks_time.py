@@ -6,6 +6,7 @@ from pathlib import Path
 
 import grid
 import pytest
+from support.command import call
 
 from tb_hookview.cli import checks as checks_time
 from tb_hookview.errors import UsageError
@@ -50,3 +51,10 @@ def test_without_steps_there_is_nothing_to_time(tmp_path: Path) -> None:
     bare = analyze(grid.write(tmp_path / "t.json", grid.events("main ops [mm]", {})))
     with pytest.raises(UsageError, match="no steps are marked"):
         checks_time.step_ms(bare, 1)
+
+
+@pytest.mark.parametrize("alone", [("--baseline", "b.json"), ("--max-regression", "5%")])
+def test_a_baseline_and_its_limit_belong_together(alone: tuple[str, str]) -> None:
+    done = call("check", "a.json", *alone)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--baseline and --max-regression belong together" in done.stderr

@@ -88,8 +88,8 @@ def test_gains_among_pauses_that_nothing_explains_are_bounded(tmp_path: Path) ->
     found = finding(tmp_path, PAUSED, "sync-scalar-item")
     assert found.confidence == "low"
     assert found.caveats == [
-        "Pauses of 4.00 ms that nothing in the trace explains decide the step, as where another "
-        "process uses the device: it gains 1.60 ms with them, 1.00 ms without."
+        "Unexplained delays of 4.00 ms decide the step, as where another process uses the device: "
+        "the saving is 1.60 ms with them, 1.00 ms without."
     ]
 
 

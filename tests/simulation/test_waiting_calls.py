@@ -59,6 +59,19 @@ def test_the_host_goes_on_as_the_device_is_done(
         assert predicted == (returned + REST[picture]) * 100_000
 
 
+@pytest.mark.parametrize(("factor", "returned"), [(0.5, 9.5 - 2), (0.1, 0), (0, 0)])
+def test_a_call_returns_no_earlier_than_its_copy_begins(
+    tmp_path: Path, factor: float, returned: float
+) -> None:
+    """Of a copy that lasts less than the call was early, the path goes from start to start."""
+    another_stream = STAGED.replace("  [k corr=3      ]", "[k corr=3 stream=8]")
+    simulator = drawn.simulator(tmp_path, another_stream)
+    copy = "kernel:Memcpy HtoD (Pageable -> Device)"
+    prediction = simulator.predict(scaled(simulator.analysis, {copy: factor, "host": 0}))
+    path = prediction.path
+    assert prediction.step == (path.end - path.start).sum() == (37 + returned + 19) * 100_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("trace", "rule", "gain_ms"),
@@ -92,7 +105,7 @@ def test_time_blocked_and_what_the_device_decides(
     Of the last trace its synchronizes, and six copies of 2.2 to 2.6 ms.
     """
     analysis, steps = loaded(trace), reported(trace).data.steps
-    blocked = sum(step.sync_blocked_us for step in steps)
+    blocked = sum(step.sync_blocked_us or 0 for step in steps)
     assert blocked == pytest.approx(1000 * blocked_ms, rel=0.01)
     simulator = Simulator(Selection(analysis, tuple(range(len(steps)))))
     nothing = simulator.step(scaled(simulator.analysis, {"kernels": 0}))

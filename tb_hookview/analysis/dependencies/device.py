@@ -177,6 +177,13 @@ def launch_edges(
         lag,
         from_end=False,
     )
+    yield from _earlier_edges(window, nodes, times, inside)
+
+
+def _earlier_edges(
+    window: Window, nodes: Nodes, times: DeviceTimes, inside: Bool
+) -> Iterator[EdgeSet]:
+    """Yield edges to what was launched before the window, or by no known call."""
     before, target = np.where(times.behind >= 0, nodes.of_event[times.behind], 0), nodes.of_event
     follows = (before > 0) & (before < target)
     pinned = (window.history & ~follows) | ((times.launch < 0) & (times.previous < 0))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import isin, mask_of, pair_key, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, median, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
@@ -17,7 +17,7 @@ from tb_hookview.schema import module_label
 _LEAST = 4
 """Members from which on running them together saves something."""
 _SMALL_NS = 50_000
-"""Longest mean of operators for which calling counts for more than computing."""
+"""Longest median of operators for which calling counts for more than computing."""
 _SHARE = 0.03
 _LINEAR = "aten::linear"
 _OF_ONE_INPUT = (
@@ -135,7 +135,7 @@ class _Parts:
         """Whether operators in some calls are so short that calling them counts."""
         inside = self._context.rows.inside(calls)[self._units]
         time = self._tree.duration[self._units[inside]]
-        return bool(len(time)) and float(time.mean()) <= _SMALL_NS
+        return bool(len(time)) and median(time) <= _SMALL_NS
 
     def _follow_closely(self, rows: TreeRow) -> bool:
         """Whether what runs between the calls only adds up, or judges, what they return."""
@@ -175,7 +175,7 @@ RULE = Rule(
     "parameters, at places that differ by a number alone, each called once under one parent. Each "
     "is a chain of operators on one tensor that begins with a linear layer, whose backward "
     "computes no gradient of its input: so none gets what another one returned. Operators take at "
-    "most 50 us by the mean, and the calls over 3% of a step, with their nodes.",
+    "most 50 us by the median, and the calls over 3% of a step, with their nodes.",
     fix="Compute all members at once: torch.func.stack_module_state and "
     "torch.vmap(functional_call), or one batched product (torch.baddbmm) of stacked weights.",
     reference="PyTorch, Model ensembling (torch.func)",

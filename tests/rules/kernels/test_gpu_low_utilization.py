@@ -43,6 +43,18 @@ def test_set_up_around_a_trace_without_steps(tmp_path: Path) -> None:
     assert RULE in findings(tmp_path, some, steps)
 
 
+def test_code_that_a_launch_loads_is_set_up(tmp_path: Path) -> None:
+    """The call takes all 7 ms of it; where steps are marked it counts."""
+    later = operators([("aten::mul", "mul"), *ADDS], start=8000, kernel=18)
+    first = [next(r for r in later if r["cat"] == cat) for cat in ("cpu_op", "cuda_runtime")]
+    for each in first:
+        each["ts"], each["dur"] = each["ts"] - 7000, each["dur"] + 7000
+    some = [*operators(ADDS, kernel=18), *later]
+    assert RULE not in findings(tmp_path, some)
+    steps = [row("user_annotation", "ProfilerStep#1", 1000, 9000)]
+    assert RULE in findings(tmp_path, some, steps)
+
+
 def test_idle_time_although_work_is_queued(tmp_path: Path) -> None:
     """Kernels of a CUDA graph that a trace does not list leave such a hole."""
     some = [
