@@ -1,4 +1,3 @@
-import type { Route } from "playwright-core";
 import { expect } from "vitest";
 
 import { VIEWS } from "../src/address/place";
@@ -25,7 +24,6 @@ const SCENES: [name: string, from: string, press: string][] = [
   ["a kernel's panel", "#/kernels?run=device", ROW],
   ["an operator's panel", "#/operators?run=device", ROW],
   ["operators by call stack", "#/operators?run=device", "#/operators?run=device&operators=stack"],
-  ["the chain of a sync", "#/syncs?run=device", "#/syncs?run=device&sync=132.0"],
   ["a roofline", "#/kernels?run=device", "#/kernels?run=device&roofline=operator"],
   ["blocks of memory", "#/memory?run=memory", "#/memory?run=memory&list=blocks"],
   ["an event of the timeline", "#/timeline?run=tiny", "#/timeline?run=tiny&event=1777"],
@@ -47,14 +45,19 @@ test.each(SCENES)("%s: a line shows that an answer is awaited", async (_, from, 
   await visit(from);
   await settled();
   expect(await isShown()).toBe(false);
-  const held: Route[] = [];
-  await page.route("**/api/**", (route) => void held.push(route));
+  let held = 0;
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/api/**", async (route) => {
+    held += 1;
+    await released;
+    await route.continue().catch(() => undefined);
+  });
   if (press.startsWith("#")) await page.goto(url + press);
   else await page.locator(press).first().click();
-  await expect.poll(() => held.length).toBeGreaterThan(0);
+  await expect.poll(() => held).toBeGreaterThan(0);
   await expect.poll(isShown).toBe(true);
-  await page.unroute("**/api/**");
-  for (const route of held) await route.continue();
+  release();
   await settled();
   await expect.poll(isShown).toBe(false);
 });

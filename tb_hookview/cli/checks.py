@@ -101,7 +101,7 @@ def idle_percent(report: ReportData, limit: float) -> Outcome:
 
 
 def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
-    """Compute one module's share of the backward, with children, without communication; percent.
+    """Compute a module's share of the backward, including children, without communication; percent.
 
     Raises:
         UsageError: the trace has no backward pass, or no such module.

@@ -36,7 +36,7 @@ def demo(logdir: Path, no_serve: bool, port: int | None) -> None:
     from tb_hookview.cli.analyze import read
     from tb_hookview.cli.terminal import show
 
-    show(read(str(trace)).summary(12))
+    show(read(str(trace)).brief(f"hookview analyze {logdir} --verbose shows all"))
     if not no_serve:
         _serve(logdir, port)
 

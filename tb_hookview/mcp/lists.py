@@ -109,8 +109,8 @@ def modules(counted: ReportData, contains: str, page: Page) -> str:
     ]
     found.sort(key=lambda module: -_own(module, device))
     columns = (
-        *("module", "class", "calls", "forward, self", "forward, with children"),
-        *("backward, self", "backward, with children", "share of all backward"),
+        *("module", "class", "calls", "forward, self", "forward, including children"),
+        *("backward, self", "backward, including children", "share of all backward"),
         *("syncs", "host blocked", "remarks"),
     )
     rows = (list(_module(module, counted, device, steps)) for module in found)

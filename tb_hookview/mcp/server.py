@@ -62,7 +62,7 @@ class Tools:
     def modules(
         self, path: str, contains: str = "", worker: str = "", offset: int = 0, limit: int = 30
     ) -> str:
-        """List modules with forward and backward time per step, own and with children, and syncs.
+        """List modules with self and total forward and backward time per step, and their syncs.
 
         Most expensive first; `contains` keeps paths and classes with that text.
         """

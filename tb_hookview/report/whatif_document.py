@@ -51,9 +51,11 @@ def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
     )
     if changed:
         change = format_share((answer.predicted_us or 0.0) - replayed, replayed)
+        low, high = format_us(answer.low_us), format_us(answer.high_us)
+        bounds = "both bounds agree" if low == high else f"between {low} and {high}"
         yield (
-            f"with the change {format_us(answer.predicted_us)} ({change}), between "
-            f"{format_us(answer.low_us)} and {format_us(answer.high_us)}: estimated by trace replay"
+            f"with the change {format_us(answer.predicted_us)} ({change}), {bounds}: "
+            "estimated by trace replay"
         )
     if answer.unrecorded_us is not None:
         then = f", {format_us(answer.unrecorded_predicted_us)} with the change" if changed else ""

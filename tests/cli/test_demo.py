@@ -56,8 +56,8 @@ def test_the_demo_ends_at_a_page_of_its_run(
     demo: tuple[subprocess.Popen[str], str, str],
 ) -> None:
     process, said, url = demo
-    assert "Modules by their own backward" in said
-    assert "recorded by hookview" in said
+    assert "Modules by self time" in said
+    assert "--verbose shows all" in said
     runs = {run["name"]: run for run in get(f"{url}data/plugin/hookview/api/runs")["runs"]}
     (worker,) = runs["demo"]["workers"]
     api = f"{url}data/plugin/hookview/api"
@@ -68,7 +68,7 @@ def test_the_demo_ends_at_a_page_of_its_run(
     assert process.wait(60) == 0
 
 
-def test_a_port_in_use_is_told_before_the_training(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_before_the_training(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()

@@ -80,7 +80,7 @@ def test_clocks_that_are_known_worse_than_the_wait_make_no_timeline(
 
 
 def test_no_late_rank_is_one_line(tmp_path: Path, run: RunReport) -> None:
-    with pytest.raises(NotFoundError, match="no collective 99 for which"):
+    with pytest.raises(NotFoundError, match="no collective 99 with"):
         write_merged(run, tmp_path / "a.json", collective=99)
     even = run_of(tmp_path / "even", [Spell(), Spell()])
     with pytest.raises(NotFoundError, match="no collective with a straggler"):

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 
 import { report } from "../testing/report";
-import { loadReport } from "./client";
+import { createApi } from "./client";
 import type { Target } from "./request";
 
 const BASE = new URL("http://127.0.0.1/");
@@ -31,14 +31,14 @@ function serve(rows: number, atOnce: number): URL[] {
 
 test("a report with all of its rows is one request", async () => {
   const asked = serve(3, 10);
-  const found = await loadReport(BASE, TARGET, signal);
+  const found = await createApi(BASE).report(TARGET, signal);
   expect(found.nodes).toEqual([{ id: 0 }, { id: 1 }, { id: 2 }]);
   expect(asked).toHaveLength(1);
 });
 
 test("rows that are left out follow, of the same steps, until all are there", async () => {
   const asked = serve(25, 10);
-  const found = await loadReport(BASE, TARGET, signal);
+  const found = await createApi(BASE).report(TARGET, signal);
   expect(found.nodes.map(({ id }) => id)).toEqual(Array.from({ length: 25 }, (_, id) => id));
   expect(found).not.toHaveProperty("cut");
   expect(asked.slice(1).map((url) => `${url.pathname}${url.search}`)).toEqual([

@@ -115,7 +115,7 @@ export function createApi(base: URL, onAwaited: (requests: number) => void = () 
     known: (signal: AbortSignal) => get<readonly KnownTrace[]>("runs/known", {}, signal),
     progress: (target: Target, signal: AbortSignal) =>
       get<ReadingProgress>("progress", traceOf(target), signal),
-    report: (target: Target, signal: AbortSignal) => loadReport(base, target, signal),
+    report: (target: Target, signal: AbortSignal) => loadReport(get, target, signal),
     dryRun: (signal: AbortSignal) => get<DryRunReport & Cut>("dry_run", {}, signal),
     rules: (signal: AbortSignal) => get<RuleInfo[]>("rules", {}, signal),
     /** With how many rows of each list the server left out to keep the answer short. */
@@ -259,24 +259,19 @@ interface Cut {
 }
 
 /** A report with all of its rows: those that the answer leaves out are asked for in turn. */
-export async function loadReport(
-  base: URL,
-  target: Target,
-  signal: AbortSignal,
-): Promise<ReportData> {
-  const url = addressOf(base, "report", traceOf(target));
-  const { cut = {}, ...report } = await getJson<ReportData & Cut>(url, signal);
+async function loadReport(get: Get, target: Target, signal: AbortSignal): Promise<ReportData> {
+  const { cut = {}, ...report } = await get<ReportData & Cut>("report", traceOf(target), signal);
   if (report.schema !== SCHEMA) throw new ApiError("version", versionMessage(report.schema));
   const whole: Record<string, unknown> = { ...report };
   for (const table of Object.keys(cut)) {
     const rows = whole[table];
-    if (Array.isArray(rows)) whole[table] = await completed(base, target, table, rows, signal);
+    if (Array.isArray(rows)) whole[table] = await completed(get, target, table, rows, signal);
   }
   return whole as unknown as ReportData;
 }
 
 async function completed(
-  base: URL,
+  get: Get,
   target: Target,
   table: string,
   first: readonly unknown[],
@@ -284,8 +279,8 @@ async function completed(
 ): Promise<unknown[]> {
   const rows = [...first];
   for (let total = Infinity; rows.length < total;) {
-    const url = addressOf(base, "report/rows", { ...traceOf(target), table, offset: rows.length });
-    const page = await getJson<ReportRows>(url, signal);
+    const asked = { ...traceOf(target), table, offset: rows.length };
+    const page = await get<ReportRows>("report/rows", asked, signal);
     if (page.rows.length === 0) break;
     rows.push(...page.rows);
     total = page.total;

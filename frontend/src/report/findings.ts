@@ -26,6 +26,11 @@ export function findingsOfModule(report: ReportData, module: Module): Finding[] 
   return report.findings.filter((finding) => finding.module_id === module.id);
 }
 
+/** Where a finding is; a module whose name is a number is called one. */
+export function placeText({ module, where }: Finding): string {
+  return module !== null && /^\d/.test(module) ? `module ${where}` : where;
+}
+
 /** Whether the model may have run on a device that is not recorded. */
 export function mayLackDevice({ verdict, trace, kernels }: ReportData): boolean {
   return verdict.bound === "unknown" && trace.devices.length + kernels.length === 0;

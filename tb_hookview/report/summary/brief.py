@@ -193,8 +193,6 @@ def _saving(finding: Finding) -> str:
 def _headline(group: list[Finding]) -> str:
     """What it is and, where that says more, its place."""
     finding, place = group[0], where(group).removeprefix("not in a module, ")
-    if finding.module and finding.module[0].isdigit():
-        place = f"module {place}"
     named = finding.module is not None or _NAMES.search(place)
     return f"{finding.title}: {place}" if named else finding.title
 

@@ -41,9 +41,11 @@ def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def where(group: list[Finding]) -> str:
-    """Place of the first, and how many more there are."""
+    """Place of the first, and how many more there are; a module that is a number is called one."""
     first, *more = group
-    return f"{first.where}, and {len(more):,} more like it" if more else first.where
+    is_number = first.module is not None and first.module[:1].isdigit()
+    place = f"module {first.where}" if is_number else first.where
+    return f"{place}, and {len(more):,} more like it" if more else place
 
 
 FINDINGS = 5

@@ -188,7 +188,7 @@ function Value({
   const differing = apart?.get(text);
   if (differing === undefined) return name;
   return (
-    <span className="tree-cell">
+    <span className="tree-cell kernel-cell">
       {name}
       <Name text={differing} className="muted" />
     </span>

@@ -4,6 +4,7 @@ import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { usePlace } from "../../parts/services";
+import { placeText } from "../../report/findings";
 import type { Definition } from "../../text/definitions";
 import { count, counted, duration, NOTHING, percent } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
@@ -116,7 +117,7 @@ function FindingItem(props: FindingItemProps): ReactElement {
           <span className={`severity ${finding.severity}`}>{finding.severity}</span>
           <span className="finding-what">
             <Name text={finding.title} mark={search} />
-            <Name text={finding.where} className="code muted" mark={search} />
+            <Name text={placeText(finding)} className="code muted" mark={search} />
           </span>
           <CostBar row={row} />
           <span className="number">

@@ -1,5 +1,5 @@
 import type { Finding, ReportData, RuleInfo, Step } from "../../api/schema";
-import { priceBasis, type PriceBasis, priceText } from "../../report/findings";
+import { placeText, priceBasis, type PriceBasis, priceText } from "../../report/findings";
 import { type SyncRow, syncRows } from "../../report/syncs";
 import { counted } from "../../text/formats";
 import { compareNumbers, groupBy, ratio, type Sort } from "../../text/numbers";
@@ -139,7 +139,7 @@ export function findingMarkdown(finding: Finding, basis: PriceBasis): string {
   const lines = [
     `### ${escaped(finding.title)}`,
     "",
-    `${code(finding.where)} · severity ${finding.severity} · confidence ${finding.confidence} · ${code(finding.rule)}`,
+    `${code(placeText(finding))} · severity ${finding.severity} · confidence ${finding.confidence} · ${code(finding.rule)}`,
     "",
     `**Cost**: ${priceText(finding, basis)} Seen ${counted(finding.count, "time")}.`,
     "",

@@ -3,7 +3,7 @@ import type { History, HistoryPoints, Runs, SlowSteps, WatchedRecording } from "
 import { percent } from "../../text/formats";
 
 export const WIDTH = 960;
-export const LEFT = 72;
+export const LEFT = 84;
 
 /** Size of text in a chart that is drawn as wide as this many pixels: 11 px, as far as that fits its margin. */
 export function textSize(width: number): number {

@@ -8,10 +8,11 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import {
   alike,
   mayLackDevice,
+  placeText,
   priceBasis,
+  type PriceBasis,
   priceText,
   savingText,
-  type PriceBasis,
 } from "../../report/findings";
 import { ratio } from "../../text/numbers";
 
@@ -62,7 +63,7 @@ function TopFinding(props: { finding: Finding; more: number; basis: PriceBasis }
         <Name text={finding.title} className="wrap" />
       </PlaceLink>
       <p className="top-where">
-        <Name text={finding.where} className="code" />
+        <Name text={placeText(finding)} className="code" />
         {more > 0 && <span className="muted">and {more} more like it</span>}
         <span className="muted">
           {finding.severity === "info" ? "informational" : `confidence ${finding.confidence}`}

@@ -10,7 +10,7 @@ import { Fix } from "../../parts/Fix";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { usePlace } from "../../parts/services";
-import { findingsOfSyncs, priceBasis } from "../../report/findings";
+import { findingsOfSyncs, placeText, priceBasis } from "../../report/findings";
 import { meanStep, stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn, type SyncRow, syncsPerStep } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
@@ -100,7 +100,7 @@ function Fixes({ report, node, rules }: SyncPanelProps): ReactElement {
             <span key={finding.id}>
               {index > 0 && "; "}
               <PlaceLink to={{ view: "findings", finding: finding.id, search: "", sort: null }}>
-                <Name text={finding.where} className="wrap" />
+                <Name text={placeText(finding)} className="wrap" />
               </PlaceLink>
             </span>
           ))}

@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { Finding, ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Term } from "../../components/Tip";
+import { placeText } from "../../report/findings";
 import { durationScale, type DurationScale, NOTHING, scaledDuration } from "../../text/formats";
 import type { WhatIfPlace } from "./address";
 import { WHATIF_DEFINITIONS as D } from "./definitions";
@@ -93,7 +94,7 @@ function Choice({ finding, scale, gone, all }: ChoiceProps): ReactElement {
         />
         <span className="whatif-what">
           <Name text={finding.title} />
-          <Name text={finding.where} className="code muted" />
+          <Name text={placeText(finding)} className="code muted" />
         </span>
         <span
           className={gain === null ? "number muted" : "number"}
