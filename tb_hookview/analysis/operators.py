@@ -105,7 +105,7 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         """The outermost calls of known FLOPs of the selection."""
         return np.asarray(self._analysis.counted_calls & self.selection.rows)
 
-    @cached_property
+    @property
     def flops_time(self) -> Float:
         """Time of the calls of known FLOPs, on the device; nanoseconds.
 

@@ -131,7 +131,7 @@ def test_each_call_has_its_cost(tmp_path: Path, category: str, ns: float) -> Non
 def test_a_python_call_costs_no_more_than_there_is_time_for(tmp_path: Path) -> None:
     """Of the moments at which one begins or ends, half follow 50 ns after another."""
     taken = taken_off(tmp_path, beside("f", "python_function", 0.05))
-    assert taken == pytest.approx(changes.OPERATOR + 200 * 2 * 50, abs=5)
+    assert taken == pytest.approx(changes.OPERATOR + 200 * 4 * 50, abs=5)
 
 
 @pytest.mark.parametrize(

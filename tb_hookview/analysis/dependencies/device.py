@@ -96,7 +96,6 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         before[order[same + 1]] = order[same]
         return before
 
-    @cached_property
     def behind(self) -> Int:
         """What ran as each event of the backlog began, or last before it; -1 for none.
 
@@ -151,6 +150,14 @@ def launch_edges(
     analysis: Analysis, window: Window, points: Points, nodes: Nodes, times: DeviceTimes
 ) -> Iterator[EdgeSet]:
     """Yield edges from launches, and for what was launched before the window from the origin."""
+    inside = (times.launch >= 0) & (times.launched >= window.start)
+    yield _launch_edges(analysis, points, nodes, times, inside)
+    yield from _earlier_edges(window, nodes, times, inside)
+
+
+def _launch_edges(
+    analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTimes, inside: Bool
+) -> EdgeSet:
     latency = times.latency.copy()
     idle_stream = lookup(times.end, times.previous) <= times.launched
     first = times.timing.first_of_launch[times.rows]
@@ -160,7 +167,6 @@ def launch_edges(
     inner = times.in_graph & ~own
     latency[inner] = 0
     place = np.searchsorted(points.events.launch, times.launch)
-    inside = (times.launch >= 0) & (times.launched >= window.start)
     place, mine = place[inside], np.flatnonzero(inside)
     after = points.returned[place]
     returned = lookup(points.time, after)
@@ -169,7 +175,7 @@ def launch_edges(
     lag = np.where(late, np.maximum(latency[mine] - shorter, 0), latency[mine])
     # The device may begin before the call that loaded the kernel returns.
     lag[late & (times.start[mine] < analysis.call_tree.end[times.launch[mine]])] = 0
-    yield EdgeSet(
+    return EdgeSet(
         EdgeKind.LAUNCH,
         Evidence.CORRELATION,
         nodes.of_point[np.where(late, after, points.launched[place])],
@@ -177,19 +183,19 @@ def launch_edges(
         lag,
         from_end=False,
     )
-    yield from _earlier_edges(window, nodes, times, inside)
 
 
 def _earlier_edges(
     window: Window, nodes: Nodes, times: DeviceTimes, inside: Bool
 ) -> Iterator[EdgeSet]:
     """Yield edges to what was launched before the window, or by no known call."""
-    before, target = np.where(times.behind >= 0, nodes.of_event[times.behind], 0), nodes.of_event
+    behind, target = times.behind(), nodes.of_event
+    before = np.where(behind >= 0, target[behind], 0)
     follows = (before > 0) & (before < target)
     pinned = (window.history & ~follows) | ((times.launch < 0) & (times.previous < 0))
     begun = np.maximum(times.start - window.start, 0)
     for rows, source, lag in (
-        (follows, before, begun - np.maximum(times.end - window.start, 0)[times.behind]),
+        (follows, before, begun - np.maximum(times.end - window.start, 0)[behind]),
         (pinned, before * 0, begun),
         (~inside & ~pinned & ~follows, before * 0, begun * 0),
     ):

@@ -32,13 +32,13 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
         events: the device events.
         counted: those that may be interrupted: no collective, which waits for its peers.
     """
-    rows, found = host.trace.events, np.zeros(len(events), np.int64)
+    rows, none = host.trace.events, np.broadcast_to(np.int64(0), len(events))
     operator = lookup(host.call_tree.event, lookup(host.call_tree.parent, events.launch))
     shapes = lookup(rows.shapes, operator)
     wanted = counted & (rows.kind[events.event] == EventCategory.KERNEL) & (shapes > 0)
     chosen = np.flatnonzero(wanted & ~_shared(events))
     if not len(chosen):
-        return found
+        return none
     event = events.event[chosen]
     key = dense_rank(
         *(each[event].astype(np.int64) for each in (rows.name, rows.grid, rows.block)),
@@ -54,6 +54,9 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
     known = (size >= _EQUAL) & (most <= _SPREAD * usual)
     beyond = np.where(known[key[order]], duration - usual[key[order]], 0)
     beyond[(beyond < _LONGER_NS) | (duration < _LONGER * usual[key[order]])] = 0
+    if not beyond.any():
+        return none
+    found = none.copy()
     found[chosen[order]] = beyond
     return found
 
