@@ -67,12 +67,18 @@ def what_happens_once_is_low_and_comes_after_what_recurs(case: Case) -> None:
 
 
 @invariant()
+def no_finding_has_more_examples_than_it_was_seen(case: Case) -> None:
+    for finding in case.data.findings:
+        assert len(finding.examples) <= min(finding.count, 20), finding.id
+
+
+@invariant()
 def examples_of_syncs_are_syncs_of_their_cause_and_module(case: Case) -> None:
     starts = {sync.start_us: sync for sync in case.data.syncs}
     for finding in case.data.findings:
         if not finding.rule.startswith("sync-"):
             continue
-        assert 0 < len(finding.examples) <= 20, finding.id
+        assert finding.examples, finding.id
         if finding.rule != "sync-batchnorm":
             examples = [starts[start] for start in finding.examples]
             assert {sync.cause for sync in examples} == {finding.rule}

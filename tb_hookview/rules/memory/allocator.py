@@ -272,6 +272,7 @@ def _find_memory_growth(context: Context) -> Iterator[Occurrence]:
             f"{format_bytes(int(growth.mean()))}{context.each} "
             f"from {format_bytes(int(least[0]))}{where}",
             claims_gain=False,
+            count=len(growth),
             examples=np.asarray(windows[1:, 0]),
             latent="it will eventually run out of memory",
         )
