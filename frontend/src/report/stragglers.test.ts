@@ -21,11 +21,11 @@ test("the sentence names the first straggler, those that are next, and the step 
   expect(text([])).toBe("No stragglers.");
   expect(text([FIRST])).toBe(
     "Rank 1 is a straggler (in module blocks.1): the others wait 10.00 ms per step for it. " +
-      "Without that a step takes 14.00 ms, not 18.00 ms.",
+      "Without that a step takes 14.00 ms, not 18.00 ms (mean of all ranks).",
   );
   expect(text([{ ...FIRST, module: null, reason: "data" }, NEXT])).toBe(
     "Rank 1 is a straggler (on data loading): the others wait 10.00 ms per step for it. " +
-      "Next: rank 2. Without these a step takes 6.00 ms, not 18.00 ms.",
+      "Next: rank 2. Without these a step takes 6.00 ms, not 18.00 ms (mean of all ranks).",
   );
 });
 

@@ -52,6 +52,7 @@ export function stragglersText({ stragglers, step_us }: RunOverview): string {
       : (REASONS[first.reason ?? ""] ?? "for unknown reasons");
   return (
     `Rank ${first.rank} is a straggler (${where}): ${waits}.${next} Without ` +
-    `${rest.length === 0 ? "that" : "these"} a step takes ${duration(left)}, not ${duration(step_us)}.`
+    `${rest.length === 0 ? "that" : "these"} a step takes ${duration(left)}, not ${duration(step_us)} ` +
+    "(mean of all ranks)."
   );
 }

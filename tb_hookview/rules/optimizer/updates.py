@@ -188,7 +188,7 @@ def _on_host_zero_grad_fill(context: Context, zeros: Bool) -> Iterator[Occurrenc
             f"{format_us(fill)}, adding to those zeros in the backward {format_us(add)}",
             count=filled,
             host=context.rows.host_time(filling | adding),
-            examples=context.call_tree.start[filling],
+            examples=context.call_tree.start[filling & context.rows.counted],
         )
 
 
