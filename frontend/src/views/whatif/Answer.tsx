@@ -5,6 +5,7 @@ import { DurationFigure, Figure } from "../../components/Figure";
 import { SmallTable } from "../../components/SmallTable";
 import { Term } from "../../components/Tip";
 import { stack } from "../../components/charts";
+import { perText, type PriceBasis } from "../../report/findings";
 import { meansNote } from "../../report/measures";
 import { PATH_DEFINITIONS, type PathPart } from "../../report/pathBar";
 import {
@@ -41,7 +42,7 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
     <div className={stale ? "whatif-body stale" : "whatif-body"}>
       <Figures prediction={prediction} changed={changed} report={report} />
       <p className="verdict whatif-verdict" role="status">
-        {unbroken(answerText(prediction, changed))}
+        {unbroken(answerText(prediction, changed, perText(report)))}
       </p>
       <div className="whatif-pictures">
         <div className="whatif-bars">
@@ -68,7 +69,7 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
             {percent(prediction.launchesKnown)}
           </p>
         </div>
-        <PathTable prediction={prediction} changed={changed} />
+        <PathTable prediction={prediction} changed={changed} per={perText(report)} />
       </div>
     </div>
   );
@@ -157,8 +158,11 @@ function barText(
 }
 
 /** The critical path by what passed its time: the legend of the bars, with every number. */
-function PathTable(props: { prediction: Prediction; changed: boolean }): ReactElement {
-  const { prediction, changed } = props;
+interface PathTableProps extends Pick<AnswerProps, "prediction" | "changed"> {
+  per: PriceBasis["per"];
+}
+
+function PathTable({ prediction, changed, per }: PathTableProps): ReactElement {
   const scale = durationScale(wholeOf(prediction));
   // What is not on the path has no ink.
   const cell = (us: number): string => (us === 0 ? NOTHING : scaledDuration(us, scale));
@@ -169,7 +173,7 @@ function PathTable(props: { prediction: Prediction; changed: boolean }): ReactEl
       keyOf={({ part }) => part}
       columns={[
         [
-          "critical path per step",
+          `critical path ${per}`,
           ({ part }) => (
             <>
               <span

@@ -4,6 +4,7 @@ import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { SmallTable } from "../../components/SmallTable";
+import { perText } from "../../report/findings";
 import { duration, durationScale, NOTHING, scaledDuration } from "../../text/formats";
 import type { WhatIfPlace } from "./address";
 import { kindRows, moduleRest, moduleRows, type SlackRow } from "./answer";
@@ -27,7 +28,7 @@ export function PathTables({ report, target, place }: PathTablesProps): ReactEle
     >
       <h2>
         On the critical path{" "}
-        <span className="muted">per step, by module and by kind of device event</span>
+        <span className="muted">{perText(report)}, by module and by kind of device event</span>
       </h2>
       {answer !== null && (
         <>

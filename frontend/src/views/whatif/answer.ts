@@ -1,4 +1,5 @@
 import type { PathTime, ReportData, WhatIf } from "../../api/schema";
+import type { PriceBasis } from "../../report/findings";
 import { meanStep, wholeStep } from "../../report/measures";
 import { PATH_PARTS, type PathPart } from "../../report/pathBar";
 import { duration, percent } from "../../text/formats";
@@ -65,11 +66,18 @@ export function wholeOf({ before, after, high }: Prediction): number {
 }
 
 /** The answer as a sentence. */
-export function answerText({ before, after, low, high }: Prediction, changed: boolean): string {
-  if (!changed) return `A step takes ${duration(before)} in a replay with nothing changed.`;
+export function answerText(
+  { before, after, low, high }: Prediction,
+  changed: boolean,
+  per: PriceBasis["per"],
+): string {
+  if (!changed) {
+    const what = per === "per step" ? "A step" : "This trace";
+    return `${what} takes ${duration(before)} in a replay with nothing changed.`;
+  }
   const [least, most] = [duration(low), duration(high)];
   const bounds = least === most ? "both bounds agree" : `between ${least} and ${most}`;
-  return `Was ${duration(before)} per step, would be ${duration(after)} (${bounds}).`;
+  return `Was ${duration(before)} ${per}, would be ${duration(after)} (${bounds}).`;
 }
 
 /** Why a step of the replay is longer than the step of the other views; null where it is not. */

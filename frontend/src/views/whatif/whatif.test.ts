@@ -189,11 +189,15 @@ test("parts sum to the bars, and the largest decides", () => {
 });
 
 test("an answer is said in a sentence", () => {
-  expect(answerText(predicted(), true)).toBe(
+  expect(answerText(predicted(), true, "per step")).toBe(
     "Was 100.0 us per step, would be 60.0 us (between 55.0 us and 61.0 us).",
   );
-  expect(answerText(predicted({ low_us: 60, high_us: 60 }), true)).toContain("(both bounds agree)");
-  expect(answerText(predicted(), false)).toContain("takes 100.0 us in a replay with nothing");
+  expect(answerText(predicted({ low_us: 60, high_us: 60 }), true, "in this trace")).toContain(
+    "(both bounds agree)",
+  );
+  expect(answerText(predicted(), false, "per step")).toContain(
+    "takes 100.0 us in a replay with nothing",
+  );
 });
 
 test("where the replay's step is not the step of the other views, the answer says why", () => {
