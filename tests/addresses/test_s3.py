@@ -214,7 +214,7 @@ def test_what_cannot_be_uploaded_is_kept(server: Server, tmp_path: Path) -> None
     torch = pytest.importorskip("torch")
     from tb_hookview.recorder import faults
 
-    faults._warned = False
+    faults._warned.clear()
     model = hookview.wrap(torch.nn.Linear(2, 2))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
