@@ -78,7 +78,7 @@ def _totals(found: Comparison) -> Table:
     syncs = found.syncs
     rows.append(("syncs", _number(syncs.base), _number(syncs.other), _signed(syncs), "", ""))
     columns = ("", "base", "other", "change", "in %", "")
-    return Table("Per step: mean (range over steps)", columns, rows)
+    return Table("Per step: mean (median; range over steps)", columns, rows)
 
 
 def _times(
@@ -96,7 +96,8 @@ def _times(
 def _range(spread: Spread | None) -> str:
     if spread is None or spread.min_us == spread.max_us:
         return ""
-    return f" ({format_us(spread.min_us)} to {format_us(spread.max_us)})"
+    middle, least, most = map(format_us, (spread.median_us, spread.min_us, spread.max_us))
+    return f" ({middle}; {least} to {most})"
 
 
 def _memory(found: Comparison) -> Table:

@@ -93,7 +93,7 @@ def test_the_text_names_noise_memory_and_findings_that_came_or_went() -> None:
     done = call("diff", cpu / "memory_growth.whole", cpu / "memory_growth.mean")
     assert done.returncode == 0
     (step,) = [line for line in done.stdout.splitlines() if line.startswith("step ")]
-    assert "2.97 ms to 3.16 ms" in step
+    assert "3.09 ms (3.13 ms; 2.97 ms to 3.16 ms)" in step
     assert step.rstrip().endswith("within noise")
     assert "cpu allocated  1.66 MB  3.06 MB  +1.40 MB" in done.stdout
     assert "finding gone: Memory in use grows from step to step" in done.stdout
