@@ -27,6 +27,7 @@ from tb_hookview.analysis.flops.formulas import CallWork, DeviceWork, call_work,
 from tb_hookview.analysis.flops.peaks import flops_per_ns
 from tb_hookview.analysis.host.activity import (
     OperatorRows,
+    calls_runtime,
     only_of_devices,
     operator_rows,
     runs_on_cpu,
@@ -321,13 +322,13 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def syncs_known(self) -> bool:
         """Whether calls of a device's runtime are there, or no sign of a device is."""
-        calls = len(self.syncs) or (self.trace.events.kind == EventCategory.RUNTIME).any()
+        calls = len(self.syncs) or calls_runtime(self.host)
         return bool(calls or not (len(self.device_events) or self.of_unrecorded_device))
 
     @cached_property
     def of_unrecorded_device(self) -> int:
         """Operators, nodes and memory events of a device, where it was not recorded itself."""
-        if len(self.device_events) or (self.trace.events.kind == EventCategory.RUNTIME).any():
+        if len(self.device_events) or calls_runtime(self.host):
             return 0
         return only_of_devices(self.host) + of_device_threads(self.host, self.nodes)
 

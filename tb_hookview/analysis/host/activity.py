@@ -256,7 +256,7 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
         operators: which of them are operators.
         in_backward: rows inside autograd nodes, shape (n,).
     """
-    if (host.trace.events.kind == EventCategory.RUNTIME).any():
+    if calls_runtime(host):
         return False
     texts = host.trace.strings.texts
     proves = np.array([_ON_CPU.match(text) is not None for text in texts] or [False])
@@ -270,6 +270,11 @@ _OF_DEVICES = re.compile("cudnn|miopen")
 """In names of operators that no CPU runs."""
 _CPU_MEMORY = 0
 """torch's `DeviceType`."""
+
+
+def calls_runtime(host: HostRows) -> bool:
+    """Whether any call of a device's runtime was recorded."""
+    return bool((host.trace.events.kind == EventCategory.RUNTIME).any())
 
 
 def only_of_devices(host: HostRows) -> int:

@@ -91,8 +91,9 @@ def _in_operators(context: Context, gaps: GapIndex, whole: float) -> str:
     busy = intervals.of(call_tree.start[rows], call_tree.end[rows])
     windows = np.stack([idle.start[gaps], idle.end[gaps]], axis=1)
     share = context.steps.us_per_step(intervals.lengths_within(busy, windows).sum()) / whole
-    if (part := f"{share:.0%}") in ("0%", "100%"):
-        return f", {'all' if share > _SHARE else 'none'} of it with the host in operators"
+    part = f"{share:.0%}"
+    if whole_or_none := {"0%": "none", "100%": "all"}.get(part):
+        return f", {whole_or_none} of it with the host in operators"
     return f", {part} of it with the host in operators and the rest outside of any"
 
 
