@@ -111,6 +111,8 @@ class _Parts:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._tree, self._nodes = context.call_tree, context.analysis.nodes
+        self._by_operator = np.argsort(self._nodes.forward_op, kind="stable")
+        self._made_by = self._nodes.forward_op[self._by_operator]
         self._units = np.flatnonzero(units(context))
         self._products = np.flatnonzero(context.rows.named("aten::mm"))
         self._linear = context.rows.name_indices(_LINEAR)
@@ -139,9 +141,9 @@ class _Parts:
 
     def _follow_closely(self, rows: TreeRow) -> bool:
         """Whether what runs between the calls only adds up, or judges, what they return."""
-        inside = self._context.rows.inside(mask_of(rows, len(self._tree)))
-        mine = _between(self._units, int(rows[0]), int(self._tree.subtree_end[rows[-1]]))
-        others = mine[~inside[mine]]
+        end = self._tree.subtree_end[rows]
+        mine = _between(self._units, int(rows[0]), int(end[-1]))
+        others = mine[mine >= end[np.searchsorted(rows, mine, side="right") - 1]]
         return bool(isin(self._context.host.string[others], self._after).all())
 
     def _begins_with_data(self, row: int) -> bool:
@@ -150,7 +152,8 @@ class _Parts:
         if not len(mine) or names[0] not in self._linear or not isin(names, self._allowed).all():
             return False
         first, end = int(mine[0]), int(self._tree.subtree_end[mine[0]])
-        nodes = self._nodes.row[(self._nodes.forward_op >= first) & (self._nodes.forward_op < end)]
+        begin, past = np.searchsorted(self._made_by, [first, end])
+        nodes = self._nodes.row[self._by_operator[begin:past]]
         texts = self._context.analysis.trace.strings
         made = [
             each
