@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import threading
@@ -68,12 +67,13 @@ def _record(logdir: Path) -> Path:
 def _serve(logdir: Path, port: int | None) -> None:
     served = logdir.resolve().parent
     _add_samples(served)
-    # So that the address is printed last: torch-tb-profiler logs every run, and warns of workers
-    # whose name ends in no process number, as those of the samples do ("rank0").
-    os.environ.setdefault("TORCH_PROFILER_LOG_LEVEL", "ERROR")
-    from tensorboard import program
+    from tensorboard import default, program
 
-    server = program.TensorBoard()
+    # torch-tb-profiler, where it is installed, reads all runs at once: nothing else is answered for
+    # a minute meanwhile.
+    plugins = default.get_plugins()
+    other = [each for each in plugins if not each.__module__.startswith("torch_tb_profiler.")]
+    server = program.TensorBoard(other)
     options = ["--logdir", str(served), "--host", "127.0.0.1", "--load_fast", "false"]
     if port is not None:
         options += ["--port", str(port)]

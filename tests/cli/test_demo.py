@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -14,7 +15,6 @@ from typing import Any
 
 import pytest
 from support.command import HOOKVIEW, call
-from support.tensorboard_process import without_torch_tb_profiler
 
 pytest.importorskip("torch")
 
@@ -25,7 +25,7 @@ def demo(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     command = ["demo", "--logdir", str(tmp_path / "runs" / "demo"), "--port", "0"]
     process = subprocess.Popen(
         [*HOOKVIEW, *command],
-        env={**without_torch_tb_profiler(tmp_path / "found first"), "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -56,6 +56,9 @@ def test_the_demo_ends_at_a_page_of_its_run(
     demo: tuple[subprocess.Popen[str], str, str],
 ) -> None:
     process, said, url = demo
+    plugins = get(f"{url}data/plugins_listing")
+    assert "hookview" in plugins
+    assert "pytorch_profiler" not in plugins
     assert "Modules by self time" in said
     assert "--verbose shows all" in said
     runs = {run["name"]: run for run in get(f"{url}data/plugin/hookview/api/runs")["runs"]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import threading
@@ -64,25 +63,6 @@ class TensorBoardHere(TensorBoard):
         answer = self._client.get(urljoin(self.url, path))
         assert answer.status_code == 200, answer.status
         return answer.data
-
-
-def without_torch_tb_profiler(folder: Path) -> dict[str, str]:
-    """An environment in which TensorBoard does not find torch-tb-profiler.
-
-    It reads every trace below the log directory, in processes of its own, which takes longer than
-    all else of a TensorBoard; only a test of both tabs needs it.
-
-    Args:
-        folder: a new one to make. A distribution in it, of that name and without entry points,
-            comes before the one that is installed.
-    """
-    found_first = folder / "torch_tb_profiler-0.dist-info"
-    found_first.mkdir(parents=True)
-    (found_first / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: torch-tb-profiler\nVersion: 0\n"
-    )
-    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 @contextmanager
