@@ -157,20 +157,41 @@ class Changer(Struct, frozen=True, dict=True):
         return lag
 
     def caught_up(self, lengths: Lengths) -> Lengths | None:
-        """Lengths with what was launched before the window changed as much as its own events.
+        """Lengths with what was launched before the window changed as much as what it leaves.
 
-        In a loop of steps the device has a backlog from the step before. None where
-        the window's own are as recorded.
+        In a loop of steps the device has a backlog from the step before: the same events as those
+        that it still has to run as the host is done with the window. What passes between two of
+        them stays. None where the window's own are as recorded.
         """
-        graph, history, own = self.graph, self.graph.nodes.history, self._events
-        before, now = (int(each[own].sum()) for each in (graph.nodes.duration, lengths.duration))
+        graph, history = self.graph, self.graph.nodes.history
+        left, ns = self._left
+        off = graph.nodes.duration[left] - lengths.duration[left]
+        before, now = int(ns.sum()), int(np.maximum(ns - off, 0).sum())
         if now >= before:
             return None
-        pinned = history[graph.edges.target] & graph.edges.of(EdgeKind.ORIGIN, EdgeKind.STREAM)
-        duration, lag = lengths.duration.copy(), lengths.lag.copy()
-        duration[history] = np.rint(duration[history] * (now / before)).astype(np.int64)
-        lag[pinned] = np.rint(lag[pinned] * (now / before)).astype(np.int64)
+        edges, (duration, lag) = graph.edges, (lengths.duration.copy(), lengths.lag.copy())
+        first = edges.of(EdgeKind.ORIGIN) & (edges.source == 0)
+        overlaps = edges.of(EdgeKind.ORIGIN, EdgeKind.STREAM) & (lag < 0) & (lag > NEVER)
+        for changed, rows in (
+            (duration, history),
+            (lag, history[edges.target] & (first | overlaps)),
+        ):
+            changed[rows] = np.rint(changed[rows] * (now / before)).astype(np.int64)
         return Lengths(duration, lag, lengths.pause)
+
+    @cached_property
+    def _left(self) -> tuple[Int, Nanoseconds]:
+        """Nodes of the window's events that run after the host is done, and how long each does.
+
+        All of its events where these are far fewer than what was launched before it.
+        """
+        graph, nodes, own = self.graph, self.graph.nodes, self._events
+        end = (nodes.time + nodes.duration)[own] - nodes.time[graph.step_end[-1]]
+        left = own[end > 0]
+        ns = np.minimum(nodes.duration[left], end[end > 0])
+        if 2 * ns.sum() >= nodes.duration[nodes.history].sum():
+            return left, ns
+        return own, nodes.duration[own]
 
     @cached_property
     def _events(self) -> Int:

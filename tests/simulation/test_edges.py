@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import grid
+import numpy as np
 import pytest
 from simulation import drawn
 
@@ -16,6 +17,7 @@ from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.simulation.alone import Alone
+from tb_hookview.simulation.changes import Change, DeviceChange
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.replay import NEVER, Lengths, Replayer
 from tb_hookview.simulation.simulator import Simulator
@@ -280,6 +282,30 @@ def test_what_the_device_lags_behind_at_first_is_as_quick_as_the_rest(
     simulator = drawn.simulator(tmp_path, LAGGING)
     found = simulator.step(scaled(simulator.analysis, {"kernels": factor})) / 1000
     assert found == pytest.approx(answer, rel=0.12)
+
+
+PAUSING = """
+    main notes [s0    ][s1                       ][s2                       ]
+    main calls  [l][l]     [wait         ] [l][l]     [wait         ] [l][l]
+    gpu kernel    [k         ]    [k     ]   [k         ]    [k     ]   [k         ]    [k     ]
+"""
+"""In each step the host waits for two kernels of the step before, with a pause between them."""
+
+
+@pytest.mark.parametrize(("shorter", "gain"), [([0, 2, 4], 600), ([2, 4], 600), ([2], 300)])
+def test_a_backlog_changes_as_what_the_window_leaves(
+    shorter: list[int], gain: float, tmp_path: Path
+) -> None:
+    """No step saves more than the time that its kernels are shorter by."""
+    events = drawn.events(PAUSING)
+    for cat in ("cuda_runtime", "kernel"):
+        some = (e for e in events if e["cat"] == cat and e["name"] in ("l", "k"))
+        for number, event in enumerate(some):
+            event["args"]["correlation"] = number
+            event["name"] = {"l": "cudaLaunchKernel"}.get(event["name"], "k")
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
+    change = Change(device=(DeviceChange(np.array(shorter), 0.5),))
+    assert simulator.gain(change) / 1000 == gain
 
 
 OVERLAPPED = """
