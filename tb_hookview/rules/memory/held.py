@@ -236,8 +236,8 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
         place="the model",
         everywhere=True,
         evidence=f"at least {format_count(nodes, 'autograd node')} for a backward pass are "
-        f"recorded in {format_count(len(operators), 'operator')}; the trace has no backward pass and "
-        f"no optimizer{_memory(context)}",
+        f"recorded in {format_count(len(operators), 'operator')}; the trace has no backward pass "
+        f"and no optimizer{_memory(context)}",
         claims_gain=False,
         examples=call_tree.start[operators[np.argmax(number >= 0)]][None],
         latent="each node costs host time, and keeps what its backward would need",
