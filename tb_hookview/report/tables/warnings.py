@@ -349,8 +349,8 @@ WORDS: dict[str, Words] = {
         high_from=0.01,
     ),
     "silent-collective": Words(
-        "collective calls without sizes or ranks, as torch wrote them until 2023: their bandwidth "
-        "is unknown",
+        "calls of collectives, and waits for them, without sizes or ranks, as torch wrote them "
+        "until 2023: their bandwidth is unknown",
         NEVER,
     ),
     "unknown-record": Words(

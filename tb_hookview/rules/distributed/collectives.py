@@ -210,10 +210,9 @@ _WAITED_US = 100
 """Time of a collective from which on it is no latency of the network alone."""
 _SLOW_GB_S = 0.1
 """Bandwidth below which no network is that slow, so that a collective waits for ranks."""
-_COMPARE = (
-    "A wait this long is mostly for another rank, not for the transfer: compare the ranks first "
-    "(view Ranks, `hookview ranks`). "
-)
+_RANKS = "ompare the ranks first (view Ranks, `hookview ranks`). "
+_WAITING = "That is too long for what is moved: most of it is a wait for another rank. C" + _RANKS
+_COMPARE = "One rank's trace does not show which part of it is a wait for other ranks: c" + _RANKS
 _LESS = (
     " Give each rank a larger batch, and accumulate gradients over several batches before they are "
     "reduced. Reduce them in bfloat16. Check links and topology."
@@ -248,11 +247,12 @@ _AHEAD = (
 _HALVES = (
     "Split the batch in two, so that one half computes while the other's values are exchanged. "
 )
+_POSTED = "Post receives early, and compute meanwhile. Check links and topology."
 _PIPELINE = (
     "A stage waits for its neighbours, in bubbles of the pipeline or for longer stages: split the "
     "batch into more microbatches, choose a schedule with fewer bubbles "
     "(torch.distributed.pipelining: ScheduleInterleaved1F1B, ScheduleZBVZeroBubble), and balance "
-    "what the stages compute. Post receives early, and compute meanwhile. Check links and topology."
+    f"what the stages compute. {_POSTED}"
 )
 _EXCHANGE = (
     "Compute what needs no exchanged values while they are on their way. Give each rank a larger "
@@ -337,7 +337,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         examples=context.device_events.starts(transfers),
         caveats=(_WAITS, _GRAPHS) if context.any_name(_is_graph_launch) else (_WAITS,),
-        fix=(_COMPARE if share > _MOSTLY or _wait(context) else "")
+        fix=(_WAITING if _wait(context) else _COMPARE if share > _MOSTLY else "")
         + (_fix(context, next(iter(times)), launch, alone) or _FIX),
     )
 
@@ -401,7 +401,7 @@ def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
 def _fix(context: Context, collective: str, launch: TreeRow, time: Nanoseconds) -> str:
     """The remedy for a collective, "" for that of all; of launches (-1: unknown), by their time."""
     if collective == _MESSAGES:
-        return _PIPELINE
+        return _PIPELINE if (context.host.role == Role.NODE).any() else _POSTED
     if collective == "all-reduce":
         if len(reduced_one_by_one(context)):
             return _ONE_BY_ONE + _LESS
@@ -456,7 +456,7 @@ def _is_of_embeddings(name: str) -> bool:
 
 def _is_pipelined(name: str) -> bool:
     """Whether torchrec's pipeline marks with a name that it exchanges indices ahead."""
-    return name.startswith(("## sparse_data_dist", "## sdd_"))
+    return name.startswith("## ") and ("sparse_data_dist" in name or name.startswith("## sdd_"))
 
 
 def _is_graph_launch(name: str) -> bool:

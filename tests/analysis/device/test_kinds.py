@@ -92,6 +92,7 @@ KNOWN = {
     "void (anonymous namespace)::fused_qknorm_warp<128l, true, __nv_bfloat16>((anonymous namespace)::QKNormParams)": ("normalization", False),
     "void ck_tile::kentry<2, ck_tile::MoeSortingKernel<ck_tile::MoeSortingProblemEx<int, float, 2, true> > >()": ("indexing", False),
     "create_flashinfer_kv_indices_triton": ("indexing", False),
+    "void at::native::(anonymous namespace)::indexing_backward_kernel_stride_1<float>(long const*)": ("indexing", False),
     "fused_moe_kernel": ("matrix", None),
     "_ZN5aiter47fmoe_stage1_bf16_pertokenFp8_g1u1_64x128_2tg_pf3E": ("matrix", None),
     "aiter::fmoe_fp8_blockscale_g1u1_novs_silu_1tg_32x256": ("matrix", None),
