@@ -62,8 +62,8 @@ class DeviceTimes(Struct, frozen=True, dict=True):
 
     @cached_property
     def stream(self) -> ThreadIndex:
-        """Stream."""
-        return self.analysis.device_events.stream[self.rows]
+        """Stream that each was launched on."""
+        return self.timing.stream[self.rows]
 
     @cached_property
     def device(self) -> Int:

@@ -88,7 +88,7 @@ def _begun(analysis: Analysis, window: Window, start: Nanoseconds, correlation: 
     events = analysis.device_events
     launched = lookup(analysis.call_tree.start, events.launch[window.events])
     moment = np.maximum(launched, start)
-    stream = events.stream[window.events]
+    stream = analysis.timing.stream[window.events]
     order = np.lexsort((correlation, start, stream))
     moment[order] = running_max(stream[order], moment[order])
     return moment

@@ -22,7 +22,7 @@ from tb_hookview.arrays.joins import (
     unique,
     unique_inverse,
 )
-from tb_hookview.arrays.nesting import CallTree, lookup
+from tb_hookview.arrays.nesting import ROUNDING_NS, CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
@@ -175,6 +175,8 @@ The first launch of a kernel whose code is in place takes up to 15 times the med
 
 _USUAL_NS = 50_000
 """Latency below which all launches onto idle CUDA and HIP devices are."""
+_FEW = 3
+"""Launches that waited for another stream from which on this is no chance."""
 
 
 class LaunchTiming(Struct, frozen=True, dict=True):
@@ -295,6 +297,31 @@ class LaunchTiming(Struct, frozen=True, dict=True):
     def first_of_stream(self) -> Bool:
         """First device event of each stream."""
         return mask_of(first_of_each(self.device_events.stream), len(self.device_events))
+
+    @cached_property
+    def stream(self) -> ThreadIndex:
+        """Stream that each device event was launched on, as far as known.
+
+        Some versions of CUPTI draw a graph on the stream that captured it, where nothing else runs.
+        It was launched on the main stream of its device where both together ran in the order of
+        their launches, one after the other, and a few times one can only have waited for the other.
+        """
+        events, launched = self.device_events, self.launch_start
+        plain = ~of_graph(self.host, events, np.arange(len(events)))
+        captured = ~isin(events.stream, unique(events.stream[plain]))
+        stream = events.stream
+        for device in unique(events.device[captured]).tolist():
+            here = events.device == device
+            main = np.bincount(stream[here & plain], minlength=1).argmax()
+            rows = np.flatnonzero(here & (captured | (stream == main)))
+            rows = rows[np.lexsort((events.start[rows], launched[rows]))]
+            before, after = captured[rows[:-1]], captured[rows[1:]]
+            ahead = np.maximum.accumulate(events.end[rows])[:-1]
+            crossed = (events.start[rows[1:]] < ahead - ROUNDING_NS) & (before | after)
+            waited = (before != after) & (ahead - launched[rows[1:]] > _USUAL_NS)
+            if not crossed.any() and np.count_nonzero(waited & (launched[rows[:-1]] >= 0)) >= _FEW:
+                stream = np.where(here & captured, main, stream)
+        return stream
 
     @cached_property
     def queued_before(self) -> Bool:

@@ -21,7 +21,7 @@ from tb_hookview.analysis.host.rows import (
 from tb_hookview.analysis.host.stacks import around_any, is_frame, rows_holding
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
-from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.nesting import innermost_at, lookup, self_time
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
@@ -211,6 +211,8 @@ class OperatorRows(Struct, frozen=True):
     """Rows that count: operators and annotations, no marks of the recorder."""
     above: TreeRow
     """Innermost row around each that counts, -1 for none."""
+    within: TreeRow
+    """Row whose time each takes: `above`, or of a call on an early clock the one of its middle."""
     repeats: Bool
     """Rows that are one call with the row above them."""
     self_host: Nanoseconds
@@ -225,7 +227,8 @@ def operator_rows(host: HostRows) -> OperatorRows:
     timed = named | (host.kind == EventCategory.RUNTIME)
     above = call_tree.nearest_above(timed)
     above[~timed] = -1
-    children = np.bincount(above + 1, minlength=len(host) + 1)[1:]
+    above, within = _around_calls(host, named, above)
+    children = np.bincount(within + 1, minlength=len(host) + 1)[1:]
     operator, number = host.kind == EventCategory.OPERATOR, host.trace.events.external
     rows = np.flatnonzero(named & operator & (above >= 0))
     of = above[rows]
@@ -233,7 +236,34 @@ def operator_rows(host: HostRows) -> OperatorRows:
     # One with a lower number began before it, in the same microsecond of a coarse clock.
     alike &= number[call_tree.event[rows]] >= number[call_tree.event[of]]
     repeats = mask_of(rows[alike], len(host))
-    return OperatorRows(named, above, repeats, self_time(call_tree.start, call_tree.end, above))
+    self_host = self_time(call_tree.start, call_tree.end, within)
+    return OperatorRows(named, above, within, repeats, self_host)
+
+
+_CALL = re.compile(r"cuda|hip|cu[A-Z]")
+"""Names of calls of CUDA and HIP, which run no operators; those of other runtimes may."""
+
+
+def _around_calls(host: HostRows, named: Bool, above: TreeRow) -> tuple[TreeRow, TreeRow]:
+    """`OperatorRows.above` and `within`, from the innermost row around each.
+
+    An operator that begins during a call, as far as times say, is on another clock than that.
+    """
+    tree = host.call_tree
+    call = mask_of(host.named(_CALL.match), len(host)) & (host.kind == EventCategory.RUNTIME)
+    rows = np.flatnonzero(named & (above >= 0))
+    rows = rows[call[above[rows]]]
+    if not len(rows):
+        return above, above
+    calls, above = unique(above[rows]), above.copy()
+    while len(rows):
+        around = above[rows] = above[above[rows]]
+        passed = call[around] | (tree.end[around] <= tree.start[rows])
+        rows = rows[(around >= 0) & passed]
+    within, middle = above.copy(), (tree.start[calls] + tree.end[calls]) // 2
+    found = innermost_at(tree, tree.thread[calls], middle)
+    within[calls] = np.where(lookup(named, found) == 1, found, lookup(above, found))
+    return above, within
 
 
 _ON_CPU = re.compile(r"aten::(mkldnn_|_nnpack_spatial|_slow_conv2d_|slow_conv3d|\w+_for_cpu$)")

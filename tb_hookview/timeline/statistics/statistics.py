@@ -130,7 +130,7 @@ def _operators(timeline: Timeline, window: Bounds) -> Ranking:
     analysis, rows = timeline.analysis, timeline.analysis.operators
     host, size = analysis.host, len(analysis.trace.strings)
     inside = clip(analysis.call_tree.start, analysis.call_tree.end, window)
-    own_time = inside.own_time(rows.above)
+    own_time = inside.own_time(rows.within)
     named = rows.named[inside.row]
     calls = named & ~rows.repeats[inside.row]
     string = host.string[inside.row]

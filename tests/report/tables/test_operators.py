@@ -45,6 +45,29 @@ def test_self_time_is_without_operators_and_calls_inside(tmp_path: Path) -> None
     assert "cudaLaunchKernel" not in found
 
 
+EARLY = """
+    main ops    [outer                                                                           ]
+    main ops      [empty]  [aten::copy_                 ]  [view]  [aten::fill_             ]
+    main calls        [call corr=1       ]                [call corr=2           ]
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "own"),
+    [
+        ("cudaMemcpyAsync", (82 - 7 - 30 - 6 - 26, 7, 30 - 20, 6, 26 - 24)),
+        ("gif_merge", (82 - 7 - 24, 7 - 3, 30, 6, 26)),
+    ],
+)
+def test_calls_on_an_early_clock_are_around_no_operator(
+    call: str, own: tuple[int, ...], tmp_path: Path
+) -> None:
+    """Each takes time of the operator that its middle is in. Other runtimes run operators."""
+    found = rows(tmp_path, EARLY, {"outer": "aten::_to_copy", "call": call})
+    names = ("aten::_to_copy", "empty", "aten::copy_", "view", "aten::fill_")
+    assert tuple(found[name].self_host_us for name in names) == own
+
+
 def test_an_operator_that_passes_itself_on_is_one_call(tmp_path: Path) -> None:
     found = rows(
         tmp_path,
