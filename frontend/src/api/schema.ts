@@ -1669,6 +1669,8 @@ export interface Run {
   warnings: string[];
   /** By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed. */
   replay_error: number | null;
+  /** A rank that is late in all measured steps, which are too few to rule out chance; null where there is a straggler, or no such rank. */
+  suspect: number | null;
 }
 
 /** A run without its steps and single collectives, which are tables and matrices. */
