@@ -812,7 +812,9 @@ export const Module = {
   path: {
     text: "Qualified name as `named_modules()` gives it below the wrapped root, `\"\"` for the root; without names in the trace, the stack's or annotation's own label.",
   },
-  parent: { text: "Path of the module above; null for a root." },
+  parent: {
+    text: "Path of the module above; null for a root. By qualified names where the trace has them, else the innermost module around all calls: one that several call is below none of them.",
+  },
   depth: { text: "Modules above it; 0 for a root." },
   calls: {
     unit: "count",

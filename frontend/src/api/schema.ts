@@ -1101,7 +1101,7 @@ export interface Module {
   /** Qualified name as `named_modules()` gives it below the wrapped root, `""` for the root; without names in the trace, the stack's or annotation's own label. */
   path: string;
   class: string;
-  /** Path of the module above; null for a root. */
+  /** Path of the module above; null for a root. By qualified names where the trace has them, else the innermost module around all calls: one that several call is below none of them. */
   parent: string | null;
   parent_id: number | null;
   /** Modules above it; 0 for a root. */
