@@ -1954,7 +1954,7 @@ export const Work = {
   device_us: { unit: "us", text: "`self_device_us` plus that of all modules below in the tree." },
   self_host_us: {
     unit: "us",
-    text: "Forward: time of the module's calls less that of module calls inside them. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's).",
+    text: "Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's).",
   },
   self_device_us: {
     unit: "us",

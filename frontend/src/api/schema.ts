@@ -2446,7 +2446,7 @@ export interface Work {
   host_us: number | null;
   /** `self_device_us` plus that of all modules below in the tree. */
   device_us: number | null;
-  /** Forward: time of the module's calls less that of module calls inside them. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's). */
+  /** Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's). */
   self_host_us: number | null;
   /** Forward: device work launched in the module's calls, outside the backward pass, and in no inner module's call. Backward: device work launched inside nodes that belong to the module; work launched inside a module's call within a node belongs to the module called. */
   self_device_us: number | null;
