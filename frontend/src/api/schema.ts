@@ -1348,7 +1348,7 @@ export interface PathWork {
   part: string;
   /** Phase of the host, or of the launch of a device event; null in none. */
   phase: string | null;
-  /** Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what is too short to be listed. */
+  /** Kind of the device events; "kernel loading", in whatever phase, as it happens once, and "profiler" while it makes room for what it records ("Activity Buffer Request"); of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what is too short to be listed. */
   name: string | null;
   /** Mean over the measured steps; all rows add up to the step. */
   us: number;

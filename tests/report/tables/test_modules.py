@@ -210,7 +210,9 @@ def test_a_profiler_that_starts_and_stops_in_a_module_is_no_time_of_it(
         traced = [event for event in traced if event["cat"] != "python_function"]
     long = {event["name"]: event["dur"] for event in traced}
     data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
-    left_out = sum(long[name] for name in names.values()) if stacks else long["cudaDeviceSynchronize"]
+    left_out = (
+        sum(long[name] for name in names.values()) if stacks else long["cudaDeviceSynchronize"]
+    )
     fc, root = module(data, "fc").forward, module(data, "").forward
     assert fc.host_us == long[NAMES["fc"]] - left_out
     assert root.self_host_us == long[NAMES["root"]] - long[NAMES["fc"]]
