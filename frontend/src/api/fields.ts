@@ -579,7 +579,7 @@ export const Idle = {
   },
   unknown: {
     unit: "us",
-    text: "Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace.",
+    text: "Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later.",
   },
 } as const;
 

@@ -767,7 +767,7 @@ export interface Idle {
   profiler: number;
   /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number;
-  /** Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace. */
+  /** Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later. */
   unknown: number;
 }
 
