@@ -88,6 +88,7 @@ def answer(
         clock_spread_us=_spread(clocks.spread),
         warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread), suspect)],
         replay_error=fixes.error,
+        suspect=None if suspect is None else suspect.rank,
     )
 
 

@@ -32,8 +32,6 @@ _ERRORS = 4.0
 """Standard errors of its mean by which it is late, at least; more of few steps."""
 _CHANCE = 0.002
 """Or: chance in an even run that any rank is the latest in as many steps, at most."""
-_MUCH = 0.1
-"""Share of the step from which on it is worth recording more steps."""
 
 
 def compared_steps(ranks: Sequence[RankSummary], members: Members) -> list[Bool]:
@@ -142,7 +140,7 @@ def suspected(late: Float, step: float) -> tuple[int, int] | None:
     if ranks < 2 or count < 2 or len(worst) != 1:
         return None
     needed = ceil(1 - log(_CHANCE) / log(ranks))
-    is_long = float(filled[worst[0]].mean()) >= _MUCH * step
+    is_long = float(filled[worst[0]].mean()) >= LEAST_SHARE * step
     return (int(worst[0]), needed) if is_long and count < needed else None
 
 

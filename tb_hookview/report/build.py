@@ -45,6 +45,7 @@ from tb_hookview.report.tables.warnings import (
     Contradiction,
     contradiction_rows,
     failure_rows,
+    ours,
     warning_rows,
     without_contradictions,
 )
@@ -142,6 +143,7 @@ def _with_warnings(data: ReportData, analysis: Analysis, failures: Failures) -> 
     contradictions: list[Contradiction] = []
     if not failures.found:  # sums of a table that is missing say nothing
         data, contradictions = without_contradictions(data)
+        contradictions = ours(contradictions, found)
     if contradictions and is_strict():
         raise AssertionError(f"figures that cannot be: {contradictions}")
     warnings = [*failure_rows(failures), *contradiction_rows(contradictions), *found]

@@ -10,7 +10,7 @@ from tb_hookview.analysis.compiled.graphs import is_compiled
 from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_us
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.rules.evidence.traffic import SINGLE
@@ -61,6 +61,9 @@ _BOUND: dict[schema.Bound, str] = {
 _OVERLAP = "They wait for each other: overlap them."
 _LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
 _ONE_BATCH = "Its only batch may be setup."
+_OF_MANY = (_OVERLAP, _HOST_REMEDIES["launch"], _HOST_REMEDIES["compiled"])
+_MANY = 10
+"""Launches in a trace without steps below which these are no remedy: it shows a snippet."""
 _DELAYS = "Unexplained delays add to that."
 _UNKNOWN_IDLE = "Why the device idles is unknown."
 
@@ -111,7 +114,11 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     once = simulator.unchanged.step - simulator.steady.pace.step
     later = (simulator.recorded.step - once) / 1000
     when = "per step" if marked else "in this trace"
-    words = _Sentence(found, when, later, alone.queued / 1000, one_batch=one_batch)
+    launch = simulator.analysis.device_events.launch
+    is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
+    words = _Sentence(
+        found, when, later, alone.queued / 1000, one_batch=one_batch, is_snippet=is_snippet
+    )
     if lost := _without_events(alone):
         return replace(found, bound="unknown", sentence=words.without_events(lost))
     waits = _host_causes(alone, idle, marked=marked)
@@ -200,8 +207,10 @@ class _Sentence:
         queued_us: float,
         *,
         one_batch: bool,
+        is_snippet: bool,
     ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
+        self._is_snippet = is_snippet
         self._later = later_us  # a step in which nothing happens that happens once
         self._queued = queued_us  # before the first event of a stream
         self._host, self._device = format_us(found.host_side_us), format_us(found.device_side_us)
@@ -220,7 +229,9 @@ class _Sentence:
             what = f"{self._all_even() or self._even()} {when}."
         else:
             what = f"{self._bound()} {when}{self._other()}."
-        return f"{what} {self._remedy(waits, unexplained_us)}"
+        remedy = self._remedy(waits, unexplained_us)
+        no_remedy = self._is_snippet and remedy in _OF_MANY
+        return f"{what} {_HOST_REMEDIES['setup'] if no_remedy else remedy}"
 
     def _all_even(self) -> str:
         """The three resources, where each alone takes nearly as long as the longer side."""

@@ -173,9 +173,10 @@ class PathWork(Struct, frozen=True):
     phase: str | None
     """Phase of the host, or of the launch of a device event; null in none."""
     name: str | None
-    """Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the
-    host outside of phases the innermost operator, annotation, module or Python function that holds
-    four fifths of the time, and within a phase the same where the thread runs no operator for a
+    """Kind of the device events; "kernel loading", in whatever phase, as it happens once, and
+    "profiler" while it makes room for what it records ("Activity Buffer Request"); of the host
+    outside of phases the innermost operator, annotation, module or Python function that holds four
+    fifths of the time, and within a phase the same where the thread runs no operator for a
     millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what
     is too short to be listed."""
     us: Us

@@ -54,7 +54,8 @@ class Idle(Struct, frozen=True):
     unknown: Us
     """Before the launch of a device's first work, where `launch` does not hold; between the launch
     and a late start of the first work of a device or a stream, as it is not in the trace what
-    was queued before; after its last work; before work whose launch is not in the trace."""
+    was queued before; after its last work; before work whose launch is not in the trace; whatever
+    else holds, from a launch whose work is not in the trace to the first work launched later."""
 
 
 class Step(Struct, frozen=True):

@@ -401,13 +401,13 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
     costly = isin(host.kind, list(_COSTS)) & ~host.device_threads[tree.thread]
     rows = np.flatnonzero(costly & (tree.start >= since))
     calls = np.flatnonzero((events.kind == EventCategory.PYTHON) & (events.start >= since))
-    blocks = np.flatnonzero(memory.time >= since)
+    blocks, requests = np.flatnonzero(memory.time >= since), buffer_requests(host, since)
     return Change(
         less=(
             *_by_thread(tree.thread[rows], tree.start[rows], _costs(host, rows, speed)),
             *_by_thread(events.thread[calls], events.start[calls], _python(trace, calls, speed)),
             *_by_thread(memory.thread[blocks], memory.time[blocks], speed * ALLOCATION),
-            *_by_thread(*_buffer_requests(host, since)),
+            *_by_thread(*requests[:2], (requests[2] - requests[1]).astype(np.float64)),
         )
     )
 
@@ -428,8 +428,8 @@ def _python(trace: Trace, calls: EventRow, speed: float) -> float:
     return min(speed * PYTHON, _BETWEEN * median(between)) if len(between) else speed * PYTHON
 
 
-def _buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanoseconds, Float]:
-    """Thread, start and length of each time in which the profiler made room for what it records.
+def buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanoseconds, Nanoseconds]:
+    """Thread, start and end of each time in which the profiler made room for what it records.
 
     The driver does so in a call that launches: its thread is that of the innermost row around it.
     """
@@ -446,7 +446,7 @@ def _buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanosecon
         thread = np.where(begins > latest, each, thread)
         latest = np.maximum(latest, begins)
     found = thread >= 0
-    return thread[found], start[found], (end - start)[found].astype(np.float64)
+    return thread[found], start[found], end[found]
 
 
 def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) -> Iterator[HostCost]:

@@ -244,6 +244,15 @@ def test_gaps_too_short_for_anything_else_are_the_pace_of_launches(tmp_path: Pat
     assert found.sentence.endswith("Launch less: use torch.compile or CUDA graphs.")
 
 
+@pytest.mark.parametrize(
+    ("launches", "remedy"), [(9, "Most of it may be setup"), (10, "Launch less")]
+)
+def test_a_snippet_of_few_launches_is_not_to_launch_less(
+    tmp_path: Path, launches: int, remedy: str
+) -> None:
+    assert remedy in made(tmp_path, operators(PACE[:launches])).verdict.sentence
+
+
 def test_compiled_code_is_not_to_be_compiled(tmp_path: Path) -> None:
     region = row("cpu_op", "Torch-Compiled Region: 0/0", 999, 700)
     found = made(tmp_path, [region, *operators(PACE)]).verdict

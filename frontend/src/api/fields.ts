@@ -579,7 +579,7 @@ export const Idle = {
   },
   unknown: {
     unit: "us",
-    text: "Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace.",
+    text: "Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later.",
   },
 } as const;
 
@@ -1024,7 +1024,7 @@ export const PathWork = {
   part: { text: "What passed the time, as the fields of `PathTime`." },
   phase: { text: "Phase of the host, or of the launch of a device event; null in none." },
   name: {
-    text: 'Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host\'s time on. Null where nothing has a name, and for what is too short to be listed.',
+    text: 'Kind of the device events; "kernel loading", in whatever phase, as it happens once, and "profiler" while it makes room for what it records ("Activity Buffer Request"); of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host\'s time on. Null where nothing has a name, and for what is too short to be listed.',
   },
   us: { unit: "us", text: "Mean over the measured steps; all rows add up to the step." },
 } as const;
@@ -1288,6 +1288,10 @@ export const Run = {
   replay_error: {
     unit: "fraction",
     text: "By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed.",
+  },
+  suspect: {
+    unit: "count",
+    text: "A rank that is late in all measured steps, which are too few to rule out chance; null where there is a straggler, or no such rank.",
   },
 } as const;
 
@@ -1950,7 +1954,7 @@ export const Work = {
   device_us: { unit: "us", text: "`self_device_us` plus that of all modules below in the tree." },
   self_host_us: {
     unit: "us",
-    text: "Forward: time of the module's calls less that of module calls inside them. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's).",
+    text: "Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's).",
   },
   self_device_us: {
     unit: "us",

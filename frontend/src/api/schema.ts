@@ -767,7 +767,7 @@ export interface Idle {
   profiler: number;
   /** The next work had been launched by then, or before the trace began: the device idled although work was queued, or for something the trace does not show. */
   device: number;
-  /** Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace. */
+  /** Before the launch of a device's first work, where `launch` does not hold; between the launch and a late start of the first work of a device or a stream, as it is not in the trace what was queued before; after its last work; before work whose launch is not in the trace; whatever else holds, from a launch whose work is not in the trace to the first work launched later. */
   unknown: number;
 }
 
@@ -1348,7 +1348,7 @@ export interface PathWork {
   part: string;
   /** Phase of the host, or of the launch of a device event; null in none. */
   phase: string | null;
-  /** Kind of the device events; "kernel loading", in whatever phase, as it happens once; of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what is too short to be listed. */
+  /** Kind of the device events; "kernel loading", in whatever phase, as it happens once, and "profiler" while it makes room for what it records ("Activity Buffer Request"); of the host outside of phases the innermost operator, annotation, module or Python function that holds four fifths of the time, and within a phase the same where the thread runs no operator for a millisecond or more, from 5% of the host's time on. Null where nothing has a name, and for what is too short to be listed. */
   name: string | null;
   /** Mean over the measured steps; all rows add up to the step. */
   us: number;
@@ -1669,6 +1669,8 @@ export interface Run {
   warnings: string[];
   /** By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed. */
   replay_error: number | null;
+  /** A rank that is late in all measured steps, which are too few to rule out chance; null where there is a straggler, or no such rank. */
+  suspect: number | null;
 }
 
 /** A run without its steps and single collectives, which are tables and matrices. */
@@ -2444,7 +2446,7 @@ export interface Work {
   host_us: number | null;
   /** `self_device_us` plus that of all modules below in the tree. */
   device_us: number | null;
-  /** Forward: time of the module's calls less that of module calls inside them. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's). */
+  /** Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's). */
   self_host_us: number | null;
   /** Forward: device work launched in the module's calls, outside the backward pass, and in no inner module's call. Backward: device work launched inside nodes that belong to the module; work launched inside a module's call within a node belongs to the module called. */
   self_device_us: number | null;

@@ -280,8 +280,7 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
         return ()
     if not len(device_events):
         return counted("no-device-events", len(launches))
-    has = mask_of(device_events.launch[device_events.launch >= 0], len(host))
-    known = np.flatnonzero(has[launches])
+    known = np.flatnonzero(~isin(launches, lost_launches(host, device_events)))
     if not len(known):
         return ()
     between = int(known[-1] - known[0] + 1 - len(known))
@@ -307,6 +306,12 @@ def launches_to_run(host: HostRows) -> TreeRow:
     launches = host.named(_LAUNCH.fullmatch)
     launches = launches[np.argsort(host.call_tree.start[launches], kind="stable")]
     return launches[~_in_capture(host, launches)]
+
+
+def lost_launches(host: HostRows, device_events: DeviceEvents) -> TreeRow:
+    """Launches by start that have no device event."""
+    launches = launches_to_run(host)
+    return launches[~isin(launches, device_events.launch)]
 
 
 def _in_capture(host: HostRows, rows: TreeRow) -> Bool:

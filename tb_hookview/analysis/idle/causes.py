@@ -20,6 +20,9 @@ which the device could start the event (before the trace began, too), the delay 
 of the first event of a device or of a stream it is unknown: a queue runs in order, and what it held
 before is not in the trace. Before the launch of a device's first event the time is the
 host's if the device then started that event at once.
+
+From a launch whose device events the profiler lost to the first event that was launched later, the
+device may have been busy: such time is unknown.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_hookview.analysis.calls.division import CallTimes
+from tb_hookview.analysis.consistency.checks import lost_launches
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, KernelLoads, cut
@@ -111,6 +115,7 @@ class _Common(NamedTuple):
     loading: Claims
     copying: Bool
     collective: Bool
+    lost: TreeRow
 
 
 def _common(timing: LaunchTiming, calls: CallTimes, syncs: Syncs, loads: KernelLoads) -> _Common:
@@ -120,6 +125,7 @@ def _common(timing: LaunchTiming, calls: CallTimes, syncs: Syncs, loads: KernelL
         _loading_claims(timing, loads),
         (timing.call == Call.COPY) | calls.unpinned,
         _host_collectives(timing)[timing.host.string],
+        lost_launches(timing.host, timing.device_events),
     )
 
 
@@ -135,7 +141,9 @@ def _claims(
     during, after = _sync_claims(timing, common.syncs, rows, near)
     delayed, late = _launch_claims(timing, rows, gaps)
     before_first = _before_first(timing, rows)
+    lost = call_tree.start[common.lost[launching[common.lost]]]
     return [
+        _lost_claims(timing, rows, lost),
         *delayed,
         during,
         _rows(Cause.DATA_LOADING, call_tree, near & (timing.host.role == Role.DATA)),
@@ -325,6 +333,14 @@ def _launch_claims(
         claims(Cause.COMMUNICATION, known & collective, ready, end),
     ]
     return delayed, claims(Cause.LAUNCH, late, start, ready)
+
+
+def _lost_claims(timing: LaunchTiming, rows: DeviceEventIndex, lost: Nanoseconds) -> Claims:
+    """From launches whose device events are not in the trace to the first event launched later."""
+    launched = rows[timing.device_events.launch[rows] >= 0]
+    following = _first_launched_after(launched, timing.launch_start[launched], lost)
+    end = np.where(following >= 0, lookup(timing.device_events.start, following), lost)
+    return Claims(Cause.UNKNOWN, lost, end, np.full(len(lost), -1, np.int64))
 
 
 def _before_first(timing: LaunchTiming, rows: DeviceEventIndex) -> Claims:

@@ -64,7 +64,8 @@ class Cause(IntEnum):
     DEVICE = 8
     """The next device event had been launched by then: the device's own delay."""
     UNKNOWN = 9
-    """Before the first device event, after the last one, and before one of unknown launch."""
+    """Before the first device event, after the last one, before one of unknown launch, and after a
+    launch whose device events are not in the trace."""
 
 
 class Claims(NamedTuple):

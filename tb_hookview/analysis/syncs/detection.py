@@ -7,6 +7,7 @@ these two are one sync.
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 import numpy as np
@@ -16,18 +17,23 @@ from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.calls.waits import is_device_wide
 from tb_hookview.analysis.host.rows import Call, HostRows
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import mask_of, scatter
+from tb_hookview.arrays.joins import mask_of, scatter, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
     Int,
+    Intervals,
     Nanoseconds,
     SyncIndex,
+    ThreadIndex,
     TimeSet,
     TreeRow,
 )
 from tb_hookview.trace import EventCategory
+
+_PROFILER = re.compile(r"torch[/\\]profiler[/\\]profiler\.py\(")
+"""In names of the Python frames in which torch's profiler starts, steps and stops."""
 
 
 class Syncs(Struct, frozen=True, dict=True):
@@ -182,6 +188,22 @@ def _called_by_program(host: HostRows, row: TreeRow) -> Bool:
         result[number] = any("synchronize" in name for name in found)
         result[number] &= not any(map(_is_profiler, found))
     return result
+
+
+def profiler_times(host: HostRows, syncs: Syncs) -> tuple[ThreadIndex, Intervals]:
+    """Thread and span of each time in which torch's profiler started, stopped or synchronized."""
+    events, tree, texts = host.trace.events, host.call_tree, host.trace.strings.texts
+    named = np.array([_PROFILER.search(text) is not None for text in texts] or [False])
+    frames = np.flatnonzero((events.kind == EventCategory.PYTHON) & named[events.name])
+    own = np.flatnonzero(syncs.by_profiler)
+    thread = np.concatenate([events.thread[frames], tree.thread[syncs.row[own]]])
+    start = np.concatenate([events.start[frames], syncs.start[own]])
+    end = np.concatenate([events.end[frames], syncs.end[own]])
+    threads = unique(thread)
+    spans = [intervals.of(start[thread == each], end[thread == each]) for each in threads]
+    return np.repeat(threads, [len(each) for each in spans]), np.concatenate(
+        [intervals.EMPTY, *spans]
+    )
 
 
 def operator_chain(host: HostRows, operator: int) -> list[str]:

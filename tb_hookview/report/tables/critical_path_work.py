@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import reduce
 
 import numpy as np
@@ -24,6 +25,7 @@ from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import EventRow, TimeSet
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.schema.terms import KINDS, Phase
+from tb_hookview.simulation.changes import buffer_requests
 from tb_hookview.simulation.path_rows import PARTS, path_parts
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace import EventCategory
@@ -32,6 +34,8 @@ MOST = 30
 """Rows of an answer; the others are summed up by part and phase."""
 LOADING = "kernel loading"
 """Name of the host time in which kernels are loaded, in whatever phase."""
+RECORDING = "profiler"
+"""Name of the host time in which the profiler makes room for what it records."""
 _LONG = 0.02
 """Share of the unnamed host time from which on an event divides it."""
 _WORTH_A_NAME = 0.05
@@ -99,8 +103,8 @@ def _kind(kind: int) -> str | None:
 
 
 def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]) -> None:
-    """Add lazy kernel loading, then the host's time by phase; outside of phases, and where it runs
-    no operator in one, by what the thread was in.
+    """Add lazy kernel loading and the profiler, then the host's time by phase; outside of phases,
+    and where it runs no operator in one, by what the thread was in.
 
     Times are as recorded. They are scaled to the replay, which is off by its error.
     """
@@ -108,10 +112,10 @@ def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]
     quiet: defaultdict[Work, float] = defaultdict(float)
     analysis = simulator.analysis
     phases = analysis.phases.time
-    for thread, busy in _host_times(simulator):
-        loads = _kernel_loading(analysis, thread)
-        found["host", None, LOADING] += intervals.length(intervals.intersect(busy, loads))
-        worked = intervals.subtract(busy, loads)
+    for thread, worked in _host_times(simulator):
+        for name, taken in _in_any_phase(analysis, thread):
+            found["host", None, name] += intervals.length(intervals.intersect(worked, taken))
+            worked = intervals.subtract(worked, taken)
         for phase in _PHASES:
             inside = intervals.intersect(worked, phases[phase])
             found["host", phase.name.lower(), None] += intervals.length(inside)
@@ -129,11 +133,13 @@ def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]
         time[work] += length * whole / total
 
 
-def _kernel_loading(analysis: Analysis, thread: int) -> TimeSet:
-    """When a thread loaded kernels."""
+def _in_any_phase(analysis: Analysis, thread: int) -> Iterator[tuple[str, TimeSet]]:
+    """When a thread loaded kernels, and when the profiler held it."""
     loads, tree = analysis.kernel_loads, analysis.call_tree
     mine = tree.thread[loads.row] == thread
-    return intervals.normal(np.stack([tree.start[loads.row], loads.end], axis=1)[mine])
+    yield LOADING, intervals.of(tree.start[loads.row][mine], loads.end[mine])
+    of, start, end = buffer_requests(analysis.host, analysis.bounds[0])
+    yield RECORDING, intervals.of(start[of == thread], end[of == thread])
 
 
 def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:

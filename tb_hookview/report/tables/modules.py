@@ -15,8 +15,9 @@ from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTim
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.analysis.syncs.detection import profiler_times
 from tb_hookview.arrays.joins import grouped, index_of
-from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.nesting import innermost_at, lookup, self_time
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     Bool,
@@ -177,13 +178,17 @@ class Calls:
         self.module: ModuleIndex = module_calls.module[rows][chosen]
         self.again: Bool = analysis.attribution.row_recompute[rows][chosen]
         own = self_time(call_tree.start[rows], call_tree.end[rows], above)
+        thread, span = profiler_times(analysis.host, analysis.syncs)
+        around = lookup(call_tree.nearest(is_call), innermost_at(call_tree, thread, span[:, 0]))
+        inside = around >= 0
+        np.subtract.at(own, index[around[inside]], (span[:, 1] - span[:, 0])[inside])
         self._compiled = analysis.compiled
         if self._compiled is not None:
             moved = self._compiled.call_shares
             known = moved.call >= 0
             np.subtract.at(own, index[moved.call[known]], moved.time[known])
         self.self_host: Nanoseconds = own[chosen]
-        """Without what compiled graphs ran for other modules."""
+        """Without what compiled graphs ran for other modules, and torch's profiler itself."""
         self._chosen, self._row_again = selection.rows, analysis.attribution.row_recompute
         self._size = len(analysis.modules)
 

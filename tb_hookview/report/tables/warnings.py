@@ -170,6 +170,10 @@ HIGH_NOTICES = frozenset(
 )
 """Codes of the reader (`reliability.md`) of high severity: rows or times are missing."""
 
+_LOSSES = frozenset({"cut-off", "packing-cut", "lost-events", "lost-at-start", "lost-in-between"})
+"""Codes of traces that lack some of their device events, at any place."""
+_SPEED = "operators.peak_share"
+
 FAILED = "failed-part"
 """Code of a rule or a table that failed by a fault of ours."""
 CONTRADICTION = "contradiction"
@@ -380,6 +384,17 @@ def warning_rows(analysis: Analysis) -> list[schema.TraceWarning]:
         number = code if seen[code] == 1 else f"{code}#{seen[code]}"
         rows.append(schema.TraceWarning(number, code, message, count, severity))
     return rows
+
+
+def ours(
+    found: Sequence[Contradiction], warnings: Sequence[schema.TraceWarning]
+) -> list[Contradiction]:
+    """Those of the contradictions that are no fault of the trace.
+
+    What ran in less time than it takes did so where a part of its device events is missing.
+    """
+    is_partial = not _LOSSES.isdisjoint(row.code for row in warnings)
+    return [each for each in found if not (is_partial and each.what == _SPEED)]
 
 
 def contradiction_rows(found: Sequence[Contradiction]) -> list[schema.TraceWarning]:

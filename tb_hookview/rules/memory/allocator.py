@@ -46,7 +46,9 @@ _FULL = (
     "torch.cuda.memory_stats(). Against fragmentation set "
     "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
 )
-_LATENT = "the device did not idle after it in this trace, but cudaFree waits for the whole device"
+_LATENT = "the device did not idle after it in this trace, but "
+_FREEING = "cudaFree waits for the whole device"
+_ALLOCATING = "it blocks the host"
 
 
 def _explains_allocator_malloc_free_in_step(context: Context) -> Bool:
@@ -97,11 +99,12 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
         syncs=syncs,
         gaps=gaps,
         examples=context.call_tree.start[rows],
-        latent=_LATENT,
+        latent=_LATENT + _FREEING,
     )
 
 
 def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
+    frees = context.rows.containing(*_FREES)
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
         syncs, gaps = _costs(context, mine)
@@ -114,7 +117,7 @@ def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
             syncs=syncs,
             gaps=gaps,
             examples=context.call_tree.start[mine],
-            latent=_LATENT,
+            latent=_LATENT + (_FREEING if frees[mine].any() else _ALLOCATING),
         )
 
 

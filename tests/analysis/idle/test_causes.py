@@ -29,8 +29,8 @@ NAMES = {
 }
 
 
-def report_of(folder: Path, picture: str, *more: dict[str, Any]) -> ReportData:
-    events = [*grid.events(picture, NAMES), *more]
+def report_of(folder: Path, picture: str, *more: dict[str, Any], **names: str) -> ReportData:
+    events = [*grid.events(picture, {**NAMES, **names}), *more]
     return build_report(load(grid.write(folder / "t.json", events))).data
 
 
@@ -97,6 +97,28 @@ def test_a_start_soon_after_a_launch_is_the_hosts_where_the_latency_is_unknown(
     assert idle_of(report_of(tmp_path, picture.format(pause=50 * " "))) == {"launch": 65}
     late = idle_of(report_of(tmp_path, picture.format(pause=51 * " ")))
     assert late == {"launch": 15, "unknown": 51}
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("cudaLaunchKernel", {"launch": 14, "unknown": 29}),
+        ("cudaEventRecord", {"launch": 36, "sync": 6, "unknown": 1}),
+    ],
+)
+def test_idle_time_after_a_launch_without_device_events_is_unknown(
+    tmp_path: Path, call: str, found: dict[str, float]
+) -> None:
+    """The device may have run what the profiler lost, also where the host waits."""
+    data = report_of(
+        tmp_path,
+        """
+        main calls [launch corr=1]             [call corr=8 ]  [wait]  [launch corr=3]
+        gpu kernel  [k corr=1    ]                                         [k corr=3]
+        """,
+        call=call,
+    )
+    assert idle_of(data) == found
 
 
 def test_the_host_is_seen_at_work_before_the_first_launch(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from tb_hookview.loading import analyze
 from tb_hookview.report import build
-from tb_hookview.report.tables.warnings import Contradiction, without_contradictions
-from tb_hookview.schema import ReportData
+from tb_hookview.report.tables.warnings import Contradiction, ours, without_contradictions
+from tb_hookview.schema import ReportData, TraceWarning
 
 replace = msgspec.structs.replace
 
@@ -67,3 +67,9 @@ def test_it_is_a_warning_for_users_and_a_failure_of_tests(monkeypatch: pytest.Mo
     first = analyze(path).data.trace.warnings[0]
     assert (first.code, first.count, first.severity) == ("contradiction", 2, "high")
     assert "operators.peak_share contradicts the rest of the report" in first.message
+
+
+@pytest.mark.parametrize(("code", "left"), [("lost-in-between", 1), ("clock-skew", 2)])
+def test_what_ran_too_fast_is_no_bug_where_device_events_are_missing(code: str, left: int) -> None:
+    found = [Contradiction("operators.peak_share", 1), Contradiction("steps", 1)]
+    assert ours(found, [TraceWarning(code, code, "", 1, "high")]) == found[-left:]

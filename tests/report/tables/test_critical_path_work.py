@@ -76,6 +76,26 @@ def test_long_host_time_without_an_operator_is_named_in_its_phase(
     assert inside == (pytest.approx(35 * scale) if named else 0)
 
 
+def test_time_in_which_the_profiler_makes_room_is_the_profilers(tmp_path: Path) -> None:
+    traced = grid.events(
+        """
+        main notes    [prepare                         ]
+        main calls         [request]
+        main calls                       [launch corr=1]
+        gpu  kernel                                      [k corr=1     ]
+        """,
+        {**NAMES, "request": "Activity Buffer Request"},
+    )
+    for event in traced:
+        if event["name"] == "Activity Buffer Request":
+            event |= {"cat": "overhead", "tid": 0}
+            length = event["dur"]
+    simulator = Simulator(select(load(grid.write(tmp_path / "t.json", traced)), None))
+    found = {row.id: row.us for row in critical_path_work_rows(simulator)}
+    assert found["host::profiler"] == pytest.approx(length)
+    assert found["host::prepare"] > 0
+
+
 def test_an_optimizers_closure_is_named_as_such(tmp_path: Path) -> None:
     found = works(
         tmp_path,

@@ -190,3 +190,29 @@ def test_kernels_of_a_module_by_kind_tensor_cores_and_occupancy(tmp_path: Path) 
     assert fc.backward_ratio == gemm[4] / (gemm[1] + gemm[2])
     assert root.backward_ratio == gemm[4] / (gemm[1] + gemm[2] + gemm[3])
     assert module(data, "relu").backward_ratio == 0
+
+
+@pytest.mark.parametrize("stacks", [True, False])
+def test_a_profiler_that_starts_and_stops_in_a_module_is_no_time_of_it(
+    tmp_path: Path, stacks: bool
+) -> None:
+    picture = """
+        main ops    [root                                           ]
+        main ops     [fc                                           ]
+        main python    [start]                 [stop            ]
+        main ops                [aten::mm]
+        main calls                                [sync       ]
+        """
+    path = "torch/profiler/profiler.py(82{}): {}"
+    names = {name: path.format(at, name) for at, name in enumerate(("start", "stop"))}
+    traced = grid.events(picture, {**NAMES, **names, "sync": "cudaDeviceSynchronize"})
+    if not stacks:
+        traced = [event for event in traced if event["cat"] != "python_function"]
+    long = {event["name"]: event["dur"] for event in traced}
+    data = build_report(load(grid.write(tmp_path / "t.json", traced))).data
+    left_out = (
+        sum(long[name] for name in names.values()) if stacks else long["cudaDeviceSynchronize"]
+    )
+    fc, root = module(data, "fc").forward, module(data, "").forward
+    assert fc.host_us == long[NAMES["fc"]] - left_out
+    assert root.self_host_us == long[NAMES["root"]] - long[NAMES["fc"]]

@@ -47,6 +47,21 @@ def test_an_emptied_cache(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("second", "why"),
+    [("cudaMalloc", "it blocks the host"), ("cudaFree", "cudaFree waits for the whole device")],
+)
+def test_a_device_that_does_not_idle_is_said_to_wait_where_memory_is_freed(
+    tmp_path: Path, second: str, why: str
+) -> None:
+    busy = STEP.replace("[k corr=5]              ", "[k corr=5               ").replace(
+        "           [k corr=7]", "          ][k corr=7]"
+    )
+    found = findings(tmp_path, busy.format(first="cudaMalloc", second=second))
+    (finding,) = found["allocator-malloc-free-in-step"]
+    assert f"the device did not idle after it in this trace, but {why}" in finding.evidence
+
+
+@pytest.mark.parametrize(
     "picture",
     [
         pytest.param(
