@@ -46,7 +46,8 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
         rows = [(each.finding, weight(each.finding)) for each in found]
     else:
         rows = _with_gains(context, found, alone)
-    ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
+    small = SMALL * context.steps.measured_us
+    ranked = sorted(rows, key=lambda row: _rank(*row, small), reverse=True)
     return [finding for finding, _ in ranked]
 
 
@@ -74,10 +75,12 @@ def _with_gains(
 
 
 def _most(found: Found, alone: Alone, context: Context) -> float:
-    """How much shorter a step is without all that a finding costs, microseconds."""
+    """How much shorter a step is without all that a finding costs, microseconds; as gains are
+    ranked, without the cost of recording where that is known."""
     from tb_hookview.rules.engine.removal import removed
 
-    return alone.simulator.gain(removed(context.analysis, found)) / 1000
+    simulator = alone.simulator
+    return simulator.gain(removed(context.analysis, found), simulator.unrecorded) / 1000
 
 
 def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
@@ -91,7 +94,7 @@ def weight(finding: schema.Finding) -> float:
     """What a finding is ranked by, microseconds per step: its gain without the cost of
     recording, else as recorded, where unknown its cost (on the critical path, if replayed).
 
-    What happens once comes after all that recurs.
+    What happens once saves nothing in a step.
     """
     if finding.once_us is not None:
         return 0.0
@@ -101,10 +104,12 @@ def weight(finding: schema.Finding) -> float:
     return gain if gain is not None else cost or 0.0
 
 
-def _rank(finding: schema.Finding, ranked: float) -> tuple[float, bool, bool, float]:
+def _rank(finding: schema.Finding, ranked: float, small: float) -> tuple[float, ...]:
+    """What findings are sorted by; what saves below `small` saves nothing, at first."""
     once = finding.once_us
     amount = finding.cost_us_per_step or 0.0 if once is None else once
-    return (ranked, finding.severity != "info", once is None, amount)
+    counts = ranked if ranked >= small else 0.0
+    return (counts, finding.severity != "info", amount >= small, once is None, ranked, amount)
 
 
 def _replayed(found: Found, alone: Alone, context: Context, refused: str | None) -> schema.Finding:
