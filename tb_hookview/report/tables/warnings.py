@@ -192,7 +192,7 @@ WORDS: dict[str, Words] = {
         "syncs that return up to {time} before the work ends that they waited for: the clocks of "
         "host and device differ by at least that; waits, idle time and its causes may be off by "
         f"as much or more, and a wait for work that ends over {LARGEST_SKEW_NS // 1000} us after "
-        "it is not seen",
+        "it is seen only where no event begins that soon after its launch",
         high_from_ns=_WRONG_NS,
     ),
     "left-out-of-steps": Words(
