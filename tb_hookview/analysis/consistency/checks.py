@@ -285,7 +285,9 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
     has = mask_of(device_events.launch[device_events.launch >= 0], len(host))
     known = np.flatnonzero(has[launches])
     if not len(known):
-        return ()
+        alone = np.count_nonzero(device_events.launch < 0)  # may be theirs
+        lost_all = has.any() and alone < len(launches)
+        return (Fault("lost-in-between", len(launches), share=1.0),) if lost_all else ()
     between = int(known[-1] - known[0] + 1 - len(known))
     share = between / len(launches)
     lost = [Fault("lost-in-between", between, share=share)] if share >= LOST_AT_LEAST else []

@@ -228,8 +228,8 @@ WORDS: dict[str, Words] = {
         "idle time there is not real, and first steps have too little device time"
     ),
     "lost-in-between": Words(
-        "launches in the middle whose device events are missing, {share} of all: the profiler lost "
-        "them; device time is too low, and idle time there is not real"
+        "launches in the middle, or all, whose device events are missing, {share} of all: the "
+        "profiler lost them; device time is too low, and idle time there is not real"
     ),
     "lost-at-end": Words(
         "launches at the end whose device events are missing, {share} of all: the recording ended "
