@@ -46,8 +46,10 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
         rows = [(each.finding, weight(each.finding)) for each in found]
     else:
         rows = _with_gains(context, found, alone)
+    ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
     small = SMALL * context.steps.measured_us
-    ranked = sorted(rows, key=lambda row: _rank(*row, small), reverse=True)
+    if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
+        ranked.sort(key=lambda row: _amount(row[0]) < small)
     return [finding for finding, _ in ranked]
 
 
@@ -94,7 +96,7 @@ def weight(finding: schema.Finding) -> float:
     """What a finding is ranked by, microseconds per step: its gain without the cost of
     recording, else as recorded, where unknown its cost (on the critical path, if replayed).
 
-    What happens once saves nothing in a step.
+    What happens once comes after all that recurs.
     """
     if finding.once_us is not None:
         return 0.0
@@ -104,12 +106,13 @@ def weight(finding: schema.Finding) -> float:
     return gain if gain is not None else cost or 0.0
 
 
-def _rank(finding: schema.Finding, ranked: float, small: float) -> tuple[float, ...]:
-    """What findings are sorted by; what saves below `small` saves nothing, at first."""
-    once = finding.once_us
-    amount = finding.cost_us_per_step or 0.0 if once is None else once
-    counts = ranked if ranked >= small else 0.0
-    return (counts, finding.severity != "info", amount >= small, once is None, ranked, amount)
+def _rank(finding: schema.Finding, ranked: float) -> tuple[float, bool, bool, float]:
+    return (ranked, finding.severity != "info", finding.once_us is None, _amount(finding))
+
+
+def _amount(finding: schema.Finding) -> float:
+    """What a finding costs, per step or once, microseconds."""
+    return finding.once_us or finding.cost_us_per_step or 0.0
 
 
 def _replayed(found: Found, alone: Alone, context: Context, refused: str | None) -> schema.Finding:
