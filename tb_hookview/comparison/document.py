@@ -26,6 +26,7 @@ from tb_hookview.schema import (
 )
 
 _FINDINGS = 20
+_UNCHANGED, _NO_MODULES = "No module changed.", "Neither trace has modules."
 _TIMES = {
     "step": "step_us",
     "compute": "compute_us",
@@ -50,7 +51,7 @@ def comparison_document(found: Comparison, rows: int | None = None) -> Document:
         _totals(found),
         _memory(found),
         Lines(_findings(found, rows or _FINDINGS)),
-        modules if modules.rows else Lines(["No module changed."]),
+        modules if modules.rows else Lines([_UNCHANGED if found.modules else _NO_MODULES]),
     )
     return Document("Two traces compared", parts, modules if modules.rows else None)
 

@@ -22,6 +22,8 @@ _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
 _FAR = 0.2
 """Part by which one of two sides is shorter from which on nobody calls them even."""
+_NEARLY_ALL = 0.8
+"""Part of the idle time from which on one cause is what to begin with."""
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
 _NO_LAUNCHES = "Unknown: the steps cannot be replayed without the launches of device events."
 FAILED = "Unknown: the replay failed on this trace."
@@ -36,13 +38,15 @@ _HOST_REMEDIES = {
     "setup": "Most of it may be setup: mark the steps.",
     "launch": "Launch less: use torch.compile or CUDA graphs.",
     "compiled": "Launch less: use CUDA graphs.",
-    "allocator": "Most of it is allocation: use the caching allocator.",
-    "copy": "Most of it is copies: pin memory, copy asynchronously.",
+    "allocator": "The device idles for allocation: reuse or save memory.",
+    "copy": "The device idles for copies: pin memory, copy asynchronously.",
     "communication": "Most of it waits for collectives: compare the ranks.",
 }
 """By the longest of these causes of idle time; `work`, and `setup` where no step is marked, is the
 part of `launch` in gaps that are too long for any number of launches; `compiled` is `launch` where
 code is compiled already. Kernel loading is none of them, as it is in no length."""
+_IN_A_CALL = ("allocator", "copy")
+"""Those in which the host is in one call: host and device do not wait for each other's work."""
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
@@ -278,7 +282,7 @@ class _Sentence:
         if unexplained_us - self._queued > _APART * step:
             return _DELAYS
         if step - longer > _APART * step:
-            return _OVERLAP
+            return _apart(waits)
         if found.bound == "host":
             host = found.host_side_us or 0.0
             return _ON_CPU if found.device_us is None else _host_remedy(waits, host)
@@ -304,6 +308,13 @@ class _Sentence:
         needs += [f"communication {self._device}"] if found.communication_us else []
         needs += [f"data loading {format_us(found.data_us)}"] if self._loads else []
         return f"Unknown, because the trace has no device events: {', '.join(needs)}."
+
+
+def _apart(waits: dict[str, float]) -> str:
+    """What would shorten a step that is longer than either side, by what the devices wait for."""
+    longest = _longest(waits)
+    decides = waits.get(longest, 0.0) > _NEARLY_ALL * sum(waits.values())
+    return _HOST_REMEDIES[longest] if decides and longest in _IN_A_CALL else _OVERLAP
 
 
 def _host_remedy(waits: dict[str, float], host_us: float) -> str:

@@ -156,7 +156,8 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     without names in the trace, the stack's or annotation's own label."""
     module_class: str
     parent: str | None
-    """Path of the module above; null for a root."""
+    """Path of the module above; null for a root. By qualified names where the trace has them, else
+    the innermost module around all calls: one that several call is below none of them."""
     parent_id: int | None
     depth: int
     """Modules above it; 0 for a root."""

@@ -26,12 +26,15 @@ class Idle(Struct, frozen=True):
     """A thread that launches work was inside a synchronous copy, or one of memory that is not
     pinned, while the device had nothing to do (its copy had not begun)."""
     allocator: Us
-    """A thread that launches work was inside a call that allocates or frees memory."""
+    """A thread that launches work was inside a call that allocates or frees memory (see
+    `kernel_loading`)."""
     kernel_loading: Us
     """A thread that launches work was loading the code of a kernel: in a call that loads modules,
     or in the first launch of that kernel in the trace, if it took over 20 times the median of the
-    call's later ones until the kernel began, and the host did not wait, copy or allocate in it; or
-    the driver recorded such overhead."""
+    call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in
+    a `cudaFree` by which cuBLAS or cuDNN starts, next to a call for properties of the device, if it
+    took over 20 times the median of other calls that allocate or free; or the driver recorded such
+    overhead."""
     launch: Us
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to

@@ -86,6 +86,7 @@ def test_the_table_names_both_sides_and_the_change(training: Path, annotated: Pa
     assert str(training) in done.stdout.replace("\n", "")
     assert "appeared" in done.stdout
     assert "No module changed." in call("diff", annotated, annotated).stdout
+    assert "Neither trace has modules." in call("diff", training, training).stdout
 
 
 def test_the_text_names_noise_memory_and_findings_that_came_or_went() -> None:

@@ -337,6 +337,25 @@ def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None
     assert report(tmp_path, picture).verdict.sentence.endswith("Why the device idles is unknown.")
 
 
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        ("cudaMalloc", "The device idles for allocation: reuse or save memory."),
+        ("work", "They wait for each other: overlap them."),
+    ],
+)
+def test_one_call_that_holds_the_host_is_what_to_begin_with(
+    call: str, remedy: str, tmp_path: Path
+) -> None:
+    """Host and device take turns; nearly all of the idle time is in it."""
+    picture = f"""
+        main notes [ProfilerStep#1                                                          ]
+        main calls [launch corr=1][wait      ][{call:19}][launch corr=2][wait        ]
+        gpu kernel  [k corr=1               ]                   [k corr=2                  ]
+        """
+    assert report(tmp_path, picture).verdict.sentence.endswith(remedy)
+
+
 def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
     """It is longer than those of all launches together."""
     found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict

@@ -555,11 +555,11 @@ export const Idle = {
   },
   allocator: {
     unit: "us",
-    text: "A thread that launches work was inside a call that allocates or frees memory.",
+    text: "A thread that launches work was inside a call that allocates or frees memory (see `kernel_loading`).",
   },
   kernel_loading: {
     unit: "us",
-    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead.",
+    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in a `cudaFree` by which cuBLAS or cuDNN starts, next to a call for properties of the device, if it took over 20 times the median of other calls that allocate or free; or the driver recorded such overhead.",
   },
   launch: {
     unit: "us",
@@ -812,7 +812,9 @@ export const Module = {
   path: {
     text: "Qualified name as `named_modules()` gives it below the wrapped root, `\"\"` for the root; without names in the trace, the stack's or annotation's own label.",
   },
-  parent: { text: "Path of the module above; null for a root." },
+  parent: {
+    text: "Path of the module above; null for a root. By qualified names where the trace has them, else the innermost module around all calls: one that several call is below none of them.",
+  },
   depth: { text: "Modules above it; 0 for a root." },
   calls: {
     unit: "count",

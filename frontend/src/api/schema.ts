@@ -755,9 +755,9 @@ export interface Idle {
   data_loading: number;
   /** A thread that launches work was inside a synchronous copy, or one of memory that is not pinned, while the device had nothing to do (its copy had not begun). */
   copy: number;
-  /** A thread that launches work was inside a call that allocates or frees memory. */
+  /** A thread that launches work was inside a call that allocates or frees memory (see `kernel_loading`). */
   allocator: number;
-  /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; or the driver recorded such overhead. */
+  /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in a `cudaFree` by which cuBLAS or cuDNN starts, next to a call for properties of the device, if it took over 20 times the median of other calls that allocate or free; or the driver recorded such overhead. */
   kernel_loading: number;
   /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. */
   launch: number;
@@ -1101,7 +1101,7 @@ export interface Module {
   /** Qualified name as `named_modules()` gives it below the wrapped root, `""` for the root; without names in the trace, the stack's or annotation's own label. */
   path: string;
   class: string;
-  /** Path of the module above; null for a root. */
+  /** Path of the module above; null for a root. By qualified names where the trace has them, else the innermost module around all calls: one that several call is below none of them. */
   parent: string | null;
   parent_id: number | null;
   /** Modules above it; 0 for a root. */

@@ -22,6 +22,7 @@ test.each([
   [120, 100, { us: 120, what: "with its device work" }],
   [120, 120, { us: 120, what: "with the gap to the next" }],
   [100.4, 100, null],
+  [75, 100, { us: 75, what: "of it replayed" }],
 ] as const)("a step of %s us whose host takes %s", (us, hostUs, whole) => {
   expect(wholeStep(replayed(us, hostUs))).toEqual(whole);
 });

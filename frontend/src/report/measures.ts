@@ -31,11 +31,11 @@ export function meansNote({ per_step: means }: Pick<ReportData, "per_step">): st
 /** A step is as long as on the host's clock where it is longer by less than this share. */
 const LONGER = 0.005;
 
-/** A step with what is beyond its length on the host's clock. */
+/** A step as long as its replay, which is not its length on the host's clock. */
 interface WholeStep {
   /** Microseconds. */
   readonly us: number;
-  readonly what: "with its device work" | "with the gap to the next";
+  readonly what: "with its device work" | "with the gap to the next" | "of it replayed";
 }
 
 /** How long a step takes in the replay that the verdict, savings and What-if are about; null without one. */
@@ -44,10 +44,12 @@ export function replayedStep({ critical_path_work: path, verdict }: ReportData):
   return us > 0 ? us : verdict.step_us;
 }
 
-/** The step of the verdict and of savings, where it is longer than the host's clock says; else null. */
+/** The step of the verdict and of savings, where it is longer than the host's clock says, or shorter; else null. */
 export function wholeStep(report: ReportData): WholeStep | null {
-  const [us, host] = [replayedStep(report) ?? 0, meanStep(report)];
-  if (us <= (1 + LONGER) * host || duration(us) === duration(host)) return null;
+  const [us, host] = [replayedStep(report), meanStep(report)];
+  if (us === null || Math.abs(us - host) <= LONGER * host || duration(us) === duration(host))
+    return null;
+  if (us < host) return { us, what: "of it replayed" };
   const byHost = (report.verdict.host_side_us ?? 0) >= (1 - LONGER) * us;
   return { us, what: byHost ? "with the gap to the next" : "with its device work" };
 }

@@ -294,6 +294,9 @@ def _use_operators(host: HostRows, device_events: DeviceEvents, kind: Int) -> No
 
 
 def _communication(name: str) -> str | None:
+    """Whether a copy is a collective's own, which that of its input by a functional one is not."""
+    if name == "aten::clone":
+        return "copy"
     return "communication" if kind_of_operator(name) == "communication" else None
 
 

@@ -23,6 +23,7 @@ from tb_hookview.arrays.joins import (
     grouped,
     mask_of,
     scatter,
+    unique,
     unique_inverse,
 )
 from tb_hookview.arrays.nesting import CallTree, enclosing, innermost_at, lookup
@@ -226,10 +227,11 @@ def _parents(
 
 
 def _enclosing_modules(call_tree: CallTree, rows: TreeRow, of_row: Int, count: int) -> list[int]:
-    """Module around each module's first call; -1 for none, -2 if never called.
+    """Innermost module around all calls of each module, by where each was called first.
 
-    A call around a first call began earlier, so no two modules enclose each other here, even where
-    later calls do.
+    -1 for none, -2 if never called. A call around a first call began earlier, so no two modules
+    enclose each other here, even where later calls do. Calls outside of all modules, and those
+    inside the module itself, change nothing.
     """
     is_call = mask_of(rows, len(call_tree))
     module = scatter(rows, of_row, len(call_tree))
@@ -237,7 +239,23 @@ def _enclosing_modules(call_tree: CallTree, rows: TreeRow, of_row: Int, count: i
     first = np.full(count, -1, np.int64)
     by_time = np.lexsort((rows, call_tree.start[rows]))[::-1]
     first[of_row[by_time]] = by_time
-    return [int(above[row]) if row >= 0 else -2 for row in first.tolist()]
+    parents = [int(above[row]) if row >= 0 else -2 for row in first.tolist()]
+    around = list(parents)
+    pairs = unique(of_row[above >= 0] * count + above[above >= 0])
+    for called, caller in (divmod(pair, count) for pair in pairs.tolist()):
+        over = _and_above(parents, caller)
+        if around[called] >= 0 and called not in over:
+            around[called] = next((m for m in _and_above(parents, around[called]) if m in over), -1)
+    return around
+
+
+def _and_above(parents: list[int], module: int) -> list[int]:
+    """A module and those above it, innermost first."""
+    found = []
+    while module >= 0:
+        found.append(module)
+        module = parents[module]
+    return found
 
 
 def _prefix_parent(path: str, by_path: dict[str, int]) -> int:

@@ -109,13 +109,14 @@ def _replayed(data: ReportData) -> float:
 
 
 def _with_device(data: ReportData) -> str:
-    """The step of the verdict and of savings, where it is longer than on the host's clock."""
+    """The step of the verdict and of savings, where it is longer than on the host's clock, or
+    shorter, as where nothing more runs in the last part of a trace."""
     host, whole = data.per_step.duration_us or 0.0, _replayed(data)
-    if whole <= (1 + _LONGER) * host or format_us(whole) == format_us(host):
+    if not whole or abs(whole - host) <= _LONGER * host or format_us(whole) == format_us(host):
         return ""
     by_host = (data.verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
-    what = "with the gap to the next" if by_host else "with its device work"
-    return f", {format_us(whole)} {what}"
+    longer = "with the gap to the next" if by_host else "with its device work"
+    return f", {format_us(whole)} {longer if whole > host else 'of it replayed'}"
 
 
 def _path(data: ReportData) -> str:

@@ -20,6 +20,7 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NamedRows
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
 from tb_hookview.rules.evidence.traffic import collectives, has_ddp, transfers_of
+from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
 
 # Batch norms that share their statistics between ranks.
@@ -76,6 +77,8 @@ _MANY = 20
 """All-reduces a step; a model of a few parameters has nothing to group."""
 _SHARE = 0.5
 """All-reduces for each gradient; buckets hold several."""
+_WITH_GRADIENTS = ("AccumulateGrad", "CompiledFunction", "RegisterPostBackward")
+"""In names of nodes with gradients of parameters: hooks run there, or compiled code, or FSDP."""
 _BETWEEN = 2
 """Kernels between an all-reduce and the next in a loop over parameters: the mean, a cast."""
 
@@ -86,9 +89,10 @@ def reduced_one_by_one(context: Context) -> TreeRow:
     transfers = context.device_events.of_kinds("communication") & context.device_events.counted
     transfers &= (launch >= 0) & ~of_batch_norms(context)
     at = unique(launch[transfers])
+    at = at[_may_reduce_gradients(context)[at]]
     gradients = (context.host.role == Role.GRADIENT_SINK) & context.rows.counted
-    least = max(_MANY * len(context.steps), _SHARE * max(gradients.sum(), 1))
-    if len(at) < least:
+    least = max(_MANY * len(context.steps), _SHARE * gradients.sum())
+    if len(at) < least or not gradients.any():
         return at[:0]
     reduces = context.rows.matching(_REDUCES) & (context.host.kind != EventCategory.PYTHON)
     rows = unique(context.rows.outermost_of(reduces, at))
@@ -96,9 +100,20 @@ def reduced_one_by_one(context: Context) -> TreeRow:
     return rows[:0] if len(rows) < least else rows
 
 
+def _may_reduce_gradients(context: Context) -> Bool:
+    """Whether what each row launches may be gradients of parameters, shape (n,).
+
+    It is none in the forward, in a backward pass other than in `_WITH_GRADIENTS`, and without any.
+    """
+    analysis = context.analysis
+    within = context.rows.containing(*_WITH_GRADIENTS)[analysis.nodes.row]
+    may = np.append(within, len(within) > 0)[analysis.row_node]
+    return np.asarray(may & (analysis.phases.row != Phase.FORWARD))
+
+
 def _find_collective_per_parameter(context: Context) -> Iterator[Occurrence]:
     rows = reduced_one_by_one(context)
-    if not len(rows) or not (context.host.role == Role.GRADIENT_SINK).any():
+    if not len(rows):
         return
     awaited, end = _awaited(context, rows)
     spans = _spans(context, rows, end)
@@ -184,7 +199,7 @@ _COLLECTIVES = {
     "all-to-all": r"(?i)all_?to_?all|SendRecv",
     "reduce-scatter": r"(?i)reduce_?scatter",
     "all-gather": r"(?i)all_?gather",
-    "all-reduce": r"(?i)all_?reduce",
+    "all-reduce": r"(?i)all_?reduce|cross_device_reduce",
     "broadcast": r"(?i)broadcast",
 }
 _EMBEDDINGS = re.compile(
@@ -212,12 +227,19 @@ _SHARDS = (
     "set_modules_to_forward_prefetch), shard larger units, or shard within a node only. Give each "
     "rank a larger batch. Check links and topology."
 )
+_NEAR = (
+    "keep such a group within one node, on the fastest links, make it smaller, and overlap pieces "
+    "of the products with their transfer (torch._inductor.config._micro_pipeline_tp, Transformer "
+    "Engine's userbuffers)."
+)
 _DEPENDENT = (
     "If what is gathered and scattered are activations, between operators that depend on each "
-    "other (tensor or sequence parallelism): keep such a group within one node, on the "
-    "fastest links, make it smaller, and overlap pieces of the products with their transfer "
-    "(torch._inductor.config._micro_pipeline_tp, Transformer Engine's userbuffers). If they are "
-    "shards of parameters (FSDP, ZeRO): prefetch the next ones."
+    f"other (tensor or sequence parallelism): {_NEAR} If they are shards of parameters (FSDP, "
+    "ZeRO): prefetch the next ones."
+)
+_ACTIVATIONS = (
+    "What is reduced are not gradients of parameters but values between operators that depend on "
+    f"each other, such as activations in tensor parallelism: {_NEAR}"
 )
 _AHEAD = (
     "Exchange the next batch's indices while this batch computes (torchrec: "
@@ -272,7 +294,8 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         confidence="medium",
         examples=context.call_tree.start[calls],
         caveats=(_WAITS,),
-        fix=(_COMPARE if share > _MOSTLY else "") + (_fix(context, name) or _FIX),
+        fix=(_COMPARE if share > _MOSTLY else "")
+        + (_fix(context, name, np.flatnonzero(calls), context.call_tree.duration[calls]) or _FIX),
     )
 
 
@@ -297,6 +320,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
     count = int(np.count_nonzero(transfers & context.device_events.counted))
     share = exposed / context.steps.duration_us
     times = _by_collective(context, rows, alone)
+    launch = context.analysis.device_events.launch[rows]
     yield Occurrence(
         place="collectives",
         everywhere=True,
@@ -314,7 +338,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         examples=context.device_events.starts(transfers),
         caveats=(_WAITS, _GRAPHS) if context.any_name(_is_graph_launch) else (_WAITS,),
         fix=(_COMPARE if share > _MOSTLY or _wait(context) else "")
-        + (_fix(context, next(iter(times))) or _FIX),
+        + (_fix(context, next(iter(times)), launch, alone) or _FIX),
     )
 
 
@@ -374,12 +398,15 @@ def _under(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
     return f", {format_us(context.steps.us_per_step(time[most]))} of it under {text}"
 
 
-def _fix(context: Context, collective: str) -> str:
+def _fix(context: Context, collective: str, launch: TreeRow, time: Nanoseconds) -> str:
+    """The remedy for a collective, "" for that of all; of launches (-1: unknown), by their time."""
     if collective == _MESSAGES:
         return _PIPELINE
     if collective == "all-reduce":
         if len(reduced_one_by_one(context)):
             return _ONE_BY_ONE + _LESS
+        if _reduces_no_gradients(context, launch, time):
+            return _ACTIVATIONS
         return "" if has_ddp(context) else _BUCKETS + _LESS
     if collective == "all-to-all":
         if not context.any_name(_is_of_embeddings):
@@ -388,6 +415,13 @@ def _fix(context: Context, collective: str) -> str:
     if collective in ("all-gather", "reduce-scatter"):
         return _SHARDS if context.any_name(_is_of_fsdp) else _DEPENDENT
     return ""
+
+
+def _reduces_no_gradients(context: Context, launch: TreeRow, time: Nanoseconds) -> bool:
+    """Whether operators are recorded, and what they launch for most of the time reduces none."""
+    may = lookup(_may_reduce_gradients(context), launch) != 0
+    operators = context.host.kind == EventCategory.OPERATOR
+    return bool(operators.any() and 2 * time[may].sum() < time.sum())
 
 
 def _volume(context: Context) -> str:

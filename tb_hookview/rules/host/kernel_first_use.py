@@ -41,7 +41,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         scale="kernel_loading",
         examples=context.call_tree.start[loads.row[counted]],
-        confidence=None if len(_launches(context, counted)) < len(counted) else "medium",
+        confidence=None if _named(context, counted) else "medium",
         caveats=("Kernels are loaded once: steps after the warm-up do not spend this time again.",),
         latent="the device did not idle because of it in this trace; host times contain it",
         fix="" if context.analysis.trace.runtime == "cuda" else _WARM_UP,
@@ -56,7 +56,7 @@ def _evidence(context: Context, loads: Int, held: float) -> str:
         f"the host loaded code for {context.us_text(held)} in "
         f"{format_count(len(loads), 'call')} in {context.steps.text}, "
         f"{len(_launches(context, loads))} of which launched a kernel for the first "
-        f"time; the longest took {format_us(longest)}"
+        f"time{_libraries(context, loads)}; the longest took {format_us(longest)}"
         f"{_modules(context, loads)}"
     )
 
@@ -65,6 +65,22 @@ def _launches(context: Context, loads: Int) -> Int:
     """Those of some loads that launched something."""
     rows, launch = context.analysis.kernel_loads.row[loads], context.analysis.device_events.launch
     return loads[isin(rows, unique(launch))]
+
+
+def _starts(context: Context, loads: Int) -> int:
+    """Number of loads by which a library starts."""
+    rows = context.analysis.kernel_loads.row[loads]
+    return int(np.count_nonzero(context.rows.named("cudaFree")[rows]))
+
+
+def _named(context: Context, loads: Int) -> bool:
+    """Whether some of them load by their names."""
+    return len(_launches(context, loads)) + _starts(context, loads) < len(loads)
+
+
+def _libraries(context: Context, loads: Int) -> str:
+    starts = _starts(context, loads)
+    return f" and {starts} started a library such as cuBLAS or cuDNN (cudaFree)" if starts else ""
 
 
 def _modules(context: Context, loads: Int) -> str:
@@ -89,9 +105,11 @@ RULE = Rule(
     family="host",
     title="Kernels are loaded on their first use",
     description="Calls that load modules (cuModuleLoad*, hipModuleLoad* and the like), rows of "
-    "overhead in which the driver does, and first launches of a kernel in the trace that last over "
+    "overhead in which the driver does, first launches of a kernel in the trace that last over "
     "20 times the median of the call's later ones until the kernel begins, with no sync, copy or "
-    "allocation in them; over 1% of a step.",
+    "allocation in them, and calls of cudaFree by which cuBLAS and cuDNN start: next to a call for "
+    "properties of the device, over 20 times as long as the median of other calls that allocate or "
+    "free; over 1% of a step.",
     fix=f"{_WARM_UP} Where a first use must not stall a running training, "
     "CUDA_MODULE_LOADING=EAGER loads all kernels as CUDA starts, which takes longer then and costs "
     "device memory.",

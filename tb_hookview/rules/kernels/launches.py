@@ -316,12 +316,14 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
     )
     if little or not context.analysis.launches_known or busy >= _BUSY * (busy + idle):
         return
+    without = "the profiler's time, the ends of the trace"
+    without += "" if context.steps.marked else ", gaps of more than 1 ms"
     yield Occurrence(
         place="the whole step",
         everywhere=True,
         evidence=f"the devices were busy for {format_us(busy)} of {context.us_text(busy + idle)} "
-        f"({busy / (busy + idle):.0%}; without the profiler's time, the ends of the trace and "
-        "idle time with work queued), and idle by cause: "
+        f"({busy / (busy + idle):.0%}; without {without} and idle time with work queued), and idle "
+        "by cause: "
         f"{_by_cause(context, gaps)}",
         count=len(context.steps),
         gaps=gaps,
@@ -347,8 +349,9 @@ GPU_LOW_UTILIZATION = Rule(
     family="kernels",
     title="The device is idle for most of the step",
     description="Devices busy for less than half of the time. Time of the profiler, the ends of "
-    "the trace and idle time with work queued are not counted. At least 11 device events "
-    "per step. Idle time in the cost of other findings is not in this one.",
+    "the trace, idle time with work queued and, where no steps are marked, gaps of more than 1 ms "
+    "are not counted. At least 11 device events per step. Idle time in the cost of other findings "
+    "is not in this one.",
     fix="Start with the most expensive cause, and the findings that name it. Where the host "
     "launches too late and kernels are short, raise the batch size, compile the model or use CUDA "
     "graphs.",

@@ -229,15 +229,15 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
         return
     operators = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
     number = context.analysis.trace.events.sequence[call_tree.event[operators]]
-    nodes = len(unique(number[number >= 0])) - 1  # the first is that of the next node
+    nodes = len(unique(number[number >= 0])) - 1  # the last may be that of a node to come
     if nodes <= _FEW:
         return
     yield Occurrence(
         place="the model",
         everywhere=True,
-        evidence=f"{format_count(nodes, 'autograd node')} for a backward pass are recorded in "
-        f"{format_count(len(operators), 'operator')}; the trace has no backward pass and no "
-        f"optimizer{_memory(context)}",
+        evidence=f"at least {format_count(nodes, 'autograd node')} for a backward pass are "
+        f"recorded in {format_count(len(operators), 'operator')}; the trace has no backward pass "
+        f"and no optimizer{_memory(context)}",
         claims_gain=False,
         examples=call_tree.start[operators[np.argmax(number >= 0)]][None],
         latent="each node costs host time, and keeps what its backward would need",

@@ -208,6 +208,24 @@ def test_copies_and_sets_are_separate_and_a_collectives_copy_is_communication(
     assert kinds_of(made) == ["copy", "communication", "set"]
 
 
+def test_the_clone_that_a_functional_collective_makes_of_its_input_is_a_copy(
+    tmp_path: Path,
+) -> None:
+    made = analysis_of(
+        tmp_path,
+        """
+        main ops    [_c10d_functional::all_reduce             ]
+        main ops     [aten::clone            ] [c10d::allreduce_]
+        main ops      [aten::copy_           ]
+        main calls     [copy corr=1]             [launch corr=2]
+        gpu  copy                  [DtoD corr=1]
+        gpu  kernel                                         [ncclDevKernel corr=2]
+        """,
+        {"copy": "cudaMemcpyAsync", "launch": "cudaLaunchKernel"},
+    )
+    assert kinds_of(made) == ["copy", "communication"]
+
+
 def test_deep_ep_is_communication() -> None:
     """By hand: 113.44 ms in kernels of `dpsk::ep`, one at a time, of which 109.25 overlap others."""
     made = load(shared_trace("deepseek_h800"))

@@ -108,6 +108,53 @@ def test_another_device_loads_the_same_kernel_again(tmp_path: Path) -> None:
     assert loads_of(tmp_path, events) == [400, 500]
 
 
+MALLOC, ASK, FREE = ("cudaMalloc", 5), ("cudaDeviceGetAttribute", 1), ("cudaFree", 300)
+
+
+def calls_in_operator(*wanted: Launch, outside: Launch | None = None) -> list[dict[str, Any]]:
+    """Launches, and calls one after the other in an operator, with one after it."""
+    events, at = launches(*USUAL), 2000
+    for name, length in (*wanted, *([outside] if outside else [])):
+        events.append(call(name, at, length))
+        at += length
+    inside = sum(length for _, length in wanted)
+    return [*events, {**call("aten::mm", 2000, inside), "cat": "cpu_op"}]
+
+
+def test_a_library_that_starts(tmp_path: Path) -> None:
+    """cuBLAS calls `cudaFree(0)`, which loads its kernels, and asks for the device's properties."""
+    events = calls_in_operator(FREE, ("cudaFree", 200), ASK, MALLOC, MALLOC)
+    assert loads_of(tmp_path, events) == [300, 200]
+    events = calls_in_operator(MALLOC, ("cudaGetSymbolAddress", 1), FREE, MALLOC)
+    assert loads_of(tmp_path, events) == [300]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        calls_in_operator(MALLOC, FREE, FREE, MALLOC),
+        calls_in_operator(ASK, MALLOC, FREE, MALLOC),
+        calls_in_operator(MALLOC, FREE, outside=ASK),
+        calls_in_operator(MALLOC, ("cudaFree", 90), ASK),
+    ],
+    ids=["retried", "not right after", "outside of the operator", "not that long"],
+)
+def test_memory_that_is_freed(tmp_path: Path, events: list[dict[str, Any]]) -> None:
+    assert loads_of(tmp_path, events) == []
+
+
+def test_a_library_that_starts_is_no_allocation(tmp_path: Path) -> None:
+    launch, kernel = launches(("add", 5))
+    launch["args"], kernel["args"]["correlation"] = {"correlation": 9}, 9
+    launch["ts"], kernel["ts"] = 2320, 2325
+    events = [*calls_in_operator(FREE, ASK, MALLOC), launch, kernel]
+    data = report_of(tmp_path, events)
+    assert data.steps[0].idle is not None
+    assert (data.steps[0].idle.kernel_loading, data.steps[0].idle.allocator) == (300, 5)
+    (finding,) = (each for each in data.findings if each.rule == "kernel-first-use")
+    assert finding.once_us == 300
+
+
 def report_of(folder: Path, events: list[dict[str, Any]]) -> ReportData:
     return build_report(analyze(folder, events)).data
 

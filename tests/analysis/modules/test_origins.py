@@ -58,3 +58,30 @@ def test_a_real_training_whose_backward_went_to_annotations() -> None:
     coverage = analyze(path).data.coverage
     assert coverage.by_origin == {"annotation": coverage.backward_device_us}
     assert len(Timeline(load(path)).lanes_of("backward")) == 0
+
+
+SHARED = """
+    main python [Net                                                ]
+    main python  [A                      ] [B                      ]
+    main python    [S      ]                  [S      ][Head      ]
+    main python     [Inner]                    [Inner]   [Inner ]
+"""
+
+
+def test_a_module_that_several_call_is_below_what_is_around_all_of_its_calls(
+    tmp_path: Path,
+) -> None:
+    """Otherwise the first to call it takes longer than its own calls."""
+    names = {name: f"nn.Module: {name}_0" for name in ("Net", "A", "B", "S", "Head", "Inner")}
+    modules = {module.path: module for module in report_of(tmp_path, SHARED, names).modules}
+    parents = {path: module.parent for path, module in modules.items()}
+    assert parents == {
+        "Net_0": None,
+        "A_0": "Net_0",
+        "B_0": "Net_0",
+        "S_0": "Net_0",
+        "Head_0": "B_0",
+        "Inner_0": "Net_0",
+    }
+    assert modules["A_0"].forward.host_us == modules["A_0"].forward.self_host_us
+    assert modules["S_0"].calls == 2

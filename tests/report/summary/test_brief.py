@@ -30,6 +30,13 @@ BETWEEN = """
     gpu  kernel     [k corr=1 ]                        [k corr=2 ]                    [k corr=3 ]
 """
 
+ENDS_IDLE = """
+    main ops    [aten::mm           ]    [aten::mm]
+    main calls  [cudaLaunch corr=1 ]
+    gpu  kernel     [k corr=1                       ]
+    main python                                                               [close]
+"""
+
 
 @pytest.mark.parametrize(
     ("picture", "step"),
@@ -44,6 +51,7 @@ BETWEEN = """
             "step 28.0 us on the host, 29.0 us with its device work (ProfilerStep#1,",
         ),
         (BETWEEN, "step 28.0 us on the host, 29.5 us with the gap to the next ("),
+        (ENDS_IDLE, "step 69.0 us on the host, 37.0 us of it replayed (the whole trace,"),
     ],
 )
 def test_the_step_is_also_given_with_what_the_device_has_left(

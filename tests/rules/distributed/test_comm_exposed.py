@@ -13,6 +13,8 @@ REDUCE = [("c10d::allreduce_", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevC
 GEMM = [("aten::mm", "gemm")]
 GATHER = [("c10d::_allgather_base_", "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)")]
 COMPUTES = operators(GEMM, kernel=50)
+EVALUATE = "autograd::engine::evaluate_function: "
+SINK = f"{EVALUATE}torch::autograd::AccumulateGrad"
 
 
 def test_nothing_is_computed_meanwhile(tmp_path: Path) -> None:
@@ -123,7 +125,41 @@ def test_the_remedy_is_that_of_the_collective(
 ) -> None:
     moves = operators(collective, start=1020, kernel=60, stream=20)
     marked = [row("user_annotation", name, 990, 5) for name in marks]
+    marked += [row("cpu_op", SINK, 980, 5)]
     assert said in findings(tmp_path, COMPUTES, moves, marked)[RULE][0].fix
+
+
+@pytest.mark.parametrize(
+    ("around", "name", "gradients"),
+    [
+        ("cpu_op", f"{EVALUATE}MmBackward0", False),
+        ("python_function", "nn.Module: Linear_0", False),
+        ("cpu_op", SINK, True),
+        ("cpu_op", f"{EVALUATE}CompiledFunctionBackward", True),
+        ("user_annotation", "all of them", True),
+    ],
+    ids=["in a node", "forward", "in a hook", "compiled", "after the backward"],
+)
+def test_all_reduces_between_operators(
+    tmp_path: Path, around: str, name: str, gradients: bool
+) -> None:
+    """As many as there are gradients, of which those of activations are none."""
+    reduces = operators(REDUCE * 24, start=1100, kernel=12, stream=20)
+    nodes = [row("cpu_op", SINK, 500 + 10 * i, 8) for i in range(24)]
+    nodes += [row("cpu_op", SINK.split()[-1], 502 + 10 * i, 4) for i in range(24)]
+    found = findings(tmp_path, COMPUTES, nodes, [row(around, name, 1095, 500)], reduces)
+    assert ("collective-per-parameter" in found) == gradients
+    assert ("see the finding collective-per-parameter" in found[RULE][0].fix) == gradients
+    assert ("activations in tensor parallelism" in found[RULE][0].fix) != gradients
+
+
+@pytest.mark.parametrize("kernel", [REDUCE[0][1], "void vllm::cross_device_reduce_1stage<half, 4>"])
+def test_all_reduces_of_inference(tmp_path: Path, kernel: str) -> None:
+    reduces = operators([("mine::reduce", kernel)] * 24, start=1100, kernel=12, stream=20)
+    (finding,) = findings(tmp_path, COMPUTES, reduces)[RULE]
+    assert "nothing overlaps them: all-reduce 288 us" in finding.evidence
+    assert "gradients in buckets" not in finding.fix
+    assert "activations in tensor parallelism" in finding.fix
 
 
 def on_host(length: float, collective: str = "gloo:all_reduce") -> list[dict[str, Any]]:

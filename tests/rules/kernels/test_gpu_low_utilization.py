@@ -43,6 +43,16 @@ def test_set_up_around_a_trace_without_steps(tmp_path: Path) -> None:
     assert RULE in findings(tmp_path, some, steps)
 
 
+def test_what_is_left_out_is_named(tmp_path: Path) -> None:
+    some = [*operators(ADDS), *operators(ADDS, start=9000)]
+    (finding,) = findings(tmp_path, some)[RULE]
+    left_out = "the ends of the trace, gaps of more than 1 ms and idle time with work queued"
+    assert left_out in finding.evidence
+    steps = [row("user_annotation", "ProfilerStep#1", 1000, 9000)]
+    (finding,) = findings(tmp_path, some, steps)[RULE]
+    assert "without the profiler's time, the ends of the trace and idle time" in finding.evidence
+
+
 def test_code_that_a_launch_loads_is_set_up(tmp_path: Path) -> None:
     """The call takes all 7 ms of it; where steps are marked it counts."""
     later = operators([("aten::mul", "mul"), *ADDS], start=8000, kernel=18)
