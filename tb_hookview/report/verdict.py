@@ -142,7 +142,7 @@ def _without_events(alone: Alone) -> str:
     inside = (start >= window.start) & (start < window.host_end)
     lost = start[inside & ~isin(launches, run)]
     count = np.count_nonzero(inside)
-    if len(lost) == count or len(lost) < _APART * count or not (run >= 0).any():
+    if len(lost) < max(_APART * count, 1) or not (run >= 0).any():
         return ""
     late = np.count_nonzero(lost > tree.start[run[run >= 0]].max())
     what = "the recording ended before the device ran"

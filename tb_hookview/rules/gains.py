@@ -47,6 +47,9 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
     else:
         rows = _with_gains(context, found, alone)
     ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
+    small = SMALL * context.steps.measured_us
+    if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
+        ranked.sort(key=lambda row: _amount(row[0]) < small)
     return [finding for finding, _ in ranked]
 
 
@@ -74,10 +77,12 @@ def _with_gains(
 
 
 def _most(found: Found, alone: Alone, context: Context) -> float:
-    """How much shorter a step is without all that a finding costs, microseconds."""
+    """How much shorter a step is without all that a finding costs, microseconds; as gains are
+    ranked, without the cost of recording where that is known."""
     from tb_hookview.rules.engine.removal import removed
 
-    return alone.simulator.gain(removed(context.analysis, found)) / 1000
+    simulator = alone.simulator
+    return simulator.gain(removed(context.analysis, found), simulator.unrecorded) / 1000
 
 
 def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
@@ -102,9 +107,12 @@ def weight(finding: schema.Finding) -> float:
 
 
 def _rank(finding: schema.Finding, ranked: float) -> tuple[float, bool, bool, float]:
-    once = finding.once_us
-    amount = finding.cost_us_per_step or 0.0 if once is None else once
-    return (ranked, finding.severity != "info", once is None, amount)
+    return (ranked, finding.severity != "info", finding.once_us is None, _amount(finding))
+
+
+def _amount(finding: schema.Finding) -> float:
+    """What a finding costs, per step or once, microseconds."""
+    return finding.once_us or finding.cost_us_per_step or 0.0
 
 
 def _replayed(found: Found, alone: Alone, context: Context, refused: str | None) -> schema.Finding:

@@ -325,6 +325,17 @@ def test_what_the_profiler_lost_of_the_device_may_decide(tmp_path: Path) -> None
     assert verdict.sentence == f"Unknown: {lost}; the host takes 4.70 ms in this trace."
 
 
+def test_the_profiler_may_have_lost_all_kernels(tmp_path: Path) -> None:
+    picture = """
+        main ops   [aten::mm                                     ]
+        main calls [launch corr=1][launch corr=2][copy corr=3   ]
+        gpu  copy                                  [D2P corr=3 ]
+        """
+    lost = "the profiler lost the device events of 100% of the launches"
+    sentence = report(tmp_path, picture).verdict.sentence
+    assert sentence == f"Unknown: {lost}; the host takes 3.10 ms in this trace."
+
+
 def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None:
     """The device waits 0.1 ms between collectives, 3.2 ms for what the window does not show."""
     picture = """

@@ -69,7 +69,8 @@ LONGEST_BREAK_NS = 3600 * 10**9
 """No step is idle for longer; what a profiler records is over within minutes."""
 
 LARGEST_SKEW_NS = 100_000
-"""Difference of clocks up to which it is tolerated; what contradicts them by more is wrong."""
+"""Difference of clocks that is tolerated, where events begin that soon after their launches; what
+contradicts them by more is wrong."""
 
 _WHOLE_DEVICE = re.compile(r"(cuda|hip|mu|musa)DeviceSynchronize|cuCtxSynchronize")
 _TO_HOST = re.compile(r"DtoH|DeviceToHost")
@@ -83,15 +84,15 @@ class ClockErrors(Struct, frozen=True):
     """From the start of device events to the calls that launched them."""
     after_sync: Nanoseconds
     """From the return of syncs to the end of device events that they waited for."""
+    possible: int
+    """Largest difference of the clocks that the start of all events after their launches allows,
+    nanoseconds; at least `LARGEST_SKEW_NS`."""
 
     @property
     def skew(self) -> int:
-        """Largest difference of the clocks that the trace shows, nanoseconds.
-
-        At least `ROUNDING_NS`; errors above `LARGEST_SKEW_NS` do not count.
-        """
+        """Largest possible difference of clocks that the trace shows, at least `ROUNDING_NS`."""
         errors = np.concatenate([self.before_launch, self.after_sync])
-        return int(errors[errors <= LARGEST_SKEW_NS].max(initial=ROUNDING_NS))
+        return int(errors[errors <= self.possible].max(initial=ROUNDING_NS))
 
     def faults(self) -> tuple[Fault, ...]:
         """The errors as faults of the trace."""
@@ -112,7 +113,7 @@ def clock_errors(host: HostRows, device_events: DeviceEvents, calls: Int) -> Clo
     lead = began - device_events.start[launched]
     of_device = _late_for_device(host, device_events)
     # A clock that is late puts every event that much after its launch; else the device is another.
-    possible = LARGEST_SKEW_NS - (lead.max() if len(lead) else 0)
+    possible = LARGEST_SKEW_NS - (int(lead.max()) if len(lead) else 0)
     late = np.concatenate(
         [
             of_device[of_device <= possible],
@@ -120,7 +121,8 @@ def clock_errors(host: HostRows, device_events: DeviceEvents, calls: Int) -> Clo
             _late_for_copy(host, device_events, calls),
         ]
     )
-    return ClockErrors(lead[lead > ROUNDING_NS], late[late > ROUNDING_NS])
+    early = lead[lead > ROUNDING_NS]
+    return ClockErrors(early, late[late > ROUNDING_NS], max(possible, LARGEST_SKEW_NS))
 
 
 def clock_jumps(trace: Trace, begin: int, end: int) -> tuple[Fault, ...]:
@@ -282,7 +284,9 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
         return counted("no-device-events", len(launches))
     known = np.flatnonzero(~isin(launches, lost_launches(host, device_events)))
     if not len(known):
-        return ()
+        alone = np.count_nonzero(device_events.launch < 0)  # may be theirs
+        lost_all = has.any() and alone < len(launches)
+        return (Fault("lost-in-between", len(launches), share=1.0),) if lost_all else ()
     between = int(known[-1] - known[0] + 1 - len(known))
     share = between / len(launches)
     lost = [Fault("lost-in-between", between, share=share)] if share >= LOST_AT_LEAST else []

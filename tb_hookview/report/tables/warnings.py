@@ -196,7 +196,7 @@ WORDS: dict[str, Words] = {
         "syncs that return up to {time} before the work ends that they waited for: the clocks of "
         "host and device differ by at least that; waits, idle time and its causes may be off by "
         f"as much or more, and a wait for work that ends over {LARGEST_SKEW_NS // 1000} us after "
-        "it is not seen",
+        "it is seen only where no event begins that soon after its launch",
         high_from_ns=_WRONG_NS,
     ),
     "left-out-of-steps": Words(
@@ -232,8 +232,8 @@ WORDS: dict[str, Words] = {
         "idle time there is not real, and first steps have too little device time"
     ),
     "lost-in-between": Words(
-        "launches in the middle whose device events are missing, {share} of all: the profiler lost "
-        "them; device time is too low, and idle time there is not real"
+        "launches in the middle, or all, whose device events are missing, {share} of all: the "
+        "profiler lost them; device time is too low, and idle time there is not real"
     ),
     "lost-at-end": Words(
         "launches at the end whose device events are missing, {share} of all: the recording ended "

@@ -9,6 +9,7 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
@@ -105,17 +106,24 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     if not long or len(long) > _FEW * len(rows):
         return
     outliers, chosen = [rows[number] for number in long], [steps[number] for number in long]
+    gaps = _longer_idle(context, steps, chosen)
     yield Occurrence(
         place=_names(outliers),
         everywhere=True,
         evidence=_evidence(outliers, rows, usual, len(context.steps)),
         count=len(long),
-        gaps=_unusual_gaps(context, chosen),
+        gaps=gaps,
         examples=context.analysis.steps.window[chosen, 0],
-        latent="the device has no gap in it that is longer than those of other steps"
-        if len(context.analysis.device_events)
-        else "no idle time of a device shows what of that could be saved",
+        latent=_latent(context, gaps),
     )
+
+
+def _latent(context: Context, gaps: GapIndex) -> str:
+    if not len(context.analysis.device_events):
+        return "no idle time of a device shows what of that could be saved"
+    if len(gaps):
+        return "what the device waits longer for the host in it is in the cost of other findings"
+    return "the device waits no longer for the host in it than in the median step"
 
 
 def _names(rows: list[schema.Step]) -> str:
@@ -123,12 +131,26 @@ def _names(rows: list[schema.Step]) -> str:
     return f"{named} and {len(rows) - _NAMED} more" if len(rows) > _NAMED else named
 
 
-def _unusual_gaps(context: Context, steps: list[int]) -> GapIndex:
-    """Gaps with their middle in one of some steps, longer than all of other counted steps."""
+def _longer_idle(context: Context, steps: list[int], chosen: list[int]) -> GapIndex:
+    """Longest gaps of chosen steps: about the time by which each idles longer than the median.
+
+    Args:
+        context: the steps.
+        steps: those that are compared.
+        chosen: those of them that are long.
+    """
     gaps, known = context.gaps.of(*_HOSTS), context.analysis.gaps
-    mine = isin(context.analysis.steps.at((known.start + known.end)[gaps] // 2), steps)
-    duration = known.duration[gaps]
-    return np.asarray(gaps[mine & (duration > duration[~mine].max(initial=0))])
+    step = context.analysis.steps.at((known.start + known.end)[gaps] // 2)
+    idle = sum_by(step, known.duration[gaps], len(context.analysis.steps.name))
+    left = (idle - np.median(idle[steps])).tolist()
+    order = np.argsort(-known.duration[gaps], kind="stable")
+    mine, found = order[isin(step[order], chosen)], []
+    rows, lengths = step[mine].tolist(), known.duration[gaps[mine]].tolist()
+    for gap, row, length in zip(gaps[mine].tolist(), rows, lengths, strict=True):
+        if length < 2 * left[row]:  # nearer with it than without
+            left[row] -= length
+            found.append(gap)
+    return np.array(found, np.int64)
 
 
 def _evidence(
@@ -158,8 +180,8 @@ STEP_OUTLIER = Rule(
     title="A step takes much longer than the others",
     description="Among four or more steps, one above 1.5 times the median, or above the mean by "
     "three standard deviations, if no more than a quarter are. The trace's last is left out: in it "
-    "the profiler stops. The cost "
-    "is gaps longer than any of the other steps.",
+    "the profiler stops. The cost is its longest gaps, as many as make up the time by which the "
+    "device waits longer for the host in it than in the median step.",
     fix="Look at what the step does at its longest gap. Loaders: persistent_workers=True, a larger "
     "prefetch_factor. Checkpoints: write them asynchronously. Shapes: warm up with all of them. "
     "Garbage collection: gc.freeze() after the warm-up, or gc.collect() at times that you choose.",

@@ -192,6 +192,23 @@ def test_a_wait_ends_with_what_it_waited_for_though_the_clocks_differ(tmp_path: 
     assert analysis.call_times.waited.tolist() == [22_000, 19_000]
 
 
+@pytest.mark.parametrize(("begins", "waited"), [(250, 500), (150, 0)])
+def test_a_wait_is_seen_by_clocks_that_differ_more_than_usual(
+    tmp_path: Path, begins: int, waited: int
+) -> None:
+    """By 300 us: not where an event begins 150 us after its launch, at most 250 by other clocks."""
+    picture = """
+        main calls [launch corr=1][waitall ]
+        gpu kernel [k corr=1]
+        """
+    launch, wait, kernel = events = grid.events(picture, NAMES)
+    wait["dur"] = 500
+    kernel["ts"] = launch["ts"] + begins
+    kernel["dur"] = wait["ts"] + 800 - kernel["ts"]
+    analysis = load(grid.write(tmp_path / "t.json", events))
+    assert analysis.call_times.waited.tolist() == [waited * 1000]
+
+
 def test_idle_time_gains_and_syncs_follow_from_one_division(tmp_path: Path) -> None:
     """The waits of the table of calls, of the syncs and of the report are the same time."""
     analysis = drawn(

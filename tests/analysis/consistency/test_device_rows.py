@@ -100,6 +100,22 @@ def test_calls_other_than_launches_have_no_device_event(tmp_path: Path) -> None:
     assert faults(tmp_path, picture) == {}
 
 
+@pytest.mark.parametrize(
+    ("kernels", "lost"),
+    [("", True), ("[k corr=5]", True), ("[k corr=5] [k corr=6]", False)],  # theirs, or earlier ones
+)
+def test_a_device_of_which_only_copies_were_recorded(
+    tmp_path: Path, kernels: str, *, lost: bool
+) -> None:
+    picture = f"""
+        main calls  [launch corr=1][launch corr=2][cudaMemcpy corr=3 ]
+        gpu  copy                                   [toHost corr=3 ]
+        gpu  kernel                                                    {kernels}
+        """
+    found = faults(tmp_path, picture).get("lost-in-between")
+    assert (found and (found.count, found.share)) == ((2, 1.0) if lost else None)
+
+
 def test_a_device_that_was_not_recorded(tmp_path: Path) -> None:
     found = faults(tmp_path, "main calls  [launch corr=1][launch corr=2]")
     assert found["no-device-events"].count == 2

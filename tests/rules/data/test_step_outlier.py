@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rules.drawn import findings
 
 
@@ -42,6 +43,32 @@ def test_a_step_in_which_the_device_has_more_to_do(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, steps(60, 60, 60, 130, 60, 60, 60, busy=70))["step-outlier"]
     assert finding.severity == "info"
     assert finding.cost_us_per_step == 0
+    assert "waits no longer for the host in it" in finding.evidence
+
+
+def test_a_step_that_is_slow_all_over(tmp_path: Path) -> None:
+    """Four of its five gaps are 60 us longer, and none is longer than the longest of the others."""
+    usual, slow = (120, 60, 60, 60, 60), (120, 120, 120, 120, 120)
+    lengths = [usual, usual, usual, slow, usual, usual, usual]
+    _, *others = steps(*(length for step in lengths for length in step)).splitlines()
+    bars = [f"[ProfilerStep#{n}".ljust(sum(step) - 1) + "]" for n, step in enumerate(lengths)]
+    (finding,) = findings(tmp_path, "\n".join([f"main notes  {''.join(bars)}", *others]))[
+        "step-outlier"
+    ]
+    assert "the mean step is 40.0 us longer for it" in finding.evidence
+    assert finding.cost_us_per_step == pytest.approx(218 / 6)
+    assert finding.gain_us_per_step == pytest.approx(218 / 6)
+
+
+def test_a_step_that_waits_for_a_loader_is_in_the_cost_of_that(tmp_path: Path) -> None:
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    drawn = f"{steps(60, 60, 60, 130, 60, 60, 60)}\nmain notes {' ' * 183}[{loader}]"
+    found = findings(tmp_path, drawn)
+    (finding,), (charged,) = found["step-outlier"], found["loader-single-process"]
+    assert (finding.cost_us_per_step, bool(charged.cost_us_per_step)) == (0, True)
+    assert finding.evidence.endswith(
+        "what the device waits longer for the host in it is in the cost of other findings"
+    )
 
 
 def test_steps_alike(tmp_path: Path) -> None:
