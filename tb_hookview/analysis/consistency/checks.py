@@ -285,7 +285,7 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
     known = np.flatnonzero(~isin(launches, lost_launches(host, device_events)))
     if not len(known):
         alone = np.count_nonzero(device_events.launch < 0)  # may be theirs
-        lost_all = has.any() and alone < len(launches)
+        lost_all = alone < min(len(launches), len(device_events))
         return (Fault("lost-in-between", len(launches), share=1.0),) if lost_all else ()
     between = int(known[-1] - known[0] + 1 - len(known))
     share = between / len(launches)
