@@ -49,7 +49,7 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
     ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
     small = SMALL * context.steps.measured_us
     if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
-        ranked.sort(key=lambda row: _amount(row[0]) < small)
+        ranked.sort(key=lambda row: row[0].severity == "info" or _amount(row[0]) < small)
     return [finding for finding, _ in ranked]
 
 

@@ -83,6 +83,11 @@ FIRST_USE = """
     main calls [launch corr=1][cuModuleLoadData     ][launch corr=2]
     gpu kernel  [dgemm corr=1]                        [k corr=2                  ]
 """
+LOADED_MEANWHILE = """
+    main ops   [mm           ][mm           ]
+    main calls [launch corr=1][launch corr=2][cuModuleLoadData     ][launch corr=3]
+    gpu kernel  [dgemm corr=1][k corr=2                                      ][k corr=3                ]
+"""
 
 
 def finding(folder: Path, picture: str, rule: str) -> Finding:
@@ -177,6 +182,15 @@ def test_what_is_small_comes_after_what_happens_once(tmp_path: Path) -> None:
     assert [each.rule for each in ranked(tmp_path, listed)] == ["fp64-kernels", "kernel-first-use"]
     double["dur"] = 0.25
     assert [each.rule for each in ranked(tmp_path, listed)] == ["kernel-first-use", "fp64-kernels"]
+
+
+def test_what_costs_nothing_comes_last_though_it_takes_long_once(tmp_path: Path) -> None:
+    """The device is busy meanwhile; the kernel in double takes 0.5 us of 175."""
+    listed = grid.events(LOADED_MEANWHILE, drawn.NAMES)
+    double, _, last = (row for row in listed if row["cat"] == "kernel")
+    double |= {"ts": double["ts"] + 12.5, "dur": 0.5}
+    last["ts"] += 60
+    assert [each.rule for each in ranked(tmp_path, listed)] == ["fp64-kernels", "kernel-first-use"]
 
 
 def test_exposed_communication_comes_first_where_the_device_is_steps_behind() -> None:
