@@ -10,6 +10,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.types import Int
 from tb_hookview.formats import format_count, format_us
+from tb_hookview.rules.engine.by_place import UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.schema import module_label
@@ -18,6 +19,7 @@ _SHARE = 0.01
 """Part of a step from which on the time spent loading counts."""
 _NAMED = 3
 """Modules that the evidence names."""
+_LATENT = "the device did not idle because of it in this trace; host times contain it"
 _WARM_UP = (
     "Warm up before recording: run every kind of step first, and leave the first steps out of the "
     "trace (torch.profiler.schedule with wait and warmup) and out of comparisons."
@@ -43,7 +45,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         examples=context.call_tree.start[loads.row[counted]],
         confidence=None if _named(context, counted) else "medium",
         caveats=("Kernels are loaded once: steps after the warm-up do not spend this time again.",),
-        latent="the device did not idle because of it in this trace; host times contain it",
+        latent=_LATENT if len(context.analysis.device_events) else UNKNOWN,
         fix="" if context.analysis.trace.runtime == "cuda" else _WARM_UP,
     )
 
