@@ -290,10 +290,11 @@ class _Sentence:
             return _LOADS_KERNELS.format(format_us(found.once_us))
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
-        if unexplained_us - self._queued > _APART * step:
+        remedy = _apart(waits) if step - longer > _APART * step else ""
+        if unexplained_us - self._queued > _APART * step and remedy in ("", _OVERLAP):
             return _DELAYS
-        if step - longer > _APART * step:
-            return _apart(waits)
+        if remedy:
+            return remedy
         if found.bound == "host":
             host = found.host_side_us or 0.0
             return _ON_CPU if found.device_us is None else _host_remedy(waits, host)

@@ -365,6 +365,16 @@ def test_one_call_that_holds_the_host_is_what_to_begin_with(
     assert report(tmp_path, picture).verdict.sentence.endswith(remedy)
 
 
+def test_it_is_also_where_the_device_starts_late_for_no_known_reason(tmp_path: Path) -> None:
+    picture = f"""
+        main notes [ProfilerStep#1{"":380}]
+        main calls  [launch corr=1][launch corr=3][wait{"":41}][cudaMalloc{"":228}][launch corr=2][wait{"":56}]
+        gpu kernel       [k corr=1     ]{"":43}[k corr=3   ]{"":245}[k corr=2{"":62}]
+        """
+    sentence = report(tmp_path, picture).verdict.sentence
+    assert sentence.endswith("The device idles for allocation: reuse or save memory.")
+
+
 def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
     """It is longer than those of all launches together."""
     found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict
