@@ -413,6 +413,22 @@ def shared_numbers(host: HostRows, nodes: Nodes) -> tuple[Fault, ...]:
     return (Fault("shared-number", shared, share=shared / len(numbered)),)
 
 
+def outlasting_calls(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
+    """Calls that end after the operator they begin in, by more than rounding to microseconds does.
+
+    An operator waits for its calls, so that they belong to another one, or their clock is late.
+    """
+    tree = host.call_tree
+    around = lookup(host.kind, tree.parent) == EventCategory.OPERATOR
+    rows = np.flatnonzero((host.kind == EventCategory.RUNTIME) & around)
+    excess = tree.end[rows] - tree.end[tree.parent[rows]]
+    rows, excess = rows[excess > 2 * ROUNDING_NS], excess[excess > 2 * ROUNDING_NS]
+    if not len(rows):
+        return ()
+    share = _share(device_events.duration, isin(device_events.launch, rows))
+    return (Fault("outlasting-call", len(rows), time=int(excess.max()), share=share),)
+
+
 def silent_collectives(host: HostRows) -> tuple[Fault, ...]:
     """Collective calls without sizes, types or ranks."""
     table, events = host.trace.collectives, host.trace.events
@@ -479,6 +495,7 @@ def find_faults(
         *counted("repeated-correlation", repeated),
         *external_id_conflicts(host),
         *shared_numbers(host, nodes),
+        *outlasting_calls(host, device_events),
         *silent_collectives(host),
         *unlinked_waits(host),
         *unusable_marks(host, modules),

@@ -352,6 +352,11 @@ WORDS: dict[str, Words] = {
         "modules found by number may be wrong",
         high_from=0.01,
     ),
+    "outlasting-call": Words(
+        "calls that end up to {time} after the operator in which they begin: the clock of calls "
+        "differs from that of operators, and {share} of device time may be of another operator",
+        high_from=0.1,
+    ),
     "silent-collective": Words(
         "calls of collectives, and waits for them, without sizes or ranks, as torch wrote them "
         "until 2023: their bandwidth is unknown",

@@ -112,3 +112,19 @@ def test_the_recording_of_an_event_that_is_waited_for(
 
 def test_other_syncs_wait_for_no_event(tmp_path: Path) -> None:
     assert faults(tmp_path, RECORD, cuda_sync("Stream Sync", 50, stream=7)) == {}
+
+
+@pytest.mark.parametrize(("end", "count"), [("  ]", 0), ("     ]", 1)])
+def test_a_call_that_ends_after_its_operator_has_another_clock(
+    tmp_path: Path, end: str, count: int
+) -> None:
+    """Two microseconds may be what whole microseconds cut off."""
+    picture = f"""
+        main ops   [aten::linear                            ]
+        main ops    [aten::empty      ]
+        main calls     [launch corr=9 {end}
+        gpu  kernel                       [k corr=9 ]
+        """
+    found = faults(tmp_path, picture).get("outlasting-call")
+    assert (found.count if found else 0) == count
+    assert found is None or (found.time, found.share) == (5000, 1.0)

@@ -29,7 +29,7 @@ def warnings(folder: Path, picture: str) -> list[TraceWarning]:
 
 def test_a_severe_one_comes_first_and_says_how_much(tmp_path: Path) -> None:
     picture = """
-        main ops    [aten::mm ext=1            ]
+        main ops    [aten::mm ext=1                 ]
         main calls              [launch corr=1 ext=2] [launch corr=2]
         main ops                                  [aten::relu ext=2   ]
         gpu  kernel [k corr=1  ]                            [k corr=2            ]
