@@ -107,8 +107,9 @@ def _outermost(trace: Trace, rows: EventRow) -> EventRow:
 
 def _periods(name: Int) -> Iterator[int]:
     """Lengths of sequences of which a column is a whole number of repetitions, shortest first."""
-    for length in range(1, len(name) // 2 + 1):
-        if len(name) % length == 0 and np.array_equal(name[:-length], name[length:]):
+    lengths = np.arange(1, len(name) // 2 + 1)
+    for length in lengths[len(name) % lengths == 0].tolist():
+        if np.array_equal(name[:-length], name[length:]):
             yield length
 
 

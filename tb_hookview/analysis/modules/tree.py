@@ -243,8 +243,10 @@ def _enclosing_modules(call_tree: CallTree, rows: TreeRow, of_row: Int, count: i
     around = list(parents)
     pairs = unique(of_row[above >= 0] * count + above[above >= 0])
     for called, caller in (divmod(pair, count) for pair in pairs.tolist()):
+        if around[called] in (caller, -1):
+            continue
         over = _and_above(parents, caller)
-        if around[called] >= 0 and called not in over:
+        if called not in over:
             around[called] = next((m for m in _and_above(parents, around[called]) if m in over), -1)
     return around
 
