@@ -18,7 +18,7 @@ from tb_hookview.schema.terms import (
 )
 
 PROFILER = "profiler"
-"""Cause of a sync that is the profiler's own; no rule explains it."""
+"""Cause of a sync that is the profiler's own, which no rule explains; its time on the host."""
 
 
 class Operator(Struct, frozen=True):

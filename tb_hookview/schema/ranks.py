@@ -241,7 +241,7 @@ class Run(Struct, frozen=True, kw_only=True):
     replay_error: Share | None = None
     """By how much the replay of the run as it was differs from its recorded length; null where no
     straggler's gain was replayed."""
-    suspect: Count | None = None
+    suspect: int | None = None
     """A rank that is late in all measured steps, which are too few to rule out chance; null where
     there is a straggler, or no such rank."""
 

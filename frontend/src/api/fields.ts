@@ -1290,7 +1290,6 @@ export const Run = {
     text: "By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed.",
   },
   suspect: {
-    unit: "count",
     text: "A rank that is late in all measured steps, which are too few to rule out chance; null where there is a straggler, or no such rank.",
   },
 } as const;

@@ -282,7 +282,7 @@ def lost_device_events(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
         return ()
     if not len(device_events):
         return counted("no-device-events", len(launches))
-    known = np.flatnonzero(~isin(launches, lost_launches(host, device_events)))
+    known = np.flatnonzero(isin(launches, device_events.launch))
     if not len(known):
         alone = np.count_nonzero(device_events.launch < 0)  # may be theirs
         lost_all = alone < min(len(launches), len(device_events))

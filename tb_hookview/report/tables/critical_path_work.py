@@ -22,8 +22,9 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, isin, mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import EventRow, TimeSet
+from tb_hookview.arrays.types import EventRow, Nanoseconds, ThreadIndex, TimeSet
 from tb_hookview.rules.evidence.host import LONG_NS
+from tb_hookview.schema.host import PROFILER
 from tb_hookview.schema.terms import KINDS, Phase
 from tb_hookview.simulation.changes import buffer_requests
 from tb_hookview.simulation.path_rows import PARTS, path_parts
@@ -34,8 +35,6 @@ MOST = 30
 """Rows of an answer; the others are summed up by part and phase."""
 LOADING = "kernel loading"
 """Name of the host time in which kernels are loaded, in whatever phase."""
-RECORDING = "profiler"
-"""Name of the host time in which the profiler makes room for what it records."""
 _LONG = 0.02
 """Share of the unnamed host time from which on an event divides it."""
 _WORTH_A_NAME = 0.05
@@ -112,8 +111,9 @@ def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]
     quiet: defaultdict[Work, float] = defaultdict(float)
     analysis = simulator.analysis
     phases = analysis.phases.time
+    requests = buffer_requests(analysis.host, analysis.bounds[0])
     for thread, worked in _host_times(simulator):
-        for name, taken in _in_any_phase(analysis, thread):
+        for name, taken in _in_any_phase(analysis, thread, requests):
             found["host", None, name] += intervals.length(intervals.intersect(worked, taken))
             worked = intervals.subtract(worked, taken)
         for phase in _PHASES:
@@ -133,13 +133,15 @@ def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]
         time[work] += length * whole / total
 
 
-def _in_any_phase(analysis: Analysis, thread: int) -> Iterator[tuple[str, TimeSet]]:
-    """When a thread loaded kernels, and when the profiler held it."""
+def _in_any_phase(
+    analysis: Analysis, thread: int, requests: tuple[ThreadIndex, Nanoseconds, Nanoseconds]
+) -> Iterator[tuple[str, TimeSet]]:
+    """When a thread loaded kernels, and when the profiler held it (`buffer_requests`)."""
     loads, tree = analysis.kernel_loads, analysis.call_tree
     mine = tree.thread[loads.row] == thread
     yield LOADING, intervals.of(tree.start[loads.row][mine], loads.end[mine])
-    of, start, end = buffer_requests(analysis.host, analysis.bounds[0])
-    yield RECORDING, intervals.of(start[of == thread], end[of == thread])
+    of, start, end = requests
+    yield PROFILER, intervals.of(start[of == thread], end[of == thread])
 
 
 def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:
