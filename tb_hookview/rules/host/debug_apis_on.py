@@ -122,7 +122,8 @@ def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
         return
     checking = inside & rows.named(*_CHECKING) & rows.counted
     making = mask_of(_forward_ops(context), len(context.call_tree)) & rows.counted
-    held, count = rows.host_us(checking), int((tested & rows.counted).sum())
+    tested &= rows.counted
+    held, count = rows.host_us(checking), int(tested.sum())
     stored = min(_traceback_us(context, making), rows.host_us(making))
     yield Occurrence(
         place="anomaly detection",
@@ -132,7 +133,7 @@ def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
         count=count,
         host=rows.host_time(checking | making),
         saved=(held + stored) / rows.host_us(checking | making),
-        examples=context.call_tree.start[checking],
+        examples=context.call_tree.start[tested],
         caveats=(_TRACEBACKS,),
     )
 

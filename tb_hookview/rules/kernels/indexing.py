@@ -118,17 +118,19 @@ def _gathered(context: Context, puts: Bool) -> Bool:
 
 
 def _occurrence(context: Context, module: int, rows: Bool, held: float, kind: _Kind) -> Occurrence:
+    puts = rows & context.rows.named(*_SORTED[:3])
+    shown = puts if puts.any() else rows  # of the backward alone, where the recording begins there
     return Occurrence(
         place="aten::index_put",
         module=module,
         everywhere=module < 0,
         evidence=f"aten::index_put{kind.what}, with its backward {context.us_text(held)}, "
         f"{held / context.steps.duration_us:.0%} of it",
-        count=int(np.count_nonzero(rows & context.rows.named(*_SORTED[:3]))),
+        count=int(np.count_nonzero(shown)),
         host=context.rows.host_time(rows),
         saved=kind.saved,
         claims_gain=kind is not _UNKNOWN,
-        examples=context.call_tree.start[rows],
+        examples=context.call_tree.start[shown],
         title="Values are put one by one by index_put",
         fix=kind.fix,
         caveats=(kind.caveat,),

@@ -71,6 +71,7 @@ def test_each_gradient_is_tested_on_a_cpu(tmp_path: Path, test: str) -> None:
     assert [each.gain_us_per_step for each in found] == (
         [pytest.approx(120 + 59)] if test == "aten::isnan" else []
     )
+    assert all(finding.count == len(finding.examples) for finding in found)
 
 
 def launches(*calls: tuple[str, str]) -> str:

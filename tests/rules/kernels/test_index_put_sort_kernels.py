@@ -83,6 +83,7 @@ def test_sums_by_an_index_on_a_cpu(
         pytest.approx(cost * saved),
     )
     assert "index_add" in finding.fix
+    assert finding.count == len(finding.examples) == 1
 
 
 def test_the_backward_of_a_selection_sums_by_an_index_on_a_cpu(tmp_path: Path) -> None:
