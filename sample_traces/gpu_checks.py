@@ -37,18 +37,19 @@ Built = tuple[nn.Module, Callable[[nn.Module], torch.Tensor]]
 
 
 def main() -> None:
-    """Run the task on standard input; write the result after each check."""
+    """Run the task on standard input; write the result after each model."""
     task = processes.given_task()
     setting = setting_for(task["device"], quick=task["quick"])
     result: dict[str, Any] = {**place(setting.device), "quick": task["quick"]}
-    checks: dict[str, Callable[[], Any]] = {
+    checks: dict[str, Callable[[], Iterator[Any]]] = {
         "gradients": lambda: gradients(setting),
-        "attribution": lambda: attribution(setting, Path(task["out"])),
+        "attribution": lambda: iter([attribution(setting, Path(task["out"]))]),
         "overhead": lambda: overhead(setting, quick=task["quick"]),
     }
     for name, check in checks.items():
         try:
-            result[name] = check()
+            for result[name] in check():
+                Path(task["result"]).write_text(json.dumps(result))
         except Exception as error:  # noqa: BLE001 - part of the result; the other checks go on
             result["error"] = f"{name}: {type(error).__name__}: {error}"
             traceback.print_exc()
@@ -58,11 +59,12 @@ def main() -> None:
 # Gradients, bit for bit
 
 
-def gradients(setting: Setting) -> dict[str, Any]:
+def gradients(setting: Setting) -> Iterator[dict[str, Any]]:
     """Compare loss, gradients and buffers of each model plain, wrapped and recorded.
 
     For each model: how many tensors were compared and which differ. A model that differs from
-    itself when it is run plainly twice cannot be compared, and is skipped.
+    itself when it is run plainly twice cannot be compared, and is skipped. What is known so far is
+    yielded after each model.
     """
     found: dict[str, Any] = {}
     with as_deterministic_as_can_be():
@@ -72,9 +74,9 @@ def gradients(setting: Setting) -> dict[str, Any]:
                 model, loss_of = build(setting)
             except UnavailableError as reason:
                 found[name] = {"skipped": str(reason)}
-                continue
-            found[name] = compare(model.to(setting.device).train(), loss_of)
-    return found
+            else:
+                found[name] = compare(model.to(setting.device).train(), loss_of)
+            yield found
 
 
 def compare(model: nn.Module, loss_of: Callable[[nn.Module], torch.Tensor]) -> dict[str, Any]:
@@ -316,8 +318,8 @@ def _timed_alone(call: Callable[[], object], setting: Setting, repeats: int) -> 
 # What recording costs
 
 
-def overhead(setting: Setting, *, quick: bool) -> dict[str, Any]:
-    """Return, for each model, the times of a step under each way to record it.
+def overhead(setting: Setting, *, quick: bool) -> Iterator[dict[str, Any]]:
+    """Yield, after each model, the times of a step under each way to record it.
 
     Wall time of many steps from one synchronization to another, divided by their number; the
     variants in turns.
@@ -340,7 +342,7 @@ def overhead(setting: Setting, *, quick: bool) -> dict[str, Any]:
                 if turn > 0:  # the first round warms caches, allocator and profiler
                     times[way].append([taken])
         found[name] = {way: summary(taken) for way, taken in times.items()}
-    return found
+        yield found
 
 
 def _wall(step: Callable[[], object], steps: int, setting: Setting) -> float:

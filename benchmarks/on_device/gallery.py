@@ -1,9 +1,10 @@
 """Syncs of public models: what the dry run predicts, against a GPU's recordings and warnings.
 
-The models of `benchmarks/dry_run/models.py`. Predictions come from processes that see no GPU, with
-the same libraries. Recordings decide, by pass: they have every sync. Warnings name the line, but
-for the backward pass, which is one place. Explicit synchronization and operators called by
-`torch.ops` (`torchvision::nms`) raise none that Python can catch.
+The models of `benchmarks/dry_run/models.py`, or with --only those of one library. Predictions come
+from processes that see no GPU, with the same libraries. Recordings decide, by pass: they have every
+sync. Warnings name the line, but for the backward pass, which is one place. Explicit
+synchronization and operators called by `torch.ops` (`torchvision::nms`) raise none that Python can
+catch.
 """
 
 from __future__ import annotations
@@ -124,13 +125,14 @@ def _merged(folder: Path, way: str) -> dict[str, Any]:
     return found
 
 
-def share(folder: Path, way: str, number: int, *, quick: bool) -> None:
+def share(folder: Path, way: str, number: int, library: str | None, *, quick: bool) -> None:
     """Run every sixth of the models one way, and write each result as it comes."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     measure = predicted if way == "predicted" else seen
     found: dict[str, Any] = {}
-    chosen = models()[:_QUICK] if quick else models()
+    known = [model for model in models() if library in (None, model.library)]
+    chosen = known[:_QUICK] if quick else known
     for model in chosen[number::_SHARES]:
         try:
             result = measure(model)
@@ -215,9 +217,10 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--way", choices=("predicted", "seen"))
     parser.add_argument("--share", type=int)
+    parser.add_argument("--only", metavar="LIBRARY")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    share(options.folder, options.way, options.share, quick=options.quick)
+    share(options.folder, options.way, options.share, options.only, quick=options.quick)
     return 0
 
 

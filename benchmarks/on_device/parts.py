@@ -32,8 +32,8 @@ PARTS = (
     Part(
         "smoke", "gradients bit for bit, attribution and waits of a transformer", 120, timed=False
     ),
-    Part("compiled.vit", "modules inside torch.compile, and of CUDA graphs", 220, timed=False),
-    Part("compiled.gpt2", "the same of another model", 220, timed=False),
+    Part("compiled.vit", "modules inside torch.compile, and of CUDA graphs", 400, timed=False),
+    Part("compiled.gpt2", "the same of another model", 400, timed=False),
     Part("memory", "peaks against the allocator's own", 90, timed=False),
     *(
         Part(f"syncs.{share}", "features of the dry run: expected, warned, recorded", 220, False)
