@@ -364,8 +364,8 @@ WORDS: dict[str, Words] = {
         NEVER,
     ),
     "unknown-record": Words(
-        "waits for a CUDA event whose recording is not in the trace: what they waited for is "
-        "unknown",
+        "waits for a CUDA event that do not say where it was recorded, as torch 2.11 writes all of "
+        "them: the table cuda_syncs does not know what they waited for",
         NEVER,
     ),
     "later-record": Words(
