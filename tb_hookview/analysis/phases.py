@@ -7,9 +7,9 @@ A host row is in the phase of the first of these that holds:
 3. inside an `Optimizer.*` annotation or a marked call that scales or clips gradients, but not in
    a closure (`_closures`): optimizer
 4. inside a `DataLoader` annotation: data
-5. inside a range by which a pipeline marks its backward (`host/pipeline_ranges.py`): backward
-6. inside such a range of its forward, a module's call, or an operator that is or holds the forward
-   operator of a node: forward
+5. inside a range by which a pipeline marks its backward (`phase_ranges`): backward
+6. inside such a range of its forward or of torch's wrappers (DDP, FSDP), a module's call, or an
+   operator that is or holds the forward operator of a node: forward
 
 The rest is other. The forward is unknown where nothing outside of nodes holds by 6.: a recomputed
 forward does not show the one whose nodes are evaluated after the recording. A sequence number is no
@@ -23,7 +23,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import forward_by_name
-from tb_hookview.analysis.host.activity import pipeline_ranges
+from tb_hookview.analysis.host.activity import phase_ranges
 from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.analysis.modules.tree import ModuleCalls
 from tb_hookview.arrays import intervals
@@ -80,7 +80,7 @@ def find_phases(
     updating = isin(host.role, [int(role) for role in _UPDATING])
     forward, known = _forward(host, row_node, module_calls, forward_ops)
     closure = forward & (host.call_tree.nearest_above(updating) >= 0)
-    ahead, back = pipeline_ranges(host)
+    ahead, back = phase_ranges(host)
     known |= bool(ahead.any())
     tests = (row_node >= 0, closure, updating, host.role == Role.DATA, back, forward | ahead)
     called, closures = _closures(host, row_node, closure, updating)

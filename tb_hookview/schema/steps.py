@@ -76,7 +76,8 @@ class Step(Struct, frozen=True):
     (torch 1.7): from the first operator with the name of a node to the backward pass, on its
     thread; a name counts where as many operators as nodes of the pass have it. So is time inside a
     range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`),
-    where it marks the backward as well. Null where the trace shows no forward at all, or by names
+    where it marks the backward as well, and inside the ranges of DistributedDataParallel's and
+    FSDP's forward. Null where the trace shows no forward at all, or by names
     not all of it: that time is in `other_us`."""
     backward_us: Us | None
     """Time in which any thread evaluated an autograd node, or was in a range by which a pipeline

@@ -1428,7 +1428,7 @@ export const Step = {
   },
   forward_us: {
     unit: "us",
-    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. So is time inside a range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`), where it marks the backward as well. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`.",
+    text: "Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. So is time inside a range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`), where it marks the backward as well, and inside the ranges of DistributedDataParallel's and FSDP's forward. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`.",
   },
   backward_us: {
     unit: "us",

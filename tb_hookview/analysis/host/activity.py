@@ -315,11 +315,12 @@ def only_of_devices(host: HostRows) -> int:
     return int(np.count_nonzero(on_device) + np.count_nonzero(operators))
 
 
-# Ranges by which schedules of pipelines mark the forward and the backward of a microbatch.
+# Ranges by which schedules of pipelines mark the forward and the backward of a microbatch, and
+# torch's wrappers their forward.
 #
 # The nodes of a forward in the window of a recording may be evaluated after it, and chunks of the
 # backward may run outside of autograd's engine: there these ranges are all that shows the phase. A
-# convention counts where the trace has ranges of both directions.
+# convention of pipelines counts where the trace has ranges of both directions.
 
 
 _CONVENTIONS = (
@@ -333,6 +334,11 @@ _CONVENTIONS = (
 )
 
 
+_WRAPPERS = re.compile(
+    r"(Distributed)?DataParallel\.forward|FSDP::(root_)?(pre|post)_forward.*"
+    r"|FullyShardedDataParallel\.(forward|_(root_)?(pre|post)_forward)"
+)
+"""Ranges of torch's that are the forward, or gather parameters for it."""
 _MICROBATCH = re.compile(
     r"PP:(?P<stage>\d+)(?P<letter>[FBIW])(?P<n>\d*)|(Forward|Backward) (?P<number>\d+)"
     r"|(forward|backward)-compute"
@@ -375,11 +381,12 @@ def _number(text: str | None) -> int:
     return int(text) if text else -1
 
 
-def pipeline_ranges(host: HostRows) -> tuple[Bool, Bool]:
+def phase_ranges(host: HostRows) -> tuple[Bool, Bool]:
     """Ranges of the forward and of the backward among the rows of the call tree, shape (n,)."""
     labels = host.role == Role.LABEL
     names = {string: host.trace.strings[string] for string in unique(host.string[labels]).tolist()}
-    forward, backward = np.zeros((2, len(host)), bool)
+    wrappers = [s for s, text in names.items() if _WRAPPERS.fullmatch(text)]
+    forward, backward = labels & isin(host.string, wrappers), np.zeros(len(host), bool)
     for ahead, back in _CONVENTIONS:
         both = [[s for s, text in names.items() if re.fullmatch(p, text)] for p in (ahead, back)]
         if all(both):

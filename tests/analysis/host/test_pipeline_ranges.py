@@ -41,6 +41,25 @@ def test_ranges_are_phases(tmp_path: Path, names: tuple[str, str, str]) -> None:
     assert data.coverage.backward_host_us == 17.0
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("DistributedDataParallel.forward", "FSDP::root_pre_forward"),
+        *("FSDP::pre_forward (blocks.0)", "FullyShardedDataParallel._post_forward"),
+    ],
+)
+def test_torch_s_wrappers_are_the_forward(tmp_path: Path, name: str) -> None:
+    """Their buffers and parameters are brought together there, in no module and for no node."""
+    picture = """
+        main notes  [ahead                  ]
+        main calls   [launch corr=1]
+        auto ops                              [node seq=9 F=1 ]
+        gpu  kernel            [k corr=1  ]
+        """
+    (step,) = report(tmp_path, picture, {"ahead": name, "node": NODE}).steps
+    assert step.forward_us == 25.0
+
+
 @pytest.mark.parametrize("names", [("mlp(F)", "mlp(G)"), ("f(B)", "g(B)"), ("Forward", "Backward")])
 def test_other_names_are_not(tmp_path: Path, names: tuple[str, str]) -> None:
     labels = {"ahead": names[0], "back": names[1], "weights": names[1], "node": NODE}
