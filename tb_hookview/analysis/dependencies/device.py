@@ -16,7 +16,16 @@ from tb_hookview.analysis.dependencies.points import Points, Window
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import asof, dense_rank, index_of, isin, median, running_max, unique
+from tb_hookview.arrays.joins import (
+    asof,
+    dense_rank,
+    index_of,
+    isin,
+    median,
+    pair_key,
+    running_max,
+    unique,
+)
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -365,7 +374,8 @@ def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTi
     sync, event, of = sync[inside], event[inside], call.waiting[inside]
     ends = syncs.end[points.events.sync][sync]
     back = ends - times.end[event]
-    own_copy = call.copy[of] == times.rows[event]
+    pair = pair_key(sync, event)  # a synchronize right after a held copy is part of its sync
+    own_copy = isin(pair, pair[call.copy[of] == times.rows[event]])
     waited = times.end[event] > syncs.start[points.events.sync][sync]
     name = analysis.host.string[call.row[of]]
     edges = EdgeSet(
