@@ -61,13 +61,13 @@ class DeviceTimes(Struct, frozen=True, dict=True):
 
     @cached_property
     def start(self) -> Nanoseconds:
-        """Start."""
-        return self.analysis.device_events.start[self.rows]
+        """Start, by the host's clock."""
+        return self.analysis.device_events.start[self.rows] - self.analysis.clock_ahead
 
     @cached_property
     def end(self) -> Nanoseconds:
-        """End."""
-        return self.analysis.device_events.end[self.rows]
+        """End, by the host's clock."""
+        return self.analysis.device_events.end[self.rows] - self.analysis.clock_ahead
 
     @cached_property
     def stream(self) -> ThreadIndex:
@@ -142,7 +142,7 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         """Time from launch to start on an idle device, by category."""
         timing = self.timing
         onto_idle = (self.launched >= 0) & ~self.in_graph
-        onto_idle &= timing.busy_until[self.rows] <= self.launched
+        onto_idle &= timing.busy_until[self.rows] - self.analysis.clock_ahead <= self.launched
         onto_idle &= self.start >= self.launched
         waited = self.start - self.launched
         latency = np.zeros(len(self.rows), np.int64)
