@@ -337,7 +337,8 @@ def retry_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceT
     event, target = event[known], target[known]
     start, end = retries.start[known], retries.end[known]
     ended = times.end[event]
-    waits = (ended >= np.maximum(start, end - _AFTER)) & (times.start[event] < start)
+    since = np.maximum(start, end - _AFTER - analysis.clocks.skew)
+    waits = (ended >= since) & (times.start[event] < start)
     event, target = event[waits], target[waits]
     return EdgeSet(
         EdgeKind.SYNC,
