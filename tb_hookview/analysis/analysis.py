@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes, of_device_threads
+from tb_hookview.analysis.calls.clock import clock_ahead
 from tb_hookview.analysis.calls.division import CallTimes, divide_calls
 from tb_hookview.analysis.calls.waits import Retries, find_retries
 from tb_hookview.analysis.collectives.calls import find_host_waits
@@ -132,6 +133,11 @@ class Analysis(Struct, frozen=True, dict=True):
     def retries(self) -> Retries:
         """Waits of the caching allocator after an allocation that failed."""
         return find_retries(self.timing)
+
+    @cached_property
+    def clock_ahead(self) -> int:
+        """Correction of the devices' clock, nanoseconds: 0 where nothing contradicts the host's."""
+        return clock_ahead(self.timing, self.call_times)
 
     @property
     def blocked_launches(self) -> TreeRow:

@@ -161,15 +161,19 @@ KERNEL, CALL, SPACING, COUNT, LENGTH = 1000, 5, 10, 1000, 950
 """Microseconds of a kernel, of a launch, from launch to launch; launches; room in the queue."""
 
 
-def queue_full() -> list[dict[str, Any]]:
-    """A launch per 10 us and a kernel per 1,000 us: those from number `LENGTH` on have to wait."""
+def queue_full(clock: int = 0) -> list[dict[str, Any]]:
+    """A launch per 10 us and a kernel per 1,000 us: those from number `LENGTH` on have to wait.
+
+    Args:
+        clock: microseconds by which the device's clock is ahead.
+    """
     events, now = [], 1000
     for number in range(COUNT):
         began = 1000 + (number - LENGTH) * KERNEL + 1
         returned = max(now + CALL, began if number >= LENGTH else 0)
         for kind, name, start, end in (
             ("cuda_runtime", "cudaLaunchKernel", now, returned),
-            ("kernel", "k", 1000 + number * KERNEL, 1000 + (number + 1) * KERNEL),
+            ("kernel", "k", clock + 1000 + number * KERNEL, clock + 1000 + (number + 1) * KERNEL),
         ):
             events.append(
                 {
@@ -187,9 +191,10 @@ def queue_full() -> list[dict[str, Any]]:
     return events
 
 
-def test_a_full_queue_holds_the_host_back(tmp_path: Path) -> None:
-    """Kernels twice as quick let the host in twice as early."""
-    path = grid.write(tmp_path / "t.json", queue_full())
+@pytest.mark.parametrize("clock", [0, 8, 60])
+def test_a_full_queue_holds_the_host_back(clock: int, tmp_path: Path) -> None:
+    """Kernels twice as quick let the host in twice as early, wherever the device's clock is."""
+    path = grid.write(tmp_path / "t.json", queue_full(clock))
     simulator = Simulator(Selection(load(path), None))
     assert simulator.unchanged.step == pytest.approx(simulator.recorded.step, rel=1e-4)
 
@@ -326,6 +331,27 @@ def test_kernels_that_overlap_do_so_in_proportion(factor: float, tmp_path: Path)
     whole = simulator.analysis.device_events.end.max() - window.start
     assert prediction.step == pytest.approx(factor * whole, abs=1)
     assert (path.end - path.start).sum() == pytest.approx(prediction.step, abs=1)
+
+
+SHORT_COPY = """
+    main notes [s1                                                                      ]
+    main calls [launch corr=1][copy corr=2][wait                       ][launch corr=3]
+    gpu  kernel [k corr=1                                            ]  [k corr=3     ]
+    gpu  copy                                                           [H2D corr=2]
+"""
+
+
+def test_what_a_sync_waited_for_may_seem_to_begin_after_it(tmp_path: Path) -> None:
+    """Without the device the host waits for nothing, though the device's clock is ahead."""
+    events = drawn.events(SHORT_COPY)
+    for event in events:
+        event["ts"] += 10 * (event["cat"] in ("kernel", "gpu_memcpy"))
+    (copy,) = (e for e in events if e["name"] == drawn.NAMES["H2D"])
+    (wait,) = (e for e in events if e["name"] == drawn.NAMES["wait"])
+    copy["ts"], copy["dur"] = wait["ts"] + wait["dur"] + 1, 4
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
+    predicted = simulator.step(scaled(simulator.analysis, {"kernels": 0})) / 1000
+    assert predicted == simulator.recorded.step / 1000 - wait["dur"]
 
 
 BACKLOG = """

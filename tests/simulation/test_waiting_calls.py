@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
 import pytest
 from rules.diagnosed import Diagnosed
 from simulation import drawn
 from support.loaded import loaded, reported
 
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.loading import load
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
 
@@ -70,6 +72,26 @@ def test_a_call_returns_no_earlier_than_its_copy_begins(
     prediction = simulator.predict(scaled(simulator.analysis, {copy: factor, "host": 0}))
     path = prediction.path
     assert prediction.step == (path.end - path.start).sum() == (37 + returned + 19) * 100_000
+
+
+JOINED = """
+    main notes [ProfilerStep#1                                                   ]
+    main calls [copy corr=1   ][wait      ][launch corr=2][wait                 ]
+    gpu  copy  [D2P corr=1   ]
+    gpu  kernel                            [k corr=2                          ]
+"""
+"""The copy had ended 13 us before the first wait returned, and the kernel 2 us before the other."""
+
+
+def test_a_wait_right_after_a_copy_that_held_the_host_tells_nothing_of_others(
+    tmp_path: Path,
+) -> None:
+    """One character is 1 us."""
+    events = grid.events(JOINED, drawn.NAMES)
+    for event in events:
+        event["tid"] = 7 if event["cat"] in ("kernel", "gpu_memcpy") else event["tid"]
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
+    assert simulator.unchanged.step == simulator.recorded.step
 
 
 @pytest.mark.slow

@@ -16,7 +16,16 @@ from tb_hookview.analysis.dependencies.points import Points, Window
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import asof, dense_rank, index_of, isin, median, running_max, unique
+from tb_hookview.arrays.joins import (
+    asof,
+    dense_rank,
+    index_of,
+    isin,
+    median,
+    pair_key,
+    running_max,
+    unique,
+)
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -52,13 +61,13 @@ class DeviceTimes(Struct, frozen=True, dict=True):
 
     @cached_property
     def start(self) -> Nanoseconds:
-        """Start."""
-        return self.analysis.device_events.start[self.rows]
+        """Start, by the host's clock."""
+        return self.analysis.device_events.start[self.rows] - self.analysis.clock_ahead
 
     @cached_property
     def end(self) -> Nanoseconds:
-        """End."""
-        return self.analysis.device_events.end[self.rows]
+        """End, by the host's clock."""
+        return self.analysis.device_events.end[self.rows] - self.analysis.clock_ahead
 
     @cached_property
     def stream(self) -> ThreadIndex:
@@ -133,7 +142,7 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         """Time from launch to start on an idle device, by category."""
         timing = self.timing
         onto_idle = (self.launched >= 0) & ~self.in_graph
-        onto_idle &= timing.busy_until[self.rows] <= self.launched
+        onto_idle &= timing.busy_until[self.rows] - self.analysis.clock_ahead <= self.launched
         onto_idle &= self.start >= self.launched
         waited = self.start - self.launched
         latency = np.zeros(len(self.rows), np.int64)
@@ -328,7 +337,8 @@ def retry_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceT
     event, target = event[known], target[known]
     start, end = retries.start[known], retries.end[known]
     ended = times.end[event]
-    waits = (ended >= np.maximum(start, end - _AFTER)) & (times.start[event] < start)
+    since = np.maximum(start, end - _AFTER - analysis.clocks.skew)
+    waits = (ended >= since) & (times.start[event] < start)
     event, target = event[waits], target[waits]
     return EdgeSet(
         EdgeKind.SYNC,
@@ -365,7 +375,8 @@ def sync_edges(analysis: Analysis, points: Points, nodes: Nodes, times: DeviceTi
     sync, event, of = sync[inside], event[inside], call.waiting[inside]
     ends = syncs.end[points.events.sync][sync]
     back = ends - times.end[event]
-    own_copy = call.copy[of] == times.rows[event]
+    pair = pair_key(sync, event)  # a synchronize right after a held copy is part of its sync
+    own_copy = isin(pair, pair[call.copy[of] == times.rows[event]])
     waited = times.end[event] > syncs.start[points.events.sync][sync]
     name = analysis.host.string[call.row[of]]
     edges = EdgeSet(

@@ -60,8 +60,9 @@ def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
     clock says: edges lead on in that order.
     """
     events = analysis.device_events
-    start = np.maximum(events.start[window.events], window.start)
-    end = np.maximum(events.end[window.events], start)
+    start = events.start[window.events] - analysis.clock_ahead
+    end = np.maximum(start + events.duration[window.events], window.start)
+    start = np.maximum(start, window.start)
     host = len(points.time)
     time = np.concatenate([[window.start], points.time, start])
     rank = np.concatenate([[-1], points.rank, np.full(len(start), LAUNCHES + 1)])
