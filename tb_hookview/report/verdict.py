@@ -14,9 +14,10 @@ from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_us
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.rules.evidence.traffic import SINGLE
-from tb_hookview.simulation.alone import Alone
+from tb_hookview.simulation.alone import DEVICE_SIDE, Alone
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace import EventCategory
+from tb_hookview.trace.source.inflate import CUT
 
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
@@ -66,6 +67,7 @@ _MANY = 10
 """Launches in a trace without steps below which these are no remedy: it shows a snippet."""
 _DELAYS = "Unexplained delays add to that."
 _UNKNOWN_IDLE = "Why the device idles is unknown."
+_TRUNCATED = "Unknown: the file is truncated, and what the device did may be missing."
 
 
 def unknown_verdict(sentence: str) -> schema.Verdict:
@@ -121,6 +123,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     )
     if lost := _without_events(alone):
         return replace(found, bound="unknown", sentence=words.without_events(lost))
+    if _lacks_the_end(alone):
+        return replace(found, bound="unknown", sentence=_TRUNCATED)
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -149,6 +153,20 @@ def _without_events(alone: Alone) -> str:
     if 2 * late < len(lost):
         what = "the profiler lost the device events of"
     return f"{what} {len(lost) / count:.0%} of the launches"
+
+
+def _lacks_the_end(alone: Alone) -> bool:
+    """Whether the device may decide by what the file lacks: Kineto writes launches after operators.
+
+    Where it lacks some, operators go on long after the last launch.
+    """
+    analysis, window = alone.simulator.analysis, alone.simulator.window
+    is_cut = any(notice.code in CUT for notice in analysis.trace.notices)
+    if not is_cut or not alone.has_events or alone.bound in (*DEVICE_SIDE, "unknown"):
+        return False
+    launch = analysis.device_events.launch
+    last = analysis.call_tree.end[launch[launch >= 0]].max(initial=window.start)
+    return bool(window.host_end - last > _APART * (window.host_end - window.start))
 
 
 def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dict[str, float]:

@@ -336,6 +336,26 @@ def test_the_profiler_may_have_lost_all_kernels(tmp_path: Path) -> None:
     assert sentence == f"Unknown: {lost}; the host takes 3.10 ms in this trace."
 
 
+@pytest.mark.parametrize(("lacks", "bound"), [(0, "host"), (2, "unknown")])
+def test_what_a_truncated_file_lacks_of_the_device_may_decide(
+    lacks: int, bound: str, tmp_path: Path
+) -> None:
+    """Its operators, which come first, go on after the last launch that it has."""
+    picture = """
+        main ops   [aten::mm                                 ]
+        main calls [launch corr=1]
+        gpu kernel  [k corr=1   ]
+        main calls                           [launch corr=2]
+        gpu kernel                            [k corr=2    ]
+        """
+    listed = drawn.events(picture)
+    path = grid.write(tmp_path / "t.json", listed[: len(listed) - lacks])
+    path.write_text(path.read_text().removesuffix("]}"))
+    verdict = build_report(load(path)).verdict
+    assert verdict.bound == bound
+    assert ("the file is truncated" in verdict.sentence) == (bound == "unknown")
+
+
 def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None:
     """The device waits 0.1 ms between collectives, 3.2 ms for what the window does not show."""
     picture = """
