@@ -47,7 +47,9 @@ _HOST_REMEDIES = {
 part of `launch` in gaps that are too long for any number of launches; `compiled` is `launch` where
 code is compiled already. Kernel loading is none of them, as it is in no length."""
 _IN_A_CALL = ("allocator", "copy")
-"""Those in which the host is in one call: host and device do not wait for each other's work."""
+"""Those in which the host is in one call."""
+_NO_TURNS = (*_IN_A_CALL, "communication")
+"""Those in which host and device do not wait for each other's work."""
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
@@ -343,8 +345,9 @@ class _Sentence:
 def _apart(waits: dict[str, float]) -> str:
     """What would shorten a step that is longer than either side, by what the devices wait for."""
     longest = _longest(waits)
-    decides = waits.get(longest, 0.0) > _NEARLY_ALL * sum(waits.values())
-    return _HOST_REMEDIES[longest] if decides and longest in _IN_A_CALL else _OVERLAP
+    part = _NEARLY_ALL if longest in _IN_A_CALL else 0.5
+    decides = waits.get(longest, 0.0) > part * sum(waits.values())
+    return _HOST_REMEDIES[longest] if decides and longest in _NO_TURNS else _OVERLAP
 
 
 def _host_remedy(waits: dict[str, float], host_us: float) -> str:

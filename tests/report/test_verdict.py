@@ -395,6 +395,25 @@ def test_it_is_also_where_the_device_starts_late_for_no_known_reason(tmp_path: P
     assert sentence.endswith("The device idles for allocation: reuse or save memory.")
 
 
+@pytest.mark.parametrize(
+    ("late", "remedy"),
+    [
+        (80, "Most of it waits for collectives: compare the ranks."),
+        (60, "They wait for each other: overlap them."),
+    ],
+)
+def test_what_waits_for_a_late_rank_is_not_overlapped(
+    late: int, remedy: str, tmp_path: Path
+) -> None:
+    """The host works and then waits; its device idles before the collective most of the time."""
+    picture = f"""
+        main notes [ProfilerStep#1{"":{late + 44}}]
+        main calls [launch corr=1][launch corr=2][work{"":{late - 20}}][wait{"":14}][launch corr=3]
+        gpu kernel  [k corr=1]{"":{late}}[nccl corr=2   ]        [k corr=3]
+        """
+    assert report(tmp_path, picture).verdict.sentence.endswith(remedy)
+
+
 def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
     """It is longer than those of all launches together."""
     found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict
