@@ -12,7 +12,7 @@ from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_us
-from tb_hookview.rules.evidence.host import LONG_NS
+from tb_hookview.rules.evidence.host import LONG_NS, recur
 from tb_hookview.rules.evidence.traffic import SINGLE
 from tb_hookview.simulation.alone import DEVICE_SIDE, Alone
 from tb_hookview.simulation.simulator import Simulator
@@ -43,9 +43,10 @@ _HOST_REMEDIES = {
     "copy": "The device idles for copies: pin memory, copy asynchronously.",
     "communication": "Most of it waits for collectives: compare the ranks.",
 }
-"""By the longest of these causes of idle time; `work`, and `setup` where no step is marked, is the
-part of `launch` in gaps that are too long for any number of launches; `compiled` is `launch` where
-code is compiled already. Kernel loading is none of them, as it is in no length."""
+"""By the longest of these causes of idle time; `work`, and `setup` where no step is marked and none
+lies in some quarter of the trace, is the part of `launch` in gaps that are too long for any number
+of launches; `compiled` is `launch` where code is compiled already. Kernel loading is none of them,
+as it is in no length."""
 _IN_A_CALL = ("allocator", "copy")
 """Those in which the host is in one call."""
 _NO_TURNS = (*_IN_A_CALL, "communication")
@@ -180,10 +181,12 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     gaps = analysis.gaps
     long = (analysis.idle_before_call if marked else analysis.idle_around) >= LONG_NS
     long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
-    work = float(gaps.duration[long & (gaps.cause == Cause.LAUNCH)].sum()) / 1000 / len(steps)
+    long &= gaps.cause == Cause.LAUNCH
+    work = float(gaps.duration[long].sum()) / 1000 / len(steps)
+    recurs = marked or recur(gaps.start[long], analysis.steps.window[0])
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
     launches = {"launch": 0.0, "compiled" if compiled else "launch": times["launch"] - work}
-    return {**times, **launches, "work" if marked else "setup": work}
+    return {**times, **launches, "work" if recurs else "setup": work}
 
 
 def _loads_one_batch(alone: Alone) -> bool:

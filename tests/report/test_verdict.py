@@ -414,10 +414,14 @@ def test_what_waits_for_a_late_rank_is_not_overlapped(
     assert report(tmp_path, picture).verdict.sentence.endswith(remedy)
 
 
-def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
-    """It is longer than those of all launches together."""
-    found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict
-    assert found.sentence.endswith("Most of it may be setup: mark the steps.")
+@pytest.mark.parametrize(
+    ("bursts", "remedy"),
+    [(2, "Most of it may be setup: mark the steps."), (5, "Most of it is work between launches.")],
+)
+def test_long_gaps_without_steps_may_be_set_up(bursts: int, remedy: str, tmp_path: Path) -> None:
+    """They are longer than those of all launches together; four lie in a quarter of it each."""
+    rows = [each for n in range(bursts) for each in operators(PACE, start=1000 + 4000 * n)]
+    assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
 
 
 def test_the_first_launch_of_a_kernel_is_in_no_length(tmp_path: Path) -> None:
