@@ -190,7 +190,7 @@ def _excess(outliers: list[schema.Step], usual: float) -> float:
 
 
 _FIX_LOADERS = (
-    "Set persistent_workers=True, so that no epoch starts workers again, and a larger "
+    "Set persistent_workers=True, so that workers live from epoch to epoch, and a larger "
     "prefetch_factor. Look for batches that take longer to make: long samples, slow files."
 )
 _FIX_ON_CPU = (
