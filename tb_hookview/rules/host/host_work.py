@@ -84,6 +84,7 @@ def _recurs(context: Context, gaps: GapIndex) -> bool:
 def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     what = name or "nothing that the trace names"
     table, time = context.analysis.gaps, context.gaps.us_per_step(gaps)
+    whole = "it" if context.steps.marked else "the trace"
     inside = Counter[str]() if is_operator(name) else operators_in(context, gaps)
     mostly = 2 * inside.total() > table.duration[gaps].sum()
     most = inside.most_common(1)[0][0] if mostly else ""
@@ -91,7 +92,7 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         place=(name or "not named in the trace") + (f", mostly {most}" if most else ""),
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
-        f"{context.steps.one}, the thread that launches was in {what} and launched nothing: "
+        f"{whole}, the thread that launches was in {what} and launched nothing: "
         f"{format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
         f"{format_us(table.duration[gaps].max() / 1000)}"
         + (_in_operators(context, inside) if most else "")
