@@ -119,6 +119,12 @@ export function savingText(finding: Finding, { stepUs, per }: PriceBasis): strin
   return `saves ${duration(us)}${share === null ? "" : ` (${percent(share)})`} ${per}${without}`;
 }
 
+/** What a fix saves, as a figure; empty where that is unknown. */
+export function savingFigure(finding: Finding): string {
+  const { us, estimated } = shownSaving(finding);
+  return us === null ? "" : `${duration(us)}${estimated ? " est." : ""}`;
+}
+
 /** From this part on it counts that recording changes what a fix saves. */
 const APART = 0.1;
 
