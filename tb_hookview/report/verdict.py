@@ -12,11 +12,12 @@ from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_us
-from tb_hookview.rules.evidence.host import LONG_NS
+from tb_hookview.rules.evidence.host import LONG_NS, recur
 from tb_hookview.rules.evidence.traffic import SINGLE
-from tb_hookview.simulation.alone import Alone
+from tb_hookview.simulation.alone import DEVICE_SIDE, Alone
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace import EventCategory
+from tb_hookview.trace.source.inflate import CUT
 
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
@@ -42,11 +43,14 @@ _HOST_REMEDIES = {
     "copy": "The device idles for copies: pin memory, copy asynchronously.",
     "communication": "Most of it waits for collectives: compare the ranks.",
 }
-"""By the longest of these causes of idle time; `work`, and `setup` where no step is marked, is the
-part of `launch` in gaps that are too long for any number of launches; `compiled` is `launch` where
-code is compiled already. Kernel loading is none of them, as it is in no length."""
+"""By the longest of these causes of idle time; `work`, and `setup` where no step is marked and none
+lies in some quarter of the trace, is the part of `launch` in gaps that are too long for any number
+of launches; `compiled` is `launch` where code is compiled already. Kernel loading is none of them,
+as it is in no length."""
 _IN_A_CALL = ("allocator", "copy")
-"""Those in which the host is in one call: host and device do not wait for each other's work."""
+"""Those in which the host is in one call."""
+_NO_TURNS = (*_IN_A_CALL, "communication")
+"""Those in which host and device do not wait for each other's work."""
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
@@ -66,6 +70,7 @@ _MANY = 10
 """Launches in a trace without steps below which these are no remedy: it shows a snippet."""
 _DELAYS = "Unexplained delays add to that."
 _UNKNOWN_IDLE = "Why the device idles is unknown."
+_TRUNCATED = "Unknown: the file is truncated, and what the device did may be missing."
 
 
 def unknown_verdict(sentence: str) -> schema.Verdict:
@@ -121,6 +126,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     )
     if lost := _without_events(alone):
         return replace(found, bound="unknown", sentence=words.without_events(lost))
+    if _lacks_the_end(alone):
+        return replace(found, bound="unknown", sentence=_TRUNCATED)
     waits = _host_causes(alone, idle, marked=marked)
     found = replace(found, sentence=words.text(waits, alone.unexplained / 1000))
     return _with_unrecorded(found, alone, marked=marked)
@@ -151,6 +158,20 @@ def _without_events(alone: Alone) -> str:
     return f"{what} {len(lost) / count:.0%} of the launches"
 
 
+def _lacks_the_end(alone: Alone) -> bool:
+    """Whether the device may decide by what the file lacks: Kineto writes launches after operators.
+
+    Where it lacks some, operators go on long after the last launch.
+    """
+    analysis, window = alone.simulator.analysis, alone.simulator.window
+    is_cut = any(notice.code in CUT for notice in analysis.trace.notices)
+    if not is_cut or not alone.has_events or alone.bound in (*DEVICE_SIDE, "unknown"):
+        return False
+    launch = analysis.device_events.launch
+    last = analysis.call_tree.end[launch[launch >= 0]].max(initial=window.start)
+    return bool(window.host_end - last > _APART * (window.host_end - window.start))
+
+
 def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dict[str, float]:
     """Mean idle time of the devices for which the host is the reason, microseconds, by cause."""
     if idle is None:
@@ -160,10 +181,12 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     gaps = analysis.gaps
     long = (analysis.idle_before_call if marked else analysis.idle_around) >= LONG_NS
     long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
-    work = float(gaps.duration[long & (gaps.cause == Cause.LAUNCH)].sum()) / 1000 / len(steps)
+    long &= gaps.cause == Cause.LAUNCH
+    work = float(gaps.duration[long].sum()) / 1000 / len(steps)
+    recurs = marked or recur(gaps.start[long], analysis.steps.window[0])
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
     launches = {"launch": 0.0, "compiled" if compiled else "launch": times["launch"] - work}
-    return {**times, **launches, "work" if marked else "setup": work}
+    return {**times, **launches, "work" if recurs else "setup": work}
 
 
 def _loads_one_batch(alone: Alone) -> bool:
@@ -325,8 +348,9 @@ class _Sentence:
 def _apart(waits: dict[str, float]) -> str:
     """What would shorten a step that is longer than either side, by what the devices wait for."""
     longest = _longest(waits)
-    decides = waits.get(longest, 0.0) > _NEARLY_ALL * sum(waits.values())
-    return _HOST_REMEDIES[longest] if decides and longest in _IN_A_CALL else _OVERLAP
+    part = _NEARLY_ALL if longest in _IN_A_CALL else 0.5
+    decides = waits.get(longest, 0.0) > part * sum(waits.values())
+    return _HOST_REMEDIES[longest] if decides and longest in _NO_TURNS else _OVERLAP
 
 
 def _host_remedy(waits: dict[str, float], host_us: float) -> str:

@@ -32,10 +32,11 @@ def every_cause_and_finding_is_of_a_rule(case: Case) -> None:
 
 def _ranked(case: Case) -> list[list[Finding]]:
     """Findings in their order: one list, or two where none saves 0.5% of a step, of those that
-    cost as much and of the others."""
+    cost as much and of the others. Those of unknown gain save their cost at most."""
     findings = list(case.data.findings)
     small = SMALL * Context(case.simulator.selection, RULES).steps.measured_us
-    if any(weight(finding) >= small for finding in findings):
+    large = [finding for finding in findings if weight(finding) >= small]
+    if any(finding.gain_us_per_step is not None for finding in large):
         return [findings]
     last = [
         finding
@@ -44,7 +45,9 @@ def _ranked(case: Case) -> list[list[Finding]]:
         or (finding.once_us or finding.cost_us_per_step or 0.0) < small
     ]
     first = findings[: len(findings) - len(last)]
-    assert first + last == findings
+    if first + last != findings:
+        assert large
+        return [findings]
     return [first, last]
 
 

@@ -336,6 +336,26 @@ def test_the_profiler_may_have_lost_all_kernels(tmp_path: Path) -> None:
     assert sentence == f"Unknown: {lost}; the host takes 3.10 ms in this trace."
 
 
+@pytest.mark.parametrize(("lacks", "bound"), [(0, "host"), (2, "unknown")])
+def test_what_a_truncated_file_lacks_of_the_device_may_decide(
+    lacks: int, bound: str, tmp_path: Path
+) -> None:
+    """Its operators, which come first, go on after the last launch that it has."""
+    picture = """
+        main ops   [aten::mm                                 ]
+        main calls [launch corr=1]
+        gpu kernel  [k corr=1   ]
+        main calls                           [launch corr=2]
+        gpu kernel                            [k corr=2    ]
+        """
+    listed = drawn.events(picture)
+    path = grid.write(tmp_path / "t.json", listed[: len(listed) - lacks])
+    path.write_text(path.read_text().removesuffix("]}"))
+    verdict = build_report(load(path)).verdict
+    assert verdict.bound == bound
+    assert ("the file is truncated" in verdict.sentence) == (bound == "unknown")
+
+
 def test_idle_time_of_unknown_cause_is_not_a_collectives(tmp_path: Path) -> None:
     """The device waits 0.1 ms between collectives, 3.2 ms for what the window does not show."""
     picture = """
@@ -375,10 +395,33 @@ def test_it_is_also_where_the_device_starts_late_for_no_known_reason(tmp_path: P
     assert sentence.endswith("The device idles for allocation: reuse or save memory.")
 
 
-def test_one_long_gap_without_steps_may_be_set_up(tmp_path: Path) -> None:
-    """It is longer than those of all launches together."""
-    found = made(tmp_path, [*operators(PACE), *operators(PACE, start=5000)]).verdict
-    assert found.sentence.endswith("Most of it may be setup: mark the steps.")
+@pytest.mark.parametrize(
+    ("late", "remedy"),
+    [
+        (80, "Most of it waits for collectives: compare the ranks."),
+        (60, "They wait for each other: overlap them."),
+    ],
+)
+def test_what_waits_for_a_late_rank_is_not_overlapped(
+    late: int, remedy: str, tmp_path: Path
+) -> None:
+    """The host works and then waits; its device idles before the collective most of the time."""
+    picture = f"""
+        main notes [ProfilerStep#1{"":{late + 44}}]
+        main calls [launch corr=1][launch corr=2][work{"":{late - 20}}][wait{"":14}][launch corr=3]
+        gpu kernel  [k corr=1]{"":{late}}[nccl corr=2   ]        [k corr=3]
+        """
+    assert report(tmp_path, picture).verdict.sentence.endswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("bursts", "remedy"),
+    [(2, "Most of it may be setup: mark the steps."), (5, "Most of it is work between launches.")],
+)
+def test_long_gaps_without_steps_may_be_set_up(bursts: int, remedy: str, tmp_path: Path) -> None:
+    """They are longer than those of all launches together; four lie in a quarter of it each."""
+    rows = [each for n in range(bursts) for each in operators(PACE, start=1000 + 4000 * n)]
+    assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
 
 
 def test_the_first_launch_of_a_kernel_is_in_no_length(tmp_path: Path) -> None:

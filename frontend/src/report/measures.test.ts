@@ -27,6 +27,12 @@ test.each([
   expect(wholeStep(replayed(us, hostUs))).toEqual(whole);
 });
 
+test("a replay that is longer than what was recorded shows no device work", () => {
+  const longer = replayed(120, 100);
+  const recorded = { ...longer, verdict: { ...longer.verdict, step_us: 100 } };
+  expect(wholeStep(recorded)).toEqual({ us: 120, what: "replayed" });
+});
+
 test("next to the step on the host's clock stands the one that savings are of", () => {
   expect(stepNote(replayed(120, 100))).toBe("120.0 us with its device work");
   expect(stepNote(report())).toBe("");

@@ -35,7 +35,8 @@ const LONGER = 0.005;
 interface WholeStep {
   /** Microseconds. */
   readonly us: number;
-  readonly what: "with its device work" | "with the gap to the next" | "of it replayed";
+  readonly what:
+    "with its device work" | "with the gap to the next" | "of it replayed" | "replayed";
 }
 
 /** How long a step takes in the replay that the verdict, savings and What-if are about; null without one. */
@@ -50,6 +51,7 @@ export function wholeStep(report: ReportData): WholeStep | null {
   if (us === null || Math.abs(us - host) <= LONGER * host || duration(us) === duration(host))
     return null;
   if (us < host) return { us, what: "of it replayed" };
+  if ((report.verdict.step_us ?? 0) <= (1 + LONGER) * host) return { us, what: "replayed" };
   const byHost = (report.verdict.host_side_us ?? 0) >= (1 - LONGER) * us;
   return { us, what: byHost ? "with the gap to the next" : "with its device work" };
 }

@@ -116,6 +116,8 @@ def _with_device(data: ReportData) -> str:
         return ""
     by_host = (data.verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
     longer = "with the gap to the next" if by_host else "with its device work"
+    if (data.verdict.step_us or 0.0) <= (1 + _LONGER) * host:
+        longer = "replayed"
     return f", {format_us(whole)} {longer if whole > host else 'of it replayed'}"
 
 

@@ -28,6 +28,7 @@ from tb_hookview.schema import (
     Sync,
     module_label,
 )
+from tb_hookview.trace.source.inflate import CUT
 
 _NUMBER = re.compile(r"[0-9]+")
 
@@ -74,10 +75,7 @@ _FOREIGN_SHARE = 0.1
 """Of the trace's events, from which on they may be."""
 _APART = 0.1
 """Part of a saving from which on it counts that recording changes it."""
-_ON_CPU = (
-    'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
-    "to the cores"
-)
+_ON_CPU = "On the CPU: torch.compile, and torch.set_num_threads fit to the cores"
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
@@ -223,10 +221,13 @@ def _remedy(data: ReportData) -> str:
         return ""
     if data.verdict.bound != "unknown":
         return _ON_CPU
+    codes = {warning.code for warning in data.trace.warnings}
+    if not codes.isdisjoint(CUT):
+        return ""  # what was recorded is not known
     foreign = foreign_events(data)
     if foreign >= _FOREIGN_SHARE * data.trace.events:
         return _FOREIGN.format(format_number(foreign))
-    if any(warning.code in _DEVICE_MISSING for warning in data.trace.warnings):
+    if not codes.isdisjoint(_DEVICE_MISSING):
         return _NOT_RECORDED
     return f"{_RECORD}{_ON_CPU}"
 

@@ -407,7 +407,8 @@ def _fix(context: Context, collective: str, launch: TreeRow, time: Nanoseconds) 
             return _ONE_BY_ONE + _LESS
         if _reduces_no_gradients(context, launch, time):
             return _ACTIVATIONS
-        return "" if has_ddp(context) else _BUCKETS + _LESS
+        overlaps = has_ddp(context) or context.any_name(_is_of_fsdp)
+        return "" if overlaps else _BUCKETS + _LESS
     if collective == "all-to-all":
         if not context.any_name(_is_of_embeddings):
             return _HALVES + _EXCHANGE

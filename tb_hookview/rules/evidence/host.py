@@ -20,6 +20,7 @@ from tb_hookview.arrays.types import (
     GapIndex,
     Int,
     ModuleIndex,
+    Nanoseconds,
     StringIndex,
     TimeSet,
     TreeRow,
@@ -34,6 +35,17 @@ from tb_hookview.trace import EventCategory
 
 LONG_NS = 1_000_000
 """Gaps from this length on are no pace of launches: no operator takes that long to launch."""
+
+
+def recur(times: Nanoseconds, window: Nanoseconds) -> bool:
+    """Whether some times lie in each quarter of a window, unlike those of a set-up.
+
+    Args:
+        times: in the window.
+        window: its start and end, shape (2,).
+    """
+    ends = np.linspace(window[0], window[1], 5)
+    return len(unique(np.searchsorted(ends[1:-1], times))) == len(ends) - 1
 
 
 def activity_in(context: Context, gaps: GapIndex) -> list[str]:

@@ -50,6 +50,14 @@ def in_use(memory: MemoryUse, position: int) -> int:
     return total - int(before[0])
 
 
+def in_use_text(memory: MemoryUse, position: int) -> str:
+    """Bytes in use after an event, in words."""
+    size = in_use(memory, position)
+    if size == memory.events.allocated[position]:
+        return format_bytes(size)
+    return f"{format_bytes(size)} without {WORDS[MemoryClass.BEFORE_RECORDING]}"
+
+
 def largest_class(memory: MemoryUse, position: int) -> MemoryClass:
     """Class with the most live bytes after an event."""
     (classes,) = memory.classes_at(np.array([position]))

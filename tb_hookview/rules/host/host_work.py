@@ -21,6 +21,7 @@ from tb_hookview.rules.evidence.host import (
     event_after,
     is_operator,
     operators_in,
+    recur,
     remedy_for,
 )
 
@@ -40,6 +41,10 @@ _HELD_UP = (
 _SNIPPET = (
     f"The device has at most {_LITTLE} events per step: what is recorded is no training step, and "
     "what the host does in it may be what it does once."
+)
+_RECURS = (
+    "The trace marks no steps. Gaps of this name lie in each quarter of it, so they are taken to "
+    "recur; some may be of the set-up."
 )
 _AWAY = (
     "Move it away from launches. Compute once what has the same result each time. "
@@ -61,26 +66,33 @@ def _find(context: Context) -> Iterator[Occurrence]:
     if not len(gaps) or (not context.steps.marked and _little(context)):
         return
     names = np.array(activity_in(context, gaps), object)
-    if not context.steps.marked:
-        yield from _without_steps(context, names, gaps)
-        return
+    once = np.zeros(len(names), bool)
     for name in dict.fromkeys(names.tolist()):
         mine = gaps[names == name]
-        if context.gaps.us_per_step(mine) > _SHARE * context.steps.duration_us:
+        if not context.steps.marked and not _recurs(context, mine):
+            once |= names == name
+        elif context.gaps.us_per_step(mine) > _SHARE * context.steps.duration_us:
             yield _occurrence(context, name, mine)
+    yield from _without_steps(context, names[once], gaps[once])
+
+
+def _recurs(context: Context, gaps: GapIndex) -> bool:
+    """Whether gaps of one name in a trace without steps are no set-up."""
+    return recur(context.analysis.gaps.start[gaps], context.steps.windows[0])
 
 
 def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
     what = name or "nothing that the trace names"
     table, time = context.analysis.gaps, context.gaps.us_per_step(gaps)
+    whole = "it" if context.steps.marked else "the trace"
     inside = Counter[str]() if is_operator(name) else operators_in(context, gaps)
     mostly = 2 * inside.total() > table.duration[gaps].sum()
     most = inside.most_common(1)[0][0] if mostly else ""
     return Occurrence(
         place=(name or "not named in the trace") + (f", mostly {most}" if most else ""),
         everywhere=True,
-        evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of it, "
-        f"the thread that launches was in {what} and launched nothing: "
+        evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
+        f"{whole}, the thread that launches was in {what} and launched nothing: "
         f"{format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
         f"{format_us(table.duration[gaps].max() / 1000)}"
         + (_in_operators(context, inside) if most else "")
@@ -124,6 +136,8 @@ def _caveats(context: Context, name: str, gaps: GapIndex) -> Iterator[str]:
         yield _HELD_UP
     if _little(context):
         yield _SNIPPET
+    if not context.steps.marked:
+        yield _RECURS
 
 
 def _without_steps(
@@ -165,7 +179,8 @@ RULE = Rule(
     description="Gaps of 1 ms or more before an event that was launched too late, with the "
     "launching thread for four fifths of each in one operator, annotation, module or Python "
     "function, or in nothing that has a name; over 2% of a step by name. In a trace without "
-    "steps one finding that costs nothing. Data loaders, syncs, copies, allocations and the first "
+    "steps those of a name that has some in each quarter of it; of all others one finding that "
+    "costs nothing. Data loaders, syncs, copies, allocations and the first "
     "use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",

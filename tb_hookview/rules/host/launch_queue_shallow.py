@@ -11,11 +11,15 @@ from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex, Int
-from tb_hookview.formats import format_count
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host import launched_places, mostly_before_compiled_code
+from tb_hookview.rules.evidence.host import (
+    activity_in,
+    launched_places,
+    mostly_before_compiled_code,
+)
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05
@@ -48,7 +52,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         place="launches",
         everywhere=True,
         evidence=f"for {context.us_text(idle)} the device waited for its next launch"
-        f"{_in_operators(context, gaps, idle)}; longest for those of "
+        f"{_in_operators(context, gaps, idle)}{_longest(context, gaps)}; longest for those of "
         f"{launched_places(context, gaps, _NAMED)}{_queue(context)}; time in the cost of other "
         "findings is not in this one",
         count=len(gaps),
@@ -57,6 +61,16 @@ def _find(context: Context) -> Iterator[Occurrence]:
         caveats=() if context.steps.marked else (NO_STEPS,),
         fix=_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else "",
     )
+
+
+def _longest(context: Context, gaps: GapIndex) -> str:
+    """Phrase of a gap that is most of their time, and of the host in it; "" without one."""
+    time = context.analysis.gaps.duration[gaps]
+    if 2 * time.max() <= time.sum():
+        return ""
+    (name,) = activity_in(context, gaps[[int(time.argmax())]])
+    host = f", with the host in {name}" if name else ""
+    return f"; most of it is one gap of {format_us(time.max() / 1000)}{host}"
 
 
 def _queue(context: Context) -> str:

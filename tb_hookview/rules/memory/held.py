@@ -21,6 +21,7 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.memory import (
     classes_text,
     in_use,
+    in_use_text,
     largest_class,
     modules_text,
     size_of,
@@ -194,7 +195,7 @@ def _occurrence_gradients_kept(
         count=len(forwards),
         evidence=f"{format_bytes(size)} of gradients that the optimizer has used are still in use "
         f"as the next forward begins, in {format_count(len(forwards), 'step')}; the peak is "
-        f"{format_bytes(in_use(memory, peak))}; most in {top}",
+        f"{in_use_text(memory, peak)}; most in {top}",
         claims_gain=False,
         examples=np.asarray(forwards[:, 0]),
         latent="the peak is higher by them where it lies in the forward or early in the backward",

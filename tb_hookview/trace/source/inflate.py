@@ -92,6 +92,8 @@ MESSAGES = {
 }
 LOSSES = frozenset({"cut-off", "packing-cut", "lost-events", "lost-head"})
 """Of these, those by which events or what is around them may be missing."""
+CUT = frozenset({"cut-off", "packing-cut"})
+"""Of these, those by which all after some place is missing."""
 
 
 # Limits of what is read of a file, each with its environment variable.

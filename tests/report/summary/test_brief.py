@@ -8,6 +8,7 @@ from pathlib import Path
 import gallery
 import grid
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from tb_hookview.document.terminal import rendered
@@ -59,6 +60,13 @@ def test_the_step_is_also_given_with_what_the_device_has_left(
 ) -> None:
     report = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture))))
     assert brief_lines(report.data)[-1].startswith(step)
+
+
+def test_a_replay_longer_than_what_was_recorded_shows_no_device_work(tmp_path: Path) -> None:
+    data = build_report(load(grid.write(tmp_path / "t.json", grid.events(AHEAD)))).data
+    recorded = replace(data.verdict, step_us=28.0)
+    line = brief_lines(replace(data, verdict=recorded))[-1]
+    assert line.startswith("step 28.0 us on the host, 37.0 us replayed (")
 
 
 def test_the_share_of_a_module_is_one_of_all_device_time(tmp_path: Path) -> None:

@@ -36,7 +36,17 @@ def test_without_device_events_operators_are_named_by_self_time(tmp_path: Path) 
     ]
     assert table.hidden.startswith("no device events: if the model runs on a device, record it")
     proven = CPU.replace("aten::addmm", "aten::mkldnn_convolution")
-    assert operator_table(report(tmp_path, proven), 2).hidden.startswith("On the CPU: torch.comp")
+    advice = operator_table(report(tmp_path, proven), 2).hidden
+    assert advice.startswith("On the CPU: torch.comp")
+    assert "bfloat16" not in advice
+
+
+def test_what_a_truncated_file_lacks_was_perhaps_recorded(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events(CPU))
+    path.write_text(path.read_text().removesuffix("]}"))
+    table = operator_table(build_report(load(path)).data, 2)
+    assert table.rows
+    assert not table.hidden
 
 
 def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) -> None:

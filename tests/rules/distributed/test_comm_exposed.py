@@ -98,6 +98,7 @@ def test_steps_that_differ(tmp_path: Path) -> None:
     [
         pytest.param(REDUCE, ["DistributedDataParallel.forward"], "no_sync()", id="DDP"),
         pytest.param(REDUCE, [], "as DistributedDataParallel does", id="no DDP"),
+        pytest.param(REDUCE, ["FSDP::post_backward_reduce (0)"], "prefetching (FSDP)", id="HSDP"),
         pytest.param(
             [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")],
             ["fbgemm::split_embedding_codegen_lookup_sgd_function"],

@@ -151,6 +151,23 @@ def test_a_trace_without_steps_may_be_setting_up(tmp_path: Path) -> None:
     assert "prof.step()" in finding.fix
 
 
+@pytest.mark.parametrize(("count", "severity"), [(4, "high"), (3, "info")])
+def test_in_each_quarter_of_a_trace_without_steps_it_recurs(
+    tmp_path: Path, count: int, severity: str
+) -> None:
+    """Each pause of 2 ms follows a burst; where one is of another name, none is charged."""
+    events = burst(0, 1)
+    for number in range(4):
+        start = 2500 * number + 300
+        name = FRAME if number < count else "my/package/model.py(1): load"
+        events.append(row("python_function", name, start, 2000))
+        events += burst(start + 2200, 100 * (number + 1))
+    (finding,) = findings(tmp_path, events)
+    assert finding.severity == severity
+    assert (finding.cost_us_per_step == 4 * (2508 - 248)) == (count == 4)
+    assert any("marks no steps" in text for text in finding.caveats) == (count == 4)
+
+
 def test_short_pauses_of_a_trace_without_steps(tmp_path: Path) -> None:
     short = trace(row("python_function", FRAME, 250, 800), pause=800, marked=False)
     assert not findings(tmp_path, short)

@@ -66,6 +66,22 @@ def test_where_it_waits_though_the_queue_is_mostly_deep(tmp_path: Path) -> None:
     assert "half of all launches found at most 4 device events" in finding.evidence
 
 
+@pytest.mark.parametrize("pause", [40, 400])
+def test_what_the_host_does_in_a_gap_that_is_most_of_it_is_named(
+    pause: int, tmp_path: Path
+) -> None:
+    """After eleven gaps of 6 us one that is shorter or longer than these together."""
+    mark, *rows = step(12, kernel=12).splitlines()
+    last = ("[aten::mm        ]", " [launch corr=900]", "        [k corr=900]")
+    late = [row.ljust(len(mark) + pause) + more for row, more in zip(rows, last, strict=True)]
+    late.append("main python".ljust(len(mark)) + "[attend".ljust(pause - 1) + "]")
+    picture = "\n".join([mark[:-1].ljust(len(mark) + pause + 20) + "]", *late])
+    names = {"attend": "my/attention.py(7): attend"}
+    (finding,) = findings(tmp_path, picture, names)["launch-queue-shallow"]
+    named = "with the host in attend in attention.py(7); longest for" in finding.evidence
+    assert named == (pause == 400)
+
+
 def test_what_the_host_launches_for_is_named(tmp_path: Path) -> None:
     """The module around the launches, and their operator."""
     picture = step(12, kernel=12)

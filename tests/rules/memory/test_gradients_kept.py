@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rules.memory.drawn_memory import MB, STEP, each_step, findings
+from support.allocator_rows import CPU, CUDA
 
 
 def test_gradients_freed_after_the_next_forward(tmp_path: Path) -> None:
@@ -23,6 +25,16 @@ def test_gradients_freed_after_the_next_forward(tmp_path: Path) -> None:
 def test_gradients_never_freed(tmp_path: Path) -> None:
     changes = sorted([*each_step((4, 40), (25, -40)), (17, 7, 30 * MB)])
     assert "set_to_none=True" in findings(tmp_path, changes)["gradients-kept"][0].fix
+
+
+@pytest.mark.parametrize(("device", "on_cpu"), [(CPU, True), (CUDA, False)])
+def test_the_peak_says_what_is_left_out_of_it(
+    tmp_path: Path, device: tuple[int, int], on_cpu: bool
+) -> None:
+    changes = sorted([*each_step((4, 40), (25, -40)), (17, 7, 30 * MB)])
+    found = findings(tmp_path, changes, device=device, before=MB)["gradients-kept"][0]
+    peak = "73.4 MB without what was there before the recording;" if on_cpu else "74.4 MB;"
+    assert f"the peak is {peak}" in found.evidence
 
 
 def test_gradients_freed_after_the_step(tmp_path: Path) -> None:
