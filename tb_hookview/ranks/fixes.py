@@ -19,12 +19,14 @@ from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
 from tb_hookview.ranks.late import (
     Episode,
     Members,
+    Phase,
     Reason,
     compared,
     find_episodes,
     limited,
     message_waits,
     messages,
+    phases_of,
     reason_of,
     step_episodes,
     unpaired,
@@ -170,6 +172,8 @@ class Fix(NamedTuple):
 
     excess: dict[Reason, float]
     """Over all steps, the largest first; nanoseconds."""
+    phases: Mapping[str, Phase]
+    """The pass in which most of that is, by path of the module."""
     world: World
 
 
@@ -230,10 +234,10 @@ class Fixes:
         if self._is_staged[rank]:
             episodes, excess = limited(episodes, excess, least * len(late))
         if not excess:
-            return Fix(excess, world)
-        if self._unpaired:
-            return Fix(excess, self._shifted(world, rank, episodes, excess))
-        return Fix(excess, self._replayed(world, rank, episodes, excess))
+            return Fix(excess, {}, world)
+        phases = phases_of(self._ranks, self._times, episodes)
+        fixed = self._shifted if self._unpaired else self._replayed
+        return Fix(excess, phases, fixed(world, rank, episodes, excess))
 
     def surely_longer(self, rank: int, late: Mapping[str, float]) -> float:
         """Time by which a rank works longer in some steps, by reasons that are no chance.
@@ -294,18 +298,14 @@ class Fixes:
     ) -> Float:
         """Time to take from each window: a reason takes what it takes the others, less or more."""
         own, times = self._ranks[rank], self._times(rank)
-        members = self._matched.members
         saved = np.zeros(len(own.edges) - 1)
         for episode in episodes:
             spent = times.device if episode.on_device else times.host
-            if episode.collective < 0:
-                until = int(own.steps.start[episode.step] + own.steps.duration[episode.step])
-            else:
-                until = int(members.start[members.at(episode.collective, rank)])
-            span = np.searchsorted(own.edges, [episode.since, until]).tolist()
+            _, *span = np.searchsorted(own.edges, episode.spans[rank]).tolist()
             for reason in excess:
                 if more := episode.reasons.get(reason, 0):
                     time = _time_of(own, spent, reason, *span)
+                    time = time if time.any() else np.diff(own.edges)[slice(*span)]
                     saved[slice(*span)] += time * (more / time.sum())
         return saved
 
