@@ -22,6 +22,7 @@ from tb_hookview.ranks.late import (
     Phase,
     Reason,
     compared,
+    each_once,
     find_episodes,
     limited,
     message_waits,
@@ -32,7 +33,7 @@ from tb_hookview.ranks.late import (
     unpaired,
 )
 from tb_hookview.ranks.lateness import Waits, find_waits, is_consistent
-from tb_hookview.ranks.map.summary import RankSummary, Spent, TimesOf
+from tb_hookview.ranks.map.summary import RankSummary, RankTimes, TimesOf
 from tb_hookview.ranks.matching import Matched
 
 # The ranks' steps replayed with some of what a rank does taken out.
@@ -250,8 +251,6 @@ class Fixes:
         """
         names, none = list(late), np.zeros(len(late))
         peers = compared(range(len(self._ranks)), rank)
-        if len(peers) < 2:  # of two ranks each may be the one that varies
-            return 0.0
         own = self._by_step(self._episodes(rank, late), names)
         others = [
             self._by_step(self._episodes(other, late), names)
@@ -271,7 +270,7 @@ class Fixes:
         whose = np.full(len(members), -1)
         mine = np.flatnonzero(members.rank == rank)
         whose[members.collective[mine]] = mine
-        found = find_episodes(ranks, times, members, whose)
+        found = each_once(find_episodes(ranks, times, members, whose))
         return [each for each in found if each.step >= 0 and names[each.step] in late]
 
     def _by_step(self, episodes: Sequence[Episode], names: Sequence[str]) -> dict[Reason, Float]:
@@ -296,17 +295,19 @@ class Fixes:
     def _saved(
         self, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
     ) -> Float:
-        """Time to take from each window: a reason takes what it takes the others, less or more."""
+        """Time to take from each window, the last first, so that a reason takes what others need."""
         own, times = self._ranks[rank], self._times(rank)
-        saved = np.zeros(len(own.edges) - 1)
+        free: Float = (np.diff(own.edges) - own.held).astype(np.float64)
+        saved = np.zeros(len(free))
         for episode in episodes:
-            spent = times.device if episode.on_device else times.host
             _, *span = np.searchsorted(own.edges, episode.spans[rank]).tolist()
             for reason in excess:
                 if more := episode.reasons.get(reason, 0):
-                    time = _time_of(own, spent, reason, *span)
-                    time = time if time.any() else np.diff(own.edges)[slice(*span)]
-                    saved[slice(*span)] += time * (more / time.sum())
+                    time = _time_of(own, times, reason, episode.on_device, *span)
+                    time = np.minimum(time, free[slice(*span)])
+                    time = time if time.sum() >= abs(more) else free[slice(*span)]
+                    later = np.cumsum(time[::-1])[::-1] - time
+                    saved[slice(*span)] += np.sign(more) * np.clip(abs(more) - later, 0, time)
         return saved
 
     def _shifted(
@@ -355,11 +356,14 @@ def _chosen(by_step: Mapping[Reason, Float], late: float) -> dict[Reason, float]
     return dict(sorted(totals.items(), key=lambda item: -item[1]))
 
 
-def _time_of(rank: RankSummary, spent: Spent, reason: Reason, first: int, last: int) -> Float:
+def _time_of(
+    rank: RankSummary, times: RankTimes, reason: Reason, device: bool, first: int, last: int
+) -> Float:
     """Time of a reason in each window from one edge to another, shape (last - first,)."""
+    spent = times.device if device else times.host
     rows = spent.rows(first, last)
     codes = spent.code[rows]
-    mine = np.array([reason_of(rank, code) == reason for code in codes.tolist()], bool)
+    mine = np.array([reason_of(rank, code, device) == reason for code in codes.tolist()], bool)
     mine &= codes != PEERS
     total = np.zeros(last - first)
     np.add.at(total, spent.window[rows][mine] - first, spent.time[rows][mine])

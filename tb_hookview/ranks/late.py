@@ -9,7 +9,8 @@ loader, optimizer, waits for its device, and the rest. A part by which the strag
 lower median of the others is a reason: half of them at least take no longer. The time of devices is
 counted from start to start, that of hosts from launch to launch: there each rank is at the same
 place of the program, which it need not be where the collective ends. What a rank did before all had
-left the last collective delays nothing: no rank is later, or earlier, than by the time after that.
+left the last collective on a device delays nothing, for that is when the next one could begin: no
+rank is later, or earlier, than by the time after that.
 """
 
 from __future__ import annotations
@@ -116,16 +117,16 @@ def _bounds(counts: Int) -> Int:
 
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
-"""Reasons that are no module, by their codes; any other is "host"."""
+"""Reasons that are no module, by their codes; any other is "host" or "device"."""
 
 _COMPARED = 16
 """Ranks with which a late one is compared, so that the cost of a collective is bounded."""
 
 Reason = tuple[str, str]
-"""Kind ("module", "data", "optimizer", "sync" or "host"), and path of the module."""
+"""Kind ("module", "data", "optimizer", "sync", "host" or "device"), and path of the module."""
 
 Phase = Literal["forward", "backward"]
-Key = Callable[[RankSummary, int], Reason]
+Key = Callable[[RankSummary, int, bool], Reason]
 
 
 class Span(NamedTuple):
@@ -133,7 +134,7 @@ class Span(NamedTuple):
 
     begin: int
     left: int
-    """When all had left the last collective together: what the rank did before delays nothing."""
+    """When all had left the last collective, on a device: what came before delays nothing."""
     end: int
 
     @property
@@ -193,14 +194,11 @@ def find_episodes(
         explained[present.tobytes()] = until
         together = np.maximum(members.end[before], begin[0])
         late, place = int(members.rank[last]), last - mine.start
+        by_device = ranks[late].collectives.on_device[members.index[last]]
+        left = together if by_device else begin[0]
         chosen = [late, *compared(present.tolist(), late)]
-        at = np.searchsorted(present, chosen)
         device, host = (
-            {
-                rank: Span(*each)
-                for rank, *each in np.stack([chosen, since, together[at], end], axis=1).tolist()
-            }
-            for since, end in zip(begin[:, at], until[:, at], strict=True)
+            _spans(np.stack([present, begin[at], left, until[at]], axis=1), chosen) for at in (0, 1)
         )
         reasons, spans, on_device = reasons_of(ranks, times, device, host, late)
         late_by = np.maximum(start - together, 0)
@@ -216,6 +214,27 @@ def find_episodes(
             )
         )
     return sorted(episodes, key=lambda episode: episode.collective)
+
+
+def each_once(episodes: Sequence[Episode]) -> list[Episode]:
+    """Leave out of each what collectives of other groups explain of the same time of a rank.
+
+    Args:
+        episodes: of one rank, in order of its collectives.
+    """
+    found: list[Episode] = []
+    for episode in episodes:
+        rank, reasons = episode.rank, dict(episode.reasons)
+        for other in reversed(found):
+            if other.spans[rank].end <= episode.spans[rank].begin:
+                break
+            for why in reasons.keys() & other.reasons.keys():
+                more, known = reasons[why], other.reasons[why]
+                reasons[why] = (
+                    max(0, more - max(0, known)) if more > 0 else min(0, more - min(0, known))
+                )
+        found.append(episode._replace(reasons=reasons))
+    return found
 
 
 def _by_ranks(members: Members, collectives: Int) -> list[int]:
@@ -251,6 +270,12 @@ def compared(present: Sequence[int], late: int) -> list[int]:
     others = [rank for rank in present if rank != late]
     chosen = np.linspace(0, len(others) - 1, min(len(others), _COMPARED)).astype(np.int64)
     return [others[place] for place in chosen.tolist()]
+
+
+def _spans(of_ranks: Int, chosen: Sequence[int]) -> Spans:
+    """Spans of some ranks: number of the rank and times of each, shape (ranks, 4)."""
+    mine = np.searchsorted(of_ranks[:, 0], chosen)
+    return {rank: Span(*times) for rank, *times in of_ranks[mine].tolist()}
 
 
 def reasons_of(
@@ -315,9 +340,11 @@ def excess_of(
     return {why: int(time * (up if time > 0 else down)) for why, time in excess.items()}
 
 
-def reason_of(rank: RankSummary, code: int) -> Reason:
-    """The reason that a code of `Spent` is time of."""
-    return ("module", rank.modules[code]) if code >= 0 else (CAUSES.get(code, "host"), "")
+def reason_of(rank: RankSummary, code: int, device: bool) -> Reason:
+    """The reason that a code of `Spent` is time of, on a device or on the host."""
+    if code >= 0:
+        return "module", rank.modules[code]
+    return CAUSES.get(code, "device" if device else "host"), ""
 
 
 def parts_of(
@@ -339,7 +366,7 @@ def parts_of(
     named: dict[Reason, int] = {}
     for code, time in passed.items():
         if code != PEERS:
-            reason = key(rank, code)
+            reason = key(rank, code, device)
             named[reason] = named.get(reason, 0) + time
     return named
 
@@ -360,10 +387,10 @@ def phases_of(
     }
 
 
-def _pass_of(rank: RankSummary, code: int) -> Reason:
+def _pass_of(rank: RankSummary, code: int, device: bool) -> Reason:
     """The same with the pass of a module."""
     if code < 0:
-        return reason_of(rank, code)
+        return reason_of(rank, code, device)
     return ("backward" if rank.backward[code] else "forward", rank.modules[code])
 
 

@@ -37,6 +37,8 @@ class Part(NamedTuple):
 
 Program = Sequence[Sequence[Part]]
 """Parts of each rank, the same in every step."""
+Groups = Sequence[Sequence[Sequence[int]]]
+"""Ranks that meet after each part; () for all of them together."""
 
 
 class Rank:
@@ -70,7 +72,7 @@ class Rank:
         self._launches += 1
         self.call("cudaLaunchKernel", correlation=self._launches)
 
-    def work(self, part: Part) -> float:
+    def work(self, part: Part, group: Sequence[int]) -> float:
         """Do what comes before the collective, launch it; return when it could begin."""
         if part.loader:
             name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
@@ -83,7 +85,9 @@ class Rank:
         self.compute = max(self.compute, self.host) + part.device
         self.kernel("gemm", _COMPUTE, self.compute - part.device, self.compute)
         name = "autograd::engine::evaluate_function: MmBackward0"
-        if part.backward:
+        if not part.module:
+            self.row("cpu_op", "aten::mm", begun, self.host)
+        elif part.backward:
             of = {"Sequence number": self._forwards[part.module], "Fwd thread id": 1}
             self.row("cpu_op", name, begun, self.host, **of)
             self.row("cpu_op", "MmBackward0", begun, self.host, **of)
@@ -93,9 +97,10 @@ class Rank:
             self._forwards[part.module] = of["Sequence number"]
         begun = self.host
         self.launch()
-        self.row(
-            "cpu_op", "record_param_comms", begun, self.host, **{"Collective name": "allreduce"}
-        )
+        group_of = {"Process Group Name": str(group), "Process Group Ranks": str(list(group))}
+        size = {"dtype": "Float", "In msg nelems": 1000, "Group size": len(group)}
+        named = {"Collective name": "allreduce", **group_of, **size}
+        self.row("cpu_op", "record_param_comms", begun, self.host, **named)
         return max(self.host, self.compute, self.collectives) + part.delay
 
     def take_part(self, part: Part, start: float, end: float) -> None:
@@ -114,29 +119,30 @@ class Rank:
             self.row("cpu_op", "aten::empty", begun, self.host)
 
 
-def played(program: Program, steps: int) -> list[Rank]:
+def played(program: Program, steps: int, groups: Groups = ()) -> list[Rank]:
     """Play a program: one collective at a time, all ranks in turn."""
-    ranks = [Rank() for _ in program]
+    ranks, everyone = [Rank() for _ in program], range(len(program))
     for step in range(steps):
         begun = [rank.host for rank in ranks]
-        for parts in zip(*program, strict=True):
-            starts = [rank.work(part) for rank, part in zip(ranks, parts, strict=True)]
-            for rank, part, start in zip(ranks, parts, starts, strict=True):
-                rank.take_part(part, start, max(starts) + TRANSFER)
+        for place, parts in enumerate(zip(*program, strict=True)):
+            for group in groups[place] if groups else [everyone]:
+                starts = {each: ranks[each].work(parts[each], tuple(group)) for each in group}
+                for each, start in starts.items():
+                    ranks[each].take_part(parts[each], start, max(starts.values()) + TRANSFER)
         for rank, start in zip(ranks, begun, strict=True):
             rank.row("user_annotation", f"ProfilerStep#{step}", start, rank.host)
     return ranks
 
 
-def length(program: Program, steps: int) -> float:
+def length(program: Program, steps: int, groups: Groups = ()) -> float:
     """How long a program takes, to the last end of any of its collectives."""
-    return max(rank.collectives for rank in played(program, steps))
+    return max(rank.collectives for rank in played(program, steps, groups))
 
 
-def write(folder: Path, program: Program, steps: int) -> Path:
+def write(folder: Path, program: Program, steps: int, groups: Groups = ()) -> Path:
     """Write the traces of a program."""
     folder.mkdir()
-    for number, rank in enumerate(played(program, steps)):
+    for number, rank in enumerate(played(program, steps, groups)):
         info = {"rank": number, "world_size": len(program)}
         text = json.dumps({"distributedInfo": info, "traceEvents": rank.rows})
         (folder / f"rank{number}.1.pt.trace.json.gz").write_bytes(gzip.compress(text.encode()))

@@ -21,7 +21,7 @@ def program(slow: list[Part], even: list[Part]) -> Program:
 
 
 def only_straggler(folder: Path, slow: list[Part], even: list[Part]) -> Straggler:
-    """The one that is named, whose gain is that of the program without what slows it."""
+    """The one that is named, which has to be the slow one."""
     (straggler,) = analyzed(write(folder / "run", program(slow, even), STEPS)).stragglers
     assert straggler.rank == SLOW
     return straggler
@@ -77,9 +77,9 @@ def test_work_of_hosts_that_ran_ahead_while_they_waited_is_compared_too(
     even.append(even[0]._replace(waits="sync"))
     slow = [even[0]._replace(loader=50.0), *even[1:]]
     straggler = only_straggler(tmp_path, slow, even)
-    assert [(each.reason, each.excess_us) for each in straggler.reasons] == [
-        ("data", pytest.approx(50_000, abs=50))
-    ]
+    (reason,) = straggler.reasons
+    assert reason.reason == "data"
+    assert reason.excess_us == pytest.approx(50_000, abs=50)
     assert straggler.gain_us_per_step == pytest.approx(1000 * gain_ms(slow, even), abs=50)
 
 
@@ -89,3 +89,29 @@ def test_work_of_a_host_that_is_ahead_of_its_device_delays_nothing(tmp_path: Pat
     slow = [even[0], *(part._replace(host=2.0) for part in even[1:])]
     assert gain_ms(slow, even) == pytest.approx(0.0, abs=0.01)
     assert not analyzed(write(tmp_path / "run", program(slow, even), STEPS)).stragglers
+
+
+def test_time_of_a_device_in_no_module_is_not_of_its_host(tmp_path: Path) -> None:
+    even = [Part("", waits="sync"), Part("", waits="sync")]
+    straggler = only_straggler(tmp_path, [even[0], even[1]._replace(device=13.0)], even)
+    assert straggler.reason == "device"
+    assert "12.0 ms more on its device, not in a module" in straggler_lines([straggler])[1]
+
+
+@pytest.mark.parametrize("waits", ["", "sync"])
+@pytest.mark.parametrize("late", [(3,), (1, 3), (2, 3)], ids=str)
+def test_what_two_groups_wait_for_is_counted_once(
+    tmp_path: Path, waits: Any, late: tuple[int, ...]
+) -> None:
+    """A mesh of two by two: the rows meet, then the columns."""
+    rows, columns = ((0, 1), (2, 3)), ((0, 2), (1, 3))
+    even = [Part("a", waits=waits), Part("b", waits="sync")]
+    slow = [even[0]._replace(pause=12.0), even[1]]
+    mesh = [slow if rank in late else even for rank in range(RANKS)]
+    run = analyzed(write(tmp_path / "run", mesh, STEPS, [rows, columns]))
+    assert sorted(row.rank for row in run.stragglers) == list(late)
+    for row in run.stragglers:
+        assert row.excess_us == pytest.approx(12_000, abs=50)
+    longer = length(mesh, STEPS, [rows, columns]) - length([even] * RANKS, STEPS, [rows, columns])
+    gain = sum(row.gain_us_per_step for row in run.stragglers)
+    assert gain == pytest.approx(1000 * longer / STEPS, abs=50)
