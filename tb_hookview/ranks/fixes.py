@@ -295,7 +295,7 @@ class Fixes:
     def _saved(
         self, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
     ) -> Float:
-        """Time to take from each window, the last first, so that a reason takes what others need."""
+        """Time to take from each window, the last first: a reason takes what others need."""
         own, times = self._ranks[rank], self._times(rank)
         free: Float = (np.diff(own.edges) - own.held).astype(np.float64)
         saved = np.zeros(len(free))
