@@ -52,7 +52,7 @@ def features(results: Results) -> dict[str, Any]:
     )
     if results.only:
         names = names[int(results.only) :: SHARES]
-    own = _recorded(lambda: None)
+    own = _recorded(lambda: None, Counter())
     found = {}
     for name in names:
         found[name] = _feature(support, all_of_them[name], own)
@@ -74,7 +74,7 @@ def _feature(support: Any, feature: Any, own: Counter[str]) -> dict[str, Any]:
         feature.run(support.Tensors())  # kernels are loaded, libraries initialised
         warned, lines = _warned(feature, support.Tensors())
         tensors = support.Tensors()
-        calls = _recorded(lambda: feature.run(tensors)) - own
+        calls = _recorded(lambda: feature.run(tensors), own)
     except Exception as error:  # noqa: BLE001 - a result; the others go on
         text = f"{type(error).__name__}: {error}".partition("\n")[0]
         return {**expected, "error": text, "verdict": "raised"}
@@ -113,21 +113,21 @@ def _warned(feature: Any, tensors: Any) -> tuple[int, dict[str, int]]:
     return len(syncs), Counter(f"{Path(each.filename).name}:{each.lineno}" for each in syncs)
 
 
-def _recorded(call: Callable[[], object]) -> Counter[str]:
-    """Waits in a recording of a call."""
+def _recorded(call: Callable[[], object], own: Counter[str]) -> Counter[str]:
+    """Waits in a recording of a call, less those of an empty recording."""
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as recording:
         call()
-    return waits(event.name for event in recording.events())
+    return waits((event.name for event in recording.events()), own)
 
 
-def waits(names: Iterable[str]) -> Counter[str]:
-    """Count what waits among the events of a recording, by its name.
+def waits(names: Iterable[str], own: Counter[str]) -> Counter[str]:
+    """Count what waits among the events of a recording, by its name, less an empty one's.
 
     A copy into pageable memory that no call waits for after it has made its own call wait.
     """
     names = list(names)
-    found = Counter(name for name in names if name in _SYNCHRONIZES or name == _FREES)
+    found = Counter(name for name in names if name in _SYNCHRONIZES or name == _FREES) - own
     reads = sum(_READS in name for name in names)
     found[_READS] = max(0, reads - sum(found[name] for name in _SYNCHRONIZES))
     return +found

@@ -124,11 +124,12 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
     change = removed(context.analysis, found)
     gain = alone.simulator.gain(change) / 1000
     step = context.steps.measured_us
-    # What costs something but gains nothing by itself is more than informational.
-    rank = severity(gain, step) if gain or not finding.cost_us_per_step else "low"
     unrecorded = _unrecorded(alone.simulator, change)
+    saved = gain if unrecorded is None else unrecorded
+    # What costs something but gains nothing by itself is more than informational.
+    rank = severity(saved, step) if saved or not finding.cost_us_per_step else "low"
     worth = SMALL * step <= (finding.cost_us_per_step or 0.0)
-    after = _saves_after(alone, change, gain) if worth and gain < SMALL * step else None
+    after = _saves_after(alone, change, gain) if worth and saved < SMALL * step else None
     pauses = list(_among_pauses(alone, change, gain))
     return msgspec.structs.replace(
         finding,

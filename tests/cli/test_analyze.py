@@ -129,7 +129,7 @@ def test_a_trace_without_a_device_is_summarized_by_host_time(tmp_path: Path) -> 
     done = call("analyze", "--verbose", path)
     assert done.returncode == 0, done.stderr
     assert "no device" in done.stdout
-    assert "host, per step: backward 60.0 us" in done.stdout
+    assert "host, in this trace: backward 60.0 us" in done.stdout
 
 
 def test_of_a_folder_the_file_taken_is_named_first(training: Path, tmp_path: Path) -> None:

@@ -68,6 +68,29 @@ def test_a_padded_product_of_the_backward_is_of_the_module_that_transposes(
     assert found[own.name] == (None, EXACT), "code outside of the modules stays its own"
 
 
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_padded_product_is_of_the_module_of_its_gradient_s_other_product(others: int) -> None:
+    """The transposes of a saved weight cancel out, and its product with the gradient names nobody.
+
+    Where two layers got the gradient, it is not known whose the product is.
+    """
+    drawn = Drawn()
+    tangent, weight = drawn.given("tangent"), drawn.given("weight")
+    gradient = drawn.noted("loss", ATEN.mul.Tensor, tangent, tangent)
+    turned = drawn.noted("fc", ATEN.permute.default, gradient, [1, 0])
+
+    def padded(node: fx.Node) -> fx.Node:
+        return drawn.lost(ATEN.constant_pad_nd.default, node, [0, 3])
+
+    of_weight = drawn.lost(ATEN.mm.default, padded(turned), padded(drawn.given("input")))
+    more = [drawn.lost(ATEN.mm.default, padded(gradient), tangent) for _ in range(others)]
+    of_input = drawn.lost(ATEN.mm.default, padded(gradient), padded(weight))
+    drawn.graph.output((of_weight, of_input, *more))
+    found = drawn.labels()
+    assert found[of_weight.name] == ("fc", EXACT)
+    assert found[of_input.name] == ((None, NEAR) if others else ("fc", NEAR))
+
+
 def test_a_padded_product_of_two_modules_is_nobodys() -> None:
     drawn = Drawn()
     turned = [

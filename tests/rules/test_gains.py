@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,10 @@ from shared_traces import shared_trace
 from simulation import drawn
 
 from tb_hookview.analysis.selection import select
+from tb_hookview.formats import format_us
 from tb_hookview.isolation import Failures
 from tb_hookview.loading import analyze, load
+from tb_hookview.report.summary.tables import saving
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import Finding
 from tb_hookview.simulation.alone import Alone
@@ -78,6 +79,14 @@ REQUESTED = """
     gpu kernel              [nccl corr=1                 ]                                 [k corr=2]
 """
 """The second launch takes 5,000 us, of which the profiler makes room for 4,000."""
+HIDDEN = """
+    main notes [ProfilerStep#1                                                            ]
+    main ops   [mm                                                                       ]
+    main ops   [mm                                                                      ]
+    main calls [launch corr=1][query                                        ][launch corr=2]
+    gpu kernel  [dgemm corr=1                          ]                     [k corr=2    ]
+"""
+"""The second call takes 4,600 us, of which the profiler makes room for 4,000."""
 FIRST_USE = """
     main ops   [mm           ]
     main calls [launch corr=1][cuModuleLoadData     ][launch corr=2]
@@ -164,15 +173,27 @@ def test_a_cost_off_the_critical_path_comes_after_what_saves(tmp_path: Path) -> 
     assert costs["comm-exposed"] > costs["loader-single-process"]
 
 
-def test_costs_and_gains_are_ranked_without_the_cost_of_recording(tmp_path: Path) -> None:
-    """As recorded the host decides, and exposed communication saves nothing by itself."""
-    listed = drawn.events(REQUESTED)
-    launch = max((row for row in listed if row["cat"] == "cuda_runtime"), key=itemgetter("dur"))
+def requested(picture: str, call: int = -1) -> list[dict[str, Any]]:
+    """Rows of a picture, one of whose calls holds the profiler's request for 4,000 us."""
+    listed = drawn.events(picture)
+    calls = [row for row in listed if row["cat"] == "cuda_runtime"]
     listed[2]["dur"] -= 0.5  # of the operator: where times are whole, the cost is unknown
     request = {"cat": "overhead", "name": "Activity Buffer Request", "dur": 4_000}
-    found = ranked(tmp_path, [*listed, {**launch, **request}])
+    return [*listed, {**calls[call], **request}]
+
+
+def test_costs_and_gains_are_ranked_without_the_cost_of_recording(tmp_path: Path) -> None:
+    """As recorded the host decides, and exposed communication saves nothing by itself."""
+    found = ranked(tmp_path, requested(REQUESTED))
     assert [each.rule for each in found][:2] == ["comm-exposed", "loader-single-process"]
     assert found[1].unrecorded_gain_us_per_step == pytest.approx(1100, abs=1)
+
+
+def test_what_only_recording_hides_needs_nothing_first(tmp_path: Path) -> None:
+    """As recorded the host decides, and the kernel in double saves nothing by itself."""
+    (double,) = ranked(tmp_path, requested(HIDDEN, 1))
+    assert (double.gain_us_per_step, double.saves_after, double.severity) == (0, None, "high")
+    assert saving(double) == f"{format_us(double.unrecorded_gain_us_per_step)} est."
 
 
 def test_what_is_small_comes_after_what_happens_once(tmp_path: Path) -> None:

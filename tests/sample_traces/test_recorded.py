@@ -37,6 +37,12 @@ ON_ONE = {
     },
     # Workers pin the batches.
     "slow_storage": {"h2d-nonblocking-unpinned": "the host spent 1.11 ms per step in them"},
+    # A replayed graph leaves the device to decide.
+    "launch_bound": {
+        "small-grid-low-occupancy": "% of the busy time",
+        "tensor-cores-unused": "% of the busy time",
+        "tf32-disabled": "% of the busy time",
+    },
     # Host and device are nearly even, and there the device is on the critical path.
     "compiled": {
         "tensor-cores-unused": "% of the busy time",

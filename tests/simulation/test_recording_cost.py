@@ -134,6 +134,15 @@ def test_a_python_call_costs_no_more_than_there_is_time_for(tmp_path: Path) -> N
     assert taken == pytest.approx(changes.OPERATOR + 200 * 4 * 50, abs=5)
 
 
+def test_a_call_costs_no_more_than_passes_until_the_next(tmp_path: Path) -> None:
+    """A library's calls begin 0.25 us after one another."""
+    rows = beside("cudaGetErrorString", "cuda_runtime", 0.1)
+    first = rows[-200]["ts"]
+    for number, row in enumerate(rows[-200:]):
+        row["ts"] = first + 0.25 * number
+    assert taken_off(tmp_path, rows) == pytest.approx(changes.OPERATOR + 200 * 250, abs=5)
+
+
 @pytest.mark.parametrize(
     ("name", "at", "us"),
     [

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { finding } from "../testing/findings";
 import { report } from "../testing/report";
-import { alike, priceBasis, priceText } from "./findings";
+import { alike, priceBasis, priceText, savingText } from "./findings";
 
 const BASIS = { stepUs: 100, of: "device", per: "per step" } as const;
 
@@ -42,6 +42,15 @@ test("what recording hides is shown as an estimate", () => {
   expect(priceText(row, BASIS)).toBe(
     "Costs 10.0 us (10.0%) of device time per step. Estimated saving without the cost of recording: 4.0 us (4.0%) per step.",
   );
+});
+
+test("what a fix saves is without the profiler where that makes a difference", () => {
+  const said = (gain: number, unrecorded: number | null): string =>
+    savingText(finding({ gain_us_per_step: gain, unrecorded_gain_us_per_step: unrecorded }), BASIS);
+  expect(said(0, 4)).toBe("saves 4.0 us (4.0%) per step without the profiler (estimate)");
+  expect(said(9, 4)).toBe("saves 4.0 us (4.0%) per step without the profiler (estimate)");
+  expect(said(4.1, 4)).toBe("saves 4.1 us (4.1%) per step");
+  expect(said(0, null)).toBe("no saving: off the critical path");
 });
 
 test("a gain above the cost has its reason", () => {

@@ -109,10 +109,31 @@ export function priceText(finding: Finding, basis: PriceBasis): string {
 
 /** What a fix saves, in the least words. */
 export function savingText(finding: Finding, { stepUs, per }: PriceBasis): string {
-  const { gain_us_per_step: gain, saves_after: after } = finding;
+  const after = finding.saves_after;
   if (after !== null) return `next to no saving until the ${after} is faster`;
-  if (gain === null) return "saving not estimated";
-  if (gain <= 0) return "no saving: off the critical path";
-  const share = ratio(gain, stepUs);
-  return `saves ${duration(gain)}${share === null ? "" : ` (${percent(share)})`} ${per}`;
+  const { us, estimated } = shownSaving(finding);
+  if (us === null) return "saving not estimated";
+  if (us <= 0) return "no saving: off the critical path";
+  const share = ratio(us, stepUs);
+  const without = estimated ? " without the profiler (estimate)" : "";
+  return `saves ${duration(us)}${share === null ? "" : ` (${percent(share)})`} ${per}${without}`;
+}
+
+/** What a fix saves, as a figure; empty where that is unknown. */
+export function savingFigure(finding: Finding): string {
+  const { us, estimated } = shownSaving(finding);
+  return us === null ? "" : `${duration(us)}${estimated ? " est." : ""}`;
+}
+
+/** From this part on it counts that recording changes what a fix saves. */
+const APART = 0.1;
+
+/** What findings are ordered by: what a fix saves, or an estimate without the cost of recording. */
+export function shownSaving(finding: Finding): { us: number | null; estimated: boolean } {
+  const { gain_us_per_step: gain, unrecorded_gain_us_per_step: estimate } = finding;
+  const estimated =
+    gain !== null &&
+    estimate !== null &&
+    Math.abs(estimate - gain) > APART * Math.max(estimate, gain);
+  return { us: estimated ? estimate : gain, estimated };
 }

@@ -85,6 +85,7 @@ def label(graph: Any, before: Before) -> dict[Any, Label]:
             labels[node] = _product(node, before)
         else:
             unknown.append(node)
+    _share_gradients(labels, before)
     for node in reversed(unknown):
         if has_lost_stack(node):
             _take(labels, node, filter(has_lost_stack, node.users))
@@ -112,6 +113,26 @@ def _product(node: Any, before: Before) -> Label:
         if operator_name(factor) in _TRANSPOSES and factor.meta.get(BACKWARD)
     }
     return Label(found.pop(), EXACT) if len(found) == 1 else Label(None, NEAR)
+
+
+def _share_gradients(labels: dict[Any, Label], before: Before) -> None:
+    """Give replaced products of the backward the module of the other product of their gradient.
+
+    Of a layer's two products the weight's transposes the gradient, and the input's does not.
+    """
+    products: defaultdict[tuple[Any, bool], list[Any]] = defaultdict(list)
+    for node in labels:
+        if operator_name(node) in _PRODUCTS:
+            for factor in (_unpadded(each, before) for each in node.args[-2:]):
+                turned = operator_name(factor) in _TRANSPOSES
+                gradient = _unpadded(factor.args[0], before) if turned else factor
+                products[gradient, turned].append(node)
+    for (gradient, turned), found in list(products.items()):
+        others = products.get((gradient, not turned), [])
+        if len(found) == len(others) == 1:
+            (node,), (other,) = found, others
+            if labels[node].module is None and has_lost_stack(node):
+                labels[node] = Label(labels[other].module, NEAR)
 
 
 def _unpadded(factor: Any, before: Before) -> Any:

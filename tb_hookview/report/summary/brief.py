@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from tb_hookview.document.document import Document, Lines, Row, Table
 from tb_hookview.formats import (
-    MISSING,
     format_count,
     format_kind,
     format_number,
@@ -23,6 +22,7 @@ from tb_hookview.report.summary.tables import (
     finding_table,
     kernel_table,
     operator_table,
+    saving,
     where,
 )
 from tb_hookview.schema import (
@@ -179,16 +179,11 @@ def _findings(data: ReportData) -> Table:
     first = list(shown.items())[:FINDINGS]
     fixes = [finding.fix for _, finding in first]
     rows: list[Row] = [
-        (_saving(finding), (headline,) if finding.fix in fixes[:at] else (headline, finding.fix))
+        (saving(finding), (headline,) if finding.fix in fixes[:at] else (headline, finding.fix))
         for at, (headline, finding) in enumerate(first)
     ]
     columns = ("saves/step" if data.per_step.marked else "saves", "finding")
     return Table("", columns, rows, names=2, wrapped=1, cropped=True)
-
-
-def _saving(finding: Finding) -> str:
-    gain = finding.gain_us_per_step
-    return MISSING if not gain else format_us(gain)
 
 
 def _headline(group: list[Finding]) -> str:

@@ -72,6 +72,8 @@ _FOREIGN = (
 )
 _FOREIGN_SHARE = 0.1
 """Of the trace's events, from which on they may be."""
+_APART = 0.1
+"""Part of a saving from which on it counts that recording changes it."""
 _ON_CPU = (
     'On the CPU: torch.compile, bfloat16 by torch.autocast("cpu"), and torch.set_num_threads fit '
     "to the cores"
@@ -380,8 +382,16 @@ def _finding(group: list[Finding], common: Collection[str]) -> Row:
             f"{finding.fix} ({finding.rule})",
         ),
         _cost(finding),
-        format_us(finding.gain_us_per_step),
+        saving(finding),
     )
+
+
+def saving(finding: Finding) -> str:
+    """What a finding is ordered by: its gain, or an estimate without the cost of recording."""
+    gain, estimate = finding.gain_us_per_step, finding.unrecorded_gain_us_per_step
+    if gain is None or estimate is None or abs(estimate - gain) <= _APART * max(estimate, gain):
+        return format_us(gain) if gain else MISSING
+    return f"{format_us(estimate)} est."
 
 
 def _cost(finding: Finding) -> str:

@@ -266,7 +266,8 @@ WORDS: dict[str, Words] = {
     "no-module-calls": Words(
         "what ran is not the module that was wrapped, which was never called in the recording, so "
         "nothing is attributed to its modules; a copy of it may run (copy.deepcopy, pickle, "
-        "torch.load): call hookview.wrap() on the object that is trained"
+        "torch.load): call hookview.wrap() on the object that is trained; or a CUDA graph that was "
+        "captured before is replayed, which calls no module"
     ),
     "nothing-ran": Words(
         "no operator ran in the recording: it may have begun after the last step; lower the "
@@ -363,8 +364,8 @@ WORDS: dict[str, Words] = {
         NEVER,
     ),
     "unknown-record": Words(
-        "waits for a CUDA event whose recording is not in the trace: what they waited for is "
-        "unknown",
+        "waits for a CUDA event that do not say where it was recorded, as torch 2.11 writes all of "
+        "them: the table cuda_syncs does not know what they waited for",
         NEVER,
     ),
     "later-record": Words(

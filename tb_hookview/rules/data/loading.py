@@ -78,8 +78,9 @@ _HOSTS = (
     *(Cause.SYNC, Cause.DATA_LOADING, Cause.COPY, Cause.ALLOCATOR),
     *(Cause.KERNEL_LOADING, Cause.LAUNCH),
 )
+_LOADERS = "in loaders"
 _PARTS = {
-    "data_us": "in loaders",
+    "data_us": _LOADERS,
     "forward_us": "in forward",
     "backward_us": "in backward",
     "optimizer_us": "in the optimizer",
@@ -107,15 +108,25 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
         return
     outliers, chosen = [rows[number] for number in long], [steps[number] for number in long]
     gaps = _longer_idle(context, steps, chosen)
+    said, more = _grown(outliers, rows)
     yield Occurrence(
         place=_names(outliers),
         everywhere=True,
-        evidence=_evidence(outliers, rows, usual, len(context.steps)),
+        evidence=f"{_evidence(outliers, len(rows), usual, len(context.steps))}; the largest part "
+        f"of the difference, {format_us(more)} of {format_us(_excess(outliers, usual))}, is spent "
+        f"{said}",
         count=len(long),
         gaps=gaps,
         examples=context.analysis.steps.window[chosen, 0],
         latent=_latent(context, gaps),
+        fix=_fix(context, said),
     )
+
+
+def _fix(context: Context, said: str) -> str:
+    if said == _LOADERS:
+        return _FIX_LOADERS
+    return "" if len(context.analysis.device_events) else _FIX_ON_CPU
 
 
 def _latent(context: Context, gaps: GapIndex) -> str:
@@ -153,9 +164,8 @@ def _longer_idle(context: Context, steps: list[int], chosen: list[int]) -> GapIn
     return np.array(found, np.int64)
 
 
-def _evidence(
-    outliers: list[schema.Step], rows: list[schema.Step], usual: float, steps: int
-) -> str:
+def _grown(outliers: list[schema.Step], rows: list[schema.Step]) -> tuple[str, float]:
+    """The part of the steps that grew most beyond its median, and by how much in all."""
     from statistics import median
 
     grown = {
@@ -164,16 +174,30 @@ def _evidence(
         for part, said in _PARTS.items()
         if all(getattr(row, part) is not None for row in rows)
     }
-    said, more = max(grown.items(), key=lambda item: item[1])
+    return max(grown.items(), key=lambda item: item[1])
+
+
+def _evidence(outliers: list[schema.Step], compared: int, usual: float, steps: int) -> str:
     times = ", ".join(format_us(row.duration_us) for row in outliers[:_NAMED])
-    excess = sum(row.duration_us - usual for row in outliers)
     return (
-        f"{times}, where the median of {len(rows)} steps is {format_us(usual)}: the mean step is "
-        f"{format_us(excess / steps)} longer for it; the largest part of the difference, "
-        f"{format_us(more)} of {format_us(excess)}, is spent {said}"
+        f"{times}, where the median of {compared} steps is {format_us(usual)}: the mean step is "
+        f"{format_us(_excess(outliers, usual) / steps)} longer for it"
     )
 
 
+def _excess(outliers: list[schema.Step], usual: float) -> float:
+    return sum(row.duration_us - usual for row in outliers)
+
+
+_FIX_LOADERS = (
+    "Set persistent_workers=True, so that workers live from epoch to epoch, and a larger "
+    "prefetch_factor. Look for batches that take longer to make: long samples, slow files."
+)
+_FIX_ON_CPU = (
+    "Compare its operators with those of another step. Look for other programs and threads on the "
+    "same cores, for memory that is given back to the system and taken again, and for garbage "
+    "collection: gc.freeze() after the warm-up, or gc.collect() at times that you choose."
+)
 STEP_OUTLIER = Rule(
     id="step-outlier",
     family="data-loading",
@@ -182,9 +206,9 @@ STEP_OUTLIER = Rule(
     "three standard deviations, if no more than a quarter are. The trace's last is left out: in it "
     "the profiler stops. The cost is its longest gaps, as many as make up the time by which the "
     "device waits longer for the host in it than in the median step.",
-    fix="Look at what the step does at its longest gap. Loaders: persistent_workers=True, a larger "
-    "prefetch_factor. Checkpoints: write them asynchronously. Shapes: warm up with all of them. "
-    "Garbage collection: gc.freeze() after the warm-up, or gc.collect() at times that you choose.",
+    fix="Look at what the step does at its longest gap. Checkpoints: write them asynchronously. "
+    "Shapes: warm up with all of them. Garbage collection: gc.freeze() after the warm-up, or "
+    "gc.collect() at times that you choose.",
     reference="Amazon SageMaker Debugger, rule StepOutlier; torch.utils.data documentation",
     confidence="medium",
     find=_find_step_outlier,

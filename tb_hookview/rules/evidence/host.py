@@ -205,7 +205,10 @@ def siblings(context: Context) -> list[ModuleIndex]:
 
 
 _DDP = re.compile(r"aten::(un)?flatten_dense_tensors|DistributedDataParallel\.forward")
-_OPTIMIZER = re.compile(r"Optimizer\.|aten::_foreach_|aten::_fused_")
+_OPTIMIZER = re.compile(
+    r"Optimizer\.|aten::_foreach_|aten::_fused_|\w+ in (_adafactor|_muon|adadelta|adagrad|adam"
+    r"|adamax|adamw|asgd|lbfgs|nadam|optimizer|radam|rmsprop|rprop|sgd|sparse_adam)\.py\("
+)
 _COMPILED_HOST_REMEDIES = re.compile(
     r"call in c[a-z2-7]{51}\.py\(\d+\)|Torch-Compiled Region|CompiledFunction"
     r"|## Call CompiledFxGraph"

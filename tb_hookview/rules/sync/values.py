@@ -77,7 +77,7 @@ SYNC_BOOL_BRANCH = Rule(
     "precedes it.",
     fix="Replace the branch by torch.where, masking or clamping; check with torch._assert_async. "
     "Check for NaN and inf on the loss or gradient norm that exists already, every k steps only, "
-    "or keep a flag on the device.",
+    "or keep a flag on the device. Distributions check their parameters so: validate_args=False.",
     reference="NVIDIA, Writing Sync-Free Code: dynamic patterns",
     explains=_explains_bool_branch,
     find=_find_bool_branch,
@@ -163,6 +163,18 @@ def _explains_mask_index(context: Context) -> Bool:
     return selected | (syncs.inside("aten::nonzero") & syncs.inside(*_INDEXING_SYNC_MASK_INDEX))
 
 
+_NMS = (
+    "Each call of nms selects the boxes that it keeps by a mask. Call it once for all classes, "
+    "levels and images (torchvision.ops.batched_nms), or less often."
+)
+
+
+def _find_mask_index(context: Context) -> Iterator[Occurrence]:
+    explained, nms = context.explained_by(SYNC_MASK_INDEX), context.syncs.inside("torchvision::nms")
+    yield from by_place(context, explained & ~nms)
+    yield from by_place(context, explained & nms, fix=_NMS)
+
+
 SYNC_MASK_INDEX = Rule(
     id="sync-mask-index",
     family="sync",
@@ -174,6 +186,7 @@ SYNC_MASK_INDEX = Rule(
     "from the host, compute the integer indices there once.",
     reference="PyTorch issue 12461: implicit sync points",
     explains=_explains_mask_index,
+    find=_find_mask_index,
 )
 
 

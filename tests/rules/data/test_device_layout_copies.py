@@ -37,6 +37,11 @@ def test_a_convolution_has_a_rule_of_its_own(tmp_path: Path) -> None:
     assert "device-layout-copies" not in found
 
 
+def test_what_fsdp_copies_for_its_collectives_is_not_to_be_avoided(tmp_path: Path) -> None:
+    found = findings(tmp_path, step(operator="fsdp::chunk_cat"), NAMES)
+    assert "device-layout-copies" not in found
+
+
 def test_a_small_share(tmp_path: Path) -> None:
     wide = " " * 300
     picture = (

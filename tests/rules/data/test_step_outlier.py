@@ -69,6 +69,7 @@ def test_a_step_that_waits_for_a_loader_is_in_the_cost_of_that(tmp_path: Path) -
     assert finding.evidence.endswith(
         "what the device waits longer for the host in it is in the cost of other findings"
     )
+    assert "persistent_workers" in finding.fix
 
 
 def test_steps_alike(tmp_path: Path) -> None:
@@ -105,4 +106,5 @@ def test_a_trace_without_a_device_is_not_said_to_have_no_gaps_of_one(tmp_path: P
     (finding,) = findings(tmp_path, "\n".join(drawn))["step-outlier"]
     assert "the mean step is 11.7 us longer for it" in finding.evidence
     assert "the device" not in finding.evidence
+    assert "on the same cores" in finding.fix
     assert finding.cost_us_per_step is None

@@ -91,6 +91,7 @@ def test_what_else_names_it(tmp_path: Path, category: str, name: str, where: str
     [
         ("cpu_op", "aten::_foreach_add_", "fused=True"),
         ("user_annotation", "Optimizer.step#SGD.step", "fused=True"),
+        ("python_function", "torch/optim/optimizer.py(512): wrapper", "fused=True"),
         ("cpu_op", "aten::unflatten_dense_tensors", "broadcast_buffers=False"),
         ("cpu_op", "DistributedDataParallel.forward", "broadcast_buffers=False"),
         ("python_function", f"/cache/c{'ov' * 25}3.py(2533): call", "reduce-overhead"),

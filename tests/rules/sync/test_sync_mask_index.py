@@ -24,6 +24,19 @@ def test_a_mask_as_index(tmp_path: Path, operator: str) -> None:
     assert finding.where == f"not in a module, {operator}"
 
 
+def test_a_mask_inside_of_nms_is_advised_about_nms(tmp_path: Path) -> None:
+    picture = """
+        main ops   [torchvision::nms                    ] [aten::mm     ]
+        main ops    [aten::index                       ]
+        main ops     [aten::nonzero                   ]
+        main calls    [copy corr=5][wait corr=6 ]        [launch corr=7]
+        gpu  copy        [D2P corr=5]
+        gpu  kernel [k]                                           [k corr=7]
+        """
+    (finding,) = findings(tmp_path, picture)["sync-mask-index"]
+    assert "batched_nms" in finding.fix
+
+
 def test_nonzero_by_itself(tmp_path: Path) -> None:
     picture = """
         main ops   [aten::nonzero               ] [aten::index    ]

@@ -9,7 +9,7 @@ import { CopyButton } from "../../components/controls";
 import { Fix } from "../../parts/Fix";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { SyncTimeline } from "../../parts/SyncTimeline";
-import { priceBasis } from "../../report/findings";
+import { perText, priceBasis, shownSaving } from "../../report/findings";
 import type { SyncRow } from "../../report/syncs";
 import { counted, duration, instant, NOTHING, percent } from "../../text/formats";
 import { stepLabel } from "../../text/names";
@@ -75,7 +75,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
       </div>
       <div className="finding-places">
         <section aria-label="Cost">
-          <h3>Per step</h3>
+          <h3>{perText(report) === "per step" ? "Per step" : "In this trace"}</h3>
           <CostBar row={row} labelled />
         </section>
         {sync !== null && (
@@ -118,16 +118,11 @@ export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
       </span>
       {labelled && (
         <dl className="cost-legend">
-          <Part
-            swatch="cost"
-            title="cost per step"
-            us={finding.cost_us_per_step}
-            share={costShare}
-          />
+          <Part swatch="cost" title="cost" us={finding.cost_us_per_step} share={costShare} />
           <Part
             swatch="gain"
-            title="saved without it"
-            us={finding.gain_us_per_step}
+            title={`saved without it${shownSaving(finding).estimated ? ", without the profiler" : ""}`}
+            us={shownSaving(finding).us}
             share={gainShare}
           />
         </dl>

@@ -4,7 +4,7 @@ import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { usePlace } from "../../parts/services";
-import { placeText } from "../../report/findings";
+import { placeText, savingFigure } from "../../report/findings";
 import type { Definition } from "../../text/definitions";
 import { count, counted, duration, NOTHING, percent } from "../../text/formats";
 import type { Sort } from "../../text/numbers";
@@ -126,9 +126,7 @@ function FindingItem(props: FindingItemProps): ReactElement {
               : `${duration(finding.once_us)} once`}
           </span>
           <span className="number">{percent(row.costShare)}</span>
-          <span className="number">
-            {finding.gain_us_per_step === null ? NOTHING : duration(finding.gain_us_per_step)}
-          </span>
+          <span className="number">{savingFigure(finding) || NOTHING}</span>
           <span className="number">{count(finding.count)}</span>
         </button>
       </h2>

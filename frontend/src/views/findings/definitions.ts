@@ -11,7 +11,11 @@ export const FINDING_DEFINITIONS = {
     "Device idle time attributed to the finding, plus device time of avoidable work; no idle time is attributed twice.",
     "us",
   ),
-  gain: defineField("saving/step", Finding.gain_us_per_step),
+  gain: define(
+    "saving/step",
+    "How much shorter a step is in a replay without the cause; an estimate without the cost of recording (est.), where that differs by a tenth.",
+    "us",
+  ),
   share: define(
     "of step",
     "The cost as a share of the mean length of the measured steps: all but the first, which warms up, and those that launched nothing.",

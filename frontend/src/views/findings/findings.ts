@@ -1,5 +1,11 @@
 import type { Finding, ReportData, RuleInfo, Step } from "../../api/schema";
-import { placeText, priceBasis, type PriceBasis, priceText } from "../../report/findings";
+import {
+  placeText,
+  priceBasis,
+  type PriceBasis,
+  priceText,
+  shownSaving,
+} from "../../report/findings";
 import { type SyncRow, syncRows } from "../../report/syncs";
 import { counted } from "../../text/formats";
 import { compareNumbers, groupBy, ratio, type Sort } from "../../text/numbers";
@@ -67,7 +73,7 @@ export function findingRows(report: ReportData): FindingRow[] {
       examples,
       phases: [...new Set(phases)],
       costShare: finding.once_us === null ? ratio(finding.cost_us_per_step, step) : null,
-      gainShare: ratio(finding.gain_us_per_step, step),
+      gainShare: ratio(shownSaving(finding).us, step),
     };
   });
 }
@@ -107,7 +113,7 @@ export function unknownAmounts(rows: readonly FindingRow[], sort: Sort | null): 
 }
 
 function amount({ finding }: FindingRow, sort: Sort): number | null {
-  return sort.key === "gain" ? finding.gain_us_per_step : finding.cost_us_per_step;
+  return sort.key === "gain" ? shownSaving(finding).us : finding.cost_us_per_step;
 }
 
 function stepAt(report: ReportData, time: number): Step | null {

@@ -13,6 +13,7 @@ import {
   type PriceBasis,
   priceText,
   savingText,
+  shownSaving,
 } from "../../report/findings";
 import { ratio } from "../../text/numbers";
 
@@ -52,7 +53,7 @@ export function TopFindings({ report }: { report: ReportData }): ReactElement {
 
 function TopFinding(props: { finding: Finding; more: number; basis: PriceBasis }): ReactElement {
   const { finding, more, basis } = props;
-  const saved = finding.gain_us_per_step ?? 0;
+  const saved = shownSaving(finding).us ?? 0;
   return (
     <li>
       <PlaceLink
