@@ -40,12 +40,17 @@ class Activity(Struct, frozen=True):
 
 
 def host_activity(analysis: Analysis) -> Activity:
-    """What the host was doing: disjoint spans in order of time."""
+    """What the host was doing: disjoint spans in order of time.
+
+    A wait for a device that runs nothing but collectives is one for other ranks.
+    """
+    waits = _waits(analysis)
     layers = [
         _of_sets(analysis.communication_waits, PEERS),
+        _of_sets(intervals.intersect(waits, _exposed(analysis)), PEERS),
         _of_sets(analysis.phases.time[Phase.DATA], DATA),
         _of_sets(analysis.phases.time[Phase.OPTIMIZER], OPTIMIZER),
-        _of_sets(_syncs(analysis), WAIT),
+        _of_sets(waits, WAIT),
         _backward(analysis),
         _forward(analysis),
     ]
@@ -84,9 +89,18 @@ def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanose
     return of_window, codes[of_code], sum_by(place, np.maximum(time, 0), len(pairs))
 
 
-def _syncs(analysis: Analysis) -> TimeSet:
-    syncs = analysis.syncs
-    return intervals.of(syncs.start, syncs.start + syncs.duration)
+def _waits(analysis: Analysis) -> TimeSet:
+    """Time in which the host waits for a device: in syncs, and before it frees memory."""
+    syncs, retries = analysis.syncs, analysis.retries
+    return intervals.of(
+        np.concatenate([syncs.start, retries.start]), np.concatenate([syncs.end, retries.end])
+    )
+
+
+def _exposed(analysis: Analysis) -> TimeSet:
+    """Time in which devices run nothing but collectives."""
+    events, is_collective = analysis.device_events, analysis.kinds.kind == COMMUNICATION
+    return intervals.subtract(events.time_of(is_collective), events.time_of(~is_collective))
 
 
 def _of_sets(time: TimeSet, code: int) -> Activity:

@@ -19,7 +19,6 @@ from tb_hookview.ranks.matching import Clocks, Matched, find_groups
 from tb_hookview.ranks.pipelines import (
     SlowPass,
     find_pipelines,
-    phase_of,
     pipeline_row,
     slow_passes,
 )
@@ -72,7 +71,7 @@ def answer(
         steps=list(chain.from_iterable(step_rows)),
         collectives=_collective_rows(ranks, matched, waits, episodes),
         stragglers=[
-            _straggler_row(place, found, numbers, ranks, times, finding_of, slow_of(found.rank))
+            _straggler_row(place, found, numbers, ranks, finding_of, slow_of(found.rank))
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
@@ -265,7 +264,6 @@ def _straggler_row(
     found: Straggling,
     numbers: Sequence[int],
     ranks: Sequence[RankSummary],
-    times: TimesOf,
     finding_of: FindingOf,
     slow: Sequence[SlowPass],
 ) -> schema.Straggler:
@@ -273,7 +271,7 @@ def _straggler_row(
         schema.StragglerReason(
             reason=kind,
             module=path if kind == "module" else None,
-            phase=phase_of(ranks, times, found.rank, path) if kind == "module" else None,
+            phase=found.phases[path] if kind == "module" else None,
             excess_us=excess / _US,
         )
         for (kind, path), excess in found.excess.items()

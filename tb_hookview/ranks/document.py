@@ -29,6 +29,7 @@ _PLACES = {
     "optimizer": "in the optimizer",
     "sync": "waiting for its device",
     "host": "on its host, not in a module",
+    "device": "on its device, not in a module",
 }
 
 

@@ -19,18 +19,21 @@ from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
 from tb_hookview.ranks.late import (
     Episode,
     Members,
+    Phase,
     Reason,
     compared,
+    each_once,
     find_episodes,
     limited,
     message_waits,
     messages,
+    phases_of,
     reason_of,
     step_episodes,
     unpaired,
 )
 from tb_hookview.ranks.lateness import Waits, find_waits, is_consistent
-from tb_hookview.ranks.map.summary import RankSummary, Spent, TimesOf
+from tb_hookview.ranks.map.summary import RankSummary, RankTimes, TimesOf
 from tb_hookview.ranks.matching import Matched
 
 # The ranks' steps replayed with some of what a rank does taken out.
@@ -170,6 +173,8 @@ class Fix(NamedTuple):
 
     excess: dict[Reason, float]
     """Over all steps, the largest first; nanoseconds."""
+    phases: Mapping[str, Phase]
+    """The pass in which most of that is, by path of the module."""
     world: World
 
 
@@ -230,10 +235,10 @@ class Fixes:
         if self._is_staged[rank]:
             episodes, excess = limited(episodes, excess, least * len(late))
         if not excess:
-            return Fix(excess, world)
-        if self._unpaired:
-            return Fix(excess, self._shifted(world, rank, episodes, excess))
-        return Fix(excess, self._replayed(world, rank, episodes, excess))
+            return Fix(excess, {}, world)
+        phases = phases_of(self._ranks, self._times, episodes)
+        fixed = self._shifted if self._unpaired else self._replayed
+        return Fix(excess, phases, fixed(world, rank, episodes, excess))
 
     def surely_longer(self, rank: int, late: Mapping[str, float]) -> float:
         """Time by which a rank works longer in some steps, by reasons that are no chance.
@@ -246,8 +251,6 @@ class Fixes:
         """
         names, none = list(late), np.zeros(len(late))
         peers = compared(range(len(self._ranks)), rank)
-        if len(peers) < 2:  # of two ranks each may be the one that varies
-            return 0.0
         own = self._by_step(self._episodes(rank, late), names)
         others = [
             self._by_step(self._episodes(other, late), names)
@@ -267,7 +270,7 @@ class Fixes:
         whose = np.full(len(members), -1)
         mine = np.flatnonzero(members.rank == rank)
         whose[members.collective[mine]] = mine
-        found = find_episodes(ranks, times, members, whose)
+        found = each_once(find_episodes(ranks, times, members, whose))
         return [each for each in found if each.step >= 0 and names[each.step] in late]
 
     def _by_step(self, episodes: Sequence[Episode], names: Sequence[str]) -> dict[Reason, Float]:
@@ -292,21 +295,19 @@ class Fixes:
     def _saved(
         self, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
     ) -> Float:
-        """Time to take from each window: a reason takes what it takes the others, less or more."""
+        """Time to take from each window, the last first: a reason takes what others need."""
         own, times = self._ranks[rank], self._times(rank)
-        members = self._matched.members
-        saved = np.zeros(len(own.edges) - 1)
+        free: Float = (np.diff(own.edges) - own.held).astype(np.float64)
+        saved = np.zeros(len(free))
         for episode in episodes:
-            spent = times.device if episode.on_device else times.host
-            if episode.collective < 0:
-                until = int(own.steps.start[episode.step] + own.steps.duration[episode.step])
-            else:
-                until = int(members.start[members.at(episode.collective, rank)])
-            span = np.searchsorted(own.edges, [episode.since, until]).tolist()
+            _, *span = np.searchsorted(own.edges, episode.spans[rank]).tolist()
             for reason in excess:
                 if more := episode.reasons.get(reason, 0):
-                    time = _time_of(own, spent, reason, *span)
-                    saved[slice(*span)] += time * (more / time.sum())
+                    time = _time_of(own, times, reason, episode.on_device, *span)
+                    time = np.minimum(time, free[slice(*span)])
+                    time = time if time.sum() >= abs(more) else free[slice(*span)]
+                    later = np.cumsum(time[::-1])[::-1] - time
+                    saved[slice(*span)] += np.sign(more) * np.clip(abs(more) - later, 0, time)
         return saved
 
     def _shifted(
@@ -355,11 +356,14 @@ def _chosen(by_step: Mapping[Reason, Float], late: float) -> dict[Reason, float]
     return dict(sorted(totals.items(), key=lambda item: -item[1]))
 
 
-def _time_of(rank: RankSummary, spent: Spent, reason: Reason, first: int, last: int) -> Float:
+def _time_of(
+    rank: RankSummary, times: RankTimes, reason: Reason, device: bool, first: int, last: int
+) -> Float:
     """Time of a reason in each window from one edge to another, shape (last - first,)."""
+    spent = times.device if device else times.host
     rows = spent.rows(first, last)
     codes = spent.code[rows]
-    mine = np.array([reason_of(rank, code) == reason for code in codes.tolist()], bool)
+    mine = np.array([reason_of(rank, code, device) == reason for code in codes.tolist()], bool)
     mine &= codes != PEERS
     total = np.zeros(last - first)
     np.add.at(total, spent.window[rows][mine] - first, spent.time[rows][mine])

@@ -6,16 +6,19 @@
 
 From the last collective that all of them had left to this one, each rank's time goes to modules,
 loader, optimizer, waits for its device, and the rest. A part by which the straggler exceeds the
-lower median of the others is a reason: half of them at least take no longer. The time is counted
-from start to start: there each rank is at the same place of the program, which it need not be where
-the collective ends.
+lower median of the others is a reason: half of them at least take no longer. The time of devices is
+counted from start to start, that of hosts from launch to launch: there each rank is at the same
+place of the program, which it need not be where the collective ends. What a rank did before all had
+left the last collective on a device delays nothing, for that is when the next one could begin: no
+rank is later, or earlier, than by the time after that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median_low
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -47,6 +50,8 @@ class Members(Struct, frozen=True):
     start: Nanoseconds
     end: Nanoseconds
     """Times of each by the clock of its rank, shape (n,)."""
+    launch: Nanoseconds
+    """When the host launched each, as in `RankSummary`, shape (n,)."""
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -84,8 +89,8 @@ class Members(Struct, frozen=True):
         place = np.empty(len(self), np.int64)
         place[order] = np.arange(len(self))
         moved = np.argsort(place[self.collective], kind="stable")
-        columns = (column[moved] for column in (self.rank, self.index, self.start, self.end))
-        return Members(_bounds(np.diff(self.first)[order]), *columns)
+        columns = (self.rank, self.index, self.start, self.end, self.launch)
+        return Members(_bounds(np.diff(self.first)[order]), *(column[moved] for column in columns))
 
 
 def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: Int) -> Members:
@@ -99,10 +104,11 @@ def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: 
     """
     order = np.lexsort((rank, collective))
     first, rank, index = _bounds(np.bincount(collective)), rank[order], index[order]
-    made = Members(first, rank, index, np.empty_like(index), np.empty_like(index))
+    made = Members(first, rank, index, *(np.empty_like(index) for _ in range(3)))
     for place, mine in enumerate(made.of_ranks(len(ranks)) if ranks else []):
         made.start[mine] = ranks[place].collectives.start[index[mine]]
         made.end[mine] = ranks[place].collectives.end[index[mine]]
+        made.launch[mine] = ranks[place].launch[index[mine]]
     return made
 
 
@@ -111,17 +117,34 @@ def _bounds(counts: Int) -> Int:
 
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
-"""Reasons that are no module, by their codes; any other is "host"."""
+"""Reasons that are no module, by their codes; any other is "host" or "device"."""
 
 _COMPARED = 16
 """Ranks with which a late one is compared, so that the cost of a collective is bounded."""
 
 Reason = tuple[str, str]
-"""Kind ("module", "data", "optimizer", "sync" or "host"), and path of the module."""
+"""Kind ("module", "data", "optimizer", "sync", "host" or "device"), and path of the module."""
+
+Phase = Literal["forward", "backward"]
+Key = Callable[[RankSummary, int, bool], Reason]
 
 
-Spans = Mapping[int, tuple[int, int]]
-"""Two moments of some ranks, each by its own clock; nanoseconds."""
+class Span(NamedTuple):
+    """Time of a rank that is compared with the same of others, by its own clock; nanoseconds."""
+
+    begin: int
+    left: int
+    """When all had left the last collective, on a device: what came before delays nothing."""
+    end: int
+
+    @property
+    def delay(self) -> int:
+        """By how much it can delay the next collective."""
+        return max(0, self.end - self.left)
+
+
+Spans = Mapping[int, Span]
+"""Those of some ranks."""
 
 
 class Episode(NamedTuple):
@@ -136,8 +159,8 @@ class Episode(NamedTuple):
     """Time of the straggler before it, less that of the next latest."""
     reasons: dict[Reason, int]
     """By how much each part of the straggler's time exceeds the others' median; below 0 if less."""
-    since: int
-    """Moment on the straggler's clock from which they are counted: up to the start."""
+    spans: Spans
+    """Time of the straggler, and of those it is compared with, in which they are counted."""
     on_device: bool
     """Whether they are of its device events, else of its host."""
 
@@ -155,8 +178,8 @@ def find_episodes(
     """
     of_ranks = members.of_ranks(len(ranks))
     episodes: list[Episode] = []
-    explained: dict[bytes, int] = {}
-    """The last one that was explained, by the ranks that took part."""
+    explained: dict[bytes, Int] = {}
+    """Until when the time of the ranks that took part is explained; as `begin`."""
     for collective in _by_ranks(members, np.flatnonzero(late_member >= 0)):
         mine, last = members.of(collective), int(late_member[collective])
         present, start = members.rank[mine], members.start[mine]
@@ -164,17 +187,20 @@ def find_episodes(
         before = _before(members, own[: np.searchsorted(own, last)], present, start)
         if before is None:
             continue
-        together, begin = members.end[before], members.start[before]
-        if (earlier := explained.get(present.tobytes())) is not None:
-            # what came before that is explained already
-            since = members.start[members.of(earlier)]
-            together, begin = np.maximum(together, since), np.maximum(begin, since)
-        explained[present.tobytes()] = collective
+        # of devices, and of hosts
+        begin = np.stack([members.start[before], members.launch[before]])
+        begin = np.maximum(begin, explained.get(present.tobytes(), begin))
+        until = np.maximum(begin, [start, members.launch[mine]])
+        explained[present.tobytes()] = until
+        together = np.maximum(members.end[before], begin[0])
         late, place = int(members.rank[last]), last - mine.start
-        spans = dict(
-            zip(present.tolist(), zip(begin.tolist(), start.tolist(), strict=True), strict=True)
+        by_device = ranks[late].collectives.on_device[members.index[last]]
+        left = together if by_device else begin[0]
+        chosen = [late, *compared(present.tolist(), late)]
+        device, host = (
+            _spans(np.stack([present, begin[at], left, until[at]], axis=1), chosen) for at in (0, 1)
         )
-        reasons, on_device = reasons_of(ranks, times, spans, late)
+        reasons, spans, on_device = reasons_of(ranks, times, device, host, late)
         late_by = np.maximum(start - together, 0)
         episodes.append(
             Episode(
@@ -183,11 +209,32 @@ def find_episodes(
                 step=int(ranks[late].step[members.index[last]]),
                 late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
                 reasons=reasons,
-                since=int(begin[place]),
+                spans=spans,
                 on_device=on_device,
             )
         )
     return sorted(episodes, key=lambda episode: episode.collective)
+
+
+def each_once(episodes: Sequence[Episode]) -> list[Episode]:
+    """Leave out of each what collectives of other groups explain of the same time of a rank.
+
+    Args:
+        episodes: of one rank, in order of its collectives.
+    """
+    found: list[Episode] = []
+    for episode in episodes:
+        rank, reasons = episode.rank, dict(episode.reasons)
+        for other in reversed(found):
+            if other.spans[rank].end <= episode.spans[rank].begin:
+                break
+            for why in reasons.keys() & other.reasons.keys():
+                more, known = reasons[why], other.reasons[why]
+                reasons[why] = (
+                    max(0, more - max(0, known)) if more > 0 else min(0, more - min(0, known))
+                )
+        found.append(episode._replace(reasons=reasons))
+    return found
 
 
 def _by_ranks(members: Members, collectives: Int) -> list[int]:
@@ -225,16 +272,33 @@ def compared(present: Sequence[int], late: int) -> list[int]:
     return [others[place] for place in chosen.tolist()]
 
 
+def _spans(of_ranks: Int, chosen: Sequence[int]) -> Spans:
+    """Spans of some ranks: number of the rank and times of each, shape (ranks, 4)."""
+    mine = np.searchsorted(of_ranks[:, 0], chosen)
+    return {rank: Span(*times) for rank, *times in of_ranks[mine].tolist()}
+
+
 def reasons_of(
-    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int
-) -> tuple[dict[Reason, int], bool]:
-    """Excess of the straggler by reason: by its device where that did more, else by its host."""
-    host = excess_of(ranks, times, spans, late, device=False)
-    if not len(times(late).device.window):
-        return host, False
-    device = excess_of(ranks, times, spans, late, device=True)
-    on_device = 2 * _longer(device) >= _longer(host)
-    return (device if on_device else host), on_device
+    ranks: Sequence[RankSummary], times: TimesOf, device: Spans, host: Spans, late: int
+) -> tuple[dict[Reason, int], Spans, bool]:
+    """Excess of the straggler by reason: by its device where that did more, else by its host.
+
+    Args:
+        ranks: summaries.
+        times: what they spent their time on.
+        device: in which time devices are compared.
+        host: in which time hosts are compared.
+        late: the straggler.
+
+    Returns:
+        The excess, in which time, and whether it is of its device.
+    """
+    by_host = excess_of(ranks, times, host, late, device=False)
+    if len(times(late).device.window):
+        by_device = excess_of(ranks, times, device, late, device=True)
+        if 2 * _longer(by_device) >= _longer(by_host):
+            return by_device, device, True
+    return by_host, host, False
 
 
 def _longer(excess: Mapping[Reason, int]) -> int:
@@ -242,50 +306,92 @@ def _longer(excess: Mapping[Reason, int]) -> int:
 
 
 def excess_of(
-    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool
+    ranks: Sequence[RankSummary],
+    times: TimesOf,
+    spans: Spans,
+    late: int,
+    *,
+    device: bool,
+    key: Key | None = None,
 ) -> dict[Reason, int]:
     """By how much each part of the straggler's time exceeds the lower median of the others'.
 
     Args:
         ranks: summaries.
         times: what they spent their time on.
-        spans: moments between which ranks are compared, each on its own clock.
+        spans: time in which ranks are compared.
         late: the late one of them.
         device: whether time of devices is compared, else that of hosts.
+        key: what a code of `Spent` is time of, if it is not `reason_of`.
     """
 
-    own = parts_of(ranks, times, spans, late, device=device)
-    others = [
-        parts_of(ranks, times, spans, other, device=device) for other in compared(list(spans), late)
-    ]
-    return {
+    def parts(number: int) -> dict[Reason, int]:
+        return parts_of(ranks, times, spans, number, device=device, key=key or reason_of)
+
+    chosen = compared(list(spans), late)
+    own, others = parts(late), [parts(other) for other in chosen]
+    excess = {
         reason: time - median_low(other.get(reason, 0) for other in others)
         for reason, time in own.items()
     }
+    longer, shorter = _longer(excess), -sum(time for time in excess.values() if time < 0)
+    up = min(1.0, spans[late].delay / max(longer, 1))
+    down = min(1.0, median_low(spans[other].delay for other in chosen) / max(shorter, 1))
+    return {why: int(time * (up if time > 0 else down)) for why, time in excess.items()}
+
+
+def reason_of(rank: RankSummary, code: int, device: bool) -> Reason:
+    """The reason that a code of `Spent` is time of, on a device or on the host."""
+    if code >= 0:
+        return "module", rank.modules[code]
+    return CAUSES.get(code, "device" if device else "host"), ""
 
 
 def parts_of(
-    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, number: int, *, device: bool
+    ranks: Sequence[RankSummary],
+    times: TimesOf,
+    spans: Spans,
+    number: int,
+    *,
+    device: bool,
+    key: Key = reason_of,
 ) -> dict[Reason, int]:
     """Time of one of the ranks by what it spent it on; see `excess_of`."""
     rank, of = ranks[number], times(number)
     spent = of.device if device else of.host
-    first, last = np.searchsorted(rank.edges, spans[number]).tolist()
-    return _named(rank, spent.between(first, last))
-
-
-def _named(rank: RankSummary, times: dict[int, int]) -> dict[Reason, int]:
+    first, left, last = np.searchsorted(rank.edges, spans[number]).tolist()
+    passed = spent.between(first, last)
+    if WAIT in passed:  # before `left` it waits for the last collective
+        passed[WAIT] = spent.between(left, last).get(WAIT, 0)
     named: dict[Reason, int] = {}
-    for code, time in times.items():
+    for code, time in passed.items():
         if code != PEERS:
-            reason = reason_of(rank, code)
+            reason = key(rank, code, device)
             named[reason] = named.get(reason, 0) + time
     return named
 
 
-def reason_of(rank: RankSummary, code: int) -> Reason:
-    """The reason that a code of `Spent` is time of."""
-    return ("module", rank.modules[code]) if code >= 0 else (CAUSES.get(code, "host"), "")
+def phases_of(
+    ranks: Sequence[RankSummary], times: TimesOf, episodes: Sequence[Episode]
+) -> dict[str, Phase]:
+    """Find the pass in which each module's time exceeds the others' by most, where it does."""
+    longer: Counter[Reason] = Counter()
+    for each in episodes:
+        passes = excess_of(ranks, times, each.spans, each.rank, device=each.on_device, key=_pass_of)
+        longer.update(
+            {of: t for of, t in passes.items() if each.reasons.get(("module", of[1]), 0) > 0}
+        )
+    return {
+        path: "backward" if longer["backward", path] > longer["forward", path] else "forward"
+        for _, path in longer
+    }
+
+
+def _pass_of(rank: RankSummary, code: int, device: bool) -> Reason:
+    """The same with the pass of a module."""
+    if code < 0:
+        return reason_of(rank, code, device)
+    return ("backward" if rank.backward[code] else "forward", rank.modules[code])
 
 
 # Ranks of a pipeline: their steps are compared as a whole, for each stage runs other work.
@@ -349,7 +455,7 @@ def step_episodes(
             for number, (rank, place) in enumerate(zip(ranks, places, strict=True))
             if name in place
         }
-        reasons, on_device = reasons_of(ranks, times, spans, late)
+        reasons, _, on_device = reasons_of(ranks, times, spans, spans, late)
         longer = _longer_stages(ranks, times, spans, late, on_device=on_device)
         found.append(
             Episode(
@@ -358,7 +464,7 @@ def step_episodes(
                 step=places[late][name],
                 late_by=longer,
                 reasons=reasons,
-                since=spans[late][0],
+                spans=spans,
                 on_device=on_device,
             )
         )
@@ -394,6 +500,6 @@ def limited(
     ], {why: time * share for why, time in excess.items()}
 
 
-def _span(rank: RankSummary, step: int) -> tuple[int, int]:
+def _span(rank: RankSummary, step: int) -> Span:
     start = int(rank.steps.start[step])
-    return start, start + int(rank.steps.duration[step])
+    return Span(start, start, start + int(rank.steps.duration[step]))

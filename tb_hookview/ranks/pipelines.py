@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean, median, median_low
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import POINT_TO_POINT
 from tb_hookview.arrays.joins import lower_quartile
-from tb_hookview.ranks.late import compared, held_in, messages, unpaired
-from tb_hookview.ranks.map.summary import RankSummary, TimesOf
+from tb_hookview.ranks.late import held_in, messages, unpaired
+from tb_hookview.ranks.map.summary import RankSummary
 
 
 def find_pipelines(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[list[int]]:
@@ -110,43 +110,6 @@ def _per_step(rank: RankSummary, kind: str) -> float:
     step = rank.step[mine]
     counted = rank.steps.counted
     return float(counted[step[step >= 0]].sum() / max(counted.sum(), 1))
-
-
-# In which of its passes a module of a straggler takes longer than on the other ranks.
-
-
-def phase_of(
-    ranks: Sequence[RankSummary], times: TimesOf, late: int, path: str
-) -> Literal["forward", "backward"]:
-    """Find the pass in which a module's time per step exceeds the others' by most.
-
-    Args:
-        ranks: summaries.
-        times: what they spent their time on.
-        late: the straggler.
-        path: of the module.
-    """
-    chosen = [late, *compared(range(len(ranks)), late)]
-    own, *others = (_passes(ranks[rank], times, rank, path) for rank in chosen)
-    forward, backward = (
-        mine - median_low(theirs)
-        for mine, theirs in zip(own, zip(*others, strict=True), strict=True)
-    )
-    return "backward" if backward > forward else "forward"
-
-
-def _passes(rank: RankSummary, times: TimesOf, number: int, path: str) -> tuple[float, float]:
-    """Time per measured step that a module spends in its forward, and in its backward."""
-    spent = times(number).device if len(times(number).device.window) else times(number).host
-    steps, total = rank.steps, [0, 0]
-    for step in np.flatnonzero(steps.counted).tolist():
-        start = int(steps.start[step])
-        edges = np.searchsorted(rank.edges, [start, start + int(steps.duration[step])]).tolist()
-        for code, time in spent.between(*edges).items():
-            if code >= 0 and rank.modules[code] == path:
-                total[rank.backward[code]] += time
-    count = max(int(steps.counted.sum()), 1)
-    return total[0] / count, total[1] / count
 
 
 # Which microbatches a stage of a pipeline works longer on than the other stages do.

@@ -16,7 +16,7 @@ import numpy as np
 from tb_hookview.arrays.types import Float
 from tb_hookview.formats import format_us
 from tb_hookview.ranks.fixes import Fix, Fixes, World
-from tb_hookview.ranks.late import Members, Reason, unpaired
+from tb_hookview.ranks.late import Members, Phase, Reason, unpaired
 from tb_hookview.ranks.lateness import (
     LEAST_SHARE,
     MOST,
@@ -52,6 +52,8 @@ class Straggling(NamedTuple):
     of_steps: int
     excess: dict[Reason, float]
     """What it spends more time on than the others, the largest first."""
+    phases: Mapping[str, Phase]
+    """The pass in which most of that is, by path of the module."""
     gain: float
     left: float
     """Mean step with this one fixed too."""
@@ -176,6 +178,7 @@ def _straggling(
         steps=sum(time > 0 for time in late),
         of_steps=count,
         excess={reason: time / count for reason, time in fix.excess.items()},
+        phases=fix.phases,
         gain=(fix.world.gained - world.gained) / count,
         left=step - fix.world.gained / count,
     )

@@ -96,7 +96,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     """Module on which it spent more time than the others since their last collective; null for
     none."""
     late_reason: str | None
-    """What it spent that time on: module, data, optimizer, sync, host; null for unknown."""
+    """What it spent that time on: module, data, optimizer, sync, host, device; null for unknown."""
     late_by_us: Us | None
     """Time of the straggler before it, less that of the next latest; null for unknown."""
     bus_gb_per_s: float | None
@@ -107,13 +107,14 @@ class StragglerReason(Struct, frozen=True, kw_only=True):
     """What a straggler spends more time on than the others."""
 
     reason: str
-    """module, data, optimizer, sync or host."""
+    """module, data, optimizer, sync, host or device."""
     module: str | None
     """Path of the module; null where it is no module."""
     phase: str | None
     """forward or backward: in which of the two most of that time is; null where it is no module."""
     excess_us: Us
-    """Time beyond the lower median of the others, per step."""
+    """Time beyond the lower median of the others, per step; between collectives on a device no more
+    than what passed since all had left the last one."""
 
 
 class StageWork(Struct, frozen=True, kw_only=True):
@@ -151,7 +152,7 @@ class Straggler(Struct, frozen=True, kw_only=True):
     module: str | None
     """Module on which it spends most of the excess; null where it is no module."""
     reason: str | None
-    """module, data, optimizer, sync or host, of most of the excess; null for unknown."""
+    """module, data, optimizer, sync, host or device, of most of the excess; null for unknown."""
     excess_us: Us | None
     """Time it spends on that beyond the lower median of the others, per step; null for unknown."""
     reasons: list[StragglerReason]

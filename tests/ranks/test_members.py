@@ -23,7 +23,7 @@ def drawn(seed: int) -> Members:
         rows.append((ranks, end - random.integers(1000, 2_500_000, len(ranks)), end))
     first = np.concatenate([[0], np.cumsum([len(ranks) for ranks, *_ in rows])])
     rank, start, end = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return Members(first, rank, np.zeros_like(rank), start, end)
+    return Members(first, rank, np.zeros_like(rank), start, end, start)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -75,6 +75,7 @@ def test_ranks_without_a_shared_collective_have_no_offset() -> None:
         np.zeros(4, np.int64),
         np.zeros(4, np.int64),
         np.array([5, 7, 5, 9]),
+        np.zeros(4, np.int64),
     )
     clocks = find_clocks(5, members)
     assert clocks.offset[:2].tolist() == [0.0, 2.0]

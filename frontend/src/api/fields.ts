@@ -141,7 +141,7 @@ export const Collective = {
     text: "Module on which it spent more time than the others since their last collective; null for none.",
   },
   late_reason: {
-    text: "What it spent that time on: module, data, optimizer, sync, host; null for unknown.",
+    text: "What it spent that time on: module, data, optimizer, sync, host, device; null for unknown.",
   },
   late_by_us: {
     unit: "us",
@@ -1502,7 +1502,7 @@ export const Straggler = {
   of_steps: { unit: "count", text: "Steps that were compared." },
   module: { text: "Module on which it spends most of the excess; null where it is no module." },
   reason: {
-    text: "module, data, optimizer, sync or host, of most of the excess; null for unknown.",
+    text: "module, data, optimizer, sync, host or device, of most of the excess; null for unknown.",
   },
   excess_us: {
     unit: "us",
@@ -1523,12 +1523,15 @@ export const Straggler = {
 } as const;
 
 export const StragglerReason = {
-  reason: { text: "module, data, optimizer, sync or host." },
+  reason: { text: "module, data, optimizer, sync, host or device." },
   module: { text: "Path of the module; null where it is no module." },
   phase: {
     text: "forward or backward: in which of the two most of that time is; null where it is no module.",
   },
-  excess_us: { unit: "us", text: "Time beyond the lower median of the others, per step." },
+  excess_us: {
+    unit: "us",
+    text: "Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one.",
+  },
 } as const;
 
 export const Stream = {

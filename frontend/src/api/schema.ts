@@ -186,7 +186,7 @@ export interface Collective {
   late_start_us: number | null;
   /** Module on which it spent more time than the others since their last collective; null for none. */
   late_module: string | null;
-  /** What it spent that time on: module, data, optimizer, sync, host; null for unknown. */
+  /** What it spent that time on: module, data, optimizer, sync, host, device; null for unknown. */
   late_reason: string | null;
   /** Time of the straggler before it, less that of the next latest; null for unknown. */
   late_by_us: number | null;
@@ -1949,7 +1949,7 @@ export interface Straggler {
   of_steps: number;
   /** Module on which it spends most of the excess; null where it is no module. */
   module: string | null;
-  /** module, data, optimizer, sync or host, of most of the excess; null for unknown. */
+  /** module, data, optimizer, sync, host or device, of most of the excess; null for unknown. */
   reason: string | null;
   /** Time it spends on that beyond the lower median of the others, per step; null for unknown. */
   excess_us: number | null;
@@ -1967,13 +1967,13 @@ export interface Straggler {
 
 /** What a straggler spends more time on than the others. */
 export interface StragglerReason {
-  /** module, data, optimizer, sync or host. */
+  /** module, data, optimizer, sync, host or device. */
   reason: string;
   /** Path of the module; null where it is no module. */
   module: string | null;
   /** forward or backward: in which of the two most of that time is; null where it is no module. */
   phase: string | null;
-  /** Time beyond the lower median of the others, per step. */
+  /** Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one. */
   excess_us: number;
 }
 

@@ -8,6 +8,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   optimizer: "in the optimizer",
   sync: "waiting for its device",
   host: "on its host, not in a module",
+  device: "on its device, not in a module",
 };
 
 /** A pipeline's bubble, and that of even stages. */

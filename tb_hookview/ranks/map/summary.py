@@ -210,8 +210,10 @@ class RankSummary(Struct, frozen=True):
     """Step in which each collective began, -1 for none."""
     launched_step: StepIndex
     """Step that launched each, -1 for none; the same on all ranks, however late it began."""
+    launch: Nanoseconds
+    """When the host launched each; its start where that is unknown, or it is of the host."""
     edges: Nanoseconds
-    """Starts and ends of collectives and steps, each moment once, ascending."""
+    """Starts, ends and launches of collectives, and bounds of steps; each once, ascending."""
     held: Nanoseconds
     """Time between consecutive edges in which it did nothing but wait in a collective."""
     microbatches: MicrobatchTimes
@@ -245,7 +247,8 @@ TimesOf = Callable[[int], RankTimes]
 def summarize(analysis: Analysis) -> Mapped:
     """Summarize the trace of one rank."""
     calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
-    edges = unique(np.concatenate([calls.start, calls.end, analysis.steps.window.ravel()]))
+    launch = _launch(analysis, calls)
+    edges = unique(np.concatenate([calls.start, calls.end, launch, analysis.steps.window.ravel()]))
     spent = [
         _spent(activity, edges) for activity in (host_activity(analysis), device_activity(analysis))
     ]
@@ -262,6 +265,7 @@ def summarize(analysis: Analysis) -> Mapped:
         collectives=calls,
         step=(step := analysis.steps.at(calls.start)),
         launched_step=_launched_step(analysis, calls, step),
+        launch=launch,
         edges=edges,
         held=intervals.lengths_within(held, _between(edges)),
         microbatches=find_microbatches(analysis, calls, held),
@@ -275,6 +279,11 @@ def summarize(analysis: Analysis) -> Mapped:
 def _launched_step(analysis: Analysis, calls: CollectiveCalls, begun: StepIndex) -> StepIndex:
     launched = lookup(analysis.device_event_step, calls.first)
     return np.where(calls.on_device, launched, begun)
+
+
+def _launch(analysis: Analysis, calls: CollectiveCalls) -> Nanoseconds:
+    launched = lookup(analysis.timing.launch_start, calls.first)
+    return np.where(launched >= 0, np.minimum(launched, calls.start), calls.start)
 
 
 def _between(edges: Nanoseconds) -> Intervals:

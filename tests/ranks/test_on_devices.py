@@ -1,0 +1,117 @@
+"""Stragglers among ranks with a device, against the program played without what they spend more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ranks.device_programs import Part, Program, length, write
+from ranks.test_run import analyzed
+
+from tb_hookview.ranks.document import straggler_lines
+from tb_hookview.schema import Straggler
+
+STEPS, RANKS, SLOW = 5, 4, 1
+WAITS: list[Any] = ["", "sync", "retry"]
+
+
+def program(slow: list[Part], even: list[Part]) -> Program:
+    return [slow if rank == SLOW else even for rank in range(RANKS)]
+
+
+def only_straggler(folder: Path, slow: list[Part], even: list[Part]) -> Straggler:
+    """The one that is named, which has to be the slow one."""
+    (straggler,) = analyzed(write(folder / "run", program(slow, even), STEPS)).stragglers
+    assert straggler.rank == SLOW
+    return straggler
+
+
+def gain_ms(slow: list[Part], even: list[Part]) -> float:
+    longer = length(program(slow, even), STEPS) - length(program(even, even), STEPS)
+    return longer / STEPS
+
+
+@pytest.mark.parametrize(
+    ("place", "more", "reason"),
+    [
+        (1, {"host": 14.0}, ("module", "b", "forward")),
+        (2, {"host": 14.0}, ("module", "b", "backward")),
+        (1, {"device": 13.0}, ("module", "b", "forward")),
+        (2, {"device": 13.0}, ("module", "b", "backward")),
+        (0, {"loader": 12.0}, ("data", None, None)),
+        (1, {"pause": 12.0}, ("host", None, None)),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, dict) else None,
+)
+@pytest.mark.parametrize("waits", WAITS)
+def test_a_straggler_is_named_with_its_reason_and_its_gain(
+    tmp_path: Path, waits: Any, place: int, more: dict[str, Any], reason: tuple[str, ...]
+) -> None:
+    even = [Part("a", waits=waits), Part("b", waits=waits), Part("b", backward=True, waits="sync")]
+    slow = [part._replace(**more) if at == place else part for at, part in enumerate(even)]
+    straggler = only_straggler(tmp_path, slow, even)
+    (found,) = straggler.reasons
+    assert (found.reason, found.module, found.phase) == reason
+    assert found.excess_us == pytest.approx(12_000, abs=50)
+    assert straggler.gain_us_per_step == pytest.approx(1000 * gain_ms(slow, even), abs=50)
+
+
+@pytest.mark.parametrize("waits", WAITS)
+def test_what_delays_a_collective_after_its_launch_is_no_work_of_the_host(
+    tmp_path: Path, waits: Any
+) -> None:
+    even = [Part(host=5.0, waits=waits), Part(host=5.0, waits="sync")]
+    slow = [even[0]._replace(delay=12.0), even[1]]
+    straggler = only_straggler(tmp_path, slow, even)
+    assert straggler.reasons == []
+    assert "the cause of 12.0 ms is unknown" in straggler_lines([straggler])[1]
+
+
+@pytest.mark.parametrize("host", [2.0, 3.9, 4.1])
+def test_work_of_hosts_that_ran_ahead_while_they_waited_is_compared_too(
+    tmp_path: Path, host: float
+) -> None:
+    """The host of the straggler is behind in all of the step; it takes no longer there."""
+    even = [Part(host=host, device=4.0) for _ in range(9)]
+    even.append(even[0]._replace(waits="sync"))
+    slow = [even[0]._replace(loader=50.0), *even[1:]]
+    straggler = only_straggler(tmp_path, slow, even)
+    (reason,) = straggler.reasons
+    assert reason.reason == "data"
+    assert reason.excess_us == pytest.approx(50_000, abs=50)
+    assert straggler.gain_us_per_step == pytest.approx(1000 * gain_ms(slow, even), abs=50)
+
+
+def test_work_of_a_host_that_is_ahead_of_its_device_delays_nothing(tmp_path: Path) -> None:
+    even = [Part(host=1.0, device=4.0) for _ in range(5)]
+    even.append(even[0]._replace(waits="sync"))
+    slow = [even[0], *(part._replace(host=2.0) for part in even[1:])]
+    assert gain_ms(slow, even) == pytest.approx(0.0, abs=0.01)
+    assert not analyzed(write(tmp_path / "run", program(slow, even), STEPS)).stragglers
+
+
+def test_time_of_a_device_in_no_module_is_not_of_its_host(tmp_path: Path) -> None:
+    even = [Part("", waits="sync"), Part("", waits="sync")]
+    straggler = only_straggler(tmp_path, [even[0], even[1]._replace(device=13.0)], even)
+    assert straggler.reason == "device"
+    assert "12.0 ms more on its device, not in a module" in straggler_lines([straggler])[1]
+
+
+@pytest.mark.parametrize("waits", ["", "sync"])
+@pytest.mark.parametrize("late", [(3,), (1, 3), (2, 3)], ids=str)
+def test_what_two_groups_wait_for_is_counted_once(
+    tmp_path: Path, waits: Any, late: tuple[int, ...]
+) -> None:
+    """A mesh of two by two: the rows meet, then the columns."""
+    rows, columns = ((0, 1), (2, 3)), ((0, 2), (1, 3))
+    even = [Part("a", waits=waits), Part("b", waits="sync")]
+    slow = [even[0]._replace(pause=12.0), even[1]]
+    mesh = [slow if rank in late else even for rank in range(RANKS)]
+    run = analyzed(write(tmp_path / "run", mesh, STEPS, [rows, columns]))
+    assert sorted(row.rank for row in run.stragglers) == list(late)
+    for row in run.stragglers:
+        assert row.excess_us == pytest.approx(12_000, abs=50)
+    longer = length(mesh, STEPS, [rows, columns]) - length([even] * RANKS, STEPS, [rows, columns])
+    gain = sum(row.gain_us_per_step for row in run.stragglers)
+    assert gain == pytest.approx(1000 * longer / STEPS, abs=50)
