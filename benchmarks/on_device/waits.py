@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,7 +27,11 @@ _BLOCKED_S = 0.01
 
 def streams(results: Results) -> dict[str, Any]:
     """For each trace: syncs whose stream is the one that the cuda_sync row names, and others."""
-    return {path.parent.name: _agreement(path) for path in traces(results.traces)}
+    return {_name(path, results): _agreement(path) for path in traces(results.traces)}
+
+
+def _name(path: Path, results: Results) -> str:
+    return str(path.relative_to(results.traces))
 
 
 def _agreement(path: Any) -> dict[str, Any]:
@@ -56,10 +61,10 @@ def replays(results: Results) -> dict[str, Any]:
     for path in traces(results.traces):
         simulator = Simulator(Selection(load(path), None))
         if simulator.refused:
-            found[path.parent.name] = simulator.refused
+            found[_name(path, results)] = simulator.refused
             continue
         step = simulator.recorded.step
-        found[path.parent.name] = {
+        found[_name(path, results)] = {
             "step_ms": step / 1e6,
             "error": simulator.unchanged.step / step - 1,
         }

@@ -45,7 +45,7 @@ _SHORT = 20_000
 _FEW = 3
 """Multiple of the median gap on a stream from which on something else is its reason."""
 _QUEUE_LENGTH = 1020
-"""Launches that the queue of a CUDA device takes; measured on V100 where no launch is blocked."""
+"""Launches that the queue of a CUDA device takes, where none is blocked: V100; 1,021 on H200."""
 
 
 class DeviceTimes(Struct, frozen=True, dict=True):
