@@ -59,7 +59,6 @@ LinkKind = Literal[
 LinkEvidence = Literal[
     "order",
     "correlation id",
-    "cuda_sync row",
     "calls of the runtime",
     "times",
     "sequence number",

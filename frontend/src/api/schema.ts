@@ -598,7 +598,6 @@ export interface EventLink {
   evidence:
     | "calls of the runtime"
     | "correlation id"
-    | "cuda_sync row"
     | "flow"
     | "order"
     | "sequence number"

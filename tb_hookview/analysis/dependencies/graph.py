@@ -125,11 +125,9 @@ class Evidence(IntEnum):
     """Order on one thread or stream."""
     CORRELATION = 1
     """Correlation id of launch and device event."""
-    SYNC_ROW = 2
-    """A `cuda_sync` row that names the stream or the event."""
-    CALLS = 3
+    CALLS = 2
     """Calls of the runtime: what was launched before and after them."""
-    TIMES = 4
+    TIMES = 3
     """Times alone: one ends where the other begins."""
 
 
@@ -231,7 +229,6 @@ def lateness(nodes: Nodes, edges: Edges) -> Nanoseconds:
 EVIDENCE: dict[Evidence, LinkEvidence] = {
     Evidence.ORDER: "order",
     Evidence.CORRELATION: "correlation id",
-    Evidence.SYNC_ROW: "cuda_sync row",
     Evidence.CALLS: "calls of the runtime",
     Evidence.TIMES: "times",
 }
