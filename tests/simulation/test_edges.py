@@ -157,6 +157,38 @@ def test_every_kind_has_a_question() -> None:
     assert {kind for kind, *_ in NEEDED} == set(EdgeKind) - {EdgeKind.QUEUE}
 
 
+TURNS = """
+    main notes [ProfilerStep#1                                              ]
+    main calls [launch corr=1][launch corr=2][launch corr=3]
+    gpu  kernel [k corr=1                 ]                   [k corr=3    ]
+    gpu9 kernel                [k corr=2 stream=9          ]
+"""
+"""The first two kernels run for 1,200 us side by side, and the third begins after them."""
+
+
+@pytest.mark.parametrize(
+    ("blocks", "alone", "half"),
+    [
+        (4, 2700 + 2900 - 1200 + 1400, (2700 + 2900 - 1200 + 1400) / 2),
+        (0.5, 2700 + 1400, (2700 + 1400) / 2),
+    ],
+)
+def test_kernels_with_blocks_for_the_whole_device_take_turns(
+    tmp_path: Path, blocks: float, alone: float, half: float
+) -> None:
+    """Those with fewer may run side by side, once the host is not what keeps them apart."""
+    rows = drawn.events(TURNS)
+    for row in rows:
+        if row["cat"] == "kernel":
+            row["args"]["blocks per SM"] = blocks
+    path = grid.write(tmp_path / "t.json", rows)
+    simulator = Simulator(Selection(load(path), None))
+    assert simulator.unchanged.step == simulator.recorded.step
+    assert Alone(simulator).each["device"] == 1000 * alone
+    change = scaled(simulator.analysis, {"kernels": 0.5})
+    assert Alone(simulator).step("device", change=change) == 1000 * half
+
+
 KERNEL, CALL, SPACING, COUNT, LENGTH = 1000, 5, 10, 1000, 950
 """Microseconds of a kernel, of a launch, from launch to launch; launches; room in the queue."""
 

@@ -18,6 +18,7 @@ from tb_hookview.analysis.dependencies.device import (
     retry_waits,
     stream_edges,
     sync_edges,
+    turn_edges,
 )
 from tb_hookview.analysis.dependencies.graph import (
     EdgeKind,
@@ -145,6 +146,7 @@ def build(analysis: Analysis, window: Window) -> Graph:
         *waits.edges,
         retry_edges(analysis, points, nodes, times),
         *by_calls(analysis, times, nodes),
+        turn_edges(analysis, times, nodes),
     ]
     edges = joined(sets)
     late = lateness(nodes, edges)

@@ -14,6 +14,7 @@ from tb_hookview.analysis.calls.division import OUTSTANDING
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence, Nodes
 from tb_hookview.analysis.dependencies.points import Points, Window
 from tb_hookview.analysis.device.events import LaunchTiming
+from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import (
@@ -239,6 +240,29 @@ def stream_edges(times: DeviceTimes, nodes: Nodes) -> Iterator[EdgeSet]:
         nodes.of_event[before],
         nodes.of_event[later],
         lag,
+        from_end=True,
+    )
+
+
+def turn_edges(analysis: Analysis, times: DeviceTimes, nodes: Nodes) -> EdgeSet:
+    """Find the order of kernels of several streams that each have blocks for the whole device.
+
+    Side by side they run no faster: one begins as the other ends, or overlaps as much as recorded.
+    """
+    event = analysis.device_events.event[times.rows]
+    fills = analysis.trace.events.blocks_per_sm[event] >= 1
+    fills &= analysis.kinds.kind[times.rows] != COMMUNICATION
+    rows = np.flatnonzero(fills)
+    rows = rows[np.lexsort((times.correlation[rows], times.start[rows], times.device[rows]))]
+    same = times.device[rows[1:]] == times.device[rows[:-1]]
+    turns = same & (times.stream[rows[1:]] != times.stream[rows[:-1]])
+    before, later = rows[:-1][turns], rows[1:][turns]
+    return EdgeSet(
+        EdgeKind.CROSS_STREAM,
+        Evidence.TIMES,
+        nodes.of_event[before],
+        nodes.of_event[later],
+        np.minimum(times.start[later] - times.end[before], 0),
         from_end=True,
     )
 
