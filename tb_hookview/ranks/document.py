@@ -114,6 +114,8 @@ def verdict_sentence(run: Run) -> str:
     unknown = run.unmatched > 0 and not run.collectives
     first = "No collective is matched, stragglers are unknown"
     first = first if unknown else "No rank is a straggler beyond chance"
+    if len(run.ranks) == 1:
+        first = "One rank alone shows no straggler"
     if run.suspect is not None:
         first = f"Rank {run.suspect} may be a straggler, in too few steps to rule out chance"
     if step is None:

@@ -46,6 +46,11 @@ def test_one_step_of_a_real_run() -> None:
     assert [line for line in why if line.startswith("  one step was compared")]
 
 
+def test_one_rank_alone_shows_no_straggler(tmp_path: Path) -> None:
+    sentence = verdict_sentence(analyzed(write_run(tmp_path, [Spell()])))
+    assert sentence.startswith("One rank alone shows no straggler: ")
+
+
 def test_without_a_matched_collective_stragglers_are_unknown(tmp_path: Path) -> None:
     names = {0: "allreduce", 1: "broadcast"}
     run = analyzed(write_run(tmp_path, [Spell(), Spell(b=9.0)], names=names))

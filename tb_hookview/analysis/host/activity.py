@@ -93,21 +93,35 @@ def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -
     return intervals.cut(spans, moments)
 
 
-def operators_within(host: HostRows, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
-    """Time of the outermost operators that a thread ran within some times, by name."""
+def operators_within(
+    host: HostRows, thread: int, spans: TimeSet, but: str = ""
+) -> list[tuple[str, float]]:
+    """Time of the outermost operators and ranges that a thread began in some times, by name.
+
+    Args:
+        host: the host rows.
+        thread: the thread.
+        spans: the times, in which they are counted.
+        but: a name whose own rows are left out, as `named_activity` has it.
+    """
     if not len(spans):
         return []
     events, tree = host.trace.events, host.call_tree
-    rows = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (tree.thread == thread))
+    rows = np.flatnonzero(isin(tree.event, host.naming) & (tree.thread == thread))
     place = np.searchsorted(spans[:, 0], tree.start[rows], side="right") - 1
-    rows = rows[(place >= 0) & (tree.end[rows] <= lookup(spans[:, 1], place))]
-    order = rows[np.lexsort((-tree.end[rows], tree.start[rows]))]
-    before = np.maximum.accumulate(np.append(0, tree.end[order]))[:-1]
-    outermost = order[tree.start[order] >= before]
-    string, place = unique_inverse(events.name[tree.event[outermost]])
-    length = np.bincount(place, tree.duration[outermost], len(string))
+    until = lookup(spans[:, 1], place)
+    begun = (place >= 0) & (tree.start[rows] < until)
+    rows, end = rows[begun], np.minimum(tree.end[rows], until)[begun]
+    string, of_row = unique_inverse(events.name[tree.event[rows]])
     names = [_name(host.trace.strings[each]) for each in string.tolist()]
-    return list(zip(names, length.tolist(), strict=True))
+    others = np.array([name != but for name in names], bool)[of_row]
+    rows, end, of_row = rows[others], end[others], of_row[others]
+    order = np.lexsort((-tree.end[rows], tree.start[rows]))
+    rows, end, of_row = rows[order], end[order], of_row[order]
+    before = np.maximum.accumulate(np.append(0, end))[:-1]
+    outermost = tree.start[rows] >= before
+    length = np.bincount(of_row[outermost], (end - tree.start[rows])[outermost], len(names))
+    return [found for found in zip(names, length.tolist(), strict=True) if found[1]]
 
 
 def _naming(host: HostRows, least: float, moments: Nanoseconds | None = None) -> EventRow:

@@ -170,8 +170,13 @@ HIGH_NOTICES = frozenset(
 )
 """Codes of the reader (`reliability.md`) of high severity: rows or times are missing."""
 
-_LOSSES = frozenset({"cut-off", "packing-cut", "lost-events", "lost-at-start", "lost-in-between"})
-"""Codes of traces that lack some of their device events, at any place."""
+_LOSSES = frozenset(
+    {
+        *("cut-off", "packing-cut", "lost-events", "lost-at-start", "lost-in-between"),
+        "no-launch",
+    }
+)
+"""Codes of traces that lack some of their device events, or what launched them, at any place."""
 _SPEED = "operators.peak_share"
 
 FAILED = "failed-part"

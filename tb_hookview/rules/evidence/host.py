@@ -56,15 +56,23 @@ def activity_in(context: Context, gaps: GapIndex) -> list[str]:
     return named_activity(context.host, thread, span)
 
 
-def operators_in(context: Context, gaps: GapIndex) -> Counter[str]:
-    """Time of the outermost operators that the launching threads ran within gaps, nanoseconds."""
+def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:
+    """Time of the outermost operators and ranges that threads began in gaps, nanoseconds.
+
+    Args:
+        context: the steps.
+        gaps: of the cause LAUNCH.
+        name: what the launching threads were in (`activity_in`): of these alone, what is in it;
+            where it is empty, of all threads.
+    """
     table, found = context.analysis.gaps, Counter[str]()
     thread = lookup(context.call_tree.thread, launches_after(context, gaps))
-    for each in unique(thread[thread >= 0]).tolist():
-        mine = gaps[thread == each]
+    threads = thread[thread >= 0] if name else context.call_tree.thread
+    for each in unique(threads).tolist():
+        mine = gaps[thread == each] if name else gaps
         spans = intervals.of(table.start[mine], table.end[mine])
-        for name, time in operators_within(context.host, each, spans):
-            found[name] += int(time)
+        for inner, time in operators_within(context.host, each, spans, name):
+            found[inner] += int(time)
     return found
 
 
@@ -223,7 +231,7 @@ _OPTIMIZER = re.compile(
 )
 _COMPILED_HOST_REMEDIES = re.compile(
     r"call in c[a-z2-7]{51}\.py\(\d+\)|Torch-Compiled Region|CompiledFunction"
-    r"|## Call CompiledFxGraph"
+    r"|## Call CompiledFxGraph|TorchDynamo Cache Lookup"
 )
 _RANDOM = re.compile(r"aten::(normal|uniform|random|bernoulli|exponential)_|aten::(rand|randn)\b")
 _VIEW = re.compile(
@@ -233,9 +241,10 @@ _VIEW = re.compile(
 _OPERATOR = re.compile(r"\w+::")
 """An operator of torch or of an extension."""
 
+_STACKS = "Record with with_stack=True, which names Python functions. "
 _UNNAMED = (
-    "Record with with_stack=True, which names Python functions. Look for hooks in Python, garbage "
-    "collection, and threads or processes that compete for the cores."
+    "Look for hooks in Python, garbage collection, and threads or processes that compete for the "
+    "cores."
 )
 _REMEDIES = (
     (
@@ -252,10 +261,10 @@ _REMEDIES = (
     ),
     (
         _COMPILED_HOST_REMEDIES,
-        "This is the code that torch.compile wrote around its kernels. Replay them from a CUDA "
-        'graph (mode="reduce-overhead"), or have it written in C++ '
-        "(torch._inductor.config.cpp_wrapper = True). Look for threads or processes that compete "
-        "for the cores.",
+        "This is torch.compile's own code: guards, and what it wrote around its kernels. Have "
+        'fewer, larger regions. Replay the kernels from a CUDA graph (mode="reduce-overhead"), or '
+        "have the code written in C++ (torch._inductor.config.cpp_wrapper = True). Look for "
+        "threads or processes that compete for the cores.",
     ),
     (
         _RANDOM,
@@ -278,10 +287,10 @@ _REMEDIES = (
 )
 
 
-def remedy_for(name: str) -> str:
+def remedy_for(name: str, *, with_stacks: bool) -> str:
     """What helps against host work of a name (see `activity_in`); "" for the rule's own fix."""
     if not name:
-        return _UNNAMED
+        return _UNNAMED if with_stacks else _STACKS + _UNNAMED
     return next((fix for pattern, fix in _REMEDIES if pattern.match(name)), "")
 
 

@@ -82,19 +82,21 @@ def _recurs(context: Context, gaps: GapIndex) -> bool:
 
 
 def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
-    what = name or "nothing that the trace names"
     table, time = context.analysis.gaps, context.gaps.us_per_step(gaps)
     whole = "it" if context.steps.marked else "the trace"
-    inside = Counter[str]() if is_operator(name) else operators_in(context, gaps)
+    inside = Counter[str]()
+    if not is_operator(name):
+        inside = operators_in(context, gaps, name)
     mostly = 2 * inside.total() > table.duration[gaps].sum()
     most = inside.most_common(1)[0][0] if mostly else ""
+    what = name or ("several operators" if most else "")
     return Occurrence(
-        place=(name or "not named in the trace") + (f", mostly {most}" if most else ""),
+        place=(what or "not named in the trace") + (f", mostly {most}" if most else ""),
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
-        f"{whole}, the thread that launches was in {what} and launched nothing: "
-        f"{format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the longest "
-        f"{format_us(table.duration[gaps].max() / 1000)}"
+        f"{whole}, the thread that launches was in {what or 'nothing that the trace names'} and "
+        f"launched nothing: {format_count(len(gaps), 'gap')} of 1 ms or more in "
+        f"{context.steps.text}, the longest {format_us(table.duration[gaps].max() / 1000)}"
         + (_in_operators(context, inside) if most else "")
         + ("" if is_operator(name) else f"; mostly before {event_after(context, gaps)}"),
         count=len(gaps),
@@ -106,8 +108,14 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         if is_operator(name)
         else None,
         caveats=tuple(_caveats(context, name, gaps)),
-        fix=remedy_for(most or name) or (f"{_AWAY} {_INPUTS}" if _trains(context) else _AWAY),
+        fix=_fix(context, name, most),
     )
+
+
+def _fix(context: Context, name: str, most: str) -> str:
+    several = not name and is_operator(most)
+    found = remedy_for("" if several else most or name, with_stacks=context.with_stacks)
+    return found or (f"{_AWAY} {_INPUTS}" if _trains(context) else _AWAY)
 
 
 def _in_operators(context: Context, inside: Counter[str]) -> str:

@@ -69,7 +69,9 @@ def test_it_is_a_warning_for_users_and_a_failure_of_tests(monkeypatch: pytest.Mo
     assert "operators.peak_share contradicts the rest of the report" in first.message
 
 
-@pytest.mark.parametrize(("code", "left"), [("lost-in-between", 1), ("clock-skew", 2)])
+@pytest.mark.parametrize(
+    ("code", "left"), [("lost-in-between", 1), ("no-launch", 1), ("clock-skew", 2)]
+)
 def test_what_ran_too_fast_is_no_bug_where_device_events_are_missing(code: str, left: int) -> None:
     found = [Contradiction("operators.peak_share", 1), Contradiction("steps", 1)]
     assert ours(found, [TraceWarning(code, code, "", 1, "high")]) == found[-left:]

@@ -206,3 +206,16 @@ def test_preprocessing_of_a_video() -> None:
     assert first.where == "preprocess in video_classification.py(129)"
     assert first.cost_us_per_step == pytest.approx(268_175.4, abs=0.1)
     assert first.gain_bound_us_per_step == first.cost_us_per_step
+
+
+def test_several_names_none_of_which_holds_most(tmp_path: Path) -> None:
+    """As gradients that are accumulated by the backward thread, and then the optimizer's step."""
+    rows = [
+        row("cpu_op", "torch::autograd::AccumulateGrad", 300, 1500),
+        row("user_annotation", "Optimizer.step#SGD.step", 1900, 1300),
+    ]
+    (finding,) = findings(tmp_path, trace(*rows))
+    assert finding.where == "several operators, mostly torch::autograd::AccumulateGrad"
+    named = "torch::autograd::AccumulateGrad (1.50 ms), Optimizer.step#SGD.step (1.30 ms)"
+    assert f"most of it in operators {named}" in finding.evidence
+    assert finding.fix.startswith("Record with with_stack=True")
