@@ -20,12 +20,13 @@ GALLERY = parts.ROOT / "sample_traces/cpu"
 
 def test_a_part_writes_its_results_and_all_is_packed(tmp_path):
     out, packed = tmp_path / "out", tmp_path / "packed"
-    for name in ("tied_weights.tied", "patch_dropout.before"):
+    variants = "tied_weights.tied", "patch_dropout.before"
+    for name in variants:
         shutil.copytree(GALLERY / name, out / "traces" / name)
     assert command.main([str(out), "--only", "waits", "--pack", str(packed)]) == 0
     found = json.loads((out / "waits.json").read_text())
     assert found["kind"] == ("cuda" if results.torch.cuda.is_available() else "cpu")
-    assert found["replays"].keys() == {"tied_weights.tied", "patch_dropout.before"}
+    assert found["replays"].keys() == {f"{name}/main.pt.trace.json.gz" for name in variants}
     assert all(abs(each["error"]) < 0.025 for each in found["replays"].values())
     assert all(each["rows"] == 0 for each in found["streams"].values())
     with tarfile.open(packed / "results.tar.gz") as archive:
