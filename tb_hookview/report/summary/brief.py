@@ -20,6 +20,7 @@ from tb_hookview.report.summary.tables import (
     alike,
     detail_tables,
     finding_table,
+    is_estimated,
     kernel_table,
     operator_table,
     saving,
@@ -96,11 +97,12 @@ def brief_lines(data: ReportData) -> list[str]:
 def _without_first(data: ReportData) -> str:
     step, first = data.verdict.step_us, data.findings[0] if data.findings else None
     gain = None if first is None else first.gain_us_per_step
-    if not step or not gain or gain < _WORTH_SAYING * step:
+    if first is None or not step or not gain or gain < _WORTH_SAYING * step:
         return ""
     if data.verdict.bound == "unknown":
         return "; savings are uncertain because of that"
-    return f"; {format_us(round(_replayed(data) - gain, 3))} without the first finding"
+    recorded = ", as recorded" if is_estimated(first) else ""
+    return f"; {format_us(round(_replayed(data) - gain, 3))} without the first finding{recorded}"
 
 
 def _replayed(data: ReportData) -> float:

@@ -389,10 +389,17 @@ def _finding(group: list[Finding], common: Collection[str]) -> Row:
 
 def saving(finding: Finding) -> str:
     """What a finding is ordered by: its gain, or an estimate without the cost of recording."""
+    if is_estimated(finding):
+        return f"{format_us(finding.unrecorded_gain_us_per_step)} est."
+    return format_us(finding.gain_us_per_step) if finding.gain_us_per_step else MISSING
+
+
+def is_estimated(finding: Finding) -> bool:
+    """Whether the cost of recording makes a difference to what a finding saves."""
     gain, estimate = finding.gain_us_per_step, finding.unrecorded_gain_us_per_step
-    if gain is None or estimate is None or abs(estimate - gain) <= _APART * max(estimate, gain):
-        return format_us(gain) if gain else MISSING
-    return f"{format_us(estimate)} est."
+    if gain is None or estimate is None:
+        return False
+    return abs(estimate - gain) > _APART * max(estimate, gain)
 
 
 def _cost(finding: Finding) -> str:

@@ -13,7 +13,7 @@ import {
 } from "../../parts/Band";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { FEW_RANKS, type RunKey, useOverview, useRunKey } from "../../parts/run";
-import { perText } from "../../report/findings";
+import { perText, shownSaving } from "../../report/findings";
 import { replayedStep, wholeStep } from "../../report/measures";
 import {
   drawnPath,
@@ -73,7 +73,7 @@ function savingOf(report: ReportData): BandSaving | null {
   return {
     from,
     to: from - gain,
-    of: `${of}, without the first finding`,
+    of: `${of}, without the first finding${shownSaving(first).estimated ? ", as recorded" : ""}`,
     button: "What if",
     title: `${first.title}: estimate by trace replay`,
     place: withoutFinding(first.id),
