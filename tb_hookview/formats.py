@@ -60,6 +60,11 @@ def format_against(number: float, limit: float) -> str:
     return f"{number:.{_MOST_DECIMALS}g}"
 
 
+def format_per(marked: bool) -> str:
+    """Say what a time is of, by whether the trace marks steps."""
+    return "per step" if marked else "in this trace"
+
+
 def format_count(number: float, noun: str, plural: str = "") -> str:
     """Write a count, rounded to a whole number, with its noun."""
     whole = round(number)

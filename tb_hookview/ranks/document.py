@@ -111,13 +111,14 @@ def verdict_sentence(run: Run) -> str:
     if run.stragglers:
         return f"R{_cost(run.stragglers[0], [])[1:]}."
     step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
-    unknown = run.unmatched > 0 and not run.collectives
-    first = "No collective is matched, stragglers are unknown"
-    first = first if unknown else "No rank is a straggler beyond chance"
-    if len(run.ranks) == 1:
-        first = "One rank alone shows no straggler"
     if run.suspect is not None:
         first = f"Rank {run.suspect} may be a straggler, in too few steps to rule out chance"
+    elif len(run.ranks) == 1:
+        first = "One rank alone shows no straggler"
+    elif run.unmatched > 0 and not run.collectives:
+        first = "No collective is matched, stragglers are unknown"
+    else:
+        first = "No rank is a straggler beyond chance"
     if step is None:
         return f"{first}."
     return (

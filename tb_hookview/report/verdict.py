@@ -11,7 +11,7 @@ from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique
-from tb_hookview.formats import format_us
+from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.evidence.host import LONG_NS, recur
 from tb_hookview.rules.evidence.traffic import SINGLE
 from tb_hookview.simulation.alone import DEVICE_SIDE, Alone
@@ -118,7 +118,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     one_batch = not marked and _loads_one_batch(alone)
     once = simulator.unchanged.step - simulator.steady.pace.step
     later = (simulator.recorded.step - once) / 1000
-    when = "per step" if marked else "in this trace"
+    when = format_per(marked)
     launch = simulator.analysis.device_events.launch
     is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
     words = _Sentence(
@@ -206,7 +206,7 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
     bound = _BOUND[other.bound] if other.bound != found.bound else ""
     sentence = None
     if shorter:
-        when = "per step" if marked else "in this trace"
+        when = format_per(marked)
         figures = f"{format_us(step)} {when} instead of {format_us(recorded)}"
         sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}."
     elif bound:

@@ -46,7 +46,7 @@ def _after_waits(timing: LaunchTiming, calls: CallTimes) -> Nanoseconds:
 
 
 def _after_room(timing: LaunchTiming, calls: CallTimes) -> Nanoseconds:
-    """Time from the return of launches onto a full queue to the events that let them in: usual."""
+    """Median time from the return of launches onto a full queue to the events that let them in."""
     returned = timing.call_tree.end[calls.onto_full_queue]
     if not len(returned):
         return returned

@@ -10,6 +10,7 @@ from tb_hookview.formats import (
     format_count,
     format_kernel,
     format_number,
+    format_per,
     format_share,
     format_us,
 )
@@ -99,7 +100,7 @@ def host_line(means: PerStep) -> str:
     )
     waits = means.communication_wait_us
     waited = f"; {format_us(waits)} of it waits for other ranks" if waits else ""
-    return f"host, {_when(means)}: {phases}, other {format_us(means.other_us)}{waited}"
+    return f"host, {format_per(means.marked)}: {phases}, other {format_us(means.other_us)}{waited}"
 
 
 def _device(report: ReportData) -> list[str]:
@@ -116,12 +117,12 @@ def _device(report: ReportData) -> list[str]:
         optimizer=means.optimizer_device_us,
     )
     events = (
-        f"device time {_when(means)}: {format_us(means.device_us)} "
+        f"device time {format_per(means.marked)}: {format_us(means.device_us)} "
         f"(sum over streams, which may overlap): {parts}"
     )
     if means.communication_device_us:
         events += f"; {format_us(means.communication_device_us)} of it is communication"
-    return [f"{whose}, {_when(means)}: {use}{_unknown_idle(means)}", events]
+    return [f"{whose}, {format_per(means.marked)}: {use}{_unknown_idle(means)}", events]
 
 
 def _unknown_idle(means: PerStep) -> str:
@@ -138,7 +139,7 @@ def _syncs(report: ReportData) -> str:
     if own is None:
         return "host blocked: unknown, no call of the device's runtime is recorded"
     text = (
-        f"host blocked for {format_us(means.sync_blocked_us)} {_when(means)} in "
+        f"host blocked for {format_us(means.sync_blocked_us)} {format_per(means.marked)} in "
         f"{format_number(means.sync_count)} {'sync' if means.sync_count == 1 else 'syncs'}; "
         f"{format_count(own[0], 'sync')} in the whole trace, "
         f"{format_number(totals.backward_sync_count) if totals.backward_sync_count else 'none'} "
@@ -167,10 +168,6 @@ def _memory(report: ReportData) -> list[str]:
         text += f" of {format_bytes(peak.reserved_bytes)} reserved"
     place = ", ".join(filter(None, where))
     return [text + (f" in {place}" if place else "") + (f": {held}" if held else "")]
-
-
-def _when(means: PerStep) -> str:
-    return "per step" if means.marked else "in this trace"
 
 
 def _parts(**times: float | None) -> str:
