@@ -325,3 +325,22 @@ def test_types_and_old_names(run: DryRun) -> None:
     conjugated = torch.tensor([1 + 2j], device="cuda").conj()
     assert (conjugated * 1).tolist() == [1 - 2j]
     assert (conjugated.imag * 1).tolist() == [-2]
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_softmax_of_half_in_single_precision(run: DryRun, name: str, dtype: torch.dtype) -> None:
+    """Autocast asks for it, which only CUDA has a kernel for."""
+    call = getattr(F, name)
+    host = torch.randn(4, 8, dtype=dtype, requires_grad=True)
+    device = host.detach().cuda().requires_grad_()
+    expected = call(host.float(), -1)
+    with torch.autocast("cuda", dtype=dtype):
+        result = call(device, -1)
+    assert result.dtype == torch.float32
+    torch.testing.assert_close(result.cpu(), expected)
+    expected.square().sum().backward()
+    result.square().sum().backward()
+    assert device.grad is not None
+    assert host.grad is not None
+    torch.testing.assert_close(device.grad.cpu(), host.grad)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -153,6 +154,33 @@ def svd(
     return aten._linalg_svd(x, full_matrices, compute_uv)
 
 
+def softmax(name: str) -> Callable[..., Tensor]:
+    """`_softmax` and `_log_softmax`, which on CUDA make single precision out of half."""
+    op = getattr(aten, name)
+
+    def run(x: Tensor, dim: int, half_to_float: bool, **out: Tensor) -> Tensor:
+        return _into(op(x.float() if half_to_float else x, dim, False), **out)
+
+    return run
+
+
+def softmax_backward(name: str) -> Callable[..., Tensor]:
+    """Their backward: the gradient of the input, in its type."""
+    op = getattr(aten, name)
+
+    def run(grad: Tensor, y: Tensor, dim: int, dtype: torch.dtype, **out: Tensor) -> Tensor:
+        return _into(op(grad, y, dim, y.dtype).to(dtype), **out)
+
+    return run
+
+
+def _into(result: Tensor, **out: Tensor) -> Tensor:
+    """The result, where a tensor is given for it in that."""
+    for given in out.values():
+        return given.resize_(result.shape).copy_(result)
+    return result
+
+
 def _over(x: Tensor) -> tuple[list[int], list[int]]:
     """Dimensions other than the channels', and the shape of a value for each channel."""
     return [d for d in range(x.dim()) if d != 1], [1, -1] + [1] * (x.dim() - 2)
@@ -260,6 +288,11 @@ KERNELS: dict[str, Any] = {
         "_fused_rms_norm": rms_norm,
         "_fused_rms_norm_backward": rms_norm_backward,
         "histc": histc,
+        **{name: softmax(name) for name in ("_softmax", "_log_softmax")},
+        **{
+            name: softmax_backward(name)
+            for name in ("_softmax_backward_data", "_log_softmax_backward_data")
+        },
         "_linalg_svd": svd,
         "_conv_depthwise2d": depthwise,
         "conv_depthwise3d": depthwise,

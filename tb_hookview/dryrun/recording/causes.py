@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from types import CodeType
 from typing import NamedTuple
 
 from tb_hookview.dryrun.operators.row import Reason
 from tb_hookview.dryrun.operators.uploads import FROM_PINNED as PINNED
-from tb_hookview.dryrun.recording.frames import Use
+from tb_hookview.dryrun.recording.frames import OFFLOADING, Use
 
 _DATA_DEPENDENT = (
     *("repeat_interleave", "_unique", "_unique2", "unique_dim", "unique_consecutive"),
@@ -32,8 +34,8 @@ class Situation(NamedTuple):
     phase: str
     node: str
     use: Use
-    files: tuple[str, ...]
-    """Names of the files of the frames around it."""
+    codes: Collection[CodeType]
+    """Code of the frames around it."""
 
 
 def cause(of: Situation) -> str:
@@ -50,7 +52,7 @@ def _of_training(of: Situation) -> str:
         ("torch/nn/utils/clip_grad.py", "sync-grad-clip"),
         ("torch/optim/optimizer.py", "sync-optimizer-scalar-state"),
     ):
-        if of.reason.kind == "read" and any(name.endswith(file) for name in of.files):
+        if of.reason.kind == "read" and any(code.co_filename.endswith(file) for code in of.codes):
             return rule
     return ""
 
@@ -89,5 +91,6 @@ def _of_kind(of: Situation) -> str:
     if kind == "to_device":
         if of.reason.text == PINNED:
             return "h2d-pinned-but-blocking"
-        return "h2d-pageable-blocking" if of.phase == "other" else "create-on-cpu-then-move"
+        moved = of.phase == "other" or any(code.co_name in OFFLOADING for code in of.codes)
+        return "h2d-pageable-blocking" if moved else "create-on-cpu-then-move"
     return "sync-in-operator"

@@ -12,7 +12,7 @@ import sysconfig
 from bisect import bisect_right
 from collections.abc import Iterator
 from enum import IntEnum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -33,6 +33,8 @@ _MACHINERY = (
     *("amp/autocast_mode.py", "utils/_device.py", "_library/custom_ops.py"),
 )
 """Files of torch that only pass a call on."""
+OFFLOADING = frozenset({"pack_to_cpu", "unpack_from_cpu"})
+"""Functions of `torch.autograd.graph.save_on_cpu`, which copy themselves."""
 _UPDATES = (
     *("torch/optim/optimizer.py", "torch/amp/grad_scaler.py", "torch/nn/utils/clip_grad.py"),
 )
@@ -77,7 +79,8 @@ def owner(code: CodeType) -> Owner:
     if name.startswith((_OURS, "<frozen")):
         return Owner.NOBODY
     if name.startswith(_TORCH):
-        return Owner.NOBODY if name.endswith(_MACHINERY) else Owner.TORCH
+        passes_on = name.endswith(_MACHINERY) and code.co_name not in OFFLOADING
+        return Owner.NOBODY if passes_on else Owner.TORCH
     if name.startswith(_STDLIB) and not name.startswith(_PACKAGES):
         return Owner.NOBODY
     return Owner.PROGRAM
@@ -90,9 +93,34 @@ def outward(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def is_update(frame: FrameType) -> bool:
-    """Whether a frame is of an optimizer's step, a gradient scaler or gradient clipping."""
-    return frame.f_code.co_filename.endswith(_UPDATES)
+def codes_around(frame: FrameType | None) -> list[CodeType]:
+    """Return the code of each frame outwards, up to the closure of an optimizer's step, which is
+    no part of the update."""
+    codes: list[CodeType] = []
+    for each in outward(frame):
+        closure = _closure(each)
+        if closure in codes:
+            return codes[: codes.index(closure) + 1]
+        codes.append(each.f_code)
+    return codes
+
+
+def is_update(code: CodeType) -> bool:
+    """Whether it is of an optimizer's step, a gradient scaler or gradient clipping."""
+    return code.co_filename.endswith(_UPDATES)
+
+
+def _closure(frame: FrameType) -> CodeType | None:
+    """The code of the closure of a step, if the frame is of what torch puts around a step."""
+    code = frame.f_code
+    if code.co_name != "wrapper" or not code.co_filename.endswith("torch/optim/optimizer.py"):
+        return None
+    given = dict(enumerate(frame.f_locals.get("args", ()))) | frame.f_locals.get("kwargs", {})
+    function = given.get(1, given.get("closure"))
+    while isinstance(function, partial):
+        function = function.func
+    called = function if hasattr(function, "__code__") else type(function).__call__
+    return getattr(called, "__code__", None)
 
 
 def spot(frame: FrameType) -> Spot:

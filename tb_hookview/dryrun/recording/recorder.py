@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 import torch
@@ -65,9 +65,8 @@ class _Around(NamedTuple):
     spot: Spot | None
     via: str | None
     use: Use
-    update: bool
     stack: tuple[str, ...]
-    files: tuple[str, ...]
+    codes: list[CodeType]
 
 
 class _Local(threading.local):
@@ -131,7 +130,7 @@ class Recorder:
         """Note that the host would wait for the device now."""
         around = _look_around(sys._getframe(1))
         node, module, forward = current_node(), self.modules.innermost, None
-        phase = "optimizer" if around.update else "other"
+        phase = "optimizer" if any(map(frames.is_update, around.codes)) else "other"
         if node is not None:
             phase = "backward"
             if module is None:
@@ -140,7 +139,7 @@ class Recorder:
             phase = "forward"
         within = self._local.within
         name = node.name() if node is not None else None
-        situation = Situation(operator, within, reason, phase, name or "", around.use, around.files)
+        situation = Situation(operator, within, reason, phase, name or "", around.use, around.codes)
         self.syncs.append(
             NotedSync(
                 step=self.step,
@@ -174,9 +173,8 @@ class Recorder:
 
 
 def _look_around(start: FrameType) -> _Around:
-    first, via, use, update = None, None, None, False
+    first, via, use = None, None, None
     stack: list[str] = []
-    files: dict[str, None] = {}
     for frame in frames.outward(start):
         code = frame.f_code
         kind = frames.owner(code)
@@ -188,9 +186,7 @@ def _look_around(start: FrameType) -> _Around:
             via = f"{frames.shown(code.co_filename)}:{frame.f_lineno}"
         if kind is not Owner.NOBODY and use is None:
             use = frames.spot(frame).use
-        update = update or frames.is_update(frame)
-        files[code.co_filename] = None
-    return _Around(first, via, use or Use.CALL, update, tuple(stack), tuple(files))
+    return _Around(first, via, use or Use.CALL, tuple(stack), frames.codes_around(start))
 
 
 def _line(spot: Spot | None) -> Line | None:

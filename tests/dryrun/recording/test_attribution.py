@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
@@ -128,3 +130,37 @@ def test_a_constant_made_in_a_module_is_told_from_a_batch(run: DryRun) -> None:
     Constant()(torch.ones(2, device="cuda"))
     (sync,) = run.syncs
     assert (sync.cause, sync.phase) == ("create-on-cpu-then-move", "forward")
+
+
+def test_the_closure_of_a_step_is_no_part_of_the_update(run: DryRun) -> None:
+    class Own(torch.optim.SGD):
+        @torch.no_grad()
+        def step(self, closure: object = None) -> object:  # type: ignore[override]
+            loss = super().step(closure)  # type: ignore[arg-type]
+            self.param_groups[0]["params"][0].sum().item()
+            return loss
+
+    model = nn.Linear(2, 1).cuda()
+    optimizer, x = Own(model.parameters(), 0.1), torch.ones(3, 2, device="cuda")
+
+    def closure() -> torch.Tensor:
+        loss = model(x).sum()
+        loss.backward()
+        loss.item()
+        return loss
+
+    optimizer.step(partial(closure))
+    read = [(sync.phase, sync.cause) for sync in run.syncs if sync.operator.endswith("dense")]
+    assert read == [("other", "sync-scalar-item"), ("optimizer", "sync-optimizer-scalar-state")]
+
+
+def test_activations_kept_on_the_host_are_copies_and_not_constants(run: DryRun) -> None:
+    x = torch.randn(3, device="cuda", requires_grad=True)
+    with torch.autograd.graph.save_on_cpu():
+        y = x.exp()
+    y.sum().backward()
+    assert [(sync.phase, sync.cause) for sync in run.syncs] == [
+        ("other", "sync-d2h-copy"),
+        ("backward", "h2d-pageable-blocking"),
+    ]
+    assert all("autograd/graph.py" in (sync.via or "") for sync in run.syncs)
