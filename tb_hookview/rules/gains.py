@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tb_hookview.simulation.changes import Change
     from tb_hookview.simulation.simulator import Simulator
 
-SMALL = 0.005
-"""Share of the step below which a finding costs or saves next to nothing."""
 _APART = 0.1
 """Part of the gain from which on it counts that recording changes it."""
 _FAR_MORE = 10
@@ -47,7 +45,7 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
     else:
         rows = _with_gains(context, found, alone)
     ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
-    small = SMALL * context.steps.measured_us
+    small = schema.SMALL * context.steps.measured_us
     if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
         ranked.sort(key=lambda row: row[0].severity == "info" or _amount(row[0]) < small)
     return [finding for finding, _ in ranked]
@@ -128,8 +126,8 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
     saved = gain if unrecorded is None else unrecorded
     # What costs something but gains nothing by itself is more than informational.
     rank = severity(saved, step) if saved or not finding.cost_us_per_step else "low"
-    worth = SMALL * step <= (finding.cost_us_per_step or 0.0)
-    after = _saves_after(alone, change, gain) if worth and saved < SMALL * step else None
+    worth = schema.SMALL * step <= (finding.cost_us_per_step or 0.0)
+    after = _saves_after(alone, change, gain) if worth and saved < schema.SMALL * step else None
     pauses = list(_among_pauses(alone, change, gain))
     return msgspec.structs.replace(
         finding,
@@ -142,7 +140,7 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
             *finding.caveats,
             *([_FIRST.format(after)] if after else []),
             *pauses,
-            *_differing(gain, unrecorded, SMALL * step),
+            *_differing(gain, unrecorded, schema.SMALL * step),
         ],
     )
 

@@ -44,6 +44,7 @@ from tb_hookview.schema.comparison import (
 )
 from tb_hookview.schema.findings import (
     NOT_TORCHS,
+    SMALL,
     Advice,
     Bound,
     Finding,
@@ -124,6 +125,7 @@ __all__ = [
     "OPERATORS",
     "PROFILER",
     "SCHEMA_VERSION",
+    "SMALL",
     "WITHOUT_CALLS",
     "ActivityKind",
     "ActivityLane",

@@ -263,6 +263,8 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     changed. Where nothing else was asked, the replay is refused."""
 
 
+SMALL = 0.005
+"""Share of the step below which a finding costs or saves next to nothing."""
 NOT_TORCHS = "Unknown: torch.profiler recorded no event of this trace."
 """Sentence of the verdict on a trace of another recorder."""
 

@@ -13,8 +13,8 @@ from invariants.registry import Of, invariant
 
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.gains import SMALL, weight
-from tb_hookview.schema import PROFILER, Finding
+from tb_hookview.rules.gains import weight
+from tb_hookview.schema import PROFILER, SMALL, Finding
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "rules.md"
 """Its tables are what is expected; a finding that they do not list is a false alarm until somebody

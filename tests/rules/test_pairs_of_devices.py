@@ -6,8 +6,7 @@ import pytest
 from support.loaded import reported
 
 from tb_hookview.report.result import Report
-from tb_hookview.rules.gains import SMALL
-from tb_hookview.schema import Finding
+from tb_hookview.schema import SMALL, Finding
 
 ON_ONE: dict[str, dict[str, tuple[str, str]]] = {
     "owlv2": {},

@@ -10,7 +10,7 @@ import pytest
 from sample_traces import measured, recording, validate
 from tb_hookview.loading import analyze
 from tb_hookview.rules.catalogue import RULES
-from tb_hookview.rules.gains import SMALL
+from tb_hookview.schema import SMALL
 
 FOLDER = Path(validate.__file__).parent / "gpu"
 KNOWN = {rule.id for rule in RULES}

@@ -22,11 +22,13 @@ from tb_hookview.report.summary.tables import (
     finding_table,
     is_estimated,
     kernel_table,
+    may_cost,
     operator_table,
     saving,
     where,
 )
 from tb_hookview.schema import (
+    SMALL,
     WITHOUT_CALLS,
     Finding,
     PathWork,
@@ -50,6 +52,7 @@ _WORTH_SAYING = 0.01
 """Share of the step that the first finding saves at least, to be worth a line."""
 _LITTLE = 0.1
 """Share of the time in modules below which kernels are listed instead."""
+_NOTHING = "no finding saves 0.5% of the time or more"
 
 
 def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Document:
@@ -61,9 +64,10 @@ def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Doc
         more: where the rest is.
     """
     classes = class_table(counted)
+    findings = _findings(data)
     parts = (
         Lines(brief_lines(data), bold=VERDICT),
-        _findings(data),
+        findings if findings.rows else Lines([_NOTHING]),
         _headed(classes),
         Lines(_notes(data, classes.hidden, more), tone="dim"),
     )
@@ -177,8 +181,9 @@ def _in_short(warning: TraceWarning) -> str:
 
 
 def _findings(data: ReportData) -> Table:
+    least = SMALL * (data.verdict.step_us or 0.0)
     shown: dict[str, Finding] = {}
-    for group in alike(data.findings):
+    for group in alike(finding for finding in data.findings if _counts(finding, least)):
         shown.setdefault(_headline(group), group[0])
     first = list(shown.items())[:FINDINGS]
     fixes = [finding.fix for _, finding in first]
@@ -188,6 +193,16 @@ def _findings(data: ReportData) -> Table:
     ]
     columns = ("saves/step" if data.per_step.marked else "saves", "finding")
     return Table("", columns, rows, names=2, wrapped=1, cropped=True)
+
+
+def _counts(finding: Finding, least: float) -> bool:
+    """Whether it may save as much, now or after the other side is faster."""
+    gain = finding.unrecorded_gain_us_per_step
+    if gain is None:
+        gain = finding.gain_us_per_step
+    if gain is None:
+        return may_cost(finding)
+    return finding.saves_after is not None or gain >= least
 
 
 def _headline(group: list[Finding]) -> str:

@@ -338,7 +338,7 @@ def _largest(parts: dict[str, float]) -> list[tuple[str, float]]:
 def finding_table(data: ReportData, rows: int) -> Table:
     """The most expensive findings; those left out and those without a cost are counted."""
     rows = min(rows, FINDINGS)
-    costly = [each for each in data.findings if _may_cost(each)]
+    costly = [each for each in data.findings if may_cost(each)]
     latent = len(data.findings) - len(costly)
     groups = alike(costly)
     firsts = [group[0] for group in groups[:rows]]
@@ -355,7 +355,8 @@ def finding_table(data: ReportData, rows: int) -> Table:
     return Table(title, columns, shown, names=2, hidden=left_out, wrapped=1)
 
 
-def _may_cost(finding: Finding) -> bool:
+def may_cost(finding: Finding) -> bool:
+    """Whether it costs anything in this trace, as far as is known."""
     return finding.severity != "info" or finding.cost_us_per_step is None
 
 
@@ -391,7 +392,7 @@ def saving(finding: Finding) -> str:
     """What a finding is ordered by: its gain, or an estimate without the cost of recording."""
     if is_estimated(finding):
         return f"{format_us(finding.unrecorded_gain_us_per_step)} est."
-    return format_us(finding.gain_us_per_step) if finding.gain_us_per_step else MISSING
+    return format_us(finding.gain_us_per_step)
 
 
 def is_estimated(finding: Finding) -> bool:

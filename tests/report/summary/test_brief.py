@@ -11,10 +11,11 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
+from tb_hookview.document.document import Document
 from tb_hookview.document.terminal import rendered
 from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
-from tb_hookview.report.summary.brief import brief_lines, class_table
+from tb_hookview.report.summary.brief import brief_document, brief_lines, class_table
 
 AHEAD = """
     main notes  [ProfilerStep#1            ]
@@ -103,10 +104,29 @@ def test_kernels_are_listed_where_modules_have_next_to_nothing(tmp_path: Path) -
 @pytest.mark.parametrize("path", gallery.kinds_of_traces(200_000), ids=gallery.label)
 @pytest.mark.parametrize("width", [80, 120])
 def test_it_fits_a_screen_and_says_nothing_twice(path: Path, width: int) -> None:
-    console = Console(width=width, file=io.StringIO(), record=True, markup=False)
-    console.print(rendered(analyze(path).brief("--verbose shows all")))
-    lines = [line.strip() for line in console.export_text().splitlines()]
+    text = _printed(analyze(path).brief("--verbose shows all"), width)
+    lines = [line.strip() for line in text.splitlines()]
     assert len(lines) <= 25
     assert max(map(len, lines[1:])) <= width
     said = list(filter(None, lines))
     assert len(said) == len(set(said))
+
+
+def _printed(document: Document, width: int = 120) -> str:
+    console = Console(width=width, file=io.StringIO(), record=True, markup=False)
+    console.print(rendered(document))
+    return console.export_text()
+
+
+def test_findings_that_save_next_to_nothing_are_left_to_the_whole_summary() -> None:
+    gpu = gallery.FOLDER.with_name("gpu")
+    data = analyze(gpu / "item_every_step.before").data
+    (finding,) = (each for each in data.findings if each.rule == "sync-scalar-item")
+    step = data.verdict.step_us or 0.0
+    alone = replace(finding, unrecorded_gain_us_per_step=None)
+    texts = [
+        _printed(brief_document(replace(data, findings=[each]), data))
+        for each in (replace(alone, gain_us_per_step=share * step) for share in (0.004, 0.006))
+    ]
+    assert ["no finding saves 0.5%" in text for text in texts] == [True, False]
+    assert [finding.title in text for text in texts] == [False, True]
