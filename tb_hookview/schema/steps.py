@@ -360,7 +360,9 @@ class TraceInfo(Struct, frozen=True):
     """Null where the recorder timed no steps."""
 
 
-WITHOUT_CALLS = frozenset({"compiled-after-wrap", "no-module-calls", "nothing-ran"})
+WITHOUT_CALLS = frozenset(
+    {"compiled-after-wrap", "no-module-calls", "nothing-ran", "unrecorded-thread"}
+)
 """Codes of warnings that nothing of the model was recorded, whose message ends with the remedy."""
 
 

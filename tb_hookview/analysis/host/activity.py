@@ -310,8 +310,8 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     return bool(proven.any() and time[proven].sum() >= _MOST * time[known].sum())
 
 
-_OF_DEVICES = re.compile("cudnn|miopen")
-"""In names of operators that no CPU runs."""
+_OF_DEVICES = re.compile("cudnn(?!_is_acceptable)|miopen")
+"""In names of operators that no CPU runs; recurrent layers of the CPU ask whether cuDNN may."""
 _CPU_MEMORY = 0
 """torch's `DeviceType`."""
 

@@ -68,6 +68,7 @@ REASONS = (
     "the trace names no modules",
     "in a range of the backward, outside of autograd nodes",
 )
+NO_FORWARD = REASONS.index("no forward operator found")
 _OUTSIDE_NODES = len(REASONS) - 1
 RECOMPUTE = EVIDENCE.index("recompute")
 

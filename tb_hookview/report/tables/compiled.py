@@ -20,7 +20,7 @@ from tb_hookview.analysis.compiled.graphs import (
 from tb_hookview.analysis.compiled.placement import Placement
 from tb_hookview.analysis.compiled.times import NO_MAP, WHOLE, CompiledUnits
 from tb_hookview.analysis.consistency.checks import Fault, counted
-from tb_hookview.analysis.modules.attribution import EVIDENCE
+from tb_hookview.analysis.modules.attribution import EVIDENCE, NO_FORWARD
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, index_of, isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -65,7 +65,13 @@ def _why_without_calls(analysis: Analysis) -> str:
     """Code of the reason why no module of the manifest was called."""
     if not (analysis.host.kind == EventCategory.OPERATOR).any():
         return "nothing-ran"
-    return "compiled-after-wrap" if _ran_compiled(analysis) else "no-module-calls"
+    if _ran_compiled(analysis):
+        return "compiled-after-wrap"
+    reason = analysis.attribution.node_reason
+    made = np.count_nonzero(reason > NO_FORWARD)
+    return (
+        "unrecorded-thread" if np.count_nonzero(reason == NO_FORWARD) > made else "no-module-calls"
+    )
 
 
 def _ran_compiled(analysis: Analysis) -> bool:

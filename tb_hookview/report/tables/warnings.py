@@ -274,6 +274,12 @@ WORDS: dict[str, Words] = {
         "torch.load): call hookview.wrap() on the object that is trained; or a CUDA graph that was "
         "captured before is replayed, which calls no module"
     ),
+    "unrecorded-thread": Words(
+        "the forward of most of what ran backward is not in the recording, so nothing is "
+        "attributed to modules: the model was probably called in another thread, and torch's "
+        "profiler records the thread that starts it; call the model in that thread, or pass "
+        "experimental_config=torch._C._profiler._ExperimentalConfig(profile_all_threads=True)"
+    ),
     "nothing-ran": Words(
         "no operator ran in the recording: it may have begun after the last step; lower the "
         "schedule's wait and warmup, or train for more steps",

@@ -39,8 +39,8 @@ _NAMED = (
     "operators on tensors. Log, evaluate and write files less often, or in a thread."
 )
 _LOADING = (
-    "Load and prepare the next batch in DataLoader workers (num_workers above 0) while this step "
-    "runs."
+    "If the next batch is loaded or prepared there, let DataLoader workers do so (num_workers "
+    "above 0) while this step runs."
 )
 _OF_OPTIMIZER = (
     "Keep hooks and logging out of the optimizer's step. Its own Python goes through every "
@@ -154,12 +154,30 @@ def _between(context: Context, thread: int, time: TimeSet) -> list[str]:
     texts = context.analysis.trace.strings
     before, after = (np.searchsorted(tree.start[rows], edge).tolist() for edge in time.T)
     first = isin(time[:, 0], context.steps.windows[:, 0]).tolist()
-    found = []
+    pairs = []
     for is_first, end, begin in zip(first, before, after, strict=True):
         last = node_name(texts[int(string[end - 1])]) if end and not is_first else ""
-        coming = node_name(texts[int(string[begin])]) if begin < len(rows) else ""
-        since = f"between {last} and {coming}" if coming else f"after {last}"
-        found.append(since if last else _FIRST)
+        pairs.append((last, node_name(texts[int(string[begin])]) if begin < len(rows) else ""))
+    edges = np.sort(context.steps.windows.ravel())
+    at_edge = np.searchsorted(edges, time[:, 0]) < np.searchsorted(edges, time[:, 1], "right")
+    return _place_names(pairs, {pairs[gap] for gap in np.flatnonzero(at_edge).tolist()})
+
+
+def _place_names(pairs: list[tuple[str, str]], between_steps: set[tuple[str, str]]) -> list[str]:
+    """Names of gaps by the operators around them, "" for none: before the first and after the last
+    step, where a gap is called as those between two steps are."""
+    found = []
+    for last, coming in pairs:
+        candidates = {(last, coming)} if last and coming else between_steps
+        alike = [
+            pair
+            for pair in candidates
+            if all(pair) and last in ("", pair[0]) and coming in ("", pair[1])
+        ]
+        if len(alike) == 1:
+            found.append("between {} and {}".format(*alike[0]))
+        else:
+            found.append(f"after {last}" if last else _FIRST)
     return found
 
 

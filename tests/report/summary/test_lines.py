@@ -117,6 +117,9 @@ def backward_on(thread: str) -> list[dict[str, Any]]:
             grid.events("main ops [cudnn]", {"cudnn": "aten::cudnn_mm"}), True, id="cuDNN"
         ),
         pytest.param(
+            grid.events("main ops [gru]", {"gru": "aten::cudnn_is_acceptable"}), False, id="GRU"
+        ),
+        pytest.param(
             [*with_memory_of(1), *grid.events("main calls [cudaMalloc]")], False, id="calls"
         ),
         pytest.param(backward_on("auto"), True, id="backward on a thread of its own"),

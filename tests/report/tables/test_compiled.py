@@ -33,14 +33,14 @@ OUTSIDE = """
 PATHS = ["", "fc", "fc.inner", "relu", "relu.idle"]
 
 
-def recorded(folder: Path, picture: str, **more: Any) -> ReportData:
+def recorded(folder: Path, picture: str, names: dict[str, str] = NAMES, **more: Any) -> ReportData:
     marked = set(more.pop("compiled_modules", ()))
     listed = [
         {"path": path, "class": "C", **({"compiled": True} if path in marked else {})}
         for path in PATHS
     ]
     manifest = {"version": 1, "roots": [""], "modules": listed, **more}
-    return report_of(folder, picture, NAMES, **{markers.MANIFEST_KEY: manifest})
+    return report_of(folder, picture, names, **{markers.MANIFEST_KEY: manifest})
 
 
 def compiled(data: ReportData) -> list[str]:
@@ -125,6 +125,16 @@ def test_a_wrapped_model_that_nobody_called(tmp_path: Path) -> None:
     data = recorded(tmp_path, "main ops [aten::mm seq=4]")
     (warning,) = data.trace.warnings
     assert (warning.code, compiled(data)) == ("no-module-calls", [])
+
+
+def test_a_model_that_was_called_in_a_thread_which_is_not_recorded(tmp_path: Path) -> None:
+    picture = "main ops [aten::sum ] [mm' seq=4 F=1] [grad' seq=3]"
+    accumulate = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
+    names = {"mm'": "autograd::engine::evaluate_function: MmBackward0", "grad'": accumulate}
+    for forward, code in (("", "unrecorded-thread"), (" [aten::mm seq=4]", "no-module-calls")):
+        drawn = picture.replace(" [mm'", f"{forward} [mm'")
+        (warning,) = recorded(tmp_path, drawn, names).trace.warnings
+        assert warning.code == code
 
 
 def test_without_a_manifest_nothing_is_said(tmp_path: Path) -> None:

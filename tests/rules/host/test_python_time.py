@@ -42,7 +42,7 @@ def test_no_module_and_no_name(tmp_path: Path) -> None:
 def test_before_the_first_operator(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, [step(5000), operator("aten::mm", 3000, 2990)])[RULE]
     assert finding.where == "before the first operator of the step"
-    assert finding.fix.startswith("Load and prepare the next batch in DataLoader workers")
+    assert "let DataLoader workers do so" in finding.fix
 
 
 def test_a_trace_without_operators(tmp_path: Path) -> None:
@@ -90,3 +90,13 @@ def test_once_in_three_steps(tmp_path: Path) -> None:
 
 def test_a_device_that_was_not_recorded(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, ROWS, device={"parameters": ["cuda:0"]})
+
+
+def test_what_ends_each_step_is_one_place_in_the_last_step_too(tmp_path: Path) -> None:
+    rows = [step(10_000, number, 1000 + 10_000 * number) for number in range(3)]
+    for begin in (1000, 11_000, 21_000):
+        operators = (("aten::randn", 0, 2000), ("aten::mm", 2000, 3600), ("aten::add_", 5600, 400))
+        rows += [operator(name, begin + start, length) for name, start, length in operators]
+    (finding,) = (each for each in findings(tmp_path, rows)[RULE] if each.where.startswith("betw"))
+    assert finding.where == "between aten::add_ and aten::randn"
+    assert finding.cost_us_per_step == 4000
