@@ -19,7 +19,6 @@ from tb_hookview.simulation.changes import (
     HostEdges,
     HostSpans,
     split_by_module,
-    without_recording,
 )
 from tb_hookview.simulation.critical_path import (
     CriticalPath,
@@ -29,6 +28,11 @@ from tb_hookview.simulation.critical_path import (
     find_slack,
 )
 from tb_hookview.simulation.questions import scaled
+from tb_hookview.simulation.recording_cost import (
+    part_of_costs,
+    timed_unrecorded,
+    without_recording,
+)
 from tb_hookview.simulation.replay import Lengths, Measure, Pace, Replay, Replayer, recorded
 
 _LAGS = 0.01
@@ -150,9 +154,22 @@ class Simulator(Struct, frozen=True, dict=True):
 
     @cached_property
     def unrecorded(self) -> Outcome | None:
-        """The replay without the cost of recording; None where that is unknown."""
+        """The replay without the cost of recording; None where that is unknown.
+
+        Where the recorder timed steps that were not recorded, the estimated cost is scaled so that
+        the step is none that they contradict.
+        """
         change = without_recording(self.analysis, self.window.start)
-        return None if change is None else self._replayed(self.lengths(change))
+        if change is None:
+            return None
+        found = self._replayed(self.lengths(change))
+        recorded, estimated = self.unchanged.step, found.pace.step
+        least, most = timed_unrecorded(self.analysis.trace.manifest, recorded)
+        nearest = min(max(estimated, least), most, recorded)
+        if nearest == estimated or estimated >= recorded:
+            return found
+        part = (recorded - nearest) / (recorded - estimated)
+        return self._replayed(self.lengths(part_of_costs(change, part)))
 
     @cached_property
     def steady(self) -> Outcome:

@@ -90,6 +90,7 @@ TARGETS = (
     Target("graph.build", "analysis/dependencies/build.py", _SIMULATION),
     Target("graph.collectives", "analysis/dependencies/points.py", _SIMULATION),
     Target("changes", "simulation/changes.py", _SIMULATION),
+    Target("recording_cost", "simulation/recording_cost.py", _SIMULATION),
     Target("critical_path", "simulation/critical_path.py", _SIMULATION),
     Target(
         "path_pieces",

@@ -14,7 +14,7 @@ from tb_hookview import markers
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
-from tb_hookview.simulation import changes
+from tb_hookview.simulation import recording_cost
 from tb_hookview.simulation.changes import Change, HostChange, HostCost
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
@@ -88,10 +88,10 @@ def test_a_factor_applies_to_what_is_left(tmp_path: Path) -> None:
 def test_each_operator_and_each_input_has_its_cost(tmp_path: Path) -> None:
     plain = recorded(tmp_path, HOST)
     shaped = recorded(tmp_path, HOST, **{"Input Dims": [[1], []], "Input type": ["float", "int"]})
-    for simulator, ns in ((plain, 0.0), (shaped, 2 * changes.INPUT)):
+    for simulator, ns in ((plain, 0.0), (shaped, 2 * recording_cost.INPUT)):
         assert simulator.unrecorded is not None
         off = simulator.unchanged.step - simulator.unrecorded.pace.step
-        assert off == pytest.approx(changes.OPERATOR + ns, abs=2)
+        assert off == pytest.approx(recording_cost.OPERATOR + ns, abs=2)
 
 
 def beside(name: str, category: str, us: float, count: int = 200) -> list[dict[str, Any]]:
@@ -116,22 +116,22 @@ def test_rows_cost_by_how_long_the_cheapest_operators_took(
     tmp_path: Path, count: int, us: float, speed: float
 ) -> None:
     taken = taken_off(tmp_path, beside("aten::as_strided", "cpu_op", us, count))
-    assert taken == pytest.approx(speed * (1 + count) * changes.OPERATOR, abs=5)
+    assert taken == pytest.approx(speed * (1 + count) * recording_cost.OPERATOR, abs=5)
 
 
 @pytest.mark.parametrize(
     ("category", "ns"),
-    [("python_function", changes.PYTHON), ("cuda_runtime", changes.CALL)],
+    [("python_function", recording_cost.PYTHON), ("cuda_runtime", recording_cost.CALL)],
 )
 def test_each_call_has_its_cost(tmp_path: Path, category: str, ns: float) -> None:
     taken = taken_off(tmp_path, beside("f", category, 0.5))
-    assert taken == pytest.approx(changes.OPERATOR + 200 * ns, abs=5)
+    assert taken == pytest.approx(recording_cost.OPERATOR + 200 * ns, abs=5)
 
 
 def test_a_python_call_costs_no_more_than_there_is_time_for(tmp_path: Path) -> None:
     """Of the moments at which one begins or ends, half follow 50 ns after another."""
     taken = taken_off(tmp_path, beside("f", "python_function", 0.05))
-    assert taken == pytest.approx(changes.OPERATOR + 200 * 4 * 50, abs=5)
+    assert taken == pytest.approx(recording_cost.OPERATOR + 200 * 4 * 50, abs=5)
 
 
 def test_a_call_costs_no_more_than_passes_until_the_next(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_call_costs_no_more_than_passes_until_the_next(tmp_path: Path) -> None
     first = rows[-200]["ts"]
     for number, row in enumerate(rows[-200:]):
         row["ts"] = first + 0.25 * number
-    assert taken_off(tmp_path, rows) == pytest.approx(changes.OPERATOR + 200 * 250, abs=5)
+    assert taken_off(tmp_path, rows) == pytest.approx(recording_cost.OPERATOR + 200 * 250, abs=5)
 
 
 @pytest.mark.parametrize(
@@ -157,19 +157,19 @@ def test_the_host_waits_for_a_buffer_of_the_profiler_s(
     (mark,) = (row for row in drawn.events(HOST) if row["cat"] == "user_annotation")
     overhead = {"ph": "X", "cat": "overhead", "name": name, "pid": -1, "tid": 0, "dur": 2_000}
     taken = taken_off(tmp_path, [*nanoseconds(HOST), {**overhead, "ts": mark["ts"] + at}])
-    assert taken == pytest.approx(changes.OPERATOR + 1000 * us, abs=5)
+    assert taken == pytest.approx(recording_cost.OPERATOR + 1000 * us, abs=5)
 
 
 @pytest.mark.parametrize(
     ("kind", "ns"),
-    [("forward", 10_400), ("before backward", 0), ("gradient weight", changes.OPERATOR)],
+    [("forward", 10_400), ("before backward", 0), ("gradient weight", recording_cost.OPERATOR)],
 )
 def test_a_mark_costs_what_the_recorder_measured(tmp_path: Path, kind: str, ns: float) -> None:
     """What it did not measure costs as much as an operator."""
     manifest = {"version": 1, "cost_us": {"forward": 10.4, "backward": 0.0}, "modules": []}
     rows = beside(f"head (Linear) {kind} ~hv1", "cpu_op", 0.5, 10)
     taken = taken_off(tmp_path, rows, **{markers.MANIFEST_KEY: manifest})
-    assert taken == pytest.approx(changes.OPERATOR + 10 * ns, abs=5)
+    assert taken == pytest.approx(recording_cost.OPERATOR + 10 * ns, abs=5)
 
 
 @pytest.mark.parametrize("picture", [HOST, HOST.replace("main ops   [mm ", "main notes [mm ")])
@@ -189,3 +189,26 @@ def test_less_work_of_a_device_gains_more_where_the_host_was_slowed(tmp_path: Pa
     halved = scaled(simulator.analysis, {"kernels": 0.5})
     assert simulator.gain(halved) <= simulator.gain(halved, base) + 1000
     assert base.pace.step < simulator.unchanged.step
+
+
+@pytest.mark.parametrize(
+    ("unrecorded", "device", "off"),
+    [
+        pytest.param([0.99, 1.2], "cuda", 0.01, id="recording cost less"),
+        pytest.param([1.0, 1.2], "cuda", 0.0, id="recording cost nothing"),
+        pytest.param([0.5, 0.8], "cpu", 0.2, id="recording cost more"),
+        pytest.param([0.5, 0.8], "cuda", None, id="a host that may run ahead"),
+        pytest.param([1.0], "cpu", None, id="one step"),
+    ],
+)
+def test_the_estimate_contradicts_no_timed_steps(
+    tmp_path: Path, unrecorded: list[float], device: str, off: float | None
+) -> None:
+    rows = beside("f", "python_function", 0.5)
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", rows)), None))
+    step = simulator.unchanged.step
+    steps = {"recorded_us": [1e4], "unrecorded_us": [share * 1e4 for share in unrecorded]}
+    manifest = {"version": 1, "device": {"parameters": [device]}, "steps": steps}
+    taken = taken_off(tmp_path, rows, **{markers.MANIFEST_KEY: manifest})
+    expected = taken_off(tmp_path, rows) if off is None else off * step
+    assert taken == pytest.approx(expected, rel=1e-3, abs=5)

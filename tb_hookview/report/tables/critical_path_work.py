@@ -26,8 +26,8 @@ from tb_hookview.arrays.types import EventRow, Nanoseconds, ThreadIndex, TimeSet
 from tb_hookview.rules.evidence.host import LONG_NS
 from tb_hookview.schema.host import PROFILER
 from tb_hookview.schema.terms import KINDS, Phase
-from tb_hookview.simulation.changes import buffer_requests
 from tb_hookview.simulation.path_rows import PARTS, path_parts
+from tb_hookview.simulation.recording_cost import buffer_requests
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace import EventCategory
 
@@ -120,10 +120,11 @@ def _add_host(simulator: Simulator, whole: float, time: defaultdict[Work, float]
             inside = intervals.intersect(worked, phases[phase])
             found["host", phase.name.lower(), None] += intervals.length(inside)
             for name, length in _without_operators(analysis, thread, inside):
-                quiet["host", phase.name.lower(), name] += length
+                what = name if phase is Phase.OPTIMIZER else closure_of(name)
+                quiet["host", phase.name.lower(), what] += length
         outside = reduce(intervals.subtract, phases[: Phase.OTHER], worked)
         for name, length in _named(analysis, thread, outside):
-            found["host", None, name or None] += length
+            found["host", None, closure_of(name) or None] += length
     total = sum(found.values())
     for work, length in quiet.items():
         if length >= _WORTH_A_NAME * total:
@@ -188,12 +189,12 @@ def _without_operators(analysis: Analysis, thread: int, spans: TimeSet) -> list[
 
 
 def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:
-    """Names outside of phases: there an optimizer has only its closure."""
+    """What a thread was in at each time; outside of the optimizer's phase, its closure."""
     if not len(spans):
         return []
     host = analysis.host
     event = activity_events(host, np.full(len(spans), thread), spans)
-    return list(map(closure_of, event_names(host, _as_called(host, event))))
+    return event_names(host, _as_called(host, event))
 
 
 def _as_called(host: HostRows, event: EventRow) -> EventRow:

@@ -14,6 +14,8 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 _SHARE = 0.01
 """Part of a step from which on they count."""
 
+_OWN = "If each step calls gc.collect(), leave that out."
+
 
 def _find(context: Context) -> Iterator[Occurrence]:
     found = (context.host.role == Role.COLLECTION) & context.rows.counted
@@ -40,9 +42,9 @@ RULE = Rule(
     title="Python collects garbage during steps",
     description="Where the model runs on the CPU: the recorder's marks on collections of Python's "
     "older objects, over 1% of a step.",
-    fix="Call gc.freeze() once model, optimizer and data are built, so that collections leave them "
-    "out. Or call gc.disable(), and gc.collect(1) every few hundred steps. Make fewer objects "
-    "per step: reference cycles, lists of Python numbers.",
+    fix=f"{_OWN} Call gc.freeze() once model, optimizer and data are built, so that collections "
+    "leave them out. Or call gc.disable(), and gc.collect(1) every few hundred steps. Make fewer "
+    "objects per step: reference cycles, lists of Python numbers.",
     reference="Python, module gc: freeze, disable",
     find=_find,
 )

@@ -102,12 +102,11 @@ def _slower(context: Context) -> Iterator[tuple[Occurrence, float, bool]]:
     groups = siblings(context) if context.on_host and context.steps.marked else []
     if not groups:
         return
-    work, few = _work(context), len(context.steps) < _FEW
-    if few:
+    work = _work(context)
+    time, whole = _by_step(context, work), context.steps.duration_us * 1000
+    noise, mean = np.zeros(len(time), np.int64), time.mean(axis=1)
+    if len(context.steps) < _FEW:
         time, noise, whole = _fastest(context)
-    else:
-        time, whole = _by_step(context, work), context.steps.duration_us * 1000
-        noise = np.zeros(len(time), np.int64)
     least = _SHARE * whole
     found: dict[int, float] = {}
     calls, more = _calls(context, groups)
@@ -133,7 +132,7 @@ def _slower(context: Context) -> Iterator[tuple[Occurrence, float, bool]]:
                 deeper = sum(more for inner, more in found.items() if module < inner < end)
                 found[module] = max(excess - deeper, 0.0)
                 if excess - deeper > least:
-                    times = float(_lower_median(own)), float(_lower_median(usual))
+                    times = float(mean[module]), float(np.median(mean[group]))
                     count = (float(calls[module]), usual_calls) if more[module] else None
                     one = _occurrence(context, work, group, module, times, count)
                     yield one, excess, bool(more[module]) or excess > chance
@@ -245,7 +244,7 @@ def _occurrence(
         work: of all modules.
         group: its siblings and itself.
         module: the one that takes longer.
-        times: of its own and the usual, nanoseconds per step.
+        times: of its own and the usual, means of the steps, nanoseconds.
         calls: its own and the usual per step, where it is called more often.
     """
     modules = context.analysis.modules

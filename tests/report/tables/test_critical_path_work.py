@@ -110,6 +110,21 @@ def test_an_optimizers_closure_is_named_as_such(tmp_path: Path) -> None:
     assert found["host::closure of Optimizer.step#Adam.step"] >= 20
 
 
+def test_an_optimizer_that_runs_python_is_in_no_closure(tmp_path: Path) -> None:
+    long = " " * 1000
+    found = works(
+        tmp_path,
+        f"""
+        main notes  [ProfilerStep#1                       {long}]
+        main notes    [adam                               {long}]
+        main ops        [_foreach_mul_     ]
+        main calls                 [launch corr=1]
+        gpu  kernel                    [k corr=1     ]
+        """,
+    )
+    assert found["host:optimizer:Optimizer.step#Adam.step"] >= 900
+
+
 def test_loading_of_kernels_is_no_time_of_the_phase_around_it(tmp_path: Path) -> None:
     found = works(
         tmp_path,
