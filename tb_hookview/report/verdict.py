@@ -122,7 +122,13 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     launch = simulator.analysis.device_events.launch
     is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
     words = _Sentence(
-        found, when, later, alone.queued / 1000, one_batch=one_batch, is_snippet=is_snippet
+        found,
+        when,
+        later,
+        alone.queued / 1000,
+        _host_waits(simulator) / 1000,
+        one_batch=one_batch,
+        is_snippet=is_snippet,
     )
     if lost := _without_events(alone):
         return replace(found, bound="unknown", sentence=words.without_events(lost))
@@ -189,6 +195,13 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     return {**times, **launches, "work" if recurs else "setup": work}
 
 
+def _host_waits(simulator: Simulator) -> float:
+    """Mean time in which the host waits for what it launched or sent, nanoseconds per step."""
+    times, steps = simulator.analysis.step_times, list(simulator.window.steps)
+    waits = (times.sync_blocked, times.queue_full, times.communication_wait)
+    return sum(float(each[steps].mean()) for each in waits if each is not None)
+
+
 def _loads_one_batch(alone: Alone) -> bool:
     """Whether loaders with workers, which begin to run then, give one batch in all."""
     host = alone.simulator.analysis.host
@@ -228,6 +241,7 @@ class _Sentence:
         when: str,
         later_us: float,
         queued_us: float,
+        waited_us: float,
         *,
         one_batch: bool,
         is_snippet: bool,
@@ -236,6 +250,7 @@ class _Sentence:
         self._is_snippet = is_snippet
         self._later = later_us  # a step in which nothing happens that happens once
         self._queued = queued_us  # before the first event of a stream
+        self._waited = waited_us  # the host for the device, or for other ranks
         self._host, self._device = format_us(found.host_side_us), format_us(found.device_side_us)
         self._loads = self._counts(found.data_us)
         self._communicates = self._counts(found.communication_us)
@@ -271,11 +286,12 @@ class _Sentence:
         """How near the two sides are to each other."""
         found = self._found
         shorter, longer = sorted((found.host_side_us or 0.0, found.device_side_us or 0.0))
+        other = "communication" if found.device_us is None else "device"
         if shorter < (1 - _FAR) * longer:
-            what = "Neither host nor device decides alone"
+            what = f"Neither host nor {other} decides alone"
         else:
             nearly = "nearly " if longer - shorter > (found.margin_us or 0.0) else ""
-            what = f"Host and device are {nearly}even"
+            what = f"Host and {other} are {nearly}even"
         return f"{what}: {self._host} and {self._device}"
 
     def _bound(self) -> str:
@@ -314,6 +330,8 @@ class _Sentence:
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
         remedy = _apart(waits) if step - longer > _APART * step else ""
+        if remedy == _OVERLAP and 2 * self._waited < step - longer:
+            remedy = ""  # the host ran ahead
         if unexplained_us - self._queued > _APART * step and remedy in ("", _OVERLAP):
             return _DELAYS
         if remedy:

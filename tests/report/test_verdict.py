@@ -11,6 +11,7 @@ import pytest
 from rules.eager import ADD, operators, row
 from simulation import drawn
 
+from tb_hookview import markers
 from tb_hookview.document.markdown import bounded
 from tb_hookview.loading import load
 from tb_hookview.markers import MANIFEST_KEY
@@ -149,8 +150,8 @@ CASES = {
     ALL_EVEN: (
         "even",
         [4000, 0, 3700, 3700],
-        "Nearly even: host 4.00 ms, device 3.70 ms, communication 3.70 ms per step. They wait for "
-        "each other: overlap them.",
+        "Nearly even: host 4.00 ms, device 3.70 ms, communication 3.70 ms per step. Speeding up "
+        "only one saves little.",
     ),
     TURNS: (
         "even",
@@ -279,6 +280,21 @@ def test_waiting_for_ranks_decides_whatever_a_device_did(
 ) -> None:
     found = report(tmp_path, picture).verdict
     assert (found.bound, found.device_us) == (bound, None)
+
+
+EVEN_WITH_RANKS = """
+    main notes [ProfilerStep#1                                             ]
+    main ops   [work       ][c10d::allreduce_][work     ]          [work   ]
+    gloo notes              [gloo:all_reduce                   ]
+"""
+
+
+def test_collectives_of_the_host_are_no_device(tmp_path: Path) -> None:
+    root = {markers.MANIFEST_KEY: {"version": 1, "device": {"parameters": ["cpu"]}}}
+    traced = grid.write(tmp_path / "t.json", drawn.events(EVEN_WITH_RANKS), **root)
+    found = build_report(load(traced)).verdict
+    assert (found.bound, found.device_us) == ("even", None)
+    assert found.sentence.startswith("Neither host nor communication decides alone: ")
 
 
 def test_a_collective_that_begins_late_as_the_first_event_waits_for_no_rank(tmp_path: Path) -> None:
