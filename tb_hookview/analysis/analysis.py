@@ -207,7 +207,9 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def node_parts(self) -> Parts:
         """Host time of nodes by module."""
-        return node_parts(self.nodes, self.attribution, self.compiled)
+        return node_parts(
+            self.nodes, self.attribution, self.compiled, self.module_calls, self.call_tree
+        )
 
     def forward_op_or_self(self, row: TreeRow) -> TreeRow:
         """Forward operator of the node around each row of the call tree, else the row.

@@ -28,8 +28,8 @@ from tb_hookview.analysis.modules.attribution import (
     whole,
 )
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules
-from tb_hookview.arrays.joins import index_of
-from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.joins import index_of, mask_of
+from tb_hookview.arrays.nesting import CallTree, lookup, self_time
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 
@@ -181,10 +181,37 @@ def _in_backward(base: Int, module: ModuleIndex, evidence: Int) -> Int:
     return np.where((module >= 0) & (base >= 0) & (base != RECOMPUTE), evidence, base)
 
 
-def node_parts(nodes: Nodes, attribution: Attribution, compiled: Compiled | None) -> Parts:
-    """Host time of each node by module."""
+def node_parts(
+    nodes: Nodes,
+    attribution: Attribution,
+    compiled: Compiled | None,
+    module_calls: ModuleCalls,
+    tree: CallTree,
+) -> Parts:
+    """Host time of each node by module: calls that it runs again are of the module called."""
     parts = whole(attribution.node_module, attribution.node_evidence, nodes.self_host)
-    return replaced(parts, compiled.node_shares) if compiled else parts
+    again = _called_again(nodes, attribution, module_calls, tree)
+    if compiled is not None:
+        placed = mask_of(compiled.node_shares.index, len(nodes))
+        parts = replaced(parts, compiled.node_shares)
+        again = again.where(~placed[again.index])
+    return replaced(parts, again)
+
+
+def _called_again(
+    nodes: Nodes, attribution: Attribution, module_calls: ModuleCalls, tree: CallTree
+) -> Parts:
+    """Self time of the module calls in each node, less that of nodes which these run."""
+    is_call = (module_calls.module >= 0) & attribution.row_recompute & (nodes.of_row >= 0)
+    rows, nearest = np.flatnonzero(is_call), tree.nearest(is_call)
+    place = index_of(rows, len(tree))
+    above = lookup(nearest, tree.parent[rows])
+    own = self_time(tree.start[rows], tree.end[rows], lookup(place, above))
+    call = nearest[nodes.row]
+    inner = np.flatnonzero((call >= 0) & (lookup(nodes.of_row, call) == nodes.around))
+    np.subtract.at(own, place[call[inner]], tree.duration[nodes.row[inner]])
+    evidence, main = np.full(len(rows), RECOMPUTE), np.zeros(len(rows), bool)
+    return Parts(nodes.of_row[rows], module_calls.module[rows], evidence, own, main)
 
 
 def place_device_events(

@@ -12,7 +12,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.attribution import CompiledTime
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import node_name
-from tb_hookview.analysis.modules.attribution import EVIDENCE, Parts
+from tb_hookview.analysis.modules.attribution import EVIDENCE, RECOMPUTE, Parts
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays.joins import grouped, index_of, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup, nearest
@@ -140,7 +140,8 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
     add(FORWARD_HOST, placed.around(moved.row[mine]), moved.time[mine])
     nodes = analysis.node_parts.of(selection.nodes)
     nodes = nodes.where(placed.owns(nodes.module))
-    add(BACKWARD_HOST, placed.of_node[nodes.index], nodes.time)
+    evaluated = placed.of_node_parts(nodes)
+    add(BACKWARD_HOST, evaluated, nodes.time)
     events = analysis.device_parts.of(selection.device_events)
     events = events.where(placed.owns(events.module))
     back = analysis.device_attribution.node[events.index] >= 0
@@ -156,7 +157,7 @@ def _times(selection: Selection, calls: Calls, module: int) -> _Times:
         start=call_tree.start[placed.calls][chosen],
         end=call_tree.end[placed.calls][chosen],
         time=time[:size][chosen],
-        backward=_spans(analysis, nodes.index, placed.of_node[nodes.index], size)[chosen],
+        backward=_spans(analysis, nodes.index, evaluated, size)[chosen],
         unplaced=time[size],
     )
 
@@ -189,6 +190,14 @@ class _Placement:
     def around(self, row: TreeRow) -> Int:
         """The call around each host row, the row itself included."""
         return lookup(self._index, lookup(self._nearest, row))
+
+    def of_node_parts(self, parts: Parts) -> Int:
+        """The call whose backward, or recomputation, each part of a node's host time is."""
+        call = self.of_node[parts.index]
+        again = (call < 0) & (parts.evidence == RECOMPUTE)
+        row = self._analysis.nodes.row[parts.index[again]]
+        call[again] = self._last_before(self._analysis.call_tree.start[row])
+        return call
 
     def of_backward_events(self, events: DeviceEventIndex) -> Int:
         """The call whose backward launched each of this module's device events."""

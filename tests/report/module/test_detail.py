@@ -183,7 +183,7 @@ def test_calls_are_those_around_the_operators_that_made_the_nodes(analysis: Anal
             if row < 0 or not module <= owner < int(analysis.modules.end[module]):
                 continue
             start = int(call_tree.start[row]) / 1000
-            expected[start] = expected.get(start, 0) + int(nodes.self_host[node]) / 1000
+            expected[start] = expected.get(start, 0) + int(analysis.node_parts.time[node]) / 1000
         calls = module_detail.module_detail(analysis, analysis.modules.path[module]).calls
         found = {row.start_us: row.backward_host_us for row in calls.rows}
         for start, host in expected.items():

@@ -99,6 +99,24 @@ def test_operators_inside_each_other_that_run_again_are_counted_once(tmp_path: P
     assert label.recompute.host_us == 31
 
 
+def test_a_call_that_runs_again_in_the_node_of_another_module_is_of_its_own(tmp_path: Path) -> None:
+    data = report_of(
+        tmp_path,
+        """
+        main ops   [fc             ] [relu             ]
+        main ops    [aten::mm seq=4]  [aten::relu seq=5]
+        auto ops                                         [relu' seq=5 F=1             ]
+        auto ops                                            [fc                      ]
+        auto ops                                              [aten::mm            ]
+        """,
+    )
+    fc, relu = module(data, "fc"), module(data, "relu")
+    assert fc.recompute is not None
+    assert fc.backward.host_us == fc.recompute.host_us == 26
+    assert relu.backward.host_us == 30 - 26
+    assert data.coverage.by_evidence_host == {"sequence": 4, "recompute": 26}
+
+
 def test_device_numbers_are_null_without_a_device(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,
