@@ -24,6 +24,13 @@ _INDEXING = frozenset(
 )
 
 
+_TRAINING = {
+    "torch/amp/grad_scaler.py": "sync-grad-scaler",
+    "torch/nn/utils/clip_grad.py": "sync-grad-clip",
+    "torch/optim/optimizer.py": "sync-optimizer-scalar-state",
+}
+
+
 class Situation(NamedTuple):
     """What is known of a sync when its cause is chosen."""
 
@@ -46,14 +53,11 @@ def cause(of: Situation) -> str:
 
 
 def _of_training(of: Situation) -> str:
-    """What the update of the parameters asks for."""
-    for file, rule in (
-        ("torch/amp/grad_scaler.py", "sync-grad-scaler"),
-        ("torch/nn/utils/clip_grad.py", "sync-grad-clip"),
-        ("torch/optim/optimizer.py", "sync-optimizer-scalar-state"),
-    ):
-        if of.reason.kind == "read" and any(code.co_filename.endswith(file) for code in of.codes):
-            return rule
+    """What the update of the parameters asks for, by the innermost frame of it."""
+    for code in of.codes if of.reason.kind == "read" else ():
+        for file, rule in _TRAINING.items():
+            if code.co_filename.endswith(file):
+                return rule
     return ""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import unique, unique_counts
 from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
@@ -32,8 +32,8 @@ _PASSES = (
     "The gain takes a fused update to last as long as two of the operators that it replaces, on "
     "average: the update, and the counters of steps. Python between operators is taken to stay."
 )
-_ON_ALL = "Optimizer.step#LBFGS.step"
-"""Its operators take the parameters as one vector: none is for a single one."""
+_OTHERS = ("Optimizer.step#LBFGS.step", "Optimizer.step#SparseAdam.step")
+"""Their operators take all parameters as one vector, or sparse gradients: they have no fused form."""
 _SHARE = 0.03
 """Part of a step from which on Optimizer.step counts on the CPU."""
 _MANY = 20
@@ -42,7 +42,7 @@ _MANY = 20
 
 def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
     stepping = context.rows.beginning("Optimizer.step#") & context.rows.counted
-    stepping &= ~context.rows.named(_ON_ALL)
+    stepping &= ~context.rows.named(*_OTHERS)
     if not stepping.any():
         return
     inside = context.rows.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
@@ -82,20 +82,21 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
     if (inside & context.rows.beginning(*_FUSED)).any():
         return
     updates = inside & context.rows.named(*_UPDATES)
-    counts = np.bincount(context.host.string[updates])
-    each_step = counts[counts >= _MANY * len(context.steps)]
-    held = _stepping_us(context, stepping)
-    if not len(each_step) or held <= _SHARE * context.steps.duration_us:
+    rows = np.flatnonzero(updates)
+    rows = rows[context.call_tree.nearest_above(updates)[rows] < 0]
+    counts = unique_counts(context.host.string[rows])[1]
+    total, held = int(counts.sum()), _stepping_us(context, stepping)
+    if total < _MANY * len(context.steps) or held <= _SHARE * context.steps.duration_us:
         return
-    passes = each_step.sum() / each_step.min()
+    passes = total / np.sort(counts)[(len(counts) - 1) // 2]  # most run once for each parameter
     yield Occurrence(
         place="Optimizer.step",
         everywhere=True,
-        evidence=f"{each_step.sum() / len(context.steps):.0f} operators{context.each} on single "
+        evidence=f"{total / len(context.steps):.0f} operators{context.each} on single "
         f"tensors, about {passes:.0f} for each parameter, none that does a whole update; "
         f"Optimizer.step takes {context.us_text(held)}, "
         f"{held / context.steps.duration_us:.0%} of it",
-        count=int(each_step.sum()),
+        count=total,
         host=context.rows.host_time(inside & units(context)),
         saved=max(0.0, 1 - 2 / passes),
         examples=context.call_tree.start[stepping],
@@ -120,7 +121,7 @@ OPTIMIZER_SINGLE_TENSOR = Rule(
     "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel. "
     "Where the model runs on the CPU at least 20 such operators, none of them fused, and over 3% "
     "of a step in Optimizer.step without its closures. Not for LBFGS, which updates all parameters "
-    "as one vector.",
+    "as one vector, nor for SparseAdam, which has no other form.",
     fix="Pass fused=True, or foreach=True, to the optimizer, and keep few parameter groups. Put an "
     "optimizer of your own on torch._foreach_* functions, or compile its step.",
     reference="torch.optim documentation: foreach, fused; pattern matcher OptimizerSingleTensor",

@@ -164,3 +164,16 @@ def test_activations_kept_on_the_host_are_copies_and_not_constants(run: DryRun) 
         ("backward", "h2d-pageable-blocking"),
     ]
     assert all("autograd/graph.py" in (sync.via or "") for sync in run.syncs)
+
+
+def test_what_an_optimizer_reads_is_its_own_under_a_gradient_scaler(run: DryRun) -> None:
+    class Own(torch.optim.SGD):
+        def step(self, _closure: object = None) -> None:  # type: ignore[override]
+            self.param_groups[0]["params"][0].sum().item()
+
+    model = nn.Linear(2, 1).cuda()
+    optimizer, scaler = Own(model.parameters(), 0.1), torch.amp.GradScaler("cuda")
+    scaler.scale(model(torch.ones(3, 2, device="cuda")).sum()).backward()
+    scaler.step(optimizer)
+    reads = [sync.cause for sync in run.syncs if sync.operator.endswith("dense")]
+    assert reads == ["sync-grad-scaler", "sync-optimizer-scalar-state"]
