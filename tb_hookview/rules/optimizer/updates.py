@@ -33,7 +33,7 @@ _PASSES = (
     "average: the update, and the counters of steps. Python between operators is taken to stay."
 )
 _OTHERS = ("Optimizer.step#LBFGS.step", "Optimizer.step#SparseAdam.step")
-"""Their operators take all parameters as one vector, or sparse gradients: they have no fused form."""
+"""They take all parameters as one vector, or sparse gradients: they have no fused form."""
 _SHARE = 0.03
 """Part of a step from which on Optimizer.step counts on the CPU."""
 _MANY = 20
