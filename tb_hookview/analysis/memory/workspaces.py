@@ -45,7 +45,7 @@ def find_workspaces(host: HostRows, lives: Lives, of_device: Bool) -> Bool:
     if len(blocks):
         results = ~_result_is_given(host, products, row[blocks])
         found[blocks] = _earlier_of_row(row[blocks]) >= results[row[blocks]]
-    return found & of_device & (lives.death == NEVER)
+    return np.asarray(found & of_device & (lives.death == NEVER))
 
 
 def _earlier_of_row(row: TreeRow) -> Int:
