@@ -24,6 +24,7 @@ from tb_hookview.analysis.memory.live import (
     find_lives,
     parameters_before,
 )
+from tb_hookview.analysis.memory.workspaces import find_workspaces
 from tb_hookview.analysis.modules.attribution import Attribution
 from tb_hookview.analysis.phases import Phases
 from tb_hookview.analysis.steps import Steps
@@ -108,7 +109,10 @@ class MemoryUse(Struct, frozen=True, dict=True):
     @cached_property
     def kind(self) -> Int:
         """`MemoryClass` of each block."""
-        return classify(self.host, self.lives, self.phases.time, self.steps.worked)
+        found = classify(self.host, self.lives, self.phases.time, self.steps.worked)
+        of_device = np.array([name != "cpu" for name in self.events.devices])[self.blocks.device]
+        found[find_workspaces(self.host, self.lives, of_device)] = MemoryClass.WORKSPACE
+        return found
 
     @cached_property
     def live(self) -> LiveBytes:

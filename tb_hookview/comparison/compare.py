@@ -344,7 +344,7 @@ def _on_device(report: ReportData) -> bool:
 
 def _side(report: ReportData) -> Side:
     names, means = [step.name for step in report.steps], report.per_step
-    return Side(report.trace.path, len(names), names, of=means.of, text=means.text)
+    return Side(report.trace.path, len(names), names, means.of, means.text, means.marked)
 
 
 def _mean(left: StepMeans, right: StepMeans, field: str) -> Pair:

@@ -26,6 +26,7 @@ from tb_hookview.schema import (
 )
 
 _FINDINGS = 20
+_SUMS = "Sums over the whole trace"
 _UNCHANGED, _NO_MODULES = "No module changed.", "Neither trace has modules."
 _TIMES = {
     "step": "step_us",
@@ -58,7 +59,7 @@ def comparison_document(found: Comparison, rows: int | None = None) -> Document:
 
 def _totals(found: Comparison) -> Table:
     measured = (
-        ("step", found.step_us, "duration_us"),
+        ("step" if _marked(found) else "trace", found.step_us, "duration_us"),
         *((name, pair, f"{name}_us") for name, pair in found.phases_us.items()),
         ("device busy", found.device_busy_us, "device_busy_us"),
         ("device idle", found.device_idle_us, "device_idle_us"),
@@ -79,7 +80,13 @@ def _totals(found: Comparison) -> Table:
     syncs = found.syncs
     rows.append(("syncs", _number(syncs.base), _number(syncs.other), _signed(syncs), "", ""))
     columns = ("", "base", "other", "change", "in %", "")
-    return Table("Per step: mean (median; range over steps)", columns, rows)
+    title = "Per step: mean (median; range over steps)" if _marked(found) else _SUMS
+    return Table(title, columns, rows)
+
+
+def _marked(found: Comparison) -> bool:
+    """Whether either trace has steps; else nothing is per step."""
+    return found.base.marked or found.other.marked
 
 
 def _times(
@@ -110,7 +117,8 @@ def _memory(found: Comparison) -> Table:
                 sign = "-" if (pair.change or 0.0) < 0 else "+"
                 change = f"{sign}{format_bytes(abs(pair.change))}" if pair.change else ""
                 rows.append((f"{row.id} {name}", _size(pair.base), _size(pair.other), change))
-    return Table("Peak memory of the compared steps", ("", "base", "other", "change"), rows)
+    title = "Peak memory of the compared steps" if _marked(found) else "Peak memory"
+    return Table(title, ("", "base", "other", "change"), rows)
 
 
 def _size(value: float | None) -> str:
@@ -122,7 +130,8 @@ def _findings(found: Comparison, most: int) -> list[str]:
     gone = [row for row in found.findings if row.status == "vanished"]
     new = [row for row in found.findings if row.status == "appeared"]
     lines = [
-        f"{word}: {row.title} ({row.base_where or row.other_where}){_cost(row)}"
+        f"{word}: {row.title} ({row.base_where or row.other_where})"
+        f"{_cost(row, ' per step' if _marked(found) else '')}"
         for word, rows in (("finding gone", gone), ("new finding", new))
         for row in rows[:most]
     ]
@@ -133,19 +142,20 @@ def _findings(found: Comparison, most: int) -> list[str]:
     return [*lines, both if lines else "No finding came or went."]
 
 
-def _cost(row: FindingChange) -> str:
+def _cost(row: FindingChange, each: str) -> str:
     gone = row.status == "vanished"
     pairs = (row.cost_us, row.gain_us, row.once_us)
     cost, gain, once = (pair.base if gone else pair.other for pair in pairs)
     saved = f", estimated saving {format_us(gain)}" if gain else ""
     if once is not None:
         return f", cost {format_us(once)} once{saved}"
-    return f", cost {format_us(cost)} per step{saved}" if cost else ""
+    return f", cost {format_us(cost)}{each}{saved}" if cost else ""
 
 
 def _modules(found: Comparison) -> Table:
     columns = ("module", "class", "", "backward", "change", "forward", "change", "syncs")
-    title = f"Modules by change (self {found.measure} time per step)"
+    each = " per step" if _marked(found) else ""
+    title = f"Modules by change (self {found.measure} time{each})"
     differing = [_module(module) for module in found.modules if module.status != "same"]
     return Table(title, columns, differing, names=3)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tb_hookview.rules.advice import ADVICE
 from tb_hookview.rules.compile import graphs
-from tb_hookview.rules.data import copies, loading
+from tb_hookview.rules.data import copies, loading, pin_memory_inline
 from tb_hookview.rules.distributed import collectives, data_parallel
 from tb_hookview.rules.engine.rule import Rule
 from tb_hookview.rules.host import (
@@ -58,7 +58,7 @@ RULES: tuple[Rule, ...] = (
     copies.H2D_PINNED_BUT_BLOCKING,
     copies.H2D_NONBLOCKING_UNPINNED,
     copies.H2D_NOT_OVERLAPPED,
-    copies.PIN_MEMORY_INLINE,
+    pin_memory_inline.RULE,
     layers.CONVOLUTION_BENCHMARK,
     values.SYNC_IN_OPERATOR,
     # memory

@@ -189,6 +189,8 @@ class Side(msgspec.Struct, frozen=True):
     """Steps of the trace."""
     text: str = ""
     """`per_step.text`: which steps its means are over, and why others are left out."""
+    marked: bool = True
+    """Whether the trace marks steps; else its numbers are of all of it."""
 
 
 class Comparison(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ MEMORY_CLASSES = (
     "input",
     "temporary",
     "before_recording",
+    "workspace",
     "unknown",
 )
 """Classes of live bytes, in the order in which they are stacked."""
@@ -182,6 +183,8 @@ class MemoryPoint(Struct, frozen=True):
     temporary_bytes: Bytes | None
     """Live bytes of this class."""
     before_recording_bytes: Bytes | None
+    """Live bytes of this class."""
+    workspace_bytes: Bytes | None
     """Live bytes of this class."""
     unknown_bytes: Bytes | None
     """Live bytes of this class."""

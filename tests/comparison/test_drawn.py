@@ -341,3 +341,14 @@ def test_a_forward_alone_is_measured_on_the_device(tmp_path: Path) -> None:
     comparison = compare(*sides)
     assert comparison.measure == "device"
     assert [numbers(row.forward_us) for row in comparison.modules] == [(10, 20, 10)]
+
+
+def test_traces_without_steps_have_nothing_per_step(tmp_path: Path) -> None:
+    pictures = ("\n".join(picture.splitlines()[2:]) for picture in (BEFORE, AFTER))
+    base, other = (report(tmp_path, picture) for picture in pictures)
+    shown = repr(comparison_document(compare(base, other)).parts)
+    assert "per step" not in shown.lower()
+    assert "Sums over the whole trace" in shown
+    with_steps = repr(comparison_document(compare(report(tmp_path, BEFORE), other)).parts)
+    assert "Per step: mean" in with_steps
+    assert "time per step)" in with_steps

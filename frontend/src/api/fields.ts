@@ -1353,6 +1353,7 @@ export const Side = {
   steps: { unit: "count", text: "Steps that its means are over; see `per_step`." },
   of: { unit: "count", text: "Steps of the trace." },
   text: { text: "`per_step.text`: which steps its means are over, and why others are left out." },
+  marked: { text: "Whether the trace marks steps; else its numbers are of all of it." },
 } as const;
 
 export const Site = {

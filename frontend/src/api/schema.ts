@@ -1766,6 +1766,8 @@ export interface Side {
   of: number;
   /** `per_step.text`: which steps its means are over, and why others are left out. */
   text: string;
+  /** Whether the trace marks steps; else its numbers are of all of it. */
+  marked: boolean;
 }
 
 /** The call site of syncs. */

@@ -105,6 +105,7 @@ export const MEMORY_COLOURS = {
   input: "data",
   temporary: "idleLaunch",
   before_recording: "idle",
+  workspace: "idleKernels",
   unknown: "idleUnknown",
   allocated: "forward",
 } as const satisfies Record<string, keyof Palette>;

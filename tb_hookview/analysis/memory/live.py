@@ -51,6 +51,7 @@ from tb_hookview.schema.terms import Phase
 #   no backward pass after it (a forward with gradients on whose graph is kept).
 # - `temporary`: freed earlier than those.
 # - `before_recording`: allocated before the recording.
+# - `workspace`: a library's of matrix products (`workspaces.py`).
 # - `unknown`: an activation or an input that outlives the step after its own, or has no end and no
 #   backward pass in the recording; what a trace without totals lacks.
 #
@@ -73,7 +74,8 @@ class MemoryClass(IntEnum):
     INPUT = 5
     TEMPORARY = 6
     BEFORE_RECORDING = 7
-    UNKNOWN = 8
+    WORKSPACE = 8
+    UNKNOWN = 9
 
 
 class Lives(Struct, frozen=True):

@@ -13,6 +13,7 @@ from tb_hookview.dryrun.recording.frames import OFFLOADING, Use
 _DATA_DEPENDENT = (
     *("repeat_interleave", "_unique", "_unique2", "unique_dim", "unique_consecutive"),
     *("unique_dim_consecutive", "bincount", "histc", "linalg_matrix_exp", "cholesky"),
+    "_coalesce",
 )
 _INDEXING = frozenset(
     (

@@ -66,8 +66,8 @@ LATENT = (
 OPERATOR = r"(?!autograd::)\w+::.+"
 """Operators of a library; a Python function of autograd around them says less."""
 _LAST = "nothing is launched after it, so that the device cannot idle because of it"
-_CHAINS = 3
-"""Annotations that the evidence names."""
+_NAMED = 3
+"""Annotations, and operators, that the evidence names."""
 NO_STEPS = "The trace marks no steps: a sync made once is not separated from those of each step."
 UNKNOWN = "the trace does not show what the device did meanwhile"
 
@@ -80,6 +80,7 @@ def by_place(
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
     fix: str = "",
+    named: bool = False,
 ) -> Iterator[Occurrence]:
     """Yield one occurrence for each module and place of some syncs.
 
@@ -89,6 +90,7 @@ def by_place(
         note: a phrase that the evidence ends with.
         caveats: sentences for every occurrence.
         confidence, fix: where they differ from the rule's.
+        named: whether the evidence names the operators that sync, where the place is around them.
     """
     found = np.flatnonzero(syncs & context.syncs.counted)
     if not len(found):
@@ -100,12 +102,12 @@ def by_place(
         gaps = context.gaps.of_syncs(group)
         once = (NO_STEPS,) if len(gaps) and not context.steps.marked else ()
         latent = _latent(context, group)
+        inner = _inside(context, group, place) if named else ""
+        parts = (_evidence(context, group), inner, note, under(context, group, module))
         yield Occurrence(
             place=place,
             module=module,
-            evidence="; ".join(
-                filter(None, (_evidence(context, group), note, under(context, group, module)))
-            ),
+            evidence="; ".join(filter(None, parts)),
             count=len(group),
             syncs=group,
             gaps=gaps,
@@ -116,6 +118,17 @@ def by_place(
             claims_gain=latent != _LAST or len(gaps) > 0,
             fix=fix,
         )
+
+
+def _inside(context: Context, group: SyncIndex, place: str) -> str:
+    """Phrase of the innermost operators of some syncs other than the place, most frequent first."""
+    rows = context.syncs.operator[group]
+    names = Counter(context.host.name(row) for row in rows[rows >= 0].tolist())
+    del names[place]
+    if len(names) == 1 and names.total() == len(group):
+        return f"in {next(iter(names))}"
+    named = (f"{name} ({number})" for name, number in names.most_common(_NAMED))
+    return "in " + ", ".join(named) if names else ""
 
 
 def _latent(context: Context, group: SyncIndex) -> str:
@@ -143,7 +156,7 @@ def under(context: Context, group: SyncIndex, module: int) -> str:
         return ""
     if len(chains) == 1 and chains.total() == len(group):
         return f"under {next(iter(chains))}"
-    most = sorted(chains.items(), key=lambda chain: (-chain[1], chain[0]))[:_CHAINS]
+    most = sorted(chains.items(), key=lambda chain: (-chain[1], chain[0]))[:_NAMED]
     return "under " + ", ".join(f"{name} ({number})" for name, number in most)
 
 

@@ -48,6 +48,20 @@ def recur(times: Nanoseconds, window: Nanoseconds) -> bool:
     return len(unique(np.searchsorted(ends[1:-1], times))) == len(ends) - 1
 
 
+_STEPS = 3
+"""Fewest measured steps among which what one of them has is no cost of each."""
+
+
+def steps_with(context: Context, times: Nanoseconds) -> int:
+    """Number of steps in which some times lie."""
+    return len(unique(context.analysis.steps.at(times)))
+
+
+def in_one_step(context: Context, times: Nanoseconds) -> bool:
+    """Whether some times of measured steps all lie in one of three or more."""
+    return len(context.steps) >= _STEPS and steps_with(context, times) == 1
+
+
 def activity_in(context: Context, gaps: GapIndex) -> list[str]:
     """What the launching thread was in for most of each gap, as `named_activity`."""
     table = context.analysis.gaps

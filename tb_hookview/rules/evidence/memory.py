@@ -23,6 +23,7 @@ WORDS = {
     MemoryClass.INPUT: "inputs",
     MemoryClass.TEMPORARY: "temporaries",
     MemoryClass.BEFORE_RECORDING: "what was there before the recording",
+    MemoryClass.WORKSPACE: "workspaces of matrix products",
     MemoryClass.UNKNOWN: "blocks of unknown use",
 }
 

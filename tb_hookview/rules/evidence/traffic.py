@@ -222,11 +222,12 @@ def _evidence(context: Context, copies: DeviceEventIndex, syncs: SyncIndex, alon
 
 
 def _size(context: Context, copies: DeviceEventIndex) -> str:
-    """Phrase of the bytes and rate of some copies, "" where unknown."""
+    """Phrase of the bytes and rate of some copies, "" where unknown; small ones have no rate."""
     moved, time = bytes_of(context)[copies], context.analysis.device_events.duration[copies].sum()
     if (moved < 0).any() or not time:
         return ""
-    return f" of {format_bytes(moved.mean())} on average at {moved.sum() / time:.2f} GB/s"
+    rate = "" if small(context)[copies].all() else f" at {moved.sum() / time:.2f} GB/s"
+    return f" of {format_bytes(moved.mean())} on average{rate}"
 
 
 def repeated(context: Context) -> Bool:

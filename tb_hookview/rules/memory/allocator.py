@@ -18,6 +18,7 @@ from tb_hookview.formats import format_bytes, format_count, format_share, format
 from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.host import in_one_step, steps_with
 from tb_hookview.rules.evidence.memory import modules_text, size_of, top_modules
 
 # Device memory allocated and freed during steps, past the caching allocator.
@@ -105,17 +106,20 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
 
 def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
     frees = context.rows.containing(*_FREES)
+    once = not frees[rows].any() and in_one_step(context, context.call_tree.start[rows])
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
         syncs, gaps = _costs(context, mine)
         yield Occurrence(
             place=place,
             module=module,
-            evidence=_evidence(context, mine),
+            evidence=_evidence(context, mine, once=once),
             fix=_fix(context, mine),
             count=len(mine),
             syncs=syncs,
             gaps=gaps,
+            once_us=_held(context, mine) / 1000 if once else None,
+            claims_gain=not once,
             examples=context.call_tree.start[mine],
             latent=_LATENT + (_FREEING if frees[mine].any() else _ALLOCATING),
         )
@@ -128,9 +132,9 @@ def _costs(context: Context, rows: TreeRow) -> tuple[SyncIndex, GapIndex]:
     return syncs, union(context.gaps.at(chosen, Cause.ALLOCATOR), context.gaps.of_syncs(syncs))
 
 
-def _evidence(context: Context, rows: TreeRow) -> str:
+def _evidence(context: Context, rows: TreeRow, *, once: bool) -> str:
     freeing = int(context.rows.containing(*_FREES)[rows].sum())
-    calls = _calls(context, rows, freeing)
+    calls = _calls(context, rows, freeing, once=once)
     if freeing == len(rows):
         return f"{calls}; none allocates, as in torch.cuda.empty_cache()"
     if retries := _retries(context, rows):
@@ -153,15 +157,21 @@ def _waited(context: Context, rows: TreeRow) -> str:
     return f"; {time} before it frees, in no call of the trace, it waits for other streams"
 
 
-def _calls(context: Context, rows: TreeRow, freeing: int) -> str:
-    call_tree = context.call_tree
-    steps = unique(context.analysis.steps.at(call_tree.start[rows]))
-    held = intervals.length(intervals.of(call_tree.start[rows], call_tree.end[rows]))
-    where = f"{len(steps)} of {context.steps.text}" if context.steps.marked else "the trace"
+def _calls(context: Context, rows: TreeRow, freeing: int, *, once: bool = False) -> str:
+    steps = steps_with(context, context.call_tree.start[rows])
+    held = _held(context, rows)
+    time = format_us(held / 1000) if once else context.us_text(context.steps.us_per_step(held))
+    where = f"{steps} of {context.steps.text}" if context.steps.marked else "the trace"
     return (
         f"{format_count(len(rows), 'call')}, {freeing:,} of which free memory, in {where}; the "
-        f"host spent {context.us_text(context.steps.us_per_step(held))} in them"
+        f"host spent {time} in them"
     )
+
+
+def _held(context: Context, rows: TreeRow) -> int:
+    """Time of the host in some calls, nanoseconds."""
+    tree = context.call_tree
+    return intervals.length(intervals.of(tree.start[rows], tree.end[rows]))
 
 
 def _fix(context: Context, rows: TreeRow) -> str:
@@ -185,7 +195,8 @@ ALLOCATOR_MALLOC_FREE_IN_STEP = Rule(
     title="Device memory is allocated or freed during steps",
     description="cudaMalloc, cudaFree or similar (cuMemCreate, cuMemMap, cuMemUnmap with "
     "expandable segments) on a thread that launches kernels, in a step after the first; or in any "
-    "trace, where the driver allocates for most empty tensors of operators, and frees as often.",
+    "trace, where the driver allocates for most empty tensors of operators, and frees as often. "
+    "Where one of three or more measured steps allocates and none frees, it is priced once.",
     fix=f"{_EMPTIED} {_SHAPES} {_FULL} {_CACHE}",
     reference="CUDA semantics, memory management; torch.cuda.memory_stats",
     explains=_explains_allocator_malloc_free_in_step,

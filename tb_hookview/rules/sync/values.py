@@ -243,6 +243,12 @@ _FIXES: dict[str, tuple[Confidence, str]] = {
         "does not spare the sync.",
     ),
     r"histc": ("medium", "Pass min and max to histc."),
+    r"_coalesce": (
+        "medium",
+        "Coalesce a sparse tensor once, before the loop, or hold it as CSR (to_sparse_csr()). The "
+        "transpose of a coalesced tensor is not, and dense @ sparse transposes: coalesce that. "
+        "Gradients of sparse embeddings are coalesced in each step.",
+    ),
 }
 """Operators of torch that sync, with the confidence that it is for this, and the fix."""
 
@@ -257,7 +263,7 @@ def _find_data_dependent_size(context: Context) -> Iterator[Occurrence]:
         return
     for operators, (confidence, fix) in _FIXES.items():
         mine = explained & context.syncs.inside_matching(rf"aten::({operators})")
-        yield from by_place(context, mine, confidence=confidence, fix=fix)
+        yield from by_place(context, mine, confidence=confidence, fix=fix, named=True)
         explained &= ~mine
 
 
@@ -266,7 +272,7 @@ SYNC_DATA_DEPENDENT_SIZE = Rule(
     family="sync",
     title="An operator syncs for the size of its result or an error check",
     description="A sync in aten::repeat_interleave, one_hot, _unique2, unique_dim, "
-    "unique_consecutive, bincount, histc, or a factorization of aten::linalg_*.",
+    "unique_consecutive, bincount, histc, _coalesce, or a factorization of aten::linalg_*.",
     fix=" ".join(fix for _, fix in _FIXES.values()),
     reference="torch.repeat_interleave, torch.linalg.inv_ex; torchtitan PR 3274",
     explains=_explains_data_dependent_size,
@@ -425,7 +431,7 @@ def _find_in_operator(context: Context) -> Iterator[Occurrence]:
     call = context.analysis.calls[context.syncs.row]
     unseen = isin(call, [Call.COPY, Call.ASYNC_COPY]) & (context.syncs.copy < 0)
     records = ~unseen & _records_graphs(context)
-    yield from by_place(context, explained & ~unseen & ~records)
+    yield from by_place(context, explained & ~unseen & ~records, named=True)
     yield from by_place(context, explained & records, note=_RECORDS, fix=_ONCE)
     yield from by_place(context, explained & unseen, note=_NOTE, fix=_FIX)
 

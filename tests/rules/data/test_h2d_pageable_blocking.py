@@ -120,3 +120,14 @@ def test_the_annotation_around_a_copy_is_named(tmp_path: Path) -> None:
     picture = BATCH.format(call="copy", memory="P2D").rstrip() + "\n" + around
     (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]
     assert "; under outer;" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(1 << 20, "of 1.05 MB on average at "), (10, "of 10.0 B on average, ")]
+)
+def test_small_copies_have_no_rate(tmp_path: Path, size: int, text: str) -> None:
+    rows = grid.events(BATCH.format(call="copy", memory="P2D"), NAMES)
+    (copy,) = (each for each in rows if each["cat"] == "gpu_memcpy")
+    copy["args"]["bytes"] = size
+    (finding,) = diagnosed(grid.write(tmp_path / "t.json", rows))["h2d-pageable-blocking"]
+    assert text in finding.evidence

@@ -21,6 +21,42 @@ STEP = """
     """
 
 
+MEASURED = """
+    main notes [s1         ][s2                    ][s3                    ][s4                    ]
+    main ops    [first    ]  [work               ]   [work               ]   [work               ]
+    main calls   [go corr=5]   [{0} ]  [go corr=6]     [{1} ]  [go corr=7]     [{2} ]  [go corr=8]
+    gpu  kernel      [k corr=5]           [k corr=6]            [k corr=7]              [k corr=8]
+    """
+"""Three measured steps."""
+NAMES = {
+    **{f"s{n}": f"ProfilerStep#{n}" for n in range(1, 5)},
+    "go": "cudaLaunchKernel",
+    "get": "cudaMalloc",
+    "put": "cudaFree",
+    "oth": "cudaGetDevice",
+    "first": "aten::mm",
+    "work": "aten::mm",
+}
+
+
+@pytest.mark.parametrize(
+    ("calls", "once"),
+    [
+        (("get", "oth", "oth"), 6),
+        (("get", "get", "oth"), None),
+        (("put", "oth", "oth"), None),
+    ],
+)
+def test_what_one_of_several_steps_allocates_is_priced_once(
+    tmp_path: Path, calls: tuple[str, ...], once: float | None
+) -> None:
+    found = findings(tmp_path, MEASURED.format(*calls), NAMES)
+    (finding,) = found["allocator-malloc-free-in-step"]
+    assert finding.once_us == once
+    assert (finding.gain_us_per_step is None) == (once is not None)
+    assert finding.cost_us_per_step
+
+
 def test_memory_is_allocated_in_a_step(tmp_path: Path) -> None:
     found = findings(tmp_path, STEP.format(first="cudaMalloc", second="cudaMalloc"))
     (finding,) = found["allocator-malloc-free-in-step"]

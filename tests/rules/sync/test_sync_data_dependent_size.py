@@ -19,6 +19,7 @@ from rules.drawn import causes, findings
         ("aten::unique_consecutive", "medium", "segments"),
         ("aten::bincount", "medium", "scatter_add"),
         ("aten::histc", "medium", "min and max"),
+        ("aten::_coalesce", "medium", "before the loop"),
     ],
 )
 def test_a_size_that_the_device_knows(
@@ -36,6 +37,7 @@ def test_a_size_that_the_device_knows(
     )
     (finding,) = found["sync-data-dependent-size"]
     assert finding.confidence == confidence
+    assert "; in aten::item; " in finding.evidence
     assert fix in finding.fix
     assert found.rules == {"sync-data-dependent-size"}
 

@@ -24,6 +24,20 @@ def test_an_operator_that_nothing_is_known_of(tmp_path: Path) -> None:
     assert finding.confidence == "medium"
 
 
+def test_the_evidence_names_the_operators_inside(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main ops   [mylib::lookup                           ] [aten::mm     ]
+        main ops    [mylib::search][mylib::search][mylib::hash]
+        main calls    [wait corr=5]  [wait corr=6]  [wait corr=8] [launch corr=7]
+        gpu  kernel [k   ]                                             [k corr=7]
+        """,
+    )
+    (finding,) = found["sync-in-operator"]
+    assert "; in mylib::search (2), mylib::hash (1); " in finding.evidence
+
+
 def test_a_copy_that_the_trace_lacks_on_the_device(tmp_path: Path) -> None:
     """The first call held the host for 1.5 ms; the second may only have queued a copy."""
     picture = """

@@ -60,7 +60,14 @@ export function kernelChange(name: string, total: Pair): KernelChange {
 
 /** A step of 100 us on both sides in which nothing changed. */
 export function comparison(rest: Partial<Comparison> = {}): Comparison {
-  const side = { path: "a.json", steps: 1, step_names: ["ProfilerStep#1"], of: 0, text: "" };
+  const side = {
+    path: "a.json",
+    steps: 1,
+    step_names: ["ProfilerStep#1"],
+    of: 0,
+    text: "",
+    marked: true,
+  };
   return {
     schema: 1,
     measure: "device",

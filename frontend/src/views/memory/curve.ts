@@ -9,6 +9,7 @@ import type { Span } from "../../text/span";
 export const MEMORY_CLASSES = [
   "parameter",
   "before_recording",
+  "workspace",
   "optimizer_state",
   "gradient",
   "input",

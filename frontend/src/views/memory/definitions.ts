@@ -60,6 +60,10 @@ export const CLASS_DEFINITIONS: Readonly<Record<MemoryClass | "allocated", Defin
     "before the recording",
     "Allocated before the recording. On the CPU, what earlier recordings of the process did not see freed.",
   ),
+  workspace: define(
+    "workspaces",
+    "Allocated by a matrix product in addition to its result, and never freed: cuBLAS and hipBLAS keep one for each thread and stream.",
+  ),
   unknown: define(
     "unknown",
     "Activations and inputs that outlive the step after their own, and what the totals have but no block.",
