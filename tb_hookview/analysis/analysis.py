@@ -48,6 +48,7 @@ from tb_hookview.analysis.modules.attribution import (
 )
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules, module_sources
 from tb_hookview.analysis.phases import Phases, find_phases
+from tb_hookview.analysis.replayed_graphs import ReplayedGraphs, find_replayed_graphs
 from tb_hookview.analysis.steps import (
     StepDeviceEvents,
     Steps,
@@ -227,6 +228,12 @@ class Analysis(Struct, frozen=True, dict=True):
         """Device events that may be the forward's, where the trace does not show it, shape (d,)."""
         launched = lookup(self.phases.row, self.device_events.launch) == Phase.OTHER
         return np.asarray(launched & (not self.phases.forward_known))
+
+    @cached_property
+    def replayed_graphs(self) -> ReplayedGraphs:
+        """Graphs that were launched in no known pass, and what is unknown because of them."""
+        of = self.host, self.device_events, self.phases, self.device_event_step
+        return find_replayed_graphs(*of, len(self.steps.name))
 
     @cached_property
     def step_times(self) -> StepTimes:

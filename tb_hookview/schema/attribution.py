@@ -93,7 +93,10 @@ class Work(Struct, frozen=True):
     host_us: Us | None
     """`self_host_us` plus that of all modules below in the tree."""
     device_us: Us | None
-    """`self_device_us` plus that of all modules below in the tree."""
+    """`self_device_us` plus that of all modules below in the tree. Null, as all numbers of devices,
+    without launches, and where a replayed graph may hold work of the module: it was not called in a
+    step that replays a graph in no known phase, or is below the module that replays one. A host
+    time of 0 is null then too."""
     self_host_us: Us | None
     """Forward: time of the module's calls less that of module calls inside them, and of torch's
     profiler where it starts or stops in one. Backward: time of the nodes attributed to the module,

@@ -36,7 +36,8 @@ class Operator(Struct, frozen=True):
     """Less the operators, annotations and calls of the device's runtime inside. Marks and Python
     frames inside are not subtracted."""
     device_us: Us | None
-    """Device work launched inside."""
+    """Device work launched inside. Null, as those below, without launches, and where a call
+    launched into the capture of a graph: that work runs where graphs are replayed."""
     self_device_us: Us | None
     """The part of it that no operator or annotation further in launched."""
     tensor_core_eligible: bool

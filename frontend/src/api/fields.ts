@@ -931,7 +931,10 @@ export const Operator = {
     unit: "us",
     text: "Less the operators, annotations and calls of the device's runtime inside. Marks and Python frames inside are not subtracted.",
   },
-  device_us: { unit: "us", text: "Device work launched inside." },
+  device_us: {
+    unit: "us",
+    text: "Device work launched inside. Null, as those below, without launches, and where a call launched into the capture of a graph: that work runs where graphs are replayed.",
+  },
   self_device_us: {
     unit: "us",
     text: "The part of it that no operator or annotation further in launched.",
@@ -1073,6 +1076,7 @@ export const PerStep = {
   },
   sync_blocked_us: { unit: "us", text: "Sum of their durations." },
   communication_wait_us: { unit: "us", text: "Host time, as `steps[].communication_wait_us`." },
+  unplaced_graph_us: { unit: "us", text: "Device time, as `totals.unplaced_graph_us`." },
 } as const;
 
 export const Pipeline = {
@@ -1432,7 +1436,7 @@ export const Step = {
   },
   backward_us: {
     unit: "us",
-    text: "Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase.",
+    text: "Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`).",
   },
   optimizer_us: {
     unit: "us",
@@ -1459,7 +1463,7 @@ export const Step = {
   },
   backward_idle_us: {
     unit: "us",
-    text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later.",
+    text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. Null as `backward_us`.",
   },
   counts: {
     text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing, or all where each did. The one step of a trace of a device alone counts if the device did anything.",
@@ -1685,7 +1689,7 @@ export const Totals = {
   device_busy_us: { unit: "us", text: "By device: time in which it did any work." },
   backward_device_us: {
     unit: "us",
-    text: "Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by.",
+    text: "Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by, and where a step replays a graph in no known phase (`unplaced_graph_us`) that may hold the phase: nothing else of it was launched in that step (of a forward, or nothing of a backward).",
   },
   forward_device_us: {
     unit: "us",
@@ -1740,6 +1744,10 @@ export const Totals = {
     text: "The part of it in which their own copies ran. Null where no device events were recorded.",
   },
   forward_compute_us: { unit: "us", text: "`forward_device_us` without communication." },
+  unplaced_graph_us: {
+    unit: "us",
+    text: "Device time of replayed graphs (CUDA, HIP) that were launched in no known phase: the trace does not hold the operators and modules that they were captured from. Null without launches.",
+  },
 } as const;
 
 export const TraceInfo = {
@@ -1953,7 +1961,10 @@ export const WindowStatistics = {
 
 export const Work = {
   host_us: { unit: "us", text: "`self_host_us` plus that of all modules below in the tree." },
-  device_us: { unit: "us", text: "`self_device_us` plus that of all modules below in the tree." },
+  device_us: {
+    unit: "us",
+    text: "`self_device_us` plus that of all modules below in the tree. Null, as all numbers of devices, without launches, and where a replayed graph may hold work of the module: it was not called in a step that replays a graph in no known phase, or is below the module that replays one. A host time of 0 is null then too.",
+  },
   self_host_us: {
     unit: "us",
     text: "Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's).",

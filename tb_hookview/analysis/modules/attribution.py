@@ -61,6 +61,8 @@ EVIDENCE = (
     "compiled_split",
     "compiled_near",
 )
+COMPILED = ("compiled", "compiled_split", "compiled_near")
+"""Evidence of what the recorder's map of compiled graphs places."""
 REASONS = (
     "gradient accumulation, parameter unknown",
     "no forward operator found",

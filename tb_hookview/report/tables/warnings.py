@@ -271,8 +271,7 @@ WORDS: dict[str, Words] = {
     "no-module-calls": Words(
         "what ran is not the module that was wrapped, which was never called in the recording, so "
         "nothing is attributed to its modules; a copy of it may run (copy.deepcopy, pickle, "
-        "torch.load): call hookview.wrap() on the object that is trained; or a CUDA graph that was "
-        "captured before is replayed, which calls no module"
+        "torch.load): call hookview.wrap() on the object that is trained"
     ),
     "nothing-ran": Words(
         "no operator ran in the recording: it may have begun after the last step; lower the "
@@ -333,6 +332,13 @@ WORDS: dict[str, Words] = {
         "device events launched in no known phase: no call of a module shows the forward, and no "
         "sequence number or name all of it; its device time is unknown",
         NEVER,
+    ),
+    "replayed-graphs": Words(
+        "device events of replayed graphs (CUDA, HIP), {time} in all, {share} of device time, that "
+        "were launched in no known phase: the trace does not hold what they were "
+        "captured from, so times of modules, forward, backward and optimizer that may be in them "
+        "are unknown, not 0; record steps before the capture to see them",
+        high_from=0.1,
     ),
     "no-forward-host": Words(
         "host rows in no known phase: no call of a module shows the forward, and no sequence "
