@@ -20,7 +20,13 @@ from tb_hookview.analysis.compiled.attribution import (
     with_compiled_rows,
 )
 from tb_hookview.analysis.compiled.times import CompiledUnits, find_compiled_units
-from tb_hookview.analysis.consistency.checks import ClockErrors, Fault, clock_errors, find_faults
+from tb_hookview.analysis.consistency.checks import (
+    ClockErrors,
+    Fault,
+    clock_errors,
+    find_faults,
+    partial_rows,
+)
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
 from tb_hookview.analysis.device.preemption import find_preempted
@@ -348,7 +354,7 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def call_work(self) -> CallWork:
         """FLOPs and bytes of calls of operators, by the shapes of their inputs."""
-        return call_work(self.host)
+        return call_work(self.host, partial_rows(self.host, self.device_events))
 
     @cached_property
     def device_work(self) -> DeviceWork:

@@ -49,8 +49,9 @@ class Operator(Struct, frozen=True):
     """The part of `self_device_us` on tensor cores."""
     flops: Flop | None
     """FLOPs by the shapes of the inputs, of the calls with a formula (matrix products,
-    convolutions, attention), or of such calls inside; each once. Null where no shapes are in the
-    trace, or no formula fits."""
+    convolutions, attention), or of such calls inside; each once. Calls do not count of whose device
+    events, or their launches, the trace lacks some. Null where no shapes are in the trace, or no
+    formula fits."""
     flops_us: Us | None
     """Device time of these calls; in a trace without device events their host time."""
     tflop_per_s: TflopPerS | None

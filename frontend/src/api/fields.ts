@@ -949,7 +949,7 @@ export const Operator = {
   self_tensor_core_us: { unit: "us", text: "The part of `self_device_us` on tensor cores." },
   flops: {
     unit: "flop",
-    text: "FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Null where no shapes are in the trace, or no formula fits.",
+    text: "FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Calls do not count of whose device events, or their launches, the trace lacks some. Null where no shapes are in the trace, or no formula fits.",
   },
   flops_us: {
     unit: "us",

@@ -1250,7 +1250,7 @@ export interface Operator {
   tensor_core_us: number | null;
   /** The part of `self_device_us` on tensor cores. */
   self_tensor_core_us: number | null;
-  /** FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Null where no shapes are in the trace, or no formula fits. */
+  /** FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Calls do not count of whose device events, or their launches, the trace lacks some. Null where no shapes are in the trace, or no formula fits. */
   flops: number | null;
   /** Device time of these calls; in a trace without device events their host time. */
   flops_us: number | null;

@@ -316,6 +316,33 @@ def launches_to_run(host: HostRows) -> TreeRow:
     return launches[~in_capture(host, launches)]
 
 
+def partial_rows(host: HostRows, device_events: DeviceEvents) -> Bool:
+    """Rows inside of which the trace lacks the launch of a device event, or a launch's event.
+
+    A device event without a launch is that of the row with its `External id`. A call of the driver
+    inside one of the runtime is one launch with it.
+    """
+    tree = host.call_tree
+    if not len(device_events):
+        return np.zeros(len(tree), bool)
+    has = mask_of(device_events.launch[device_events.launch >= 0], len(tree))
+    launches = launches_to_run(host)
+    done = tree.inside(has)[launches] | _around(tree, has)[launches]
+    lacks = mask_of(launches[~done], len(tree))
+    events = host.trace.events
+    alone = device_events.event[device_events.launch < 0]
+    named = np.flatnonzero(host.kind == EventCategory.OPERATOR)
+    number = events.external[tree.event[named]]
+    lacks[named[(number > 0) & isin(number, events.external[alone])]] = True
+    return _around(tree, lacks)
+
+
+def _around(tree: CallTree, wanted: Bool) -> Bool:
+    """Rows that are one of the wanted ones, or have one inside."""
+    upto = np.append(0, np.cumsum(wanted))
+    return np.asarray(upto[tree.subtree_end] > upto[:-1])
+
+
 def captured_launches(host: HostRows) -> TreeRow:
     """Launches into a graph that is captured, which run where it is replayed."""
     launches = host.named(_LAUNCH.fullmatch)
