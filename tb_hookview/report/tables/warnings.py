@@ -374,11 +374,6 @@ WORDS: dict[str, Words] = {
         "until 2023: their bandwidth is unknown",
         NEVER,
     ),
-    "unknown-record": Words(
-        "waits for a CUDA event that do not say where it was recorded, as torch 2.11 writes all of "
-        "them: the table cuda_syncs does not know what they waited for",
-        NEVER,
-    ),
     "later-record": Words(
         "waits for a CUDA event that was recorded only after them, by its correlation id", NEVER
     ),
