@@ -118,7 +118,9 @@ class Work(Struct, frozen=True):
     """`self_device_us` less the module's own collectives."""
     communication_us: Us | None = None
     """The part of `device_us` in collectives. They run in the hook of whichever module came last
-    (a bucket's all-reduce), so they say nothing of its work."""
+    (a bucket's all-reduce), so they say nothing of its work. Those of `fully_shard` belong to the
+    module that its range names (`FSDP::all_gather (blocks.0)`), else to the module in which they
+    were launched, often the one above."""
 
     def total(self, *, device: bool) -> Us | None:
         """Time including children by which modules are shown: `compute_us`, or that of the host."""

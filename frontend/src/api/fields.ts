@@ -1436,7 +1436,7 @@ export const Step = {
   },
   backward_us: {
     unit: "us",
-    text: "Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`).",
+    text: "Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node (`FSDP::root_post_backward_callback`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`).",
   },
   optimizer_us: {
     unit: "us",
@@ -1992,6 +1992,6 @@ export const Work = {
   self_compute_us: { unit: "us", text: "`self_device_us` less the module's own collectives." },
   communication_us: {
     unit: "us",
-    text: "The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work.",
+    text: "The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work. Those of `fully_shard` belong to the module that its range names (`FSDP::all_gather (blocks.0)`), else to the module in which they were launched, often the one above.",
   },
 } as const;

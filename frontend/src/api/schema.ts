@@ -1891,7 +1891,7 @@ export interface Step {
   duration_us: number;
   /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. So is time inside a range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`), where it marks the backward as well, and inside the ranges of DistributedDataParallel's and FSDP's forward. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`. */
   forward_us: number | null;
-  /** Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`). */
+  /** Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node (`FSDP::root_post_backward_callback`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`). */
   backward_us: number | null;
   /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. */
   optimizer_us: number | null;
@@ -2463,6 +2463,6 @@ export interface Work {
   compute_us: number | null;
   /** `self_device_us` less the module's own collectives. */
   self_compute_us: number | null;
-  /** The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work. */
+  /** The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work. Those of `fully_shard` belong to the module that its range names (`FSDP::all_gather (blocks.0)`), else to the module in which they were launched, often the one above. */
   communication_us: number | null;
 }
