@@ -109,7 +109,7 @@ def _gains(data: ReportData, found: list[Contradiction]) -> ReportData:
 
     cleared = _cleared(data, "findings", "gain_us_per_step", wrong, found)
     findings = [
-        replace(row, gain_unknown=CONTRADICTED) if wrong(before) else row
+        replace(row, gain_unknown=CONTRADICTED, gain_is_estimated=False) if wrong(before) else row
         for row, before in zip(cleared.findings, data.findings, strict=True)
     ]
     return replace(cleared, findings=findings)
