@@ -20,7 +20,13 @@ from tb_hookview.analysis.compiled.attribution import (
     with_compiled_rows,
 )
 from tb_hookview.analysis.compiled.times import CompiledUnits, find_compiled_units
-from tb_hookview.analysis.consistency.checks import ClockErrors, Fault, clock_errors, find_faults
+from tb_hookview.analysis.consistency.checks import (
+    ClockErrors,
+    Fault,
+    clock_errors,
+    find_faults,
+    partial_rows,
+)
 from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming, find_device_events
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds, device_event_kinds
 from tb_hookview.analysis.device.preemption import find_preempted
@@ -48,6 +54,7 @@ from tb_hookview.analysis.modules.attribution import (
 )
 from tb_hookview.analysis.modules.tree import ModuleCalls, Modules, find_modules, module_sources
 from tb_hookview.analysis.phases import Phases, find_phases
+from tb_hookview.analysis.replayed_graphs import ReplayedGraphs, find_replayed_graphs
 from tb_hookview.analysis.steps import (
     StepDeviceEvents,
     Steps,
@@ -231,6 +238,12 @@ class Analysis(Struct, frozen=True, dict=True):
         return np.asarray(launched & (not self.phases.forward_known))
 
     @cached_property
+    def replayed_graphs(self) -> ReplayedGraphs:
+        """Graphs that were launched in no known pass, and what is unknown because of them."""
+        of = self.host, self.device_events, self.phases, self.device_event_step
+        return find_replayed_graphs(*of, len(self.steps.name))
+
+    @cached_property
     def step_times(self) -> StepTimes:
         """Times of every step."""
         rows = self.blocked_launches
@@ -343,7 +356,7 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def call_work(self) -> CallWork:
         """FLOPs and bytes of calls of operators, by the shapes of their inputs."""
-        return call_work(self.host)
+        return call_work(self.host, partial_rows(self.host, self.device_events))
 
     @cached_property
     def device_work(self) -> DeviceWork:

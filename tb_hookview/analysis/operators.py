@@ -17,9 +17,11 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.consistency.checks import captured_launches
+from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.device.kinds import eligible_operators
 from tb_hookview.analysis.selection import Selection
-from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin
+from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin, mask_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, TreeRow
 from tb_hookview.schema import KINDS
@@ -74,6 +76,16 @@ class OperatorCalls(Struct, frozen=True, dict=True):
     def self_device(self) -> Float:
         """The part of it that the call launched itself."""
         return self._own(np.ones(len(self.launcher), bool))
+
+    @cached_property
+    def in_graph(self) -> Bool:
+        """Calls that launched into the capture of a graph, where graphs are replayed."""
+        analysis = self._analysis
+        events, captured = analysis.device_events, captured_launches(analysis.host)
+        replayed = np.flatnonzero(self.selection.device_events if len(captured) else [])
+        if not of_graph(analysis.host, events, replayed).any():
+            return np.zeros(len(analysis.call_tree), bool)
+        return self._inside(mask_of(captured, len(analysis.call_tree)).astype(np.float64)) > 0
 
     @cached_property
     def tensor_core(self) -> Float:

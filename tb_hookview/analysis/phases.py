@@ -7,7 +7,7 @@ A host row is in the phase of the first of these that holds:
 3. inside an `Optimizer.*` annotation or a marked call that scales or clips gradients, but not in
    a closure (`_closures`): optimizer
 4. inside a `DataLoader` annotation: data
-5. inside a range by which a pipeline marks its backward (`phase_ranges`): backward
+5. inside a range by which a pipeline marks its backward, or FSDP its end (`phase_ranges`): backward
 6. inside such a range of its forward or of torch's wrappers (DDP, FSDP), a module's call, or an
    operator that is or holds the forward operator of a node: forward
 

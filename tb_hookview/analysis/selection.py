@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from msgspec import Struct
@@ -63,6 +63,12 @@ class Selection(Struct, frozen=True, dict=True):
         """Syncs, by their start."""
         return self.times(self.analysis.syncs.start)
 
+    @cached_property
+    def unknown_phases(self) -> Bool:
+        """Phases of which a replayed graph may hold work in the selection, shape (phases,)."""
+        unknown = self.analysis.replayed_graphs.unknown
+        return np.asarray((unknown if self.chosen is None else unknown[list(self.chosen)]).any(0))
+
     @property
     def steps(self) -> tuple[int, ...]:
         """Indices of the steps in the selection."""
@@ -92,28 +98,24 @@ class Selection(Struct, frozen=True, dict=True):
         steps, times, events = analysis.steps, analysis.step_times, analysis.step_device_events
         any_event, launches = times.device_busy is not None, times.queue_full is not None
         counted = frozenset(self.averaged.steps if steps.marked else self.counted)
-        phase = [time if analysis.phases.known else None for time in times.phase]
-        if not analysis.phases.forward_known:
-            phase[Phase.FORWARD] = None
-        known = sum((time for time in phase[: Phase.OTHER] if time is not None), np.int64(0))
-        other = times.duration - known
+        phases = self._host_phases
         return [
             schema.Step(
                 id=i,
                 name=steps.name[i],
                 start_us=to_us(steps.window[i, 0]),
                 duration_us=to_us(times.duration[i]),
-                forward_us=_known(phase[Phase.FORWARD], i),
-                backward_us=_known(phase[Phase.BACKWARD], i),
-                optimizer_us=_known(phase[Phase.OPTIMIZER], i),
-                data_us=_known(phase[Phase.DATA], i),
-                other_us=to_us(other[i]),
+                forward_us=phases.us(i, Phase.FORWARD),
+                backward_us=phases.us(i, Phase.BACKWARD),
+                optimizer_us=phases.us(i, Phase.OPTIMIZER),
+                data_us=phases.us(i, Phase.DATA),
+                other_us=to_us(phases.other[i]),
                 device_busy_us=_known(times.device_busy, i),
                 device_idle_us=_known(times.device_idle, i),
                 sync_blocked_us=to_us(times.sync_blocked[i]) if analysis.syncs_known else None,
                 idle=None if times.idle is None else _idle(times.idle, i),
                 queue_full_us=_known(times.queue_full, i),
-                backward_idle_us=_known(times.backward_idle, i),
+                backward_idle_us=phases.where_known(times.backward_idle, i, Phase.BACKWARD),
                 counts=i in counted,
                 device_us=to_us(events.time[i]) if any_event else None,
                 launched_before_count=int(events.before[i]) if launches else None,
@@ -124,6 +126,16 @@ class Selection(Struct, frozen=True, dict=True):
             for i in self.steps
         ]
 
+    @property
+    def _host_phases(self) -> _HostPhases:
+        phases, times = self.analysis.phases, self.analysis.step_times
+        time = np.stack(times.phase[: Phase.OTHER], axis=1)
+        known = np.full(time.shape, phases.known)
+        known[:, Phase.FORWARD] &= phases.forward_known
+        in_graph = self.analysis.replayed_graphs.unknown[:-1, : Phase.OTHER]
+        known &= ~(in_graph & (time == 0))
+        return _HostPhases(time, known, times.duration - np.where(known, time, 0).sum(axis=1))
+
     def derived(self, make: Callable[[Selection], Derived]) -> Derived:
         """Return what a type or a function makes of the selection, which is cached with it."""
         if make not in self._derived:
@@ -133,6 +145,22 @@ class Selection(Struct, frozen=True, dict=True):
     @cached_property
     def _derived(self) -> dict[Callable[[Selection], object], object]:
         return {}
+
+
+class _HostPhases(NamedTuple):
+    """Host time of the phases of each step; no time at all is unknown where graphs may hold it."""
+
+    time: Nanoseconds
+    """Shape (s, phases without `other`), as `known`."""
+    known: Bool
+    other: Nanoseconds
+    """The rest of each step, shape (s,)."""
+
+    def us(self, step: int, phase: Phase) -> float | None:
+        return to_us(self.time[step, phase]) if self.known[step, phase] else None
+
+    def where_known(self, times: Nanoseconds | None, step: int, phase: Phase) -> float | None:
+        return _known(times, step) if self.known[step, phase] else None
 
 
 def _known(times: Nanoseconds | None, step: int) -> float | None:

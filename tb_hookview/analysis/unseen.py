@@ -17,7 +17,7 @@ from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
 
-_SHOWN = {"no-host", "no-forward"}
+_SHOWN = {"no-host", "no-forward", "replayed-graphs"}
 
 
 def outside_phases(analysis: Analysis) -> Iterator[Fault]:
@@ -33,11 +33,23 @@ def _of_device(analysis: Analysis) -> Iterator[Fault]:
     if not analysis.launches_known:
         yield from counted("no-host", len(analysis.device_events))
         return
-    sums = between_nodes(analysis)
+    sums, duration = between_nodes(analysis), analysis.device_events.duration
     if sums.any():
-        time = int(analysis.device_events.duration[sums].sum())
-        yield Fault("gradient-sums", int(sums.sum()), time=time)
-    yield from counted("no-forward", int((analysis.without_phase & ~sums).sum()))
+        yield Fault("gradient-sums", int(sums.sum()), time=int(duration[sums].sum()))
+    replayed = analysis.replayed_graphs.unplaced
+    yield from replayed_graphs(analysis)
+    rest = analysis.without_phase & ~sums & ~replayed
+    if duration[rest].sum() > duration[replayed].sum():  # else the forward is probably in graphs
+        yield from counted("no-forward", int(rest.sum()))
+
+
+def replayed_graphs(analysis: Analysis) -> Iterator[Fault]:
+    """Count the device events of graphs that were launched in no known phase."""
+    duration, replayed = analysis.device_events.duration, analysis.replayed_graphs.unplaced
+    if replayed.any():
+        time = int(duration[replayed].sum())
+        share = time / max(int(duration.sum()), 1)
+        yield Fault("replayed-graphs", int(replayed.sum()), time=time, share=share)
 
 
 def between_nodes(analysis: Analysis) -> Bool:

@@ -162,7 +162,10 @@ def tests(
 
 def _need_backward(report: ReportData) -> None:
     if not any(_backward(report.coverage)):
-        missing = f"no backward pass, so nothing of it to check ({report.per_step.text})"
+        what = "no backward pass, so nothing of it"
+        if report.totals.backward_device_us is None and report.totals.unplaced_graph_us:
+            what = "its backward pass may be in replayed graphs, so nothing of it is known"
+        missing = f"{what} to check ({report.per_step.text})"
         raise UsageError(f"{report.trace.path}: {missing}")
 
 

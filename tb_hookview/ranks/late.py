@@ -179,41 +179,78 @@ def find_episodes(
     of_ranks = members.of_ranks(len(ranks))
     episodes: list[Episode] = []
     explained: dict[bytes, Int] = {}
-    """Until when the time of the ranks that took part is explained; as `begin`."""
+    """`_Window.until` of the last window of the ranks that took part."""
     for collective in _by_ranks(members, np.flatnonzero(late_member >= 0)):
-        mine, last = members.of(collective), int(late_member[collective])
-        present, start = members.rank[mine], members.start[mine]
-        own = of_ranks[int(members.rank[last])]
-        before = _before(members, own[: np.searchsorted(own, last)], present, start)
-        if before is None:
-            continue
-        # of devices, and of hosts
-        begin = np.stack([members.start[before], members.launch[before]])
-        begin = np.maximum(begin, explained.get(present.tobytes(), begin))
-        until = np.maximum(begin, [start, members.launch[mine]])
-        explained[present.tobytes()] = until
-        together = np.maximum(members.end[before], begin[0])
-        late, place = int(members.rank[last]), last - mine.start
-        by_device = ranks[late].collectives.on_device[members.index[last]]
-        left = together if by_device else begin[0]
-        chosen = [late, *compared(present.tolist(), late)]
-        device, host = (
-            _spans(np.stack([present, begin[at], left, until[at]], axis=1), chosen) for at in (0, 1)
-        )
-        reasons, spans, on_device = reasons_of(ranks, times, device, host, late)
-        late_by = np.maximum(start - together, 0)
-        episodes.append(
-            Episode(
-                collective=collective,
-                rank=late,
-                step=int(ranks[late].step[members.index[last]]),
-                late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
-                reasons=reasons,
-                spans=spans,
-                on_device=on_device,
-            )
-        )
+        late = int(late_member[collective])
+        own = of_ranks[int(members.rank[late])]
+        window = _window(members, collective, own[: np.searchsorted(own, late)], explained)
+        if window is not None:
+            explained[window.present.tobytes()] = window.until
+            episodes.append(_episode(ranks, times, members, window, late))
     return sorted(episodes, key=lambda episode: episode.collective)
+
+
+class _Window(NamedTuple):
+    """Time of some ranks from the last collective that all had left to another, by their clocks.
+
+    Shape (p,), or (2, p) of devices, from start to start, and of hosts, from launch to launch.
+    """
+
+    collective: int
+    present: Int
+    """The ranks, which take part in it; ascending."""
+    begin: Int
+    left: Int
+    """When each rank's device had left the last collective."""
+    until: Int
+
+
+def _window(
+    members: Members, collective: int, earlier: Int, explained: Mapping[bytes, Int]
+) -> _Window | None:
+    """The time before a collective that is not explained yet; None where it has no begin.
+
+    Args:
+        members: of all collectives.
+        collective: the one.
+        earlier: members of collectives before, all of one of its ranks.
+        explained: until when the time of some ranks is explained, by the bytes of `present`.
+    """
+    mine = members.of(collective)
+    present, start = members.rank[mine], members.start[mine]
+    before = _before(members, earlier, present, start)
+    if before is None:
+        return None
+    begin = np.stack([members.start[before], members.launch[before]])
+    begin = np.maximum(begin, explained.get(present.tobytes(), begin))
+    until = np.maximum(begin, [start, members.launch[mine]])
+    return _Window(collective, present, begin, np.maximum(members.end[before], begin[0]), until)
+
+
+def _episode(
+    ranks: Sequence[RankSummary], times: TimesOf, members: Members, window: _Window, late: int
+) -> Episode:
+    """Explain why a member came late to the collective at the end of a window."""
+    rank, index = int(members.rank[late]), members.index[late]
+    by_device = ranks[rank].collectives.on_device[index]
+    left = window.left if by_device else window.begin[0]
+    chosen = [rank, *compared(window.present.tolist(), rank)]
+    device, host = (
+        _spans(np.stack([window.present, begin, left, until], axis=1), chosen)
+        for begin, until in zip(window.begin, window.until, strict=True)
+    )
+    reasons, spans, on_device = reasons_of(ranks, times, device, host, rank)
+    mine = members.of(window.collective)
+    late_by, place = np.maximum(members.start[mine] - window.left, 0), late - mine.start
+    return Episode(
+        collective=window.collective,
+        rank=rank,
+        step=int(ranks[rank].step[index]),
+        late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
+        reasons=reasons,
+        spans=spans,
+        on_device=on_device,
+    )
 
 
 def each_once(episodes: Sequence[Episode]) -> list[Episode]:

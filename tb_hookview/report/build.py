@@ -190,8 +190,9 @@ def _totals(selection: Selection) -> schema.Totals:
     known = bool((analysis.device_events.launch >= 0).any())
     full = _chosen(selection, analysis.blocked_launches)
     waits = _chosen(selection, np.flatnonzero(analysis.calls == Call.DEVICE_WAIT))
-    by_kind, by_phase = _by_kind(selection), _device_us_by_phase(analysis, selection.device_events)
-    compute = selection.device_events & (analysis.kinds.kind != COMMUNICATION)
+    every = np.ones(len(analysis.device_events), bool)
+    by_kind, by_phase = _by_kind(selection), _device_us_by_phase(selection, every)
+    compute = analysis.kinds.kind != COMMUNICATION
     on_cores = analysis.kinds.tensor_core
     any_events = bool(len(analysis.device_events))
     by_profiler = selection.syncs & analysis.syncs.by_profiler
@@ -217,7 +218,12 @@ def _totals(selection: Selection) -> schema.Totals:
         profiler_sync_us=to_us(analysis.syncs.duration[by_profiler].sum()),
         sync_waited_us=to_us(waited.sum()) if any_events else None,
         sync_transfer_us=to_us(transfer.sum()) if any_events else None,
-        forward_compute_us=_device_us_by_phase(analysis, compute)[Phase.FORWARD],
+        forward_compute_us=_device_us_by_phase(selection, compute)[Phase.FORWARD],
+        unplaced_graph_us=(
+            _device_us(selection, analysis.replayed_graphs.unplaced)
+            if analysis.launches_known
+            else None
+        ),
     )
 
 
@@ -238,15 +244,18 @@ def _device_us(selection: Selection, wanted: Bool) -> float:
     return to_us(selection.analysis.device_events.duration[selection.device_events & wanted].sum())
 
 
-def _device_us_by_phase(analysis: Analysis, wanted: Bool) -> list[float | None]:
+def _device_us_by_phase(selection: Selection, wanted: Bool) -> list[float | None]:
     """Time of device events by phase of their launch; None where launches or it are unknown."""
+    analysis = selection.analysis
     if not analysis.launches_known:
         return [None] * len(Phase)
-    launched = np.flatnonzero(wanted & (analysis.device_events.launch >= 0))
+    chosen = selection.device_events & wanted
+    launched = np.flatnonzero(chosen & (analysis.device_events.launch >= 0))
     phase = analysis.phases.row[analysis.device_events.launch[launched]]
     total = sum_by(phase, analysis.device_events.duration[launched], len(Phase))
-    known = [phase != Phase.FORWARD or not analysis.without_phase.any() for phase in Phase]
-    return [to_us(ns) if is_known else None for ns, is_known in zip(total, known, strict=True)]
+    unknown = selection.unknown_phases.copy()
+    unknown[Phase.FORWARD] |= analysis.without_phase.any()
+    return [None if lacks else to_us(ns) for ns, lacks in zip(total, unknown, strict=True)]
 
 
 def _busy(selection: Selection) -> dict[str, float]:
@@ -306,7 +315,7 @@ def _coverage(selection: Selection) -> schema.Coverage:
     reason = np.where(parts.module < 0, reasons[parts.index], -1)
     without_module = events.module < 0
     collective = analysis.kinds.kind[events.index] == COMMUNICATION
-    known = analysis.launches_known
+    known = analysis.launches_known and not selection.unknown_phases[Phase.BACKWARD]
     return schema.Coverage(
         backward_device_us=to_us(events.time.sum()) if known else None,
         unattributed_us=to_us(events.time[without_module].sum()) if known else None,

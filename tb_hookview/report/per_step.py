@@ -57,6 +57,7 @@ def per_step(
         sync_count=share(count),
         sync_blocked_us=share(blocked),
         communication_wait_us=mean(lambda step: step.communication_wait_us),
+        unplaced_graph_us=share(totals.unplaced_graph_us),
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tb_hookview.simulation.simulator import Simulator
 
 _APART = 0.1
-"""Part of the gain from which on it counts that recording changes it."""
+"""Part of the larger of two gains from which on it counts that recording changes it."""
 _FAR_MORE = 10
 """Times what a finding saves now that it would save after the other side is faster; below that it
 saves much of it now, however little that is of the step."""
@@ -134,6 +134,7 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
         confidence="low" if pauses else finding.confidence,
         gain_us_per_step=gain,
         unrecorded_gain_us_per_step=unrecorded,
+        gain_is_estimated=unrecorded is not None and _are_apart(gain, unrecorded),
         severity=rank,
         saves_after=after,
         caveats=[
@@ -161,8 +162,14 @@ def _among_pauses(alone: Alone, change: Change, gain: float) -> Iterator[str]:
 
 def _differing(gain: float, unrecorded: float | None, small: float) -> Iterator[str]:
     """Yield a caveat where the cost of recording changes the gain."""
-    if unrecorded is not None and abs(unrecorded - gain) > max(small, _APART * gain):
+    if unrecorded is None or abs(unrecorded - gain) <= small:
+        return
+    if _are_apart(gain, unrecorded):
         yield _RECORDED.format(format_us(unrecorded), format_us(gain))
+
+
+def _are_apart(gain: float, unrecorded: float) -> bool:
+    return abs(unrecorded - gain) > _APART * max(unrecorded, gain)
 
 
 def _saves_after(alone: Alone, change: Change, gain: float) -> Literal["host", "device"] | None:

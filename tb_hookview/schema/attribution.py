@@ -93,7 +93,10 @@ class Work(Struct, frozen=True):
     host_us: Us | None
     """`self_host_us` plus that of all modules below in the tree."""
     device_us: Us | None
-    """`self_device_us` plus that of all modules below in the tree."""
+    """`self_device_us` plus that of all modules below in the tree. Null, as all numbers of devices,
+    without launches, and where a replayed graph may hold work of the module: it was not called in a
+    step that replays a graph in no known phase, or is below the module that replays one. A host
+    time of 0 is null then too."""
     self_host_us: Us | None
     """Forward: time of the module's calls less that of module calls inside them, and of torch's
     profiler where it starts or stops in one. Backward: time of the nodes attributed to the module,
@@ -115,7 +118,9 @@ class Work(Struct, frozen=True):
     """`self_device_us` less the module's own collectives."""
     communication_us: Us | None = None
     """The part of `device_us` in collectives. They run in the hook of whichever module came last
-    (a bucket's all-reduce), so they say nothing of its work."""
+    (a bucket's all-reduce), so they say nothing of its work. Those of `fully_shard` belong to the
+    module that its range names (`FSDP::all_gather (blocks.0)`), else to the module in which they
+    were launched, often the one above."""
 
     def total(self, *, device: bool) -> Us | None:
         """Time including children by which modules are shown: `compute_us`, or that of the host."""

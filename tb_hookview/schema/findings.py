@@ -96,6 +96,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what
     their cost has on the critical path. Null where the cost of
     recording is unknown, as that field, or `gain_us_per_step` is null."""
+    gain_is_estimated: bool = False
+    """Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both:
+    then it is what is shown."""
     gain_bound_us_per_step: Us | None = None
     """Bound of the gain without a replay: the charged idle time, no more than the devices idled in
     a step, plus the part of the avoidable work that goes. It overlooks what would limit the step

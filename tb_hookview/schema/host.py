@@ -36,7 +36,8 @@ class Operator(Struct, frozen=True):
     """Less the operators, annotations and calls of the device's runtime inside. Marks and Python
     frames inside are not subtracted."""
     device_us: Us | None
-    """Device work launched inside."""
+    """Device work launched inside. Null, as those below, without launches, and where a call
+    launched into the capture of a graph: that work runs where graphs are replayed."""
     self_device_us: Us | None
     """The part of it that no operator or annotation further in launched."""
     tensor_core_eligible: bool
@@ -48,8 +49,9 @@ class Operator(Struct, frozen=True):
     """The part of `self_device_us` on tensor cores."""
     flops: Flop | None
     """FLOPs by the shapes of the inputs, of the calls with a formula (matrix products,
-    convolutions, attention), or of such calls inside; each once. Null where no shapes are in the
-    trace, or no formula fits."""
+    convolutions, attention), or of such calls inside; each once. Calls do not count of whose device
+    events, or their launches, the trace lacks some. Null where no shapes are in the trace, or no
+    formula fits."""
     flops_us: Us | None
     """Device time of these calls; in a trace without device events their host time."""
     tflop_per_s: TflopPerS | None

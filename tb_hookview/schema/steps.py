@@ -81,8 +81,11 @@ class Step(Struct, frozen=True):
     not all of it: that time is in `other_us`."""
     backward_us: Us | None
     """Time in which any thread evaluated an autograd node, or was in a range by which a pipeline
-    marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the
-    trace has no operators, annotations or modules that would show a phase."""
+    marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node
+    (`FSDP::root_post_backward_callback`). Null, as the next two, where the
+    trace has no operators, annotations or modules that would show a phase. Null too, as
+    `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step
+    may hold the phase (`totals.unplaced_graph_us`)."""
     optimizer_us: Us | None
     """Time in no backward in which parameters were updated: gradient scaling and clipping (our
     recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply
@@ -107,7 +110,7 @@ class Step(Struct, frozen=True):
     step then, not the host: it is in no `sync_*`. Null without launches."""
     backward_idle_us: Us | None
     """The part of `device_idle_us` during which some thread evaluated a node: a device may still be
-    busy with the forward then, or go on with the backward later."""
+    busy with the forward then, or go on with the backward later. Null as `backward_us`."""
     counts: bool
     """Whether it is one of the steps of `per_step` and of the means in findings: every selected
     step; of a whole trace all but the first, which warms up, and those that launched nothing, or
@@ -141,7 +144,9 @@ class Totals(Struct, frozen=True):
     """By device: time in which it did any work."""
     backward_device_us: Us | None
     """Device time of work launched in the backward phase. Null, as the next two, where the trace
-    has no launches or no operators to know phases by."""
+    has no launches or no operators to know phases by, and where a step replays a graph in no known
+    phase (`unplaced_graph_us`) that may hold the phase: nothing else of it was launched in that
+    step (of a forward, or nothing of a backward)."""
     forward_device_us: Us | None
     """Device time of work launched in the forward phase. Null where the trace does not show which
     of the work in no other phase is the forward's: no call of a module, no operator that made a
@@ -182,6 +187,9 @@ class Totals(Struct, frozen=True):
     """The part of it in which their own copies ran. Null where no device events were recorded."""
     forward_compute_us: Us | None = None
     """`forward_device_us` without communication."""
+    unplaced_graph_us: Us | None = None
+    """Device time of replayed graphs (CUDA, HIP) that were launched in no known phase: the trace
+    does not hold the operators and modules that they were captured from. Null without launches."""
 
     def own_syncs(self) -> tuple[int, Us] | None:
         """Number and sum of the syncs without the profiler's own; None where they are unknown."""
@@ -247,6 +255,8 @@ class PerStep(Struct, frozen=True, kw_only=True):
     """Sum of their durations."""
     communication_wait_us: Us | None = None
     """Host time, as `steps[].communication_wait_us`."""
+    unplaced_graph_us: Us | None = None
+    """Device time, as `totals.unplaced_graph_us`."""
 
 
 class Breakdown(Struct, frozen=True):

@@ -220,7 +220,8 @@ class CudaSync(Struct, frozen=True):
     """Stream on which the event waited for was recorded; null where the trace does not name it."""
     wait_on_cuda_event_id: int | None
     wait_on_cuda_event_record_corr_id: int | None
-    """Correlation id of the call that recorded that event; null for one before the recording."""
+    """Correlation id of the call that recorded that event; null for one before the recording, and
+    where no row names it, as torch 2.11 writes them (CUDA 13)."""
     record_id: int | None
     """That call, if it is in the trace."""
     step: str | None

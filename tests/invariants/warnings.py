@@ -34,6 +34,11 @@ UNSEEN = (
     *("tracelens_mi300_vllm_graph_execution", "tracelens_mi300_vllm_piecewise"),
 )
 """Traces of which a tenth or more passes while a queue holds what is not in the file."""
+REPLAYED = (
+    *("gpu.launch_bound.cuda_graph", "tracelens_mi300_sglang_decode"),
+    "tracelens_mi300_vllm_graph_execution",
+)
+"""Traces of steps that are replayed as CUDA or HIP graphs."""
 ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events")
 CALLS = ("cuda_runtime", "cuda_driver", "Runtime", "mtia_runtime")
 
@@ -47,6 +52,7 @@ def severe_ones_are_those_of_traces_that_lack_something(case: Case) -> None:
     share = _share_without_launch(case)
     codes = ["lost-at-end"] if case.name.startswith("hta_compare_test") else []
     codes += ["no-launch"] if case.name.startswith(IN_MEASURED_STEPS) else []
+    codes += ["replayed-graphs"] if case.name.startswith(REPLAYED) else []
     codes += ["unseen-queue"] if case.name.startswith(UNSEEN) else []
     assert [row.code for row in severe] == codes
     lost = [row for row in severe if row.code == "no-launch"]

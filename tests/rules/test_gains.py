@@ -15,7 +15,7 @@ from tb_hookview.analysis.selection import select
 from tb_hookview.formats import format_us
 from tb_hookview.isolation import Failures
 from tb_hookview.loading import analyze, load
-from tb_hookview.report.summary.tables import is_estimated, saving
+from tb_hookview.report.summary.tables import saving
 from tb_hookview.rules.diagnosis import diagnose
 from tb_hookview.schema import Finding
 from tb_hookview.simulation.alone import Alone
@@ -193,7 +193,7 @@ def test_what_only_recording_hides_needs_nothing_first(tmp_path: Path) -> None:
     """As recorded the host decides, and the kernel in double saves nothing by itself."""
     (double,) = ranked(tmp_path, requested(HIDDEN, 1))
     assert (double.gain_us_per_step, double.saves_after, double.severity) == (0, None, "high")
-    assert is_estimated(double)
+    assert double.gain_is_estimated
     assert saving(double) == f"{format_us(double.unrecorded_gain_us_per_step)} est."
 
 

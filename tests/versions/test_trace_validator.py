@@ -52,7 +52,6 @@ WAIT = {"cuda_sync_kind": "Stream Wait Event"}
             ],
         ),
         ("silent-collective", [event("cpu_op", "record_param_comms", 1, 2, dtype="Float")]),
-        ("unknown-record", [event("cuda_sync", "Stream Wait Event", 5, 1, **WAIT, **{RECORD: -1})]),
         (
             "later-record",
             [

@@ -469,6 +469,9 @@ export const Finding = {
     unit: "us",
     text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
   },
+  gain_is_estimated: {
+    text: "Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown.",
+  },
   gain_bound_us_per_step: {
     unit: "us",
     text: "Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost.",
@@ -931,7 +934,10 @@ export const Operator = {
     unit: "us",
     text: "Less the operators, annotations and calls of the device's runtime inside. Marks and Python frames inside are not subtracted.",
   },
-  device_us: { unit: "us", text: "Device work launched inside." },
+  device_us: {
+    unit: "us",
+    text: "Device work launched inside. Null, as those below, without launches, and where a call launched into the capture of a graph: that work runs where graphs are replayed.",
+  },
   self_device_us: {
     unit: "us",
     text: "The part of it that no operator or annotation further in launched.",
@@ -946,7 +952,7 @@ export const Operator = {
   self_tensor_core_us: { unit: "us", text: "The part of `self_device_us` on tensor cores." },
   flops: {
     unit: "flop",
-    text: "FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Null where no shapes are in the trace, or no formula fits.",
+    text: "FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Calls do not count of whose device events, or their launches, the trace lacks some. Null where no shapes are in the trace, or no formula fits.",
   },
   flops_us: {
     unit: "us",
@@ -1073,6 +1079,7 @@ export const PerStep = {
   },
   sync_blocked_us: { unit: "us", text: "Sum of their durations." },
   communication_wait_us: { unit: "us", text: "Host time, as `steps[].communication_wait_us`." },
+  unplaced_graph_us: { unit: "us", text: "Device time, as `totals.unplaced_graph_us`." },
 } as const;
 
 export const Pipeline = {
@@ -1433,7 +1440,7 @@ export const Step = {
   },
   backward_us: {
     unit: "us",
-    text: "Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase.",
+    text: "Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node (`FSDP::root_post_backward_callback`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`).",
   },
   optimizer_us: {
     unit: "us",
@@ -1460,7 +1467,7 @@ export const Step = {
   },
   backward_idle_us: {
     unit: "us",
-    text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later.",
+    text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. Null as `backward_us`.",
   },
   counts: {
     text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing, or all where each did. The one step of a trace of a device alone counts if the device did anything.",
@@ -1686,7 +1693,7 @@ export const Totals = {
   device_busy_us: { unit: "us", text: "By device: time in which it did any work." },
   backward_device_us: {
     unit: "us",
-    text: "Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by.",
+    text: "Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by, and where a step replays a graph in no known phase (`unplaced_graph_us`) that may hold the phase: nothing else of it was launched in that step (of a forward, or nothing of a backward).",
   },
   forward_device_us: {
     unit: "us",
@@ -1741,6 +1748,10 @@ export const Totals = {
     text: "The part of it in which their own copies ran. Null where no device events were recorded.",
   },
   forward_compute_us: { unit: "us", text: "`forward_device_us` without communication." },
+  unplaced_graph_us: {
+    unit: "us",
+    text: "Device time of replayed graphs (CUDA, HIP) that were launched in no known phase: the trace does not hold the operators and modules that they were captured from. Null without launches.",
+  },
 } as const;
 
 export const TraceInfo = {
@@ -1954,7 +1965,10 @@ export const WindowStatistics = {
 
 export const Work = {
   host_us: { unit: "us", text: "`self_host_us` plus that of all modules below in the tree." },
-  device_us: { unit: "us", text: "`self_device_us` plus that of all modules below in the tree." },
+  device_us: {
+    unit: "us",
+    text: "`self_device_us` plus that of all modules below in the tree. Null, as all numbers of devices, without launches, and where a replayed graph may hold work of the module: it was not called in a step that replays a graph in no known phase, or is below the module that replays one. A host time of 0 is null then too.",
+  },
   self_host_us: {
     unit: "us",
     text: "Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's).",
@@ -1982,6 +1996,6 @@ export const Work = {
   self_compute_us: { unit: "us", text: "`self_device_us` less the module's own collectives." },
   communication_us: {
     unit: "us",
-    text: "The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work.",
+    text: "The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work. Those of `fully_shard` belong to the module that its range names (`FSDP::all_gather (blocks.0)`), else to the module in which they were launched, often the one above.",
   },
 } as const;

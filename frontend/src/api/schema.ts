@@ -643,6 +643,8 @@ export interface Finding {
   gain_us_per_step: number | null;
   /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
   unrecorded_gain_us_per_step: number | null;
+  /** Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown. */
+  gain_is_estimated: boolean;
   /** Bound of the gain without a replay: the charged idle time, no more than the devices idled in a step, plus the part of the avoidable work that goes. It overlooks what would limit the step then, and that syncs hold the host back beyond their duration. Null where what goes is more than what it costs, as a forward that runs again: its device time is the cost. */
   gain_bound_us_per_step: number | null;
   /** Reason for which `gain_us_per_step` is null. */
@@ -1240,7 +1242,7 @@ export interface Operator {
   host_us: number;
   /** Less the operators, annotations and calls of the device's runtime inside. Marks and Python frames inside are not subtracted. */
   self_host_us: number;
-  /** Device work launched inside. */
+  /** Device work launched inside. Null, as those below, without launches, and where a call launched into the capture of a graph: that work runs where graphs are replayed. */
   device_us: number | null;
   /** The part of it that no operator or annotation further in launched. */
   self_device_us: number | null;
@@ -1250,7 +1252,7 @@ export interface Operator {
   tensor_core_us: number | null;
   /** The part of `self_device_us` on tensor cores. */
   self_tensor_core_us: number | null;
-  /** FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Null where no shapes are in the trace, or no formula fits. */
+  /** FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Calls do not count of whose device events, or their launches, the trace lacks some. Null where no shapes are in the trace, or no formula fits. */
   flops: number | null;
   /** Device time of these calls; in a trace without device events their host time. */
   flops_us: number | null;
@@ -1401,6 +1403,8 @@ export interface PerStep {
   sync_blocked_us: number | null;
   /** Host time, as `steps[].communication_wait_us`. */
   communication_wait_us: number | null;
+  /** Device time, as `totals.unplaced_graph_us`. */
+  unplaced_graph_us: number | null;
 }
 
 /** Ranks that pass microbatches on as messages: the stages of one pipeline. */
@@ -1891,7 +1895,7 @@ export interface Step {
   duration_us: number;
   /** Time in no other phase but `other` and inside a module's call (annotations do not count), or inside an operator that made an autograd node or holds one that did. Without sequence numbers (torch 1.7): from the first operator with the name of a node to the backward pass, on its thread; a name counts where as many operators as nodes of the pass have it. So is time inside a range by which a pipeline marks a forward (`attn(F)`, `forward-compute`, `Forward 3`, `PP:0F3`), where it marks the backward as well, and inside the ranges of DistributedDataParallel's and FSDP's forward. Null where the trace shows no forward at all, or by names not all of it: that time is in `other_us`. */
   forward_us: number | null;
-  /** Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. */
+  /** Time in which any thread evaluated an autograd node, or was in a range by which a pipeline marks a backward (`attn(B)`, `mlp(W)`, `backward-compute`), or in FSDP's after the last node (`FSDP::root_post_backward_callback`). Null, as the next two, where the trace has no operators, annotations or modules that would show a phase. Null too, as `forward_us` and `optimizer_us`, where it would be 0 and a graph that is replayed in the step may hold the phase (`totals.unplaced_graph_us`). */
   backward_us: number | null;
   /** Time in no backward in which parameters were updated: gradient scaling and clipping (our recorder's `call` marks), `step`, `zero_grad` (torch's `Optimizer.*` annotations). To multiply the loss by the scale is part of the forward, whose graph it adds to. */
   optimizer_us: number | null;
@@ -1909,7 +1913,7 @@ export interface Step {
   idle: Idle | null;
   /** Time in which a launch waited for room in a device's full queue: the call lasted over 20 times the median of its name while at least 900 launches had not begun. The device limits the step then, not the host: it is in no `sync_*`. Null without launches. */
   queue_full_us: number | null;
-  /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. */
+  /** The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. Null as `backward_us`. */
   backward_idle_us: number | null;
   /** Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing, or all where each did. The one step of a trace of a device alone counts if the device did anything. */
   counts: boolean;
@@ -2182,7 +2186,7 @@ export interface TopEntry {
 export interface Totals {
   /** By device: time in which it did any work. */
   device_busy_us: Record<string, number>;
-  /** Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by. */
+  /** Device time of work launched in the backward phase. Null, as the next two, where the trace has no launches or no operators to know phases by, and where a step replays a graph in no known phase (`unplaced_graph_us`) that may hold the phase: nothing else of it was launched in that step (of a forward, or nothing of a backward). */
   backward_device_us: number | null;
   /** Device time of work launched in the forward phase. Null where the trace does not show which of the work in no other phase is the forward's: no call of a module, no operator that made a node, nor (without sequence numbers) names for half of the nodes of each pass. */
   forward_device_us: number | null;
@@ -2218,6 +2222,8 @@ export interface Totals {
   sync_transfer_us: number | null;
   /** `forward_device_us` without communication. */
   forward_compute_us: number | null;
+  /** Device time of replayed graphs (CUDA, HIP) that were launched in no known phase: the trace does not hold the operators and modules that they were captured from. Null without launches. */
+  unplaced_graph_us: number | null;
 }
 
 /** The file, and what it was recorded on. */
@@ -2445,7 +2451,7 @@ export interface WindowStatistics {
 export interface Work {
   /** `self_host_us` plus that of all modules below in the tree. */
   host_us: number | null;
-  /** `self_device_us` plus that of all modules below in the tree. */
+  /** `self_device_us` plus that of all modules below in the tree. Null, as all numbers of devices, without launches, and where a replayed graph may hold work of the module: it was not called in a step that replays a graph in no known phase, or is below the module that replays one. A host time of 0 is null then too. */
   device_us: number | null;
   /** Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's). */
   self_host_us: number | null;
@@ -2461,6 +2467,6 @@ export interface Work {
   compute_us: number | null;
   /** `self_device_us` less the module's own collectives. */
   self_compute_us: number | null;
-  /** The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work. */
+  /** The part of `device_us` in collectives. They run in the hook of whichever module came last (a bucket's all-reduce), so they say nothing of its work. Those of `fully_shard` belong to the module that its range names (`FSDP::all_gather (blocks.0)`), else to the module in which they were launched, often the one above. */
   communication_us: number | null;
 }

@@ -9,7 +9,7 @@ import {
   originsOf,
   reasonsOf,
 } from "../report/headline";
-import { backwardTotal, divisor, measureOf } from "../report/measures";
+import { backwardTotal, divisor, inGraphs, measureOf } from "../report/measures";
 import { clip, count, counted, duration, percent } from "../text/formats";
 import { over } from "../text/numbers";
 
@@ -25,7 +25,11 @@ export function CoverageNote({ report }: { report: ReportData }): ReactElement {
     <>
       <button type="button" className="coverage" popoverTarget={id}>
         {attributed === null ? (
-          "no backward work"
+          inGraphs(report) ? (
+            "backward unknown"
+          ) : (
+            "no backward work"
+          )
         ) : report.modules.length === 0 ? (
           "no modules in the trace"
         ) : (

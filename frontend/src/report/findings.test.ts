@@ -45,12 +45,19 @@ test("what recording hides is shown as an estimate", () => {
 });
 
 test("what a fix saves is without the profiler where that makes a difference", () => {
-  const said = (gain: number, unrecorded: number | null): string =>
-    savingText(finding({ gain_us_per_step: gain, unrecorded_gain_us_per_step: unrecorded }), BASIS);
-  expect(said(0, 4)).toBe("saves 4.0 us (4.0%) per step without the profiler (estimate)");
-  expect(said(9, 4)).toBe("saves 4.0 us (4.0%) per step without the profiler (estimate)");
-  expect(said(4.1, 4)).toBe("saves 4.1 us (4.1%) per step");
-  expect(said(0, null)).toBe("no saving: off the critical path");
+  const said = (gain: number, unrecorded: number | null, estimated: boolean): string =>
+    savingText(
+      finding({
+        gain_us_per_step: gain,
+        unrecorded_gain_us_per_step: unrecorded,
+        gain_is_estimated: estimated,
+      }),
+      BASIS,
+    );
+  expect(said(0, 4, true)).toBe("saves 4.0 us (4.0%) per step without the profiler (estimate)");
+  expect(said(9, 4, true)).toBe("saves 4.0 us (4.0%) per step without the profiler (estimate)");
+  expect(said(4.1, 4, false)).toBe("saves 4.1 us (4.1%) per step");
+  expect(said(0, null, false)).toBe("no saving: off the critical path");
 });
 
 test("a gain above the cost has its reason", () => {

@@ -125,15 +125,9 @@ export function savingFigure(finding: Finding): string {
   return us === null ? "" : `${duration(us)}${estimated ? " est." : ""}`;
 }
 
-/** From this part on it counts that recording changes what a fix saves. */
-const APART = 0.1;
-
 /** What findings are ordered by: what a fix saves, or an estimate without the cost of recording. */
 export function shownSaving(finding: Finding): { us: number | null; estimated: boolean } {
   const { gain_us_per_step: gain, unrecorded_gain_us_per_step: estimate } = finding;
-  const estimated =
-    gain !== null &&
-    estimate !== null &&
-    Math.abs(estimate - gain) > APART * Math.max(estimate, gain);
+  const estimated = finding.gain_is_estimated;
   return { us: estimated ? estimate : gain, estimated };
 }

@@ -137,6 +137,7 @@ const EVIDENCE: Readonly<Record<string, string>> = {
   compiled: "compiled kernels",
   "compiled split": "compiled kernels, split by bytes",
   "compiled near": "neighbours in the compiled graph",
+  sharding: "names of FSDP's ranges",
 };
 
 function parts(amounts: Record<string, number>): Part[] {

@@ -87,6 +87,11 @@ export function backwardTotal(report: ReportData): number | null {
     : report.coverage.backward_host_us;
 }
 
+/** Whether the backward may be in replayed graphs, of which the trace does not hold the operators. */
+export function inGraphs({ totals }: Pick<ReportData, "totals">): boolean {
+  return totals.backward_device_us === null && (totals.unplaced_graph_us ?? 0) > 0;
+}
+
 /** Whether any of the steps has a backward pass. */
 export function hasBackward(report: ReportData): boolean {
   return (

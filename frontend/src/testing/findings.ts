@@ -13,6 +13,7 @@ export function finding(rest: Partial<Finding> = {}): Finding {
     once_us: null,
     gain_us_per_step: 5,
     unrecorded_gain_us_per_step: null,
+    gain_is_estimated: false,
     gain_bound_us_per_step: 5,
     saves_after: null,
     gain_unknown: null,

@@ -34,6 +34,7 @@ export function perStep(report: Omit<ReportData, "per_step">): PerStep {
     backward_device_us: over(totals.backward_device_us),
     forward_device_us: over(totals.forward_device_us),
     optimizer_device_us: over(totals.optimizer_device_us),
+    unplaced_graph_us: over(totals.unplaced_graph_us),
     communication_device_us: over(totals.communication_device_us),
     device_us_by_kind: Object.fromEntries(
       Object.entries(totals.device_us_by_kind).map(([kind, us]) => [kind, us / steps.length]),

@@ -161,6 +161,7 @@ function withoutMeans(rest: Partial<ReportData>): Omit<ReportData, "per_step"> {
       profiler_sync_us: 0,
       sync_waited_us: 0,
       sync_transfer_us: 0,
+      unplaced_graph_us: 0,
     },
     steps: [step("ProfilerStep#1")],
     modules: [

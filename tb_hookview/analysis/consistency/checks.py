@@ -9,7 +9,13 @@ from msgspec import Struct
 
 from tb_hookview import markers
 from tb_hookview.analysis.autograd.nodes import Nodes
-from tb_hookview.analysis.device.events import DeviceEvents, calls_of, repeated_launches
+from tb_hookview.analysis.device.events import (
+    DeviceEvents,
+    calls_of,
+    in_capture,
+    of_graph,
+    repeated_launches,
+)
 from tb_hookview.analysis.host.rows import MARK_ROLES, Call, HostRows, Role
 from tb_hookview.analysis.modules.tree import Modules, marked_modules
 from tb_hookview.arrays.joins import (
@@ -210,8 +216,6 @@ _LAUNCH = re.compile(
     r"|(cuda|hip|mu|musa)LaunchCooperativeKernel\w*|cuLaunch(Cooperative)?Kernel\w*"
     r"|(cuda|hip|cu)GraphLaunch\w*"
 )
-_GRAPH = re.compile(r"\w+GraphLaunch\w*")
-_CAPTURE = re.compile(r"(cuda|hip|cu)Stream(Begin|End)Capture\w*")
 
 
 def impossible_lengths(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
@@ -235,7 +239,7 @@ def overlaps(host: HostRows, device_events: DeviceEvents) -> tuple[Fault, ...]:
 
     Not those of graphs, which may. Few that overlap by microseconds do so by programmatic launch.
     """
-    alone = np.flatnonzero(~_of_graphs(host, device_events))
+    alone = np.flatnonzero(~of_graph(host, device_events, np.arange(len(device_events))))
     order = alone[np.argsort(device_events.stream[alone], kind="stable")]  # each by start, as all
     stream = device_events.stream[order]
     last = running_max(stream, device_events.end[order])
@@ -309,27 +313,46 @@ def launches_to_run(host: HostRows) -> TreeRow:
     """Launches by start, but those into a graph that is captured."""
     launches = host.named(_LAUNCH.fullmatch)
     launches = launches[np.argsort(host.call_tree.start[launches], kind="stable")]
-    return launches[~_in_capture(host, launches)]
+    return launches[~in_capture(host, launches)]
+
+
+def partial_rows(host: HostRows, device_events: DeviceEvents) -> Bool:
+    """Rows inside of which the trace lacks the launch of a device event, or a launch's event.
+
+    A device event without a launch is that of the row with its `External id`. A call of the driver
+    inside one of the runtime is one launch with it.
+    """
+    tree = host.call_tree
+    if not len(device_events):
+        return np.zeros(len(tree), bool)
+    has = mask_of(device_events.launch[device_events.launch >= 0], len(tree))
+    launches = launches_to_run(host)
+    done = tree.inside(has)[launches] | _around(tree, has)[launches]
+    lacks = mask_of(launches[~done], len(tree))
+    events = host.trace.events
+    alone = device_events.event[device_events.launch < 0]
+    named = np.flatnonzero(host.kind == EventCategory.OPERATOR)
+    number = events.external[tree.event[named]]
+    lacks[named[(number > 0) & isin(number, events.external[alone])]] = True
+    return _around(tree, lacks)
+
+
+def _around(tree: CallTree, wanted: Bool) -> Bool:
+    """Rows that are one of the wanted ones, or have one inside."""
+    upto = np.append(0, np.cumsum(wanted))
+    return np.asarray(upto[tree.subtree_end] > upto[:-1])
+
+
+def captured_launches(host: HostRows) -> TreeRow:
+    """Launches into a graph that is captured, which run where it is replayed."""
+    launches = host.named(_LAUNCH.fullmatch)
+    return launches[in_capture(host, launches)]
 
 
 def lost_launches(host: HostRows, device_events: DeviceEvents) -> TreeRow:
     """Launches by start that have no device event."""
     launches = launches_to_run(host)
     return launches[~isin(launches, device_events.launch)]
-
-
-def _in_capture(host: HostRows, rows: TreeRow) -> Bool:
-    """Rows between the calls that begin and end the capture of a graph, on any thread."""
-    bounds = host.named(_CAPTURE.fullmatch)
-    times = np.sort(host.call_tree.start[bounds])
-    return np.asarray(np.searchsorted(times, host.call_tree.start[rows]) % 2 == 1)
-
-
-def _of_graphs(host: HostRows, device_events: DeviceEvents) -> Bool:
-    """Device events that a graph's launch made."""
-    graph = mask_of(host.named(_GRAPH.fullmatch), len(host))
-    numbered = host.trace.events.graph[device_events.event] > 0
-    return np.asarray(numbered | (lookup(graph, device_events.launch) > 0))
 
 
 # Marks of the recorder that cannot be used.
@@ -442,18 +465,17 @@ def silent_collectives(host: HostRows) -> tuple[Fault, ...]:
     return counted("silent-collective", calls - int(np.count_nonzero(whole)))
 
 
-def unlinked_waits(host: HostRows) -> tuple[Fault, ...]:
-    """Waits for an event whose recording is not known, or came later than the wait."""
+def waits_before_record(host: HostRows) -> tuple[Fault, ...]:
+    """Waits for an event that was recorded only later.
+
+    That the recording is not in the file says nothing: CUPTI of CUDA 13 names none.
+    """
     syncs, trace, tree = host.trace.cuda_syncs, host.trace, host.call_tree
     waits = np.array([kind in _WAITS_FOR_EVENT for kind in syncs.kind], bool)
     start = trace.events.start[syncs.event]
     record = calls_of(trace, tree, syncs.record_correlation, start)
-    unknown = int(np.count_nonzero(waits & (record < 0)))
     later = waits & (record >= 0) & (lookup(tree.start, record) > start)
-    return (
-        *counted("unknown-record", unknown),
-        *counted("later-record", int(np.count_nonzero(later))),
-    )
+    return counted("later-record", int(np.count_nonzero(later)))
 
 
 def _named_around(call_tree: CallTree, identified: Int, rows: TreeRow, wanted: Int) -> Bool:
@@ -497,6 +519,6 @@ def find_faults(
         *shared_numbers(host, nodes),
         *outlasting_calls(host, device_events),
         *silent_collectives(host),
-        *unlinked_waits(host),
+        *waits_before_record(host),
         *unusable_marks(host, modules),
     )

@@ -395,3 +395,12 @@ def of_graph(host: HostRows, events: DeviceEvents, chosen: DeviceEventIndex) -> 
     known = unique(strings[strings >= 0]).tolist()
     graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
     return np.asarray(numbered | isin(strings, graphs))
+
+
+_CAPTURE = re.compile(r"(cuda|hip|cu)Stream(Begin|End)Capture\w*")
+
+
+def in_capture(host: HostRows, rows: TreeRow) -> Bool:
+    """Which rows lie between the calls that begin and end a graph's capture, on any thread."""
+    times = np.sort(host.call_tree.start[host.named(_CAPTURE.fullmatch)])
+    return np.asarray(np.searchsorted(times, host.call_tree.start[rows]) % 2 == 1)

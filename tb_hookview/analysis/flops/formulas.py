@@ -326,14 +326,20 @@ class DeviceWork(Struct, frozen=True):
     """Kernels of products, convolutions and attention, whether their FLOPs are known or not."""
 
 
-def call_work(host: HostRows) -> CallWork:
-    """Work of every call; equal calls are counted once."""
+def call_work(host: HostRows, is_partial: Bool) -> CallWork:
+    """Work of every call; equal calls are counted once.
+
+    Args:
+        host: host rows.
+        is_partial: rows of whose device events the trace lacks some, shape (n,). Their FLOPs are
+            unknown: a part of their time would make their speed too high.
+    """
     flops, moved = (np.full(len(host), np.nan) for _ in range(2))
     dtype = np.full(len(host), -1, np.int64)
     events, texts = host.trace.events, host.trace.texts
     rows = host.named(FORMULAS.__contains__)
     event = host.call_tree.event[rows]
-    known = (events.shapes[event] > 0) & (events.types[event] > 0)
+    known = (events.shapes[event] > 0) & (events.types[event] > 0) & ~is_partial[rows]
     rows, event = rows[known], event[known]
     given = events.shapes, events.types, events.concrete
     columns = [host.string[rows], *(column[event].astype(np.int64) for column in given)]

@@ -353,6 +353,8 @@ _WRAPPERS = re.compile(
     r"|FullyShardedDataParallel\.(forward|_(root_)?(pre|post)_forward)"
 )
 """Ranges of torch's that are the forward, or gather parameters for it."""
+_AFTER_BACKWARD = "FSDP::root_post_backward_callback"
+"""Range outside of nodes in which FSDP2 reduces the last gradients, called by autograd's engine."""
 _MICROBATCH = re.compile(
     r"PP:(?P<stage>\d+)(?P<letter>[FBIW])(?P<n>\d*)|(Forward|Backward) (?P<number>\d+)"
     r"|(forward|backward)-compute"
@@ -400,7 +402,10 @@ def phase_ranges(host: HostRows) -> tuple[Bool, Bool]:
     labels = host.role == Role.LABEL
     names = {string: host.trace.strings[string] for string in unique(host.string[labels]).tolist()}
     wrappers = [s for s, text in names.items() if _WRAPPERS.fullmatch(text)]
-    forward, backward = labels & isin(host.string, wrappers), np.zeros(len(host), bool)
+    forward = labels & isin(host.string, wrappers)
+    backward = labels & isin(
+        host.string, [s for s, text in names.items() if text == _AFTER_BACKWARD]
+    )
     for ahead, back in _CONVENTIONS:
         both = [[s for s, text in names.items() if re.fullmatch(p, text)] for p in (ahead, back)]
         if all(both):

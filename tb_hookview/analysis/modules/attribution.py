@@ -20,6 +20,8 @@ checkpointing) and belongs to the module recomputed (`recompute`), whoever owns 
 operators within a node, outside every such range, are recomputation of the node's own module, and
 so are the nodes that they make (`recompute`, in traces of our recorder).
 
+Device events of a range of FSDP's belong to the module that it names (`sharding`), before 1.
+
 What a compiled graph ran is placed by our recorder's map, before all of these (`compiled`,
 `compiled_split`, `compiled_near`; see `analysis/compiled/`).
 """
@@ -35,6 +37,7 @@ from msgspec.structs import replace
 from tb_hookview.analysis.autograd.nodes import Nodes, recomputed_operators
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows, Role, node_name
+from tb_hookview.analysis.modules.sharding import sharding_ranges
 from tb_hookview.analysis.modules.tree import (
     ModuleCalls,
     Modules,
@@ -60,7 +63,10 @@ EVIDENCE = (
     "compiled",
     "compiled_split",
     "compiled_near",
+    "sharding",
 )
+COMPILED = ("compiled", "compiled_split", "compiled_near")
+"""Evidence of what the recorder's map of compiled graphs places."""
 REASONS = (
     "gradient accumulation, parameter unknown",
     "no forward operator found",
@@ -70,7 +76,7 @@ REASONS = (
 )
 NO_FORWARD = REASONS.index("no forward operator found")
 _OUTSIDE_NODES = len(REASONS) - 1
-RECOMPUTE = EVIDENCE.index("recompute")
+RECOMPUTE, SHARDING = EVIDENCE.index("recompute"), EVIDENCE.index("sharding")
 
 
 class Attribution(Struct, frozen=True):
@@ -87,6 +93,8 @@ class Attribution(Struct, frozen=True):
     """Index into EVIDENCE; -1 outside the backward pass."""
     row_recompute: Bool
     """Rows inside a forward that runs again within a node."""
+    row_sharding: Bool
+    """Rows inside a range of FSDP's that names their module."""
 
 
 def attribute(
@@ -106,15 +114,20 @@ def attribute(
     evaluation = lookup(nodes.row, nodes.of_row)
     called_again = (evaluation >= 0) & (call > evaluation)
     by_node = lookup(node_module, nodes.of_row)
+    by_place = np.where(
+        (evaluation >= 0) & ~called_again, by_node, lookup(module_calls.module, call)
+    )
+    around, by_range = sharding_ranges(host, modules)
+    sharding = (around > call) & (around > evaluation)
+    evidence = np.where(called_again, RECOMPUTE, lookup(node_evidence, nodes.of_row))
     return Attribution(
         node_module=node_module,
         node_evidence=node_evidence,
         node_reason=_reasons(host, nodes, modules, node_module),
-        row_module=np.where(
-            (evaluation >= 0) & ~called_again, by_node, lookup(module_calls.module, call)
-        ),
-        row_evidence=np.where(called_again, RECOMPUTE, lookup(node_evidence, nodes.of_row)),
+        row_module=np.where(sharding, by_range, by_place),
+        row_evidence=np.where(sharding & (evaluation >= 0), SHARDING, evidence),
         row_recompute=called_again | recomputed_operators(host, nodes),
+        row_sharding=sharding,
     )
 
 
@@ -249,6 +262,8 @@ def attribute_device_events(
     node = lookup(row_node, launch)
     evidence = lookup(attribution.row_evidence, launch)
     outside = (node < 0) & (lookup(row_phase, launch) == Phase.BACKWARD)
+    sharding = outside & (lookup(attribution.row_sharding, launch) > 0)
+    evidence, outside = np.where(sharding, SHARDING, evidence), outside & ~sharding
     reason = np.where(evidence < 0, lookup(attribution.node_reason, node), -1)
     return DeviceAttribution(
         node=node,

@@ -20,7 +20,6 @@ from tb_hookview.report.summary.tables import (
     alike,
     detail_tables,
     finding_table,
-    is_estimated,
     kernel_table,
     may_cost,
     operator_table,
@@ -105,7 +104,7 @@ def _without_first(data: ReportData) -> str:
         return ""
     if data.verdict.bound == "unknown":
         return "; savings are uncertain because of that"
-    recorded = ", as recorded" if is_estimated(first) else ""
+    recorded = ", as recorded" if first.gain_is_estimated else ""
     return f"; {format_us(round(_replayed(data) - gain, 3))} without the first finding{recorded}"
 
 

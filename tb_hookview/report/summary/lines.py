@@ -115,6 +115,7 @@ def _device(report: ReportData) -> list[str]:
         backward=means.backward_device_us,
         forward=means.forward_device_us,
         optimizer=means.optimizer_device_us,
+        **{"graphs in no known phase": means.unplaced_graph_us or 0.0},
     )
     events = (
         f"device time {format_per(means.marked)}: {format_us(means.device_us)} "

@@ -73,8 +73,6 @@ _FOREIGN = (
 )
 _FOREIGN_SHARE = 0.1
 """Of the trace's events, from which on they may be."""
-_APART = 0.1
-"""Part of a saving from which on it counts that recording changes it."""
 _ON_CPU = "On the CPU: torch.compile, and torch.set_num_threads fit to the cores"
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
@@ -390,17 +388,9 @@ def _finding(group: list[Finding], common: Collection[str]) -> Row:
 
 def saving(finding: Finding) -> str:
     """What a finding is ordered by: its gain, or an estimate without the cost of recording."""
-    if is_estimated(finding):
+    if finding.gain_is_estimated:
         return f"{format_us(finding.unrecorded_gain_us_per_step)} est."
     return format_us(finding.gain_us_per_step)
-
-
-def is_estimated(finding: Finding) -> bool:
-    """Whether the cost of recording makes a difference to what a finding saves."""
-    gain, estimate = finding.gain_us_per_step, finding.unrecorded_gain_us_per_step
-    if gain is None or estimate is None:
-        return False
-    return abs(estimate - gain) > _APART * max(estimate, gain)
 
 
 def _cost(finding: Finding) -> str:

@@ -20,7 +20,7 @@ from tb_hookview.analysis.compiled.graphs import (
 from tb_hookview.analysis.compiled.placement import Placement
 from tb_hookview.analysis.compiled.times import NO_MAP, WHOLE, CompiledUnits
 from tb_hookview.analysis.consistency.checks import Fault, counted
-from tb_hookview.analysis.modules.attribution import EVIDENCE, NO_FORWARD
+from tb_hookview.analysis.modules.attribution import COMPILED, EVIDENCE, NO_FORWARD
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, index_of, isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -57,7 +57,9 @@ def compiled_faults(analysis: Analysis) -> tuple[Fault, ...]:
     if manifest.compiled and not _placed(analysis):
         return counted("compiled-after-wrap", 1)
     if not (analysis.module_calls.module >= 0).any() and not _placed(analysis):
-        return counted(_why_without_calls(analysis), 1)
+        # A warning of replayed graphs gives the reason.
+        in_graphs = analysis.replayed_graphs.unplaced.any()
+        return () if in_graphs else counted(_why_without_calls(analysis), 1)
     return (*_unknown(analysis), *_not_placed(analysis))
 
 
@@ -296,9 +298,6 @@ def _row(
         host_us=to_us(host),
         device_us=to_us(device) if known else None,
     )
-
-
-COMPILED = ("compiled", "compiled_split", "compiled_near")
 
 
 def compiled_summary(selection: Selection) -> CompiledGraphs | None:

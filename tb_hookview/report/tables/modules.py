@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTime
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
+from tb_hookview.analysis.replayed_modules import modules_in_graphs
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.syncs.detection import profiler_times
 from tb_hookview.arrays.joins import grouped, index_of
@@ -144,8 +146,37 @@ def module_rows(selection: Selection) -> list[schema.Module]:
         )
         for i in range(len(modules))
     ]
+    return list(_with_unknown(selection, rows))
+
+
+def _with_unknown(selection: Selection, rows: Iterable[schema.Module]) -> Iterator[schema.Module]:
+    """Rows with null in the place of zeros that are not known."""
+    analysis, in_graph = selection.analysis, modules_in_graphs(selection)
     compiled, known = analysis.compiled_modules.tolist(), with_times(analysis).tolist()
-    return [in_region(row, known=known[row.id]) if compiled[row.id] else row for row in rows]
+    columns = compiled, known, in_graph.forward.tolist(), in_graph.backward.tolist()
+    for row, is_compiled, has_times, forward, backward in zip(rows, *columns, strict=True):
+        if is_compiled:
+            yield in_region(row, known=has_times)
+        else:
+            yield _in_graph(row, forward=forward, backward=backward)
+
+
+def _in_graph(row: schema.Module, *, forward: bool, backward: bool) -> schema.Module:
+    """Return the row of a module with null for the passes that replayed graphs may hold."""
+    backward = backward and not row.backward.device_us
+    if not (forward or backward):
+        return row
+    return replace(
+        row,
+        forward=_without_device(row.forward) if forward else row.forward,
+        backward=_without_device(row.backward) if backward else row.backward,
+        backward_ratio=None,
+    )
+
+
+def _without_device(work: schema.Work) -> schema.Work:
+    """The time on the host alone, where there is any."""
+    return schema.Work(work.host_us or None, None, work.self_host_us or None, None, None)
 
 
 def _depths(parents: Sequence[int]) -> list[int]:

@@ -109,7 +109,7 @@ def _gains(data: ReportData, found: list[Contradiction]) -> ReportData:
 
     cleared = _cleared(data, "findings", "gain_us_per_step", wrong, found)
     findings = [
-        replace(row, gain_unknown=CONTRADICTED) if wrong(before) else row
+        replace(row, gain_unknown=CONTRADICTED, gain_is_estimated=False) if wrong(before) else row
         for row, before in zip(cleared.findings, data.findings, strict=True)
     ]
     return replace(cleared, findings=findings)
@@ -271,8 +271,7 @@ WORDS: dict[str, Words] = {
     "no-module-calls": Words(
         "what ran is not the module that was wrapped, which was never called in the recording, so "
         "nothing is attributed to its modules; a copy of it may run (copy.deepcopy, pickle, "
-        "torch.load): call hookview.wrap() on the object that is trained; or a CUDA graph that was "
-        "captured before is replayed, which calls no module"
+        "torch.load): call hookview.wrap() on the object that is trained"
     ),
     "unrecorded-thread": Words(
         "the forward of most of what ran backward is not in the recording, so nothing is "
@@ -340,6 +339,13 @@ WORDS: dict[str, Words] = {
         "sequence number or name all of it; its device time is unknown",
         NEVER,
     ),
+    "replayed-graphs": Words(
+        "device events of replayed graphs (CUDA, HIP), {time} in all, {share} of device time, that "
+        "were launched in no known phase: the trace does not hold what they were "
+        "captured from, so times of modules, forward, backward and optimizer that may be in them "
+        "are unknown, not 0; record steps before the capture to see them",
+        high_from=0.1,
+    ),
     "no-forward-host": Words(
         "host rows in no known phase: no call of a module shows the forward, and no sequence "
         "number or name all of it; its time is unknown, and in that of no phase; record with "
@@ -372,11 +378,6 @@ WORDS: dict[str, Words] = {
     "silent-collective": Words(
         "calls of collectives, and waits for them, without sizes or ranks, as torch wrote them "
         "until 2023: their bandwidth is unknown",
-        NEVER,
-    ),
-    "unknown-record": Words(
-        "waits for a CUDA event that do not say where it was recorded, as torch 2.11 writes all of "
-        "them: the table cuda_syncs does not know what they waited for",
         NEVER,
     ),
     "later-record": Words(

@@ -11,7 +11,7 @@ from tb_hookview.analysis.operators import OperatorCalls, OperatorGroups, group_
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import first_index, scatter, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Float, Index, Int
+from tb_hookview.arrays.types import Bool, Float, Index, Int
 from tb_hookview.tables.events.names import PHASES, Columns, Names, owner_columns
 from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, Values, microseconds
 
@@ -21,25 +21,31 @@ def operator_columns(groups: OperatorGroups) -> Columns:
     calls = groups.calls
     analysis = calls.selection.analysis
     first, tree = groups.first, analysis.call_tree
+
+    def on_device(time: Callable[[], Float]) -> Callable[[Int], Values]:
+        return device_us(calls, lambda: groups.any(calls.in_graph & calls.selection.rows), time)
+
     return {
         "id": lambda i: Numbers(tree.event[first[i]]),
         "name": lambda i: Names(analysis).event(tree.event[first[i]]),
         "calls": lambda i: Numbers(groups.count[i]),
         "host_us": lambda i: Numbers(groups.host[i] / 1000),
         "self_host_us": lambda i: Numbers(groups.sum(calls.self_host)[i] / 1000),
-        "device_us": device_us(calls, lambda: groups.within(calls.device)),
-        "self_device_us": device_us(calls, lambda: groups.sum(calls.self_device)),
+        "device_us": on_device(lambda: groups.within(calls.device)),
+        "self_device_us": on_device(lambda: groups.sum(calls.self_device)),
         "tensor_core_eligible": lambda i: Numbers(groups.any(calls.eligible)[i]),
-        "tensor_core_us": device_us(calls, lambda: groups.within(calls.tensor_core)),
-        "self_tensor_core_us": device_us(calls, lambda: groups.sum(calls.self_tensor_core)),
+        "tensor_core_us": on_device(lambda: groups.within(calls.tensor_core)),
+        "self_tensor_core_us": on_device(lambda: groups.sum(calls.self_tensor_core)),
         **_work_columns(groups),
     }
 
 
-def device_us(calls: OperatorCalls, time: Callable[[], Float]) -> Callable[[Int], Values]:
-    """A column of device time; without any launch in the trace it is unknown."""
+def device_us(
+    calls: OperatorCalls, in_graph: Callable[[], Bool], time: Callable[[], Float]
+) -> Callable[[Int], Values]:
+    """A column of device time; unknown without launches, and of what runs in replayed graphs."""
     known = calls.selection.analysis.launches_known
-    return lambda i: Numbers(time()[i] / 1000, np.full(len(i), known))
+    return lambda i: Numbers(time()[i] / 1000, ~in_graph()[i] & known)
 
 
 def _work_columns(groups: OperatorGroups) -> Columns:
@@ -195,8 +201,8 @@ def operator_calls(selection: Selection) -> Arrays:
             "start_us": lambda i: microseconds(tree.start[i]),
             "host_us": lambda i: microseconds(tree.duration[i]),
             "self_host_us": lambda i: Numbers(calls.self_host[i] / 1000),
-            "device_us": device_us(calls, lambda: calls.device),
-            "self_device_us": device_us(calls, lambda: calls.self_device),
+            "device_us": device_us(calls, lambda: calls.in_graph, lambda: calls.device),
+            "self_device_us": device_us(calls, lambda: calls.in_graph, lambda: calls.self_device),
             "flops": lambda i: Numbers(calls.flops[i], calls.flops[i] > 0),
             "tflop_per_s": lambda i: ratio(calls.flops[i], calls.flops_time[i] * 1000),
             "shapes": lambda i: argument(analysis.trace.texts.texts, shapes[tree.event[i]]),

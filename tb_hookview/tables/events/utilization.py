@@ -6,21 +6,31 @@ import numpy as np
 
 from tb_hookview.analysis.activity import Utilization, utilization
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.replayed_modules import modules_in_graphs
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import pair_key, unique
-from tb_hookview.arrays.types import Float
+from tb_hookview.arrays.types import Bool, Float
 from tb_hookview.tables.events.names import Columns, Names
 from tb_hookview.tables.events.operators import ratio
 from tb_hookview.tables.model.columns import Arrays, Numbers, Texts, microseconds
 
 
-def utilization_columns(analysis: Analysis, of: Utilization, whole: Float) -> Columns:
-    """The columns of `schema.kernels.Utilization`; `whole` is the time that `mfu` is a share of."""
+def utilization_columns(
+    analysis: Analysis, of: Utilization, whole: Float, in_graph: Bool | None = None
+) -> Columns:
+    """The columns of `schema.kernels.Utilization`.
+
+    Args:
+        analysis, of: what was summed up.
+        whole: time that `mfu` is a share of.
+        in_graph: whether a replayed graph may hold more of each row; None for none.
+    """
     known = of.flops > 0
     mostly = of.unknown <= of.spent
     launches = np.full(len(known), analysis.launches_known)
+    ran = launches if in_graph is None else launches & ~in_graph
     return {
-        "device_us": lambda i: Numbers(of.device[i] / 1000, launches[i]),
+        "device_us": lambda i: Numbers(of.device[i] / 1000, ran[i]),
         "flops": lambda i: Numbers(of.flops[i], known[i]),
         "recomputed_flops": lambda i: Numbers(of.recomputed[i], known[i]),
         "flops_us": lambda i: Numbers(of.spent[i] / 1000, known[i]),
@@ -61,12 +71,12 @@ def module_utilization(selection: Selection) -> Arrays:
     modules, names = analysis.modules, Names(analysis)
     of_row, of_event = analysis.attribution.row_module, analysis.device_attribution.module
     own = utilization(selection, of_row, of_event, len(modules))
-    parents = modules.parent.tolist()
+    in_graph, parents = modules_in_graphs(selection), modules.parent.tolist()
     of = Utilization(*(_with_children(getattr(own, f), parents) for f in own.__struct_fields__))
     return Arrays(
         np.arange(len(modules)),
         {
-            **utilization_columns(analysis, of, of.device),
+            **utilization_columns(analysis, of, of.device, np.logical_or(*in_graph)),
             "id": Numbers,
             "path": names.module,
             "module_class": lambda i: Texts(modules.module_class, i),

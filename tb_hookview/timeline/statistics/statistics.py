@@ -11,7 +11,16 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, unique
 from tb_hookview.arrays.nesting import lookup, self_time
-from tb_hookview.arrays.types import Bool, Int, ItemIndex, ModuleIndex, Nanoseconds, TimeSet, to_us
+from tb_hookview.arrays.types import (
+    Bool,
+    Int,
+    Intervals,
+    ItemIndex,
+    ModuleIndex,
+    Nanoseconds,
+    TimeSet,
+    to_us,
+)
 from tb_hookview.schema import Phase
 from tb_hookview.schema.timeline import (
     DeviceStatistics,
@@ -226,17 +235,24 @@ def _events(timeline: Timeline, window: Bounds) -> int:
 
 def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
     """Host time of each phase that is known, within steps; the rest of a step is `other`."""
-    phases, steps = timeline.analysis.phases, timeline.analysis.steps.window
+    analysis = timeline.analysis
+    phases, steps = analysis.phases, analysis.steps.window
     inside = clip(steps[:, 0], steps[:, 1], window)
     windows = np.stack([inside.start, inside.end], axis=1)
     known = {Phase.FORWARD: phases.forward_known}
+    in_graph = analysis.replayed_graphs.unknown[inside.row].any(axis=0)
     spent = {
-        phase: int(intervals.lengths_within(phases.time[phase], windows).sum())
+        phase: time
         for phase in (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATA)
         if known.get(phase, phases.known)
+        and ((time := _length(phases.time[phase], windows)) or not in_graph[phase])
     }
     spent[Phase.OTHER] = int(inside.time.sum()) - sum(spent.values())
     return {phase.name.lower(): to_us(time) for phase, time in spent.items()}
+
+
+def _length(time: TimeSet, windows: Intervals) -> int:
+    return int(intervals.lengths_within(time, windows).sum())
 
 
 def _devices(timeline: Timeline, window: Bounds) -> list[DeviceStatistics]:

@@ -454,12 +454,10 @@ def _link_launches(columns: dict[str, Any], kind: NDArray[np.int8]) -> None:
     external, correlation = columns["external"], columns["correlation"]
     if not len(external) or not len(correlation):
         return
-    device = isin(kind, [int(each) for each in DEVICE_CATEGORIES])
-    linked = device | (kind == EventCategory.RUNTIME)
+    linked = isin(kind, [*map(int, DEVICE_CATEGORIES), int(EventCategory.RUNTIME)])
     if not (correlation[linked] >= 0).any():
         correlation[linked] = external[linked]
         external[linked] = -1
-    external[device] = -1
 
 
 def _none(argument: Argument) -> float:

@@ -61,7 +61,7 @@ class Events(Struct, frozen=True):
     forward_thread: Int
     """Profiler's number of the thread whose forward made this node; 0 for none."""
     external: Int
-    """`External id` of an operator, or of the operator that made a runtime call."""
+    """`External id` of an operator, or of that around a runtime call or a device event's launch."""
     device: DeviceNumber
     """Number of the device, on device rows."""
     blocks_per_sm: Float

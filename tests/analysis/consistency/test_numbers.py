@@ -98,9 +98,9 @@ KEY = "wait_on_cuda_event_record_corr_id"
     [
         (50, {KEY: 5}, None),
         (0, {KEY: 5}, "later-record"),
-        (50, {KEY: 9}, "unknown-record"),
-        (50, {KEY: -1}, "unknown-record"),
-        (50, {}, "unknown-record"),
+        (50, {KEY: 9}, None),
+        (50, {KEY: -1}, None),
+        (50, {}, None),
     ],
 )
 def test_the_recording_of_an_event_that_is_waited_for(

@@ -73,6 +73,27 @@ def test_an_operator_that_is_called_again_within_itself(tmp_path: Path) -> None:
     assert set(rows[1:]) == {("aten::mm", own)}
 
 
+@pytest.mark.parametrize("missing", ["calls", "kernel", None])
+def test_a_call_of_whose_kernels_the_trace_lacks_one(missing: str | None, tmp_path: Path) -> None:
+    """Its FLOPs are left out with its time, as the kernel's `External id` or the launch shows it."""
+    picture = """
+        main ops    [aten::mm ext=1 ] [aten::mm ext=2            ]
+        main calls    [go corr=1]      [go corr=3]  [go corr=4]
+        gpu  kernel         [gemm corr=1]   [gemm corr=3][sum corr=4 ext=2]
+        """
+    events = grid.events(picture, NAMES)
+    if missing is not None:
+        category = {"calls": "cuda_runtime", "kernel": "kernel"}[missing]
+        events = [e for e in events if (e["cat"], e["args"].get("correlation")) != (category, 4)]
+    for event in events:
+        if event["name"] == "aten::mm":
+            event["args"] |= {"Input Dims": SHAPES["aten::mm"], "Input type": ["float"] * 2}
+    (row,) = table(load(grid.write(tmp_path / "t.json", events)), "operators_by_shape")
+    one, calls, spent = 2 * 6 * 8 * 5, *((1, 13) if missing else (2, 13 + 13 + 18))
+    assert (row.flops, row.flops_us) == (calls * one, spent)
+    assert row.tflop_per_s == pytest.approx(calls * one / spent / 1e6)
+
+
 def test_no_share_of_a_peak_above_one() -> None:
     """Products of distributed tensors over two ranks, by 51.9 of 82.6 TFLOP/s at most."""
     operators = analyze(shared_trace("llama_4layers_4090")).data.operators

@@ -44,7 +44,7 @@ export function ModulesView({ report, target }: ModulesViewProps): ReactElement 
         ) : (
           <>
             <QuantityPicker report={report} chosen={chosen} />
-            {!backward && <NoBackward />}
+            {!backward && <NoBackward report={report} />}
           </>
         )}
         {backward && measureOf(report) === "host" && <HostNotice report={report} />}

@@ -5,7 +5,7 @@ import { Name } from "../../components/Name";
 import { type SmallColumn, SmallTable } from "../../components/SmallTable";
 import { RecordSnippet } from "../../parts/states";
 import { compiledRemedy, compiledRows, compiledText } from "../../report/compiled";
-import { type Averaging, divisor } from "../../report/measures";
+import { type Averaging, divisor, inGraphs } from "../../report/measures";
 import { count, duration } from "../../text/formats";
 import { over } from "../../text/numbers";
 import { COMPILED_DEFINITIONS as C, NODE_DEFINITIONS as D } from "./definitions";
@@ -20,12 +20,13 @@ export function HostNotice({ report }: { report: ReportData }): ReactElement {
   return <p className="notice">{why}: times are the host&rsquo;s.</p>;
 }
 
-/** Inference has modules, and nothing to show of their backward. */
-export function NoBackward(): ReactElement {
+/** Inference has modules, and nothing to show of their backward; a replayed graph may hold it. */
+export function NoBackward({ report }: { report: ReportData }): ReactElement {
   return (
     <p className="notice">
-      There is no backward pass in this trace: it may come from inference, or the recording ended
-      before a backward began.
+      {inGraphs(report)
+        ? `Times of modules are unknown: ${duration(report.totals.unplaced_graph_us)} of device time are in replayed graphs, and the trace does not hold the operators and modules that these were captured from.`
+        : "There is no backward pass in this trace: it may come from inference, or the recording ended before a backward began."}
     </p>
   );
 }
@@ -47,7 +48,9 @@ export function NoModules({ report, averaging }: NoModulesProps): ReactElement {
         <h2>This trace names no modules</h2>
         <p>
           {report.nodes.length === 0
-            ? "There is no backward pass in it either: it may come from inference."
+            ? inGraphs(report)
+              ? "Its backward pass may be in replayed graphs."
+              : "There is no backward pass in it either: it may come from inference."
             : "It has a backward pass, but nothing in it says which module each part belongs to."}{" "}
           Record it like this, or with <code>with_stack=True</code>:
         </p>

@@ -5,7 +5,7 @@ import { Name } from "../../components/Name";
 import { Facts, SmallTable } from "../../components/SmallTable";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
-import { backwardTotal, divisor, measureOf } from "../../report/measures";
+import { backwardTotal, divisor, inGraphs, measureOf } from "../../report/measures";
 import { clip, count, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
@@ -27,7 +27,11 @@ export function Coverage({ report }: { report: ReportData }): ReactElement {
       from={{ view: "modules", title: "Modules" }}
     >
       {share === null || rows.length === 0 ? (
-        <p className="muted">There is no backward work in these steps.</p>
+        <p className="muted">
+          {inGraphs(report)
+            ? "The backward of these steps may be in replayed graphs: it is unknown."
+            : "There is no backward work in these steps."}
+        </p>
       ) : (
         <SmallTable
           className="shares"
