@@ -10,6 +10,7 @@ import grid
 from rules.diagnosed import Diagnosed, diagnosed
 
 A100 = [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}]
+H200 = [{"id": 0, "name": "NVIDIA H200"}]
 V100 = [{"id": 0, "name": "Tesla V100-SXM2-16GB"}]
 ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >"
 

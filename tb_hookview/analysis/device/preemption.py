@@ -6,15 +6,21 @@ import numpy as np
 
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import dense_rank
+from tb_hookview.arrays.joins import dense_rank, isin
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Nanoseconds
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds
 from tb_hookview.trace import EventCategory
 
 _EQUAL = 10
 """Launches from which on their usual time is known."""
 _SPREAD = 1.25
-"""Times the median that nine tenths of them take at most."""
+"""Times the median that most of them take at most."""
+_MOST, _MOST_PRODUCTS = 90, 75
+"""Percent of them. Shapes leave no room for another size of work in matrix products."""
+_PRODUCTS = frozenset(
+    {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_addmm_activation"}
+)
+_NEVER = 1 << 62
 _LONGER = 2.0
 _LONGER_NS = 100_000
 """An interrupted one takes this many times the median, and so much more than it."""
@@ -24,8 +30,9 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
     """Time of each device event beyond that of equal launches; 0 for most, shape (d,).
 
     Equal are kernels of one name, grid and block that were launched with inputs of the same
-    shapes. Where nine tenths of them take the same time, one that takes twice as long did not
-    compute for longer. Those that ran while another event of their device did are left out.
+    shapes. Where nine tenths of them take the same time, three quarters of matrix products, one
+    that takes twice as long did not compute for longer. Those that ran while another event of their
+    device did are left out.
 
     Args:
         host: the host rows.
@@ -33,8 +40,8 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
         counted: those that may be interrupted: no collective, which waits for its peers.
     """
     rows, none = host.trace.events, np.broadcast_to(np.int64(0), len(events))
-    operator = lookup(host.call_tree.event, lookup(host.call_tree.parent, events.launch))
-    shapes = lookup(rows.shapes, operator)
+    operator = lookup(host.call_tree.parent, events.launch)
+    shapes = lookup(rows.shapes, lookup(host.call_tree.event, operator))
     wanted = counted & (rows.kind[events.event] == EventCategory.KERNEL) & (shapes > 0)
     chosen = np.flatnonzero(wanted & ~_shared(events))
     if not len(chosen):
@@ -47,18 +54,30 @@ def find_preempted(host: HostRows, events: DeviceEvents, counted: Bool) -> Nanos
     )
     order = np.lexsort((events.duration[chosen], key))
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
-    size = np.diff(first, append=len(order))
     duration = events.duration[chosen][order]
-    usual = duration[first + size // 2]
-    most = duration[first - (-9 * size // 10) - 1]
-    known = (size >= _EQUAL) & (most <= _SPREAD * usual)
-    beyond = np.where(known[key[order]], duration - usual[key[order]], 0)
-    beyond[(beyond < _LONGER_NS) | (duration < _LONGER * usual[key[order]])] = 0
+    product = isin(operator[chosen][order][first], host.named(_PRODUCTS.__contains__))
+    usual = _usual(duration, first, np.where(product, _MOST_PRODUCTS, _MOST))[key[order]]
+    beyond = np.where(duration >= _LONGER * usual, duration - usual, 0)
+    beyond[beyond < _LONGER_NS] = 0
     if not beyond.any():
         return none
     found = none.copy()
     found[chosen[order]] = beyond
     return found
+
+
+def _usual(duration: Nanoseconds, first: Int, most: Int) -> Nanoseconds:
+    """Median of each group of equal launches; a time that nothing takes where they differ.
+
+    Args:
+        duration: by group, ascending.
+        first: index of the first of each group.
+        most: percent of each that have to take about the same time.
+    """
+    size = np.diff(first, append=len(duration))
+    usual = duration[first + size // 2]
+    known = duration[first - (-most * size // 100) - 1] <= _SPREAD * usual
+    return np.where(known & (size >= _EQUAL), usual, _NEVER)
 
 
 def _shared(events: DeviceEvents) -> Bool:

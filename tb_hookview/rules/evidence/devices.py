@@ -88,7 +88,9 @@ _IN_PRODUCT = ("gemm", "f64f64", "dtype_Double")
 _LAMBDA = re.compile(r"\{lambda\(([^()]*)\)")
 _PARAMETERS = re.compile(r"\([^()]*(?:\)|$)")
 _DOUBLE = re.compile(r"(?<!optional)(?<!vector)(?<!Array)(?<!ArrayRef)<double[,>]")
-_FLOAT32 = r"sgemm(?<![a-z]sgemm)"
+_FLOAT32 = r"sgemm(?<![a-z]sgemm)(?<!16_sgemm)|xmma_gemm_f32f32_f32f32_f32_"
+"""Ampere's names, CUTLASS's and older ones; and those of cuBLAS on Hopper and later."""
+_TF32 = r"tf32|nvjet_(sm\d+_)?sss_|s1688gemm(?<!16_s1688gemm)(?!_b?fp?16)"
 _MOVES = ("copy", "set", "communication")
 _CACHED = 4096
 
@@ -119,8 +121,13 @@ def in_float64(context: Context) -> Bool:
 
 def float32_products(context: Context) -> Bool:
     """Kernels of matrix products in float32 without TF32, shape (d,)."""
-    products = context.device_events.matching(_FLOAT32, "sgemm")
+    products = context.device_events.matching(_FLOAT32, "gemm")
     return products & context.device_events.of_kinds("matrix")
+
+
+def in_tf32(context: Context) -> Bool:
+    """Kernels that compute in TF32 by their names, shape (d,)."""
+    return context.device_events.matching(_TF32)
 
 
 _CONVOLUTIONS = ("aten::conv1", "aten::conv2", "aten::conv3")

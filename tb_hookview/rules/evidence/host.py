@@ -10,18 +10,25 @@ from typing import Any
 import numpy as np
 
 from tb_hookview import schema
-from tb_hookview.analysis.host.activity import inputs_of_call, named_activity, operators_within
+from tb_hookview.analysis.host.activity import (
+    activity_events,
+    inputs_of_call,
+    named_activity,
+    operators_within,
+)
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import mask_of, pair_key, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, pair_key, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
     GapIndex,
     Int,
+    Intervals,
     ModuleIndex,
     Nanoseconds,
     StringIndex,
+    ThreadIndex,
     TimeSet,
     TreeRow,
 )
@@ -35,6 +42,8 @@ from tb_hookview.trace import EventCategory
 
 LONG_NS = 1_000_000
 """Gaps from this length on are no pace of launches: no operator takes that long to launch."""
+HELD_UP = 10
+"""Times as long as the median of its name that an operator takes which something held up."""
 
 
 def recur(times: Nanoseconds, window: Nanoseconds) -> bool:
@@ -64,10 +73,29 @@ def in_one_step(context: Context, times: Nanoseconds) -> bool:
 
 def activity_in(context: Context, gaps: GapIndex) -> list[str]:
     """What the launching thread was in for most of each gap, as `named_activity`."""
+    return named_activity(context.host, *_threads_in(context, gaps))
+
+
+def held_up(context: Context, gaps: GapIndex) -> Bool:
+    """Gaps mostly in an operator that took `HELD_UP` times as long as its name does, shape (g,)."""
+    if not len(gaps):
+        return np.zeros(0, bool)
+    events = context.analysis.trace.events
+    event = activity_events(context.host, *_threads_in(context, gaps))
+    operators = np.flatnonzero(events.kind == EventCategory.OPERATOR)
+    string, length = events.name[operators], events.duration[operators]
+    names = lookup(events.name, np.where(isin(event, operators), event, -1))
+    usual = np.zeros(len(gaps))
+    for name in unique(names[names >= 0]).tolist():
+        usual[names == name] = np.median(length[string == name])
+    return np.asarray((names >= 0) & (lookup(events.duration, event) > HELD_UP * usual))
+
+
+def _threads_in(context: Context, gaps: GapIndex) -> tuple[ThreadIndex, Intervals]:
+    """Launching thread of each gap, and the gap's start and end."""
     table = context.analysis.gaps
     thread = lookup(context.call_tree.thread, launches_after(context, gaps))
-    span = np.stack([table.start[gaps], table.end[gaps]], axis=1)
-    return named_activity(context.host, thread, span)
+    return thread, np.stack([table.start[gaps], table.end[gaps]], axis=1)
 
 
 def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:

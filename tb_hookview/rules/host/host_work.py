@@ -16,9 +16,11 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import (
+    HELD_UP,
     LONG_NS,
     activity_in,
     event_after,
+    held_up,
     is_operator,
     operators_in,
     recur,
@@ -54,6 +56,12 @@ _INPUTS = (
     "Prepare inputs in DataLoader workers (num_workers above 0, in the dataset or collate_fn), and "
     "prefetch the next ones while the device works on these."
 )
+_STALLS = (
+    "These operators compute nothing that takes so long: the thread that launches did not run, or "
+    "waited for a lock. Look for threads and processes that compete for the cores: workers of "
+    "loaders (num_workers), threads of torch (torch.set_num_threads) and other jobs together "
+    "should not exceed them. Then look for garbage collection."
+)
 _NO_STEPS = (
     "Mark the steps (prof.step() after each), which separates set-up from what each step does. "
     "Then take what is left out of the way of launches."
@@ -66,13 +74,16 @@ def _find(context: Context) -> Iterator[Occurrence]:
     if not len(gaps) or (not context.steps.marked and _little(context)):
         return
     names = np.array(activity_in(context, gaps), object)
-    once = np.zeros(len(names), bool)
+    once, little = np.zeros(len(names), bool), np.zeros(len(names), bool)
     for name in dict.fromkeys(names.tolist()):
         mine = gaps[names == name]
         if not context.steps.marked and not _recurs(context, mine):
             once |= names == name
         elif context.gaps.us_per_step(mine) > _SHARE * context.steps.duration_us:
             yield _occurrence(context, name, mine)
+        else:
+            little |= names == name
+    yield from _several(context, names[little], gaps[little])
     yield from _without_steps(context, names[once], gaps[once])
 
 
@@ -148,23 +159,60 @@ def _caveats(context: Context, name: str, gaps: GapIndex) -> Iterator[str]:
         yield _RECURS
 
 
+def _several(
+    context: Context, names: npt.NDArray[np.object_], gaps: GapIndex
+) -> Iterator[Occurrence]:
+    """One occurrence for gaps of names that are too short by themselves, together long enough."""
+    time, table = context.gaps.us_per_step(gaps), context.analysis.gaps
+    if time <= _SHARE * context.steps.duration_us:
+        return
+    stalls = context.gaps.us_per_step(gaps[held_up(context, gaps)])
+    mostly = 2 * stalls > time
+    yield Occurrence(
+        place=f"several names, none above {_SHARE:.0%}",
+        everywhere=True,
+        evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
+        f"{'it' if context.steps.marked else 'the trace'}, the thread that launches launched "
+        f"nothing: {format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the "
+        f"longest {format_us(table.duration[gaps].max() / 1000)}; {_most(context, names, gaps)}"
+        + (
+            f"; {format_us(stalls)} of it in operators that took over {HELD_UP} times the median "
+            "of their name"
+            if stalls
+            else ""
+        ),
+        count=len(gaps),
+        gaps=gaps,
+        examples=table.start[gaps],
+        confidence="low" if _little(context) else "medium",
+        caveats=tuple(_caveats(context, "", gaps)),
+        title="Something holds up the thread that launches" if mostly else "",
+        fix=_STALLS if mostly else _AWAY,
+    )
+
+
+def _most(context: Context, names: npt.NDArray[np.object_], gaps: GapIndex) -> str:
+    """Phrase of the names that most of the time of some gaps is in."""
+    each = {name: context.gaps.us_per_step(gaps[names == name]) for name in names.tolist()}
+    most = sorted(each.items(), key=lambda item: -item[1])[:_NAMED]
+    named = ", ".join(f"{name or 'nothing with a name'} ({format_us(us)})" for name, us in most)
+    return f"most of it in {named}"
+
+
 def _without_steps(
     context: Context, names: npt.NDArray[np.object_], gaps: GapIndex
 ) -> Iterator[Occurrence]:
     """One occurrence that charges nothing: what is done once is not separated from each step."""
-    time = context.gaps.us_per_step(gaps)
+    time, table = context.gaps.us_per_step(gaps), context.analysis.gaps
     if time <= _SHARE * context.steps.duration_us:
         return
-    each = {name: context.gaps.us_per_step(gaps[names == name]) for name in names.tolist()}
-    most = sorted(each.items(), key=lambda item: -item[1])[:_NAMED]
-    named = ", ".join(f"{name or 'nothing with a name'} ({format_us(us)})" for name, us in most)
-    table = context.analysis.gaps
     yield Occurrence(
         place="in or before steps",
         everywhere=True,
         evidence=f"for {format_us(time)}, {time / context.steps.duration_us:.0%} of the trace, the "
         f"thread that launches launched nothing: {format_count(len(gaps), 'gap')} of 1 ms or more, "
-        f"the longest {format_us(table.duration[gaps].max() / 1000)}; most of it in {named}",
+        f"the longest {format_us(table.duration[gaps].max() / 1000)}; "
+        + _most(context, names, gaps),
         count=len(gaps),
         claims_gain=False,
         examples=table.start[gaps],
@@ -186,10 +234,10 @@ RULE = Rule(
     title="Host work keeps the device idle",
     description="Gaps of 1 ms or more before an event that was launched too late, with the "
     "launching thread for four fifths of each in one operator, annotation, module or Python "
-    "function, or in nothing that has a name; over 2% of a step by name. In a trace without "
-    "steps those of a name that has some in each quarter of it; of all others one finding that "
-    "costs nothing. Data loaders, syncs, copies, allocations and the first "
-    "use of kernels have other causes.",
+    "function, or in nothing that has a name; over 2% of a step by name, or by all names below "
+    "that together. In a trace without steps those of a name that has some in each quarter of it; "
+    "of all others one finding that costs nothing. Data loaders, syncs, copies, allocations and "
+    "the first use of kernels have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
     find=_find,

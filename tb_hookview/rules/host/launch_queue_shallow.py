@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import median, unique
+from tb_hookview.arrays.joins import median, setdiff, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import GapIndex, Int
 from tb_hookview.formats import format_count, format_us
@@ -28,10 +28,12 @@ _NAMED = 3
 """Modules, and operators, that the evidence names."""
 _LAUNCH_BOUND = "tiny-kernels-launch-bound"
 """Rule that says the same of a trace with short kernels, and more."""
+_HOST_WORK = "host-work"
+"""Rule about gaps that are too long to be the pace of launches."""
 _SHALLOW = 5
 """Device events in the queue of the median launch up to which it is shallow all the time."""
 _GAPS = 10
-"""Gaps a step; with fewer they are single delays, not the pace of the host."""
+"""Gaps a step; no more are single delays, or a snippet, and not the pace of the host."""
 
 _FIX_COMPILED = (
     "Begin where the device waits longest. Most of the time it waits for launches of compiled "
@@ -44,10 +46,15 @@ _FIX_COMPILED = (
 def _find(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     idle = context.gaps.us_per_step(gaps)
-    if idle <= _SHARE * context.steps.duration_us or len(gaps) < _GAPS * len(context.steps):
+    if idle <= _SHARE * context.steps.measured_us or len(gaps) <= _GAPS * len(context.steps):
         return
-    if any(context.found(rule) for rule in context.rules if rule.id == _LAUNCH_BOUND):
+    if _found(context, _LAUNCH_BOUND):
         return
+    for each in _found(context, _HOST_WORK):
+        gaps = setdiff(gaps, each.gaps)
+    if not len(gaps):
+        return
+    idle = context.gaps.us_per_step(gaps)
     yield Occurrence(
         place="launches",
         everywhere=True,
@@ -61,6 +68,10 @@ def _find(context: Context) -> Iterator[Occurrence]:
         caveats=() if context.steps.marked else (NO_STEPS,),
         fix=_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else "",
     )
+
+
+def _found(context: Context, rule_id: str) -> list[Occurrence]:
+    return [each for rule in context.rules if rule.id == rule_id for each in context.found(rule)]
 
 
 def _longest(context: Context, gaps: GapIndex) -> str:
@@ -115,9 +126,10 @@ RULE = Rule(
     id="launch-queue-shallow",
     family="host",
     title="The device waits for the host to launch",
-    description="Over 5% of a step in gaps whose next device event was launched too late, ten "
-    "gaps per step or more, where tiny-kernels-launch-bound does not hold. The cost is what all "
-    "other findings leave.",
+    description="Over 5% of a step (of a trace without steps, less its set-up) in gaps whose next "
+    "device event was launched too late, more than ten gaps per step, where "
+    "tiny-kernels-launch-bound does not hold. The cost is what all other findings leave; what it "
+    "names is without the gaps of host-work.",
     fix="Begin where the device waits longest. Give each launch more to do: a larger batch, "
     "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "
     "threads that compete for the cores, and for garbage collection.",

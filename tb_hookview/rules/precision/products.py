@@ -24,6 +24,7 @@ from tb_hookview.rules.evidence.devices import (
     device_events_of,
     float32_products,
     in_float64,
+    in_tf32,
     named_so,
     products_of,
     shaped_so,
@@ -199,7 +200,7 @@ FP64_KERNELS = Rule(
 
 _OPERATORS = (
     *("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::addbmm"),
-    *("aten::mv", "aten::addmv", "aten::linear", "aten::matmul"),
+    *("aten::mv", "aten::addmv", "aten::linear", "aten::matmul", "aten::_addmm_activation"),
 )
 _SHARE_TF32_DISABLED = 0.01
 
@@ -207,20 +208,18 @@ _SHARE_TF32_DISABLED = 0.01
 def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
     if not all_have_tf32(context):
         return
-    inside = context.rows.inside(context.rows.named(*_OPERATORS))
-    unnamed = _without_operator(context) & context.device_events.of_kinds("matrix")
-    asked = context.device_events.launched_by(inside) | unnamed
-    asked &= context.device_events.counted
+    asked = _of_products(context) & context.device_events.counted
     found = asked & float32_products(context)
     share, time = context.device_events.share(found), context.device_events.us_per_step(found)
     faster, known = tf32_speedup(context)
-    enabled = (asked & context.device_events.containing("s1688gemm", "tf32")).any()
+    enabled = (asked & in_tf32(context)).any()
     if share >= _SHARE_TF32_DISABLED and not enabled and faster > 1:
         yield Occurrence(
             place="matrix products",
             everywhere=True,
-            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in sgemm kernels, "
-            f"and no matrix product in TF32{_phrase_without(context, found & unnamed)}",
+            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in float32 "
+            "kernels without tensor cores, and no matrix product in TF32"
+            f"{_phrase_without(context, found)}",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             saved=1 - 1 / faster,
@@ -232,6 +231,13 @@ def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
         )
 
 
+def _of_products(context: Context) -> Bool:
+    """Device events that operators of matrix products launched, or no operator, shape (d,)."""
+    inside = context.rows.inside(context.rows.named(*_OPERATORS))
+    unnamed = _without_operator(context) & context.device_events.of_kinds("matrix")
+    return np.asarray(context.device_events.launched_by(inside) | unnamed)
+
+
 def _without_operator(context: Context) -> Bool:
     """Device events of CUDA graphs, or launched in no operator of torch."""
     launch = context.analysis.device_events.launch
@@ -240,6 +246,7 @@ def _without_operator(context: Context) -> Bool:
 
 
 def _phrase_without(context: Context, found: Bool) -> str:
+    found = found & _without_operator(context)
     if not found.any():
         return ""
     time = context.us_text(context.device_events.us_per_step(found))
@@ -252,10 +259,10 @@ TF32_DISABLED = Rule(
     id="tf32-disabled",
     family="precision",
     title="Float32 matrix products do not use TF32",
-    description="Operators of matrix products, CUDA graphs or launches in no operator run sgemm "
-    "kernels in 1% of the busy time or more, none of them a TF32 kernel, on NVIDIA devices of "
-    "compute capability 8.0 or more whose peak in TF32 is not that in float32, as GeForce's are. "
-    "(Convolutions use TF32 by default.)",
+    description="Operators of matrix products, CUDA graphs or launches in no operator run "
+    "kernels of float32 without tensor cores (sgemm, f32f32) in 1% of the busy time or more, and "
+    "none in TF32, on NVIDIA devices of compute capability 8.0 or more whose peak in TF32 is not "
+    "that in float32, as GeForce's are. (Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
     "run under torch.autocast with bfloat16.",
     reference="CUDA semantics, TensorFloat-32; pattern matcher FP32MatMul",
@@ -293,27 +300,27 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
         return
     able &= (cores == 0) & ~in_float64(context)
     faster, fix = _FASTER, ""
-    in_tf32 = us_per_step(context.device_events.counted & context.device_events.containing("tf32"))
+    tf32 = us_per_step(context.device_events.counted & in_tf32(context))
     if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
-        able &= ~float32_products(context)
-        if not in_tf32:
+        able &= ~(float32_products(context) & _of_products(context))
+        if not tf32:
             faster = max(faster, tf32_speedup(context)[0])
             if (able & context.device_events.of_kinds("convolution")).any():
                 fix = _ALLOW_TF32 + TENSOR_CORES_UNUSED.fix
     share = context.device_events.share(able)
-    if share >= _SHARE_TENSOR_CORES_UNUSED and us_per_step(able) > in_tf32:
+    if share >= _SHARE_TENSOR_CORES_UNUSED and us_per_step(able) > tf32:
         yield Occurrence(
             place="matrix products and convolutions",
             everywhere=True,
             evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of the busy time) in "
             "matrix products, convolutions and attention, all of it by kernels without tensor "
-            f"cores, on a device that has them{_open(unknown)}{_tf32(in_tf32)}",
+            f"cores, on a device that has them{_open(unknown)}{_tf32(tf32)}",
             count=int(able.sum()),
             wasted=np.flatnonzero(able),
             saved=1 - 1 / faster,
             examples=context.device_events.starts(able),
             caveats=(f"Assumes that such kernels become {faster:.1f} times as fast.",),
-            title="Tensor cores are used by some products only" if in_tf32 else "",
+            title="Tensor cores are used by some products only" if tf32 else "",
             fix=fix,
         )
 
@@ -321,7 +328,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
 def _in_float32(context: Context) -> Bool:
     """Kernels of float32 on tensor cores (attention in parts, TF32): no mixed precision."""
     events = context.device_events
-    return events.beginning(*_IN_FLOAT32) | events.containing("tf32")
+    return events.beginning(*_IN_FLOAT32) | in_tf32(context)
 
 
 def _tf32(us: float) -> str:

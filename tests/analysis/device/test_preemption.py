@@ -15,9 +15,12 @@ PRODUCT = ("aten::mm", "ampere_sgemm_128x64_nn")
 SHAPES = [[64, 64], [64, 64]]
 
 
-def products(lengths: list[int]) -> list[dict[str, Any]]:
-    """Products of equal shapes whose kernels take these times, microseconds."""
-    rows = operators([PRODUCT] * len(lengths), period=1000)
+SORT = ("aten::sort", "void at::native::bitonicSortKVInPlace<int>(int)")
+
+
+def products(lengths: list[int], call: tuple[str, str] = PRODUCT) -> list[dict[str, Any]]:
+    """Calls of equal shapes whose kernels take these times, microseconds."""
+    rows = operators([call] * len(lengths), period=1000)
     left = iter(lengths)
     for row in rows:
         if row["cat"] == "kernel":
@@ -41,13 +44,23 @@ def test_what_exceeds_equal_launches(tmp_path: Path) -> None:
     "lengths",
     [
         pytest.param([50] * 8 + [350], id="too few launches to know the usual time"),
-        pytest.param([50] * 10 + [350] * 2, id="a sixth of them is another size of work"),
+        pytest.param([50] * 9 + [350] * 4, id="a third of them may be usual, too"),
         pytest.param([50] * 11 + [140], id="less than 100 us longer"),
         pytest.param([300] * 11 + [500], id="less than twice as long"),
     ],
 )
 def test_times_that_are_the_kernels_own(tmp_path: Path, lengths: list[int]) -> None:
     assert not any(preempted(tmp_path, products(lengths)))
+
+
+def test_a_neighbour_that_is_there_for_many_of_them(tmp_path: Path) -> None:
+    found = preempted(tmp_path, products([50] * 10 + [90, 350, 360]))
+    assert found == [0] * 10 + [0, 300, 310]
+
+
+def test_a_sixth_may_have_other_values_to_work_on(tmp_path: Path) -> None:
+    assert not any(preempted(tmp_path, products([50] * 10 + [350] * 2, SORT)))
+    assert any(preempted(tmp_path, products([50] * 11 + [350], SORT)))
 
 
 def test_other_shapes_are_other_launches(tmp_path: Path) -> None:

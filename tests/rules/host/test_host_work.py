@@ -219,3 +219,44 @@ def test_several_names_none_of_which_holds_most(tmp_path: Path) -> None:
     named = "torch::autograd::AccumulateGrad (1.50 ms), Optimizer.step#SGD.step (1.30 ms)"
     assert f"most of it in operators {named}" in finding.evidence
     assert finding.fix.startswith("Record with with_stack=True")
+
+
+def stalls(lengths: list[int], *, long: bool = True) -> list[dict[str, Any]]:
+    """Operators in each of which the host launches nothing for a time, each after a burst.
+
+    Of each name there are five more that take 10 us. The step is 200 ms.
+    """
+    events = [row("user_annotation", "ProfilerStep#4", 0, 200_000), *burst(0, 1)]
+    start = 300
+    for number, length in enumerate(lengths):
+        name = f"aten::op{number}"
+        others = 10 if long else length
+        events += [row("cpu_op", name, 50_000 + 4000 * i, others) for i in range(5)]
+        events += [row("cpu_op", name, start, length), *burst(start + length, 100 * (number + 1))]
+        start += length + 300
+    return events
+
+
+def test_stalls_each_in_another_operator(tmp_path: Path) -> None:
+    """Each is 1% to 2% of the step."""
+    (finding,) = findings(tmp_path, stalls([3000, 3100, 3200]))
+    assert finding.title == "Something holds up the thread that launches"
+    assert finding.where == "several names, none above 2%"
+    assert "compete for the cores" in finding.fix
+    assert finding.confidence == "medium"
+    assert finding.count == 3
+    named = "aten::op2 (3.26 ms), aten::op1 (3.16 ms), aten::op0 (3.06 ms)"
+    assert f"most of it in {named}; 9.48 ms of it in operators that took over 10 times" in (
+        finding.evidence
+    )
+
+
+def test_long_work_each_in_another_operator(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, stalls([3000, 3100, 3200], long=False))
+    assert finding.title == "Host work keeps the device idle"
+    assert "Move it away from launches" in finding.fix
+    assert "10 times" not in finding.evidence
+
+
+def test_one_stall_of_less_than_a_fiftieth(tmp_path: Path) -> None:
+    assert not findings(tmp_path, stalls([3000]))

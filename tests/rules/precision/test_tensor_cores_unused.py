@@ -117,6 +117,22 @@ def test_the_capability_of_another_vendor_means_something_else(tmp_path: Path) -
     assert RULE not in found
 
 
+def test_a_convolution_by_a_product_in_float32(tmp_path: Path) -> None:
+    """TF32 for products does not change it."""
+    some = operators([("aten::cudnn_convolution", "ampere_sgemm_128x64_nn")] * 3)
+    found = findings(tmp_path, some, deviceProperties=A100)
+    assert "tf32-disabled" not in found
+    (finding,) = found[RULE]
+    assert finding.cost_us_per_step == pytest.approx(12)
+
+
+def test_products_in_tf32_are_no_mixed_precision(tmp_path: Path) -> None:
+    product = ("aten::mm", "cutlass_80_tensorop_s1688gemm_128x64_nn_align4")
+    (finding,) = findings(tmp_path, operators([FULL, FULL, product]), deviceProperties=A100)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(8)
+    assert "others, 4.00 us, compute in TF32" in finding.evidence
+
+
 def test_convolutions_without_tf32_on_a_device_that_has_it(tmp_path: Path) -> None:
     """By FFT: its products of complex numbers are of the convolution as well."""
     some = operators(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rules.eager import A100, V100, findings, operators, row
+from rules.eager import A100, H200, V100, findings, operators, row
 from shared_traces import shared_trace
 
 from tb_hookview.loading import analyze
@@ -18,6 +18,40 @@ def test_products_in_float32(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, operators([SINGLE] * 3), deviceProperties=A100)[RULE]
     assert finding.cost_us_per_step == pytest.approx(12)
     assert finding.gain_bound_us_per_step == pytest.approx(8)
+
+
+XMMA = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_ffma_execute_kernel__5x_cublas"
+
+
+def test_products_in_float32_on_hopper(tmp_path: Path) -> None:
+    """Next to one in bfloat16, whose kernel has the shape of TF32's in its name."""
+    half = ("aten::mm", "ampere_bf16_s1688gemm_bf16_128x128_ldg8_f2f_stages_32x1_tn")
+    some = operators([("aten::addmm", XMMA)] * 3 + [half])
+    (finding,) = findings(tmp_path, some, deviceProperties=H200)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(12)
+    assert "in float32 kernels without tensor cores, and no matrix" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    ["sm80_xmma_gemm_f16f16_f32f32_f32_tn_n_ffma", "ampere_fp16_sgemm_fp16_128x64_tn"],
+)
+def test_products_of_half_precision(tmp_path: Path, kernel: str) -> None:
+    """Without tensor cores either, but TF32 is nothing for them."""
+    some = operators([("aten::mm", kernel)] * 3)
+    assert RULE not in findings(tmp_path, some, deviceProperties=H200)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x128x32",
+        "nvjet_sm100_sss_128x64_64x6_2x1_v_bz_NNT",
+    ],
+)
+def test_other_products_use_it_on_hopper(tmp_path: Path, kernel: str) -> None:
+    some = operators([("aten::mm", XMMA), ("aten::mm", kernel)])
+    assert RULE not in findings(tmp_path, some, deviceProperties=H200)
 
 
 def test_a_device_without_it(tmp_path: Path) -> None:
