@@ -186,8 +186,7 @@ class Analysis(Struct, frozen=True, dict=True):
         return np.asarray(gaps.duration - np.where(late, inside, 0))
 
     def idle_within(self, steps: Sequence[int]) -> Nanoseconds:
-        """`idle_before_call` of each gap, and of those of some steps that only bounds of steps part
-        from it."""
+        """`idle_before_call` of gaps of some steps; those that only the bounds part are as one."""
         uncut, inside = self.gaps.uncut, isin(self.gap_step, steps)
         return sum_by(uncut, np.where(inside, self.idle_before_call, 0), len(uncut))[uncut]
 

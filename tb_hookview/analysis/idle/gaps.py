@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +79,7 @@ class Claims(NamedTuple):
     """Claimant: a `SyncIndex` for SYNC, else a `TreeRow`; -1 for none."""
 
 
-class Gaps(Struct, frozen=True, dict=True):
+class Gaps(Struct, frozen=True):
     """Idle time of the devices, by device and start; shape (g,).
 
     Time between two device events may have many rows: one for each cause, cut at the bounds of
@@ -112,7 +111,7 @@ class Gaps(Struct, frozen=True, dict=True):
         """End less start."""
         return self.end - self.start
 
-    @cached_property
+    @property
     def uncut(self) -> Int:
         """Numbers, ascending, that are alike for rows which only the bounds of steps part."""
         opens = np.ones(len(self), bool)

@@ -69,7 +69,7 @@ def place_of(
 
 _STILL = "; it still keeps the host from running ahead, and the code around it out of a CUDA graph"
 LATENT = f"the device did not idle after it in this trace{_STILL}"
-ELSEWHERE = f"the device idled after it outside of the measured steps alone{_STILL}"
+ELSEWHERE = f"the device idled after it only outside the measured steps{_STILL}"
 OPERATOR = r"(?!autograd::)\w+::.+"
 """Operators of a library; a Python function of autograd around them says less."""
 _LAST = "nothing is launched after it, so that the device cannot idle because of it"
@@ -134,7 +134,7 @@ def _places(context: Context, syncs: SyncIndex) -> dict[tuple[int, str], SyncInd
     return {place: syncs[members] for place, members in places.items()}
 
 
-def latent(context: Context, group: SyncIndex, gaps: GapIndex) -> str:
+def latent_phrase(context: Context, group: SyncIndex, gaps: GapIndex) -> str:
     """What some syncs do where none of their gaps has a cost, as a phrase."""
     idle = context.analysis.sync_idle
     elsewhere = not len(gaps) and idle is not None and idle[group].any()
@@ -149,7 +149,7 @@ def _latent(context: Context, group: SyncIndex, gaps: GapIndex) -> str:
         events.launch >= 0, lookup(context.call_tree.start, events.launch), events.end
     )  # what is of unknown launch may have been launched as late as it ended
     more = (context.syncs.end[group] < launched.max(initial=0)).any()
-    return latent(context, group, gaps) if more else _LAST
+    return latent_phrase(context, group, gaps) if more else _LAST
 
 
 def under(context: Context, group: SyncIndex, module: int) -> str:

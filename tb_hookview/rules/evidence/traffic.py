@@ -24,7 +24,7 @@ from tb_hookview.arrays.types import (
     TreeRow,
 )
 from tb_hookview.formats import format_bytes, format_count, format_us
-from tb_hookview.rules.engine.by_place import OPERATOR, latent, places_of, under
+from tb_hookview.rules.engine.by_place import OPERATOR, latent_phrase, places_of, under
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
 from tb_hookview.rules.engine.syncs import Direction
@@ -189,7 +189,7 @@ def by_place_of_copies(
             examples=context.call_tree.start[launch[members]],
             caveats=assumed,
             confidence=confidence,
-            latent=latent(context, syncs, gaps) if len(syncs) else "",
+            latent=latent_phrase(context, syncs, gaps) if len(syncs) else "",
             fix=fix_small if small(context)[group].all() else "",
         )
 

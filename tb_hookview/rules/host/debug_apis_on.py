@@ -11,7 +11,7 @@ from tb_hookview.arrays.joins import mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_count, format_us
-from tb_hookview.rules.engine.by_place import latent
+from tb_hookview.rules.engine.by_place import latent_phrase
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.trace import EventCategory
@@ -107,7 +107,7 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
         syncs=found,
         gaps=gaps,
         examples=context.syncs.start[found],
-        latent=latent(context, found, gaps),
+        latent=latent_phrase(context, found, gaps),
     )
 
 
