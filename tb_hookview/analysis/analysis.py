@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -69,6 +70,7 @@ from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
@@ -164,15 +166,21 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def gaps(self) -> Gaps:
         """Idle time of the devices, attributed to its causes."""
-        since = self.steps.window[:, 0]
         return find_gaps(
             self.timing,
             self.call_times,
             self.syncs,
             self.kernel_loads,
             self.bounds,
-            np.concatenate([since[:1], since[self.steps.counted][:1]]),
+            self.steps.window,
         )
+
+    @cached_property
+    def gap_step(self) -> StepIndex:
+        """Step in which each gap lies, -1 outside all."""
+        step = self.steps.at(self.gaps.start)
+        inside = self.gaps.end <= lookup(self.steps.window[:, 1], step)
+        return np.where((step >= 0) & inside, step, -1)
 
     @cached_property
     def idle_before_call(self) -> Nanoseconds:
@@ -183,6 +191,11 @@ class Analysis(Struct, frozen=True, dict=True):
         inside = np.maximum(np.minimum(gaps.end, lookup(tree.end, launch)) - begun, 0)
         late = (gaps.cause == Cause.LAUNCH) & (launch >= 0)
         return np.asarray(gaps.duration - np.where(late, inside, 0))
+
+    def idle_within(self, steps: Sequence[int]) -> Nanoseconds:
+        """`idle_before_call` of gaps of some steps; those that only the bounds part are as one."""
+        uncut, inside = self.gaps.uncut, isin(self.gap_step, steps)
+        return sum_by(uncut, np.where(inside, self.idle_before_call, 0), len(uncut))[uncut]
 
     @cached_property
     def idle_around(self) -> Nanoseconds:

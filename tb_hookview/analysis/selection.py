@@ -13,6 +13,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Nanoseconds, StepIndex, to_us
 from tb_hookview.errors import NotFoundError
 from tb_hookview.schema import COUNTED, Phase
@@ -68,6 +69,19 @@ class Selection(Struct, frozen=True, dict=True):
         """Phases of which a replayed graph may hold work in the selection, shape (phases,)."""
         unknown = self.analysis.replayed_graphs.unknown
         return np.asarray((unknown if self.chosen is None else unknown[list(self.chosen)]).any(0))
+
+    @cached_property
+    def gaps(self) -> Bool:
+        """Idle time of the devices, by `Analysis.gap_step`."""
+        return self.within(self.analysis.gap_step)
+
+    @cached_property
+    def sync_idle(self) -> Nanoseconds | None:
+        """`Analysis.sync_idle`, as far as it lies in the selection."""
+        analysis, gaps = self.analysis, self.analysis.gaps
+        if analysis.sync_idle is None:
+            return None
+        return sum_by(np.where(self.gaps, gaps.sync, -1), gaps.duration, len(analysis.syncs))
 
     @property
     def steps(self) -> tuple[int, ...]:

@@ -24,41 +24,27 @@ IDLE = "hookview.idle"
 
 
 def idle_slices(selection: Selection) -> dict[int, list[Slice]]:
-    """Idle time of each device by cause, cut at the bounds of steps."""
+    """Idle time of each device by cause."""
     gaps = selection.analysis.gaps
     lanes: dict[int, list[Slice]] = {device: [] for device in np.unique(gaps.device).tolist()}
-    for step, first, last in _windows(selection):
-        start, end = np.maximum(gaps.start, first), np.minimum(gaps.end, last)
-        for gap in np.flatnonzero(end > start).tolist():
-            piece = _slice(selection.analysis, gap, int(start[gap]), int(end[gap]), step)
-            lanes[int(gaps.device[gap])].append(piece)
-    return {device: sorted(found, key=lambda piece: piece.start) for device, found in lanes.items()}
+    for gap in np.flatnonzero(selection.gaps).tolist():
+        lanes[int(gaps.device[gap])].append(_slice(selection.analysis, gap))
+    return lanes
 
 
-def _windows(selection: Selection) -> list[tuple[str | None, int, int]]:
-    """Name and bounds of the chosen steps, and of the time outside them.
-
-    Time outside counts where the whole trace is chosen.
-    """
-    steps, gaps = selection.analysis.steps, selection.analysis.gaps
-    windows = [(steps.name[i], *steps.window[i].tolist()) for i in selection.steps]
-    if selection.chosen is None and len(gaps):
-        hull = np.array([[gaps.start.min(), gaps.end.max()]], np.int64)
-        outside = intervals.complement(intervals.normal(steps.window), hull)
-        windows += [(None, first, last) for first, last in outside.tolist()]
-    return windows
-
-
-def _slice(analysis: Analysis, gap: int, start: int, end: int, step: str | None) -> Slice:
-    gaps = analysis.gaps
+def _slice(analysis: Analysis, gap: int) -> Slice:
+    gaps, step = analysis.gaps, int(analysis.gap_step[gap])
     call, event = int(gaps.row[gap]), int(gaps.device_event[gap])
-    arguments: list[tuple[str, Value]] = [] if step is None else [("step", step)]
+    arguments: list[tuple[str, Value]] = []
+    if step >= 0:
+        arguments.append(("step", analysis.steps.name[step]))
     if call >= 0:
         arguments.append(("call", analysis.host.name(call)))
     if event >= 0:
         name = int(analysis.trace.events.name[analysis.device_events.event[event]])
         arguments.append(("ended_by", analysis.trace.strings[name]))
-    return Slice(start, end, Cause(int(gaps.cause[gap])).name.lower(), IDLE, arguments)
+    cause = Cause(int(gaps.cause[gap])).name.lower()
+    return Slice(int(gaps.start[gap]), int(gaps.end[gap]), cause, IDLE, arguments)
 
 
 HEADING = "HOOKVIEW"

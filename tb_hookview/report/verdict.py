@@ -185,9 +185,9 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     times: dict[str, float] = asdict(idle)
     analysis, steps = alone.simulator.analysis, alone.simulator.window.steps
     gaps = analysis.gaps
-    long = (analysis.idle_before_call if marked else analysis.idle_around) >= LONG_NS
-    long &= isin(analysis.steps.at((gaps.start + gaps.end) // 2), steps)
-    long &= gaps.cause == Cause.LAUNCH
+    idle_ns = analysis.idle_within(steps) if marked else analysis.idle_around
+    long = idle_ns >= LONG_NS
+    long &= (gaps.cause == Cause.LAUNCH) & isin(analysis.gap_step, steps)
     work = float(gaps.duration[long].sum()) / 1000 / len(steps)
     recurs = marked or recur(gaps.start[long], analysis.steps.window[0])
     compiled = any(map(is_compiled, analysis.trace.strings.texts))

@@ -149,7 +149,8 @@ class Sync(Struct, frozen=True):
     """Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the
     device's first work whose launch began at or after e, and g0 the end of the device's work before
     g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long
-    (without it the host could be no further ahead)."""
+    (without it the host could be no further ahead). In a report of some steps: what of it lies in
+    these."""
     gap_ids: list[int]
     """Idle gaps that the sync caused, rows of the table `gaps`; their durations sum to
     `device_idle_us`."""

@@ -170,18 +170,19 @@ class NodeEvaluation(Struct, frozen=True):
 
 
 class Gap(Struct, frozen=True):
-    """Idle time of a device with one cause, by device, then by start."""
+    """Idle time of a device with one cause, in one step or in none, by device, then by start."""
 
     id: int
     device_id: str
     start_us: Us
-    """When the device had nothing more to do, on the trace's own clock."""
+    """When the device had nothing more to do, the cause changed, or a step began or ended; on the
+    trace's own clock."""
     duration_us: Us
-    """Until other work began, or the cause changed."""
+    """Until other work began, the cause changed, or a step began or ended."""
     cause: str
     """ "sync", "data_loading", "copy", "allocator", "launch", ..., as in `Step.idle`."""
     step: str | None
-    """Step in which it begins."""
+    """Step in which it lies."""
     step_id: int | None
     sync_id: int | None
     """Sync that caused it."""

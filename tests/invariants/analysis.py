@@ -51,6 +51,10 @@ def idle_time_is_what_no_device_event_covers(case: Case) -> None:
         assert not len(intervals.intersect(time, intervals.of(gaps.start[mine], gaps.end[mine])))
         idle = idle - intervals.lengths_within(time, windows)
     assert np.array_equal(sum(gaps.within(windows).values()), idle)
+    inside = intervals.lengths_within(
+        intervals.normal(windows), np.stack([gaps.start, gaps.end], axis=1)
+    )
+    assert np.array_equal(inside, np.where(case.analysis.gap_step >= 0, gaps.duration, 0))
 
 
 @invariant()

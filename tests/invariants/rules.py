@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import pytest
 import shared_traces
 from invariants.case import Case
 from invariants.registry import Of, invariant
 
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.selection import Selection
 from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.gains import weight
 from tb_hookview.schema import PROFILER, SMALL, Finding
@@ -69,6 +74,41 @@ def a_finding_gains_no_more_than_it_costs_or_says_why_that_is_unknown(case: Case
         assert cost >= 0, finding.id
         assert (finding.gain_us_per_step is None) == (finding.gain_unknown is not None), finding.id
         assert (finding.gain_bound_us_per_step or 0.0) <= cost, finding.id
+
+
+def _selections(case: Case) -> list[Selection]:
+    """Each step alone, and the measured ones."""
+    steps = range(len(case.analysis.steps.name))
+    return [Selection(case.analysis, chosen) for chosen in [None, *((step,) for step in steps)]]
+
+
+@invariant()
+def gaps_of_each_step_sum_to_its_idle_time_by_cause(case: Case) -> None:
+    times, gaps = case.analysis.step_times, case.analysis.gaps
+    if times.idle is None or times.device_idle is None:
+        assert not len(gaps)
+        return
+    for selection in _selections(case):
+        steps = list(selection.counted)
+        mine = Context(selection, RULES).gaps.of(*Cause)
+        by_cause = np.zeros(len(Cause), np.int64)
+        np.add.at(by_cause, gaps.cause[mine], gaps.duration[mine])
+        assert by_cause.tolist() == [int(times.idle[cause][steps].sum()) for cause in Cause]
+        assert by_cause.sum() == times.device_idle[steps].sum()
+
+
+@invariant(slow=True)
+def a_step_is_charged_for_its_own_idle_time_alone(case: Case) -> None:
+    gaps, gap_step = case.analysis.gaps, case.analysis.gap_step
+    for selection in _selections(case):
+        context = Context(selection, RULES)
+        charges = [found.charge for found in cost_accounting.findings(context)]
+        charged = np.concatenate([np.zeros(0, np.int64), *(charge.gaps for charge in charges)])
+        assert len(np.unique(charged)) == len(charged)
+        assert set(gap_step[charged].tolist()) <= set(selection.counted)
+        assert sum(charge.idle_us for charge in charges) == pytest.approx(
+            context.steps.us_per_step(gaps.duration[charged].sum())
+        )
 
 
 @invariant()

@@ -221,6 +221,24 @@ def gaps_name_their_syncs_and_sum_to_what_these_cost(case: Case) -> None:
     assert sum(sync is not None for sync in sync_of.values()) == named
 
 
+@invariant()
+def gaps_sum_to_the_idle_time_of_their_step(case: Case) -> None:
+    columns = case.columns("gaps")
+    step, time = np.array(columns["step_id"], float), np.array(columns["duration_us"])
+    for row in case.data.steps:
+        assert time[step == row.id].sum() == pytest.approx(row.device_idle_us or 0.0), row.name
+
+
+@invariant(slow=True)
+def syncs_of_a_step_are_charged_for_gaps_of_that_step(case: Case) -> None:
+    report = case.report_of(case.analysis.steps.name[-1])
+    columns = report.table("gaps").to_columns()
+    length = dict(zip(columns["id"], columns["duration_us"], strict=True))
+    for sync in report.data.syncs:
+        idle = sum(length[gap] for gap in sync.gap_ids)
+        assert idle == pytest.approx(sync.device_idle_us or 0.0)
+
+
 @invariant(slow=True)
 def tables_of_a_step_hold_that_step(case: Case) -> None:
     step = case.analysis.steps.name[0]

@@ -2030,7 +2030,7 @@ export interface Sync {
   module_id: number | null;
   /** Id of the first rule, in their order of priority, that explains the sync; `profiler` for the profiler's own call as it starts or stops. `sync-explicit` is where no operator asked for it, `sync-in-operator` where one did and no other rule fits. */
   cause: string;
-  /** Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long (without it the host could be no further ahead). */
+  /** Device idle time that the sync caused, summed over the devices. With [s, e] the sync, g1 the device's first work whose launch began at or after e, and g0 the end of the device's work before g1: the time from max(s, g0) to g1, less the launch latency, and no more than the sync was long (without it the host could be no further ahead). In a report of some steps: what of it lies in these. */
   device_idle_us: number | null;
   /** Idle gaps that the sync caused, rows of the table `gaps`; their durations sum to `device_idle_us`. */
   gap_ids: number[];

@@ -45,6 +45,7 @@ from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
     EventRow,
+    Intervals,
     Nanoseconds,
     SyncIndex,
     ThreadIndex,
@@ -74,12 +75,11 @@ def find_gaps(
     syncs: Syncs,
     loads: KernelLoads,
     hull: tuple[int, int],
-    since: Nanoseconds,
+    steps: Intervals,
 ) -> Gaps:
     """Find the causes of idle time between `hull` (start, end; nanoseconds).
 
-    Gaps are cut at `since`, where the first step and the first measured one start: what was before
-    is no cost of it.
+    Gaps are cut at the bounds of `steps` (start and end of each): each is a cost of one at most.
     Devices without a device event have no gaps.
     """
     device_events, found = timing.device_events, []
@@ -87,7 +87,7 @@ def find_gaps(
     for device, busy in device_events.busy.items():
         rows = np.flatnonzero(device_events.device == device)
         gaps = intervals.complement(busy, np.array([hull], np.int64))
-        pieces = cut(gaps, _claims(timing, rows, gaps, common), since)
+        pieces = cut(gaps, _claims(timing, rows, gaps, common), steps.ravel())
         place = np.searchsorted(device_events.start[rows], pieces.end)
         following = np.where(place < len(rows), rows[np.minimum(place, len(rows) - 1)], -1)
         found.append((np.full(len(place), device, np.int64), following, pieces))

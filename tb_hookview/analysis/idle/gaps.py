@@ -82,7 +82,8 @@ class Claims(NamedTuple):
 class Gaps(Struct, frozen=True):
     """Idle time of the devices, by device and start; shape (g,).
 
-    A gap may have many rows.
+    Time between two device events may have many rows: one for each cause, cut at the bounds of
+    steps.
     """
 
     start: Nanoseconds
@@ -109,6 +110,15 @@ class Gaps(Struct, frozen=True):
     def duration(self) -> Nanoseconds:
         """End less start."""
         return self.end - self.start
+
+    @property
+    def uncut(self) -> Int:
+        """Numbers, ascending, that are alike for rows which only the bounds of steps part."""
+        opens = np.ones(len(self), bool)
+        opens[1:] = self.start[1:] != self.end[:-1]
+        for column in (self.device, self.cause, self.row, self.sync):
+            opens[1:] |= column[1:] != column[:-1]
+        return np.cumsum(opens) - 1
 
     def by_sync(self, count: int) -> Nanoseconds:
         """Idle time caused by each of `count` syncs, shape (count,)."""
@@ -138,7 +148,7 @@ class Pieces(NamedTuple):
     source: Int
 
 
-def cut(idle: TimeSet, claims: Sequence[Claims], since: Nanoseconds) -> Pieces:
+def cut(idle: TimeSet, claims: Sequence[Claims], bounds: Nanoseconds) -> Pieces:
     """Give every moment of idle time the cause of the first claim that holds it.
 
     Of claims of one cause that overlap, the source is that of the one that reaches furthest among
@@ -147,11 +157,11 @@ def cut(idle: TimeSet, claims: Sequence[Claims], since: Nanoseconds) -> Pieces:
     Args:
         idle: gaps of one device.
         claims: first claim first.
-        since: starts of steps; a piece lies before or after each.
+        bounds: starts and ends of steps; a piece lies before or after each.
     """
-    bounds = [idle.ravel(), since]
-    bounds += [column for claim in claims for column in (claim.start, claim.end)]
-    edge = np.sort(np.concatenate(bounds))
+    edges = [idle.ravel(), bounds]
+    edges += [column for claim in claims for column in (claim.start, claim.end)]
+    edge = np.sort(np.concatenate(edges))
     start, end = edge[:-1], edge[1:]
     inside = (start < end) & intervals.contains(idle, start)
     start, end = start[inside], end[inside]
@@ -164,7 +174,7 @@ def cut(idle: TimeSet, claims: Sequence[Claims], since: Nanoseconds) -> Pieces:
         mine, left = left[holder >= 0], left[holder < 0]
         cause[mine] = claim.cause
         source[mine] = claim.source[order][holder[holder >= 0]]
-    return _joined(Pieces(start, end, cause, source), since)
+    return _joined(Pieces(start, end, cause, source), bounds)
 
 
 def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
@@ -182,13 +192,13 @@ def _holder(start: Nanoseconds, end: Nanoseconds, time: Nanoseconds) -> Int:
     return np.where(holds, furthest[place], -1)
 
 
-def _joined(pieces: Pieces, since: Nanoseconds) -> Pieces:
-    """Join pieces that touch and have one cause and source, but not at some moments."""
+def _joined(pieces: Pieces, bounds: Nanoseconds) -> Pieces:
+    """Join pieces that touch and have one cause and source, but not at the bounds of steps."""
     start, end, cause, source = pieces
     if not len(start):
         return pieces
     like = (cause[1:] == cause[:-1]) & (source[1:] == source[:-1]) & (start[1:] == end[:-1])
-    like &= ~isin(start[1:], since)
+    like &= ~isin(start[1:], bounds)
     opens = np.concatenate([[True], ~like])
     closes = np.concatenate([~like, [True]])
     return Pieces(start[opens], end[closes], cause[opens], source[opens])

@@ -156,7 +156,7 @@ def allocation_rows(selection: Selection) -> list[schema.Allocation]:
     wanted = np.flatnonzero(calls & outermost)
     first = first_events(host.string[wanted], analysis.call_tree.event[wanted])
     rows = wanted[selection.rows[wanted]]
-    charged = analysis.gaps.cause == Cause.ALLOCATOR
+    charged = selection.gaps & (analysis.gaps.cause == Cause.ALLOCATOR)
     idle = sum_by(analysis.gaps.row[charged], analysis.gaps.duration[charged], len(host))
     waited = np.zeros(len(host), np.int64)
     waited[analysis.call_times.row] = analysis.call_times.waited

@@ -362,7 +362,7 @@ def _sync_rows(selection: Selection) -> list[schema.ModuleSync]:
     module = analysis.attribution.row_module[syncs.row]
     wanted = selection.syncs & (module >= 0) & ~syncs.by_profiler
     blocked = _sum(module, syncs.end - syncs.start, wanted, size)
-    idle = analysis.sync_idle
+    idle = selection.sync_idle
     lost = np.zeros(size, np.int64) if idle is None else _sum(module, idle, wanted, size)
     columns = [
         analysis.modules.rolled_up(column).tolist()

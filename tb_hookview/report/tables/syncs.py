@@ -30,7 +30,7 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
     blocking_event = analysis.syncs.blocking_event[chosen]
     step = analysis.steps.at(analysis.syncs.start[chosen])
     numbers = (column.tolist() for column in (chosen, step, blocking_event))
-    streams, gaps = stream_ids(analysis), _gaps(analysis)
+    streams, gaps, idle = stream_ids(analysis), _gaps(selection), selection.sync_idle
     columns = zip(*numbers, _stacks(analysis, chosen), strict=True)
     return [
         _row(
@@ -38,6 +38,7 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
             sync,
             causes[sync],
             step,
+            None if idle is None else to_us(idle[sync]),
             gaps.get(sync, []),
             stack,
             _blocking_event(analysis, event, streams),
@@ -46,11 +47,12 @@ def sync_rows(selection: Selection, causes: Sequence[str]) -> list[schema.Sync]:
     ]
 
 
-def _gaps(analysis: Analysis) -> dict[int, list[int]]:
-    """Gaps that each sync caused, by sync; those without any are left out."""
+def _gaps(selection: Selection) -> dict[int, list[int]]:
+    """Gaps in the selection that each sync caused, by sync; those without any are left out."""
     caused: defaultdict[int, list[int]] = defaultdict(list)
-    gaps = np.flatnonzero(analysis.gaps.sync >= 0)
-    for gap, sync in zip(gaps.tolist(), analysis.gaps.sync[gaps].tolist(), strict=True):
+    by = selection.analysis.gaps.sync
+    gaps = np.flatnonzero(selection.gaps & (by >= 0))
+    for gap, sync in zip(gaps.tolist(), by[gaps].tolist(), strict=True):
         caused[sync].append(gap)
     return caused
 
@@ -60,6 +62,7 @@ def _row(
     sync: int,
     cause: str,
     step: int,
+    idle_us: float | None,
     gaps: list[int],
     stack: list[str],
     blocking_event: schema.WaitedFor | None,
@@ -72,7 +75,7 @@ def _row(
     chain = operator_chain(analysis.host, operator)
     number = int(analysis.call_tree.thread[row])
     thread = trace.threads[number]
-    idle, recorded = analysis.sync_idle, len(analysis.device_events) > 0
+    recorded = len(analysis.device_events) > 0
     event = analysis.call_tree.event
     return schema.Sync(
         id=sync,
@@ -90,7 +93,7 @@ def _row(
         module=analysis.modules.path[module] if module >= 0 else None,
         module_id=module if module >= 0 else None,
         cause=cause,
-        device_idle_us=None if idle is None else to_us(idle[sync]),
+        device_idle_us=idle_us,
         gap_ids=gaps,
         stack=stack,
         thread=thread.name or thread.tid,

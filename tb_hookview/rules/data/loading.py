@@ -151,7 +151,7 @@ def _longer_idle(context: Context, steps: list[int], chosen: list[int]) -> GapIn
         chosen: those of them that are long.
     """
     gaps, known = context.gaps.of(*_HOSTS), context.analysis.gaps
-    step = context.analysis.steps.at((known.start + known.end)[gaps] // 2)
+    step = context.analysis.gap_step[gaps]
     idle = sum_by(step, known.duration[gaps], len(context.analysis.steps.name))
     left = (idle - np.median(idle[steps])).tolist()
     order = np.argsort(-known.duration[gaps], kind="stable")

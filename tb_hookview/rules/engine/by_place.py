@@ -10,7 +10,15 @@ import numpy as np
 from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.arrays.joins import pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int, ModuleIndex, StringIndex, SyncIndex, TreeRow
+from tb_hookview.arrays.types import (
+    Bool,
+    GapIndex,
+    Int,
+    ModuleIndex,
+    StringIndex,
+    SyncIndex,
+    TreeRow,
+)
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
@@ -59,10 +67,9 @@ def place_of(
     return analysis.attribution.row_module[rows], host.string[asked]
 
 
-LATENT = (
-    "the device did not idle after it in this trace; it still keeps the host from running ahead, "
-    "and the code around it out of a CUDA graph"
-)
+_STILL = "; it still keeps the host from running ahead, and the code around it out of a CUDA graph"
+LATENT = f"the device did not idle after it in this trace{_STILL}"
+ELSEWHERE = f"the device idled after it only outside the measured steps{_STILL}"
 OPERATOR = r"(?!autograd::)\w+::.+"
 """Operators of a library; a Python function of autograd around them says less."""
 _LAST = "nothing is launched after it, so that the device cannot idle because of it"
@@ -84,6 +91,9 @@ def by_place(
 ) -> Iterator[Occurrence]:
     """Yield one occurrence for each module and place of some syncs.
 
+    The device often idles for the last sync of a step in the next one: the gaps are those of the
+    measured steps, also for syncs of the place that began before these.
+
     Args:
         context: the trace.
         syncs: which syncs, shape (s,); those that do not count are left out.
@@ -95,13 +105,12 @@ def by_place(
     found = np.flatnonzero(syncs & context.syncs.counted)
     if not len(found):
         return
-    operator = _operators(context, found)
-    rows = context.syncs.row[found]
-    for (module, place), members in places_of(context, rows, operator).items():
-        group = found[members]
-        gaps = context.gaps.of_syncs(group)
+    others = _places(context, np.flatnonzero(syncs & context.syncs.reaching))
+    for (module, place), group in _places(context, found).items():
+        before = others.get((module, place), found[:0])
+        gaps = context.gaps.of_syncs(np.concatenate([group, before]))
         once = (NO_STEPS,) if len(gaps) and not context.steps.marked else ()
-        latent = _latent(context, group)
+        latent = _latent(context, group, gaps)
         inner = _inside(context, group, place) if named else ""
         parts = (_evidence(context, group), inner, note, under(context, group, module))
         yield Occurrence(
@@ -131,14 +140,29 @@ def _inside(context: Context, group: SyncIndex, place: str) -> str:
     return "in " + ", ".join(named) if names else ""
 
 
-def _latent(context: Context, group: SyncIndex) -> str:
+def _places(context: Context, syncs: SyncIndex) -> dict[tuple[int, str], SyncIndex]:
+    if not len(syncs):
+        return {}
+    places = places_of(context, context.syncs.row[syncs], _operators(context, syncs))
+    return {place: syncs[members] for place, members in places.items()}
+
+
+def latent_phrase(context: Context, group: SyncIndex, gaps: GapIndex) -> str:
+    """What some syncs do where none of their gaps has a cost, as a phrase."""
+    idle = context.analysis.sync_idle
+    elsewhere = not len(gaps) and idle is not None and idle[group].any()
+    return ELSEWHERE if elsewhere else LATENT
+
+
+def _latent(context: Context, group: SyncIndex, gaps: GapIndex) -> str:
     if context.analysis.sync_idle is None:
         return UNKNOWN
     events = context.analysis.device_events
     launched = np.where(
         events.launch >= 0, lookup(context.call_tree.start, events.launch), events.end
     )  # what is of unknown launch may have been launched as late as it ended
-    return LATENT if (context.syncs.end[group] < launched.max(initial=0)).any() else _LAST
+    more = (context.syncs.end[group] < launched.max(initial=0)).any()
+    return latent_phrase(context, group, gaps) if more else _LAST
 
 
 def under(context: Context, group: SyncIndex, module: int) -> str:

@@ -236,10 +236,9 @@ def _costs(charge: Charge) -> float:
 def _finding(
     rule: Rule, occurrence: Occurrence, charge: Charge, context: Context, by_id: dict[str, Rule]
 ) -> schema.Finding:
-    cost, idle = _costs(charge), context.steps.idle_us
-    known = idle is not None or bool(occurrence.host)
-    gain = cost - charge.idle_us + min(charge.idle_us, idle or 0.0)
-    gain -= (charge.wasted_us + charge.host_us) * (1 - occurrence.saved)
+    cost = _costs(charge)
+    known = context.steps.idle_us is not None or bool(occurrence.host)
+    gain = cost - (charge.wasted_us + charge.host_us) * (1 - occurrence.saved)
     path = context.analysis.modules.path[occurrence.module] if occurrence.module >= 0 else None
     where = _where(occurrence, path)
     return schema.Finding(

@@ -17,7 +17,7 @@ from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, unique
+from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -412,7 +412,7 @@ class GapContext(Struct, frozen=True, dict=True):
     steps: StepContext
 
     def of(self, *causes: Cause) -> GapIndex:
-        """Gaps of some causes that began in a measured step."""
+        """Gaps of some causes in measured steps."""
         wanted = mask_of(list(causes), len(Cause))
         return np.flatnonzero(wanted[self.analysis.gaps.cause] & self._counted)
 
@@ -425,12 +425,12 @@ class GapContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def _counted(self) -> Bool:
-        return self.steps.contain(self.analysis.gaps.start)
+        return isin(self.analysis.gap_step, self.steps.indices)
 
     def of_syncs(self, syncs: SyncIndex) -> GapIndex:
-        """Gaps that some syncs (by index) caused."""
-        sync = self.analysis.gaps.sync
-        return np.flatnonzero((sync >= 0) & isin(sync, syncs))
+        """Gaps in measured steps that some syncs (by index) caused."""
+        gaps = self.of(Cause.SYNC)
+        return gaps[isin(self.analysis.gaps.sync[gaps], syncs)]
 
     def at(self, rows: Bool, *causes: Cause) -> GapIndex:
         """Gaps of some causes whose row (see `Gaps.row`) is one of some call tree rows."""
@@ -439,11 +439,16 @@ class GapContext(Struct, frozen=True, dict=True):
         return gaps[(row >= 0) & rows[row]] if len(rows) else gaps[:0]
 
     def within(self, spans: TimeSet, *causes: Cause) -> GapIndex:
-        """Gaps of some causes of which nine tenths or more lie within some time."""
+        """Gaps of some causes of which nine tenths or more lie within some time.
+
+        Those that only the bounds of steps part are one.
+        """
         gaps, found = self.analysis.gaps, self.of(*causes)
         windows = np.stack([gaps.start[found], gaps.end[found]], axis=1)
-        inside = intervals.lengths_within(spans, windows)
-        return found[inside >= _WITHIN * gaps.duration[found]]
+        time, (_, place) = gaps.duration[found], unique_inverse(gaps.uncut[found])
+        lengths = (intervals.lengths_within(spans, windows), _WITHIN * time)
+        inside, least = (np.bincount(place, length, len(found)) for length in lengths)
+        return found[(inside >= least)[place]]
 
     def us_per_step(self, gaps: GapIndex) -> float:
         """Durations of some gaps, summed, microseconds per step."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.rows import Role
-from tb_hookview.arrays.joins import asof, isin, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, isin, mask_of, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.rules.engine.parts import RowContext
@@ -56,15 +56,28 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def counted(self) -> Bool:
-        """Syncs of the training in measured steps.
+        """Syncs of the training that begin in measured steps."""
+        return np.asarray(self.rows.steps.contain(self.start) & self.of_training)
+
+    @cached_property
+    def of_training(self) -> Bool:
+        """Syncs of the training, in any step.
 
         The profiler's own is not one, nor is one on a thread that launches no kernels and marks no
         steps: the host may block there, as a loader does that pins memory, or a checkpoint writer.
         """
-        counted = self.rows.steps.contain(self.start) & ~self.analysis.syncs.by_profiler
+        own = ~self.analysis.syncs.by_profiler
         if not self.analysis.launches_known:
-            return np.asarray(counted)
-        return np.asarray(counted & self.rows.on_training_thread(self.row))
+            return np.asarray(own)
+        return np.asarray(own & self.rows.on_training_thread(self.row))
+
+    @cached_property
+    def reaching(self) -> Bool:
+        """Syncs of the training outside of measured steps for which a device idles in one."""
+        analysis = self.analysis
+        measured = isin(analysis.gap_step, self.rows.steps.indices) & (analysis.gaps.sync >= 0)
+        found = mask_of(analysis.gaps.sync[measured], len(self))
+        return np.asarray(found & self.of_training & ~self.counted)
 
     @cached_property
     def in_warm_up(self) -> Bool:

@@ -71,11 +71,6 @@ def in_one_step(context: Context, times: Nanoseconds) -> bool:
     return len(context.steps) >= _STEPS and steps_with(context, times) == 1
 
 
-def activity_in(context: Context, gaps: GapIndex) -> list[str]:
-    """What the launching thread was in for most of each gap, as `named_activity`."""
-    return named_activity(context.host, *_threads_in(context, gaps))
-
-
 def held_up(context: Context, gaps: GapIndex) -> Bool:
     """Gaps mostly in an operator that took `HELD_UP` times as long as its name does, shape (g,)."""
     if not len(gaps):
@@ -96,6 +91,32 @@ def _threads_in(context: Context, gaps: GapIndex) -> tuple[ThreadIndex, Interval
     table = context.analysis.gaps
     thread = lookup(context.call_tree.thread, launches_after(context, gaps))
     return thread, np.stack([table.start[gaps], table.end[gaps]], axis=1)
+
+
+def uncut(context: Context, gaps: GapIndex) -> tuple[Intervals, Int]:
+    """Some gaps (ascending) with those that only the bounds of steps part as one.
+
+    Returns:
+        Start and end of each, shape (k, 2); the one that each gap is of, shape (g,).
+    """
+    table = context.analysis.gaps
+    number = table.uncut[gaps]
+    numbers, place = unique_inverse(number)
+    first = gaps[np.searchsorted(number, numbers)]
+    last = gaps[np.searchsorted(number, numbers, side="right") - 1]
+    return np.stack([table.start[first], table.end[last]], axis=1), place
+
+
+def activity_in(context: Context, gaps: GapIndex) -> list[str]:
+    """What the launching thread was in for most of each gap, as `named_activity`.
+
+    Gaps that only the bounds of steps part have one name.
+    """
+    spans, place = uncut(context, gaps)
+    thread = np.empty(len(spans), np.int64)
+    thread[place] = lookup(context.call_tree.thread, launches_after(context, gaps))
+    names = named_activity(context.host, thread, spans)
+    return [names[each] for each in place.tolist()]
 
 
 def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:

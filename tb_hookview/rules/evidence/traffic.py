@@ -24,7 +24,7 @@ from tb_hookview.arrays.types import (
     TreeRow,
 )
 from tb_hookview.formats import format_bytes, format_count, format_us
-from tb_hookview.rules.engine.by_place import LATENT, OPERATOR, places_of, under
+from tb_hookview.rules.engine.by_place import OPERATOR, latent_phrase, places_of, under
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence
 from tb_hookview.rules.engine.syncs import Direction
@@ -170,6 +170,7 @@ def by_place_of_copies(
         group = copies[members]
         syncs = np.flatnonzero(isin(context.syncs.copy, group))
         alone = exposed(context, group)
+        gaps = _gaps(context, group, syncs)
         assumed = caveats
         if pinning:
             saved, caveat = saved_by_pinning(context, group)
@@ -181,14 +182,14 @@ def by_place_of_copies(
             + "".join(f"; {each}" for each in (note, under(context, syncs, module)) if each),
             count=len(group),
             syncs=syncs,
-            gaps=_gaps(context, group, syncs),
+            gaps=gaps,
             wasted=group if saved else group[:0],
             wasted_ns=alone if saved else alone[:0],
             saved=saved,
             examples=context.call_tree.start[launch[members]],
             caveats=assumed,
             confidence=confidence,
-            latent=LATENT if len(syncs) else "",
+            latent=latent_phrase(context, syncs, gaps) if len(syncs) else "",
             fix=fix_small if small(context)[group].all() else "",
         )
 

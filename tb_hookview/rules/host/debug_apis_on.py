@@ -11,7 +11,7 @@ from tb_hookview.arrays.joins import mask_of, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_count, format_us
-from tb_hookview.rules.engine.by_place import LATENT
+from tb_hookview.rules.engine.by_place import latent_phrase
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.trace import EventCategory
@@ -97,6 +97,7 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
     if not len(found):
         return
     held = context.steps.us_per_step((context.syncs.end - context.syncs.start)[found].sum())
+    gaps = context.gaps.of_syncs(found)
     yield Occurrence(
         place="anomaly detection",
         everywhere=True,
@@ -104,9 +105,9 @@ def _anomaly(context: Context) -> Iterator[Occurrence]:
         f"the host was blocked for {context.us_text(held)}",
         count=len(found),
         syncs=found,
-        gaps=context.gaps.of_syncs(found),
+        gaps=gaps,
         examples=context.syncs.start[found],
-        latent=LATENT,
+        latent=latent_phrase(context, found, gaps),
     )
 
 

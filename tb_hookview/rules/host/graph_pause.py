@@ -13,6 +13,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.host import uncut
 
 _SHARE = 0.02
 _UNLISTED = (
@@ -41,18 +42,18 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     """Gaps that end with a graph launched too late."""
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     gaps = gaps[lookup(replayed, context.analysis.gaps.device_event[gaps]) == 1]
-    time = context.gaps.us_per_step(gaps)
+    time, (spans, _) = context.gaps.us_per_step(gaps), uncut(context, gaps)
     before = context.steps.us_per_step(context.analysis.idle_before_call[gaps].sum())
     if time > _SHARE * context.steps.measured_us > 0:
         yield Occurrence(
             place="before graph launches",
             everywhere=True,
-            evidence=f"{format_count(len(gaps), 'time')} a device waited for the launch of a "
+            evidence=f"{format_count(len(spans), 'time')} a device waited for the launch of a "
             f"graph in {context.steps.text}, {context.us_text(time)}, "
             f"{context.us_text(time - before)} of it in the launching call",
-            count=len(gaps),
+            count=len(spans),
             gaps=gaps,
-            examples=context.analysis.gaps.start[gaps],
+            examples=spans[:, 0],
             title="The device waits for the launch of CUDA or HIP graphs",
             fix=_LATE,
         )
@@ -63,19 +64,19 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     table, work = context.analysis.gaps, context.analysis.device_events
     gaps = context.gaps.of(Cause.DEVICE)
     gaps = gaps[lookup(replayed, table.device_event[gaps]) == 1]
-    time = context.gaps.us_per_step(gaps)
+    time, (spans, _) = context.gaps.us_per_step(gaps), uncut(context, gaps)
     if time > _SHARE * context.steps.measured_us > 0:
         launches = len(unique(work.launch[table.device_event[gaps]]))
         yield Occurrence(
             place="within graphs",
             everywhere=True,
-            evidence=f"{format_count(len(gaps), 'gap')} before kernels of graphs that had been "
+            evidence=f"{format_count(len(spans), 'gap')} before kernels of graphs that had been "
             f"launched by then in {context.steps.text}, {context.us_text(time)}, the longest "
-            f"{format_us(table.duration[gaps].max() / 1000)}; "
+            f"{format_us((spans[:, 1] - spans[:, 0]).max() / 1000)}; "
             f"{format_count(launches, 'graph launch', 'graph launches')}",
-            count=len(gaps),
+            count=len(spans),
             claims_gain=False,
-            examples=table.start[gaps],
+            examples=spans[:, 0],
             caveats=(_UNLISTED,),
             latent="nothing on the host can shorten them: a graph runs as it was recorded",
             title="The device idles within CUDA or HIP graphs",

@@ -25,6 +25,7 @@ from tb_hookview.rules.evidence.host import (
     operators_in,
     recur,
     remedy_for,
+    uncut,
 )
 
 _SHARE = 0.02
@@ -70,7 +71,7 @@ _NO_STEPS = (
 
 def _find(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.of(Cause.LAUNCH)
-    gaps = gaps[context.analysis.idle_before_call[gaps] >= LONG_NS]
+    gaps = gaps[context.analysis.idle_within(context.steps.indices)[gaps] >= LONG_NS]
     if not len(gaps) or (not context.steps.marked and _little(context)):
         return
     names = np.array(activity_in(context, gaps), object)
@@ -93,12 +94,13 @@ def _recurs(context: Context, gaps: GapIndex) -> bool:
 
 
 def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
-    table, time = context.analysis.gaps, context.gaps.us_per_step(gaps)
+    time, (spans, _) = context.gaps.us_per_step(gaps), uncut(context, gaps)
+    length = spans[:, 1] - spans[:, 0]
     whole = "it" if context.steps.marked else "the trace"
     inside = Counter[str]()
     if not is_operator(name):
         inside = operators_in(context, gaps, name)
-    mostly = 2 * inside.total() > table.duration[gaps].sum()
+    mostly = 2 * inside.total() > length.sum()
     most = inside.most_common(1)[0][0] if mostly else ""
     what = name or ("several operators" if most else "")
     return Occurrence(
@@ -106,13 +108,13 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
         f"{whole}, the thread that launches was in {what or 'nothing that the trace names'} and "
-        f"launched nothing: {format_count(len(gaps), 'gap')} of 1 ms or more in "
-        f"{context.steps.text}, the longest {format_us(table.duration[gaps].max() / 1000)}"
+        f"launched nothing: {format_count(len(length), 'gap')} of 1 ms or more in "
+        f"{context.steps.text}, the longest {format_us(length.max() / 1000)}"
         + (_in_operators(context, inside) if most else "")
         + ("" if is_operator(name) else f"; mostly before {event_after(context, gaps)}"),
-        count=len(gaps),
+        count=len(length),
         gaps=gaps,
-        examples=table.start[gaps],
+        examples=spans[:, 0],
         confidence="low"
         if _little(context) or not name
         else "medium"

@@ -44,7 +44,7 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
     length = context.analysis.device_events.duration[kernels]
     outrun = float(np.mean(length < since))
     gaps = context.gaps.of(Cause.LAUNCH)
-    gaps = gaps[context.analysis.idle_before_call[gaps] < LONG_NS]
+    gaps = gaps[context.analysis.idle_within(context.steps.indices)[gaps] < LONG_NS]
     short = context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS
     idle = context.gaps.us_per_step(gaps[short])
     if (

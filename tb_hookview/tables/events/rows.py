@@ -293,18 +293,18 @@ _CAUSES = [cause.name.lower() for cause in Cause]
 
 
 def gaps(selection: Selection) -> Arrays:
-    """The table `gaps`: those that began in a selected step."""
+    """The table `gaps`: those in a selected step."""
     analysis, names = selection.analysis, Names(selection.analysis)
-    idle, tree, step = analysis.gaps, analysis.call_tree, analysis.steps.at(analysis.gaps.start)
+    idle, tree = analysis.gaps, analysis.call_tree
     return Arrays(
-        np.flatnonzero(selection.times(idle.start)),
+        np.flatnonzero(selection.gaps),
         {
             "id": Numbers,
             "device_id": lambda i: names.device(idle.device[i]),
             "start_us": lambda i: microseconds(idle.start[i]),
             "duration_us": lambda i: microseconds(idle.duration[i]),
             "cause": lambda i: Texts(_CAUSES, idle.cause[i]),
-            **names.step_columns(step),
+            **names.step_columns(analysis.gap_step),
             "sync_id": lambda i: known(idle.sync[i]),
             "event_id": lambda i: known(lookup(tree.event, idle.row[i])),
             "ended_by_id": lambda i: known(

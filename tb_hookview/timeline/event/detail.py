@@ -73,7 +73,10 @@ def _whereabouts(timeline: Timeline, subject: EventRef) -> dict[str, Any]:
         device = str(analysis.gaps.device[subject.gap])
     elif subject.thread >= 0:
         thread = thread_label(analysis, subject.thread)
-    step = int(analysis.steps.at(np.array([moment]))[0])
+    if subject.gap >= 0:
+        step = int(analysis.gap_step[subject.gap])
+    else:
+        step = int(analysis.steps.at(np.array([moment]))[0])
     name = analysis.steps.name[step] if step >= 0 else None
     return {"thread": thread, "device": device, "stream": stream, "step": name}
 

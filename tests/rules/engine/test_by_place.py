@@ -14,7 +14,7 @@ from tb_hookview import markers
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
 from tb_hookview.rules.catalogue import RULES
-from tb_hookview.rules.engine.by_place import LATENT, UNKNOWN, by_place
+from tb_hookview.rules.engine.by_place import ELSEWHERE, LATENT, UNKNOWN, by_place
 from tb_hookview.rules.engine.context import Context
 
 LABELS = {
@@ -32,9 +32,9 @@ STEPS = """
     """
 
 
-def context_of(folder: Path, picture: str) -> Context:
+def context_of(folder: Path, picture: str, steps: list[str] | None = None) -> Context:
     drawn = grid.events(picture, LABELS)
-    selection = select(load(grid.write(folder / "trace.json", drawn)), None)
+    selection = select(load(grid.write(folder / "trace.json", drawn)), steps)
     return Context(selection, RULES)
 
 
@@ -117,6 +117,41 @@ def test_gaps_of_the_syncs_and_why_it_matters_without_any(tmp_path: Path) -> Non
     (found,) = every_sync(context).values()
     assert found.latent == LATENT
     assert found.gaps.tolist() == np.flatnonzero(context.analysis.gaps.sync == 0).tolist() != []
+
+
+AT_THE_END = """
+    main  notes [s1                               ][s2                               ][s3                               ]
+    main  ops   [aten::mm     ] [aten::item      ]     [aten::mm     ] [aten::item  ]     [aten::mm     ] [aten::item  ]
+    main  calls [launch corr=1] [wait            ]     [launch corr=2] [wait        ]     [launch corr=3] [wait        ]
+    gpu   kernel       [k corr=1                ]             [k corr=2            ]             [k corr=3            ]
+    """
+"""The device idles for the sync of a step until 4 us of the next one have passed."""
+
+
+@pytest.mark.parametrize(
+    ("steps", "count", "idle"),
+    [(["1"], 1, 2), (["2"], 1, 4 + 2), (["3"], 1, 4), (None, 2, (4 + 2 + 4) / 2)],
+    ids=["first", "second", "last", "measured"],
+)
+def test_a_step_is_charged_for_its_idle_time_after_the_sync_of_the_step_before(
+    tmp_path: Path, steps: list[str] | None, count: int, idle: float
+) -> None:
+    context = context_of(tmp_path, AT_THE_END, steps)
+    (found,) = every_sync(context).values()
+    assert (found.count, len(found.examples)) == (count, count)
+    assert context.gaps.us_per_step(found.gaps) == idle
+
+
+def test_a_sync_after_which_the_device_idles_in_another_step_alone(tmp_path: Path) -> None:
+    picture = """
+        main  notes [s1                            ][s2                               ]
+        main  ops   [aten::mm     ] [aten::item   ]     [aten::mm     ]
+        main  calls [launch corr=1] [wait         ]     [launch corr=2]
+        gpu   kernel       [k corr=1               ]           [k corr=2            ]
+        """
+    (found,) = every_sync(context_of(tmp_path, picture, ["1"])).values()
+    assert (found.gaps.tolist(), found.latent) == ([], ELSEWHERE)
+    assert every_sync(context_of(tmp_path, picture, ["2"])) == {}
 
 
 def test_annotations_around_the_syncs_are_named(tmp_path: Path) -> None:

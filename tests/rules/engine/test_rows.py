@@ -326,6 +326,56 @@ def test_gaps_before_the_steps_that_count_are_left_out(tmp_path: Path) -> None:
     assert 0 < len(every) < len(table)
 
 
+ACROSS = """
+    main  notes [s1                  ][s2                     ][s3                         ]
+    main  calls   [launch corr=1]        [launch corr=2]                [launch corr=3]
+    gpu   kernel       [k corr=1   ]          [k corr=2   ]                  [k corr=3    ]
+    """
+"""4 us of the gap after the second kernel lie in the second step, 14 in the third."""
+
+
+@pytest.mark.parametrize(
+    ("steps", "found"),
+    [
+        (["2"], [("LAUNCH", 8), ("LAUNCH", 4)]),
+        (["3"], [("LAUNCH", 14), ("UNKNOWN", 1)]),
+        (None, [("LAUNCH", 8), ("LAUNCH", 4), ("LAUNCH", 14), ("UNKNOWN", 1)]),
+    ],
+    ids=["where it begins", "where it ends", "both"],
+)
+def test_of_a_gap_across_steps_each_has_its_part(
+    tmp_path: Path, steps: list[str] | None, found: list[tuple[str, int]]
+) -> None:
+    context = context_of(tmp_path, ACROSS, steps)
+    gaps = context.gaps.of(*Cause)
+    assert gaps_of(context, gaps) == found
+    assert context.gaps.us_per_step(gaps) == context.steps.idle_us
+
+
+def test_a_gap_after_a_step_is_in_none(tmp_path: Path) -> None:
+    """It begins the moment that the step ends, and no step follows."""
+    picture = """
+        main  notes [s1                  ]
+        main  calls   [launch corr=1]                     [launch corr=2]
+        gpu   kernel       [k corr=1     ]                     [k corr=2]
+        """
+    context = context_of(tmp_path, picture)
+    assert gaps_of(context, context.gaps.of(*Cause)) == [("LAUNCH", 2), ("LAUNCH", 5)]
+    assert context.analysis.gap_step.tolist() == [0, 0, -1]
+
+
+@pytest.mark.parametrize(("begin", "found"), [(1, 2), (3, 0)])
+def test_a_gap_across_steps_lies_within_spans_as_a_whole(
+    tmp_path: Path, begin: int, found: int
+) -> None:
+    """Spans leave out 1 or 3 of its 18 us, all of them in the second step."""
+    context = context_of(tmp_path, ACROSS)
+    _, first, second = context.gaps.of(Cause.LAUNCH).tolist()
+    table = context.analysis.gaps
+    spans = np.array([[table.start[first] + 1000 * begin, table.end[second]]])
+    assert len(context.gaps.within(spans, Cause.LAUNCH)) == found
+
+
 @pytest.mark.parametrize(("share", "found"), [(0.89, 0), (0.9, 1), (1.0, 1)])
 def test_a_gap_lies_within_spans_to_nine_tenths(tmp_path: Path, share: float, found: int) -> None:
     context = context_of(tmp_path, IDLE)

@@ -10,6 +10,11 @@ import pytest
 from rules.diagnosed import Diagnosed, diagnosed
 from support.loaded import loaded
 
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading import load
+from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.cost_accounting import findings as cost_findings
 from tb_hookview.schema import Finding
 
 RULE = "host-work"
@@ -60,6 +65,22 @@ def test_a_python_function_is_named(tmp_path: Path) -> None:
     assert "1 gap of 1 ms or more in 1 step, the longest 3.15 ms" in finding.evidence
     assert "Compute once" in finding.fix
     assert "DataLoader" not in finding.fix, "nothing here loads or trains"
+
+
+def test_a_gap_across_steps_is_one_of_all_and_in_each_its_part(tmp_path: Path) -> None:
+    """Of the 3 ms, 2 lie in the next step."""
+    events = trace(row("python_function", FRAME, 300, 3000))[1:]
+    warm_up = burst(-790, 50)
+    steps = [(3, -800, 800), (4, 0, 1400), (5, 1400, 2400)]
+    notes = [row("user_annotation", f"ProfilerStep#{n}", at, length) for n, at, length in steps]
+    analysis = load(grid.write(tmp_path / "t.json", [*notes, *warm_up, *events]))
+    costs = {}
+    for chosen in (None, "4", "5"):
+        context = Context(select(analysis, [chosen] if chosen else None), RULES)
+        (found,) = [one.finding for one in cost_findings(context) if one.finding.rule == RULE]
+        assert found.count == len(found.examples) == 1
+        costs[chosen] = found.cost_us_per_step
+    assert costs == {None: (3408 - 258) / 2, "4": 1400 - 258, "5": 3408 - 1400}
 
 
 def test_where_a_model_trains_inputs_can_be_prepared_by_workers(tmp_path: Path) -> None:
