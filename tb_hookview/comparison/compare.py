@@ -344,7 +344,8 @@ def _on_device(report: ReportData) -> bool:
 
 def _side(report: ReportData) -> Side:
     names, means = [step.name for step in report.steps], report.per_step
-    return Side(report.trace.path, len(names), names, means.of, means.text, means.marked)
+    bound = report.verdict.bound
+    return Side(report.trace.path, len(names), names, means.of, means.text, means.marked, bound)
 
 
 def _mean(left: StepMeans, right: StepMeans, field: str) -> Pair:

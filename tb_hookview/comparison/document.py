@@ -27,6 +27,9 @@ from tb_hookview.schema import (
 
 _FINDINGS = 20
 _SUMS = "Sums over the whole trace"
+_FEWER = (
+    "The {} trace has no known bottleneck: fewer rules apply to it, so not all of this is new."
+)
 _UNCHANGED, _NO_MODULES = "No module changed.", "Neither trace has modules."
 _TIMES = {
     "step": "step_us",
@@ -139,6 +142,9 @@ def _findings(found: Comparison, most: int) -> list[str]:
     stay = len(found.findings) - len(gone) - len(new)
     lines += [f"... and {left} more"] if left else []
     both = f"{format_count(stay, 'finding')} in both traces"
+    unknown = [side.bound == "unknown" for side in (found.base, found.other)]
+    if lines and unknown[0] != unknown[1]:
+        lines.append(_FEWER.format("base" if unknown[0] else "other"))
     return [*lines, both if lines else "No finding came or went."]
 
 

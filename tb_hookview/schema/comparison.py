@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Struct
 
+from tb_hookview.schema.findings import Bound
 from tb_hookview.schema.ranks import Straggler
 from tb_hookview.schema.terms import UNIT, Count, Times, Us
 
@@ -191,6 +192,9 @@ class Side(msgspec.Struct, frozen=True):
     """`per_step.text`: which steps its means are over, and why others are left out."""
     marked: bool = True
     """Whether the trace marks steps; else its numbers are of all of it."""
+    bound: Bound | None = None
+    """`verdict.bound`. Where it is `unknown` on one side alone, as for a bare recording on a CPU,
+    fewer rules apply to that side: not all findings that appear are new."""
 
 
 class Comparison(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import gallery
 import msgspec
 import pytest
 from invariants.comparison import pairs_in
@@ -12,6 +13,7 @@ from shared_traces import shared_trace
 
 import tb_hookview
 from tb_hookview.comparison.compare import compare
+from tb_hookview.comparison.document import comparison_document
 from tb_hookview.schema import Comparison, Pair, ReportData, own_syncs
 
 replace = msgspec.structs.replace
@@ -181,3 +183,17 @@ def test_without_a_device_its_numbers_are_not_known(reports: dict[str, ReportDat
     assert comparison.device_busy_us.change is None
     assert all(pair.change is None for pair in comparison.idle_us.values())
     assert comparison.measure == "host"
+
+
+def test_findings_of_a_trace_without_a_known_bottleneck_are_not_said_to_be_all() -> None:
+    report = tb_hookview.analyze(gallery.recording("memory_growth.whole")).data
+    unknown = msgspec.structs.replace(
+        report,
+        findings=[],
+        verdict=msgspec.structs.replace(report.verdict, bound="unknown"),
+    )
+    for base, other, side in ((unknown, report, "base"), (report, unknown, "other")):
+        text = str(comparison_document(compare(base, other)))
+        assert f"The {side} trace has no known bottleneck" in text
+    alike = msgspec.structs.replace(report, findings=[])
+    assert "no known bottleneck" not in str(comparison_document(compare(alike, report)))

@@ -1361,6 +1361,9 @@ export const Side = {
   of: { unit: "count", text: "Steps of the trace." },
   text: { text: "`per_step.text`: which steps its means are over, and why others are left out." },
   marked: { text: "Whether the trace marks steps; else its numbers are of all of it." },
+  bound: {
+    text: "`verdict.bound`. Where it is `unknown` on one side alone, as for a bare recording on a CPU, fewer rules apply to that side: not all findings that appear are new.",
+  },
 } as const;
 
 export const Site = {

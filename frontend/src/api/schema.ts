@@ -1772,6 +1772,8 @@ export interface Side {
   text: string;
   /** Whether the trace marks steps; else its numbers are of all of it. */
   marked: boolean;
+  /** `verdict.bound`. Where it is `unknown` on one side alone, as for a bare recording on a CPU, fewer rules apply to that side: not all findings that appear are new. */
+  bound: "communication" | "data" | "device" | "even" | "host" | "unknown" | null;
 }
 
 /** The call site of syncs. */

@@ -374,7 +374,7 @@ def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
         place="the model",
         everywhere=True,
         evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} holds; "
-        f"{syncs / len(context.steps):.1f} syncs{context.each}"
+        f"{f'{syncs / len(context.steps):.1f}' if syncs else 'no'} syncs{context.each}"
         + (", the same kernels in every step" if len(context.steps) > 1 else ""),
         count=len(context.steps),
         claims_gain=False,
