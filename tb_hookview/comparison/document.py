@@ -27,9 +27,7 @@ from tb_hookview.schema import (
 
 _FINDINGS = 20
 _SUMS = "Sums over the whole trace"
-_FEWER = (
-    "The {} trace has no known bottleneck: fewer rules apply to it, so not all of this is new."
-)
+_FEWER = "The {} trace has no known bottleneck: fewer rules apply to it, so not all of this is new."
 _UNCHANGED, _NO_MODULES = "No module changed.", "Neither trace has modules."
 _TIMES = {
     "step": "step_us",

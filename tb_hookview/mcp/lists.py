@@ -11,6 +11,7 @@ from tb_hookview.formats import (
     format_bytes,
     format_count,
     format_number,
+    format_per,
     format_share,
     format_us,
 )
@@ -115,7 +116,10 @@ def modules(counted: ReportData, contains: str, page: Page) -> str:
     )
     rows = (list(_module(module, counted, device, steps)) for module in found)
     measure = "device time without collectives, summed over streams" if device else "host time"
-    lines = [*intro("Modules", counted), f"Times are {measure} per step."]
+    lines = [
+        *intro("Modules", counted),
+        f"Times are {measure} {format_per(counted.per_step.marked)}.",
+    ]
     return paged(lines, *table(columns, rows), page)
 
 
@@ -207,25 +211,23 @@ def findings(data: ReportData, page: Page) -> str:
         "Gain: how much shorter a step is in a replay without the cause; gains do not add up, "
         "`whatif` replays several together. `info`: no cost in this trace.",
     ]
-    return paged(
-        lines, [], [_finding(finding, data.trace.start_us) for finding in data.findings], page
-    )
+    return paged(lines, [], [_finding(finding, data) for finding in data.findings], page)
 
 
-def _cost(finding: Finding) -> str:
+def _cost(finding: Finding, data: ReportData) -> str:
     if finding.once_us is not None:
         return f"{format_us(finding.once_us)} once"
-    return f"{format_us(finding.cost_us_per_step)} per step"
+    return f"{format_us(finding.cost_us_per_step)} {format_per(data.per_step.marked)}"
 
 
-def _finding(finding: Finding, origin: float) -> str:
+def _finding(finding: Finding, data: ReportData) -> str:
     gain = format_us(finding.gain_us_per_step)
     if finding.gain_us_per_step is None and finding.gain_unknown:
         gain = f"unknown ({quoted(finding.gain_unknown)})"
-    starts = _starts([start - origin for start in finding.examples])
+    starts = _starts([start - data.trace.start_us for start in finding.examples])
     parts = [
         f"- {quoted(finding.id)}, {finding.severity}, confidence {finding.confidence}",
-        f"gain {gain} and cost {_cost(finding)}, found {format_count(finding.count, 'time')}",
+        f"gain {gain} and cost {_cost(finding, data)}, found {format_count(finding.count, 'time')}",
         f"what: {quoted(finding.title)} at {quoted(finding.where)}",
         f"evidence: {quoted(finding.evidence, _LONGEST_SENTENCE)}",
         *(f"but: {quoted(text, _LONGEST_SENTENCE)}" for text in finding.caveats),
