@@ -343,7 +343,7 @@ WORDS: dict[str, Words] = {
         "device events of replayed graphs (CUDA, HIP), {time} in all, {share} of device time, that "
         "were launched in no known phase: the trace does not hold what they were "
         "captured from, so times of modules, forward, backward and optimizer that may be in them "
-        "are unknown, not 0; record steps before the capture to see them",
+        "are unknown, not 0; record and choose steps before the capture to see them",
         high_from=0.1,
     ),
     "no-forward-host": Words(

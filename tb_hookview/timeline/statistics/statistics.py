@@ -240,7 +240,7 @@ def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
     inside = clip(steps[:, 0], steps[:, 1], window)
     windows = np.stack([inside.start, inside.end], axis=1)
     known = {Phase.FORWARD: phases.forward_known}
-    in_graph = analysis.replayed_graphs.unknown[inside.row].any(axis=0)
+    in_graph = np.asarray(analysis.replayed_graphs.unknown[inside.row].any(axis=0))
     spent = {
         phase: time
         for phase in (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATA)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+import pytest
 from analysis.owners import NAMES, module, report_of
 
 from tb_hookview import markers
-from tb_hookview.loading import load
+from tb_hookview.analysis.selection import select
+from tb_hookview.cli.checks import unattributed_percent
+from tb_hookview.errors import UsageError
+from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.summary.lines import detail_lines
 from tb_hookview.schema import Module, ReportData
+from tb_hookview.tables.catalogue import event_table
 
 GRAPH = {"graph": "cudaGraphLaunch", "adam": "Optimizer.step#Adam.step"}
 MANIFEST = {
@@ -145,3 +150,34 @@ def test_operators_that_were_captured(tmp_path: Path) -> None:
         (row,) = data.operators
         times.append((row.device_us, row.self_device_us))
     assert times == [(None, None), (0, 0)]
+
+
+STEPS = """
+    main notes  [ProfilerStep#1                                                     ]
+    main notes                                                                      [ProfilerStep#2   ]
+    main ops     [root                ]
+    main ops      [fc                ]
+    main ops       [aten::mm seq=4  ]
+    main calls      [launch corr=1]                                                   [graph corr=3]
+    auto ops                               [mm' seq=4 F=1                ]
+    auto calls                                [launch corr=2]
+    gpu  kernel       [k corr=1]                   [k corr=2]                               [a corr=3]
+    """
+
+
+def test_steps_before_the_capture_are_known(tmp_path: Path) -> None:
+    analysis = load(
+        grid.write(tmp_path / "t.json", grid.events(STEPS, {**NAMES, **GRAPH}), **MANIFEST)
+    )
+    found = [build_report(analysis, steps).data for steps in (["1"], ["2"], None)]
+    assert [passes(data)[:2] for data in found] == [(10, 10), (None, None), (None, None)]
+    assert [module(data, "fc").forward.device_us for data in found] == [10, None, None]
+    assert [step.backward_us for step in found[2].steps] == [31, None]
+
+
+def test_tables_of_modules_and_checks(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events(WHOLE, {**NAMES, **GRAPH}), **MANIFEST)
+    rows = event_table("module_utilization", lambda: select(load(path), None))
+    assert [row.device_us for row in rows] == [None] * 3
+    with pytest.raises(UsageError, match="may be in replayed graphs"):
+        unattributed_percent(analyze(path).data, 5)
