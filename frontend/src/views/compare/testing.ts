@@ -67,6 +67,7 @@ export function comparison(rest: Partial<Comparison> = {}): Comparison {
     of: 0,
     text: "",
     marked: true,
+    bound: "device" as const,
   };
   return {
     schema: 1,

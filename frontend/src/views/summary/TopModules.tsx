@@ -6,7 +6,7 @@ import { LoadsKernels, Name } from "../../components/Name";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { perText } from "../../report/findings";
-import { meanStep } from "../../report/measures";
+import { inGraphs, meanStep } from "../../report/measures";
 import { isHighlighted, lostIn } from "../../report/syncs";
 import {
   countOrNothing,
@@ -164,5 +164,7 @@ function nothingText(report: ReportData): string {
   if (report.modules.length === 0) {
     return `The trace names no modules; the view Modules says how to record them.`;
   }
-  return "No module has self time in these steps.";
+  return inGraphs(report)
+    ? "Times of modules are unknown: their work is in replayed graphs."
+    : "No module has self time in these steps.";
 }
