@@ -314,7 +314,7 @@ def _find_guard_checks(context: Context) -> Iterator[Occurrence]:
     spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
     time = context.steps.us_per_step(intervals.length(spans))
     gaps = context.gaps.within(spans, Cause.LAUNCH)
-    step, idle = context.steps.duration_us, context.gaps.us_per_step(gaps)
+    step, idle = context.steps.measured_us, context.gaps.us_per_step(gaps)
     if not len(rows) or (time <= _SHARE * step and idle <= _SHARE_IDLE * step):
         return
     yield Occurrence(
@@ -323,7 +323,7 @@ def _find_guard_checks(context: Context) -> Iterator[Occurrence]:
         evidence=f"{format_count(len(rows) / len(context.steps), 'time')}{context.each} the "
         "guards of "
         f"compiled code are tested, {format_us(time)} of host time{context.each} "
-        f"({time / step:.0%}); nothing is compiled for that",
+        f"({time / context.steps.duration_us:.0%}); nothing is compiled for that",
         count=len(rows),
         gaps=gaps,
         examples=context.call_tree.start[rows],

@@ -310,7 +310,7 @@ def _find_h2d_not_overlapped(context: Context) -> Iterator[Occurrence]:
     found = setdiff(found, context.syncs.copy)
     alone = traffic.exposed(context, found)
     found = found[alone > 0]
-    if context.steps.us_per_step(alone.sum()) > _SHARE * context.steps.duration_us > 0:
+    if context.steps.us_per_step(alone.sum()) > _SHARE * context.steps.measured_us > 0:
         yield from traffic.by_place_of_copies(context, found, saved=1.0, caveats=(_BOUND,))
 
 
@@ -438,7 +438,7 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
     share = context.device_events.share(moved)
     if (
         share <= _SHARE_DEVICE_LAYOUT_COPIES
-        or context.device_events.us_per_step(moved) <= _SHARE_OF_STEP * context.steps.duration_us
+        or context.device_events.us_per_step(moved) <= _SHARE_OF_STEP * context.steps.measured_us
     ):
         return
     rows = np.flatnonzero(moved & context.device_events.counted & (work.launch >= 0))

@@ -314,7 +314,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
     transfers = context.device_events.of_kinds("communication") & ~of_batch_norms(context)
     rows, alone = _exposed(context, transfers)
     exposed = context.steps.us_per_step(alone.sum())
-    if not context.steps.duration_us or exposed <= _SHARE_COMM_EXPOSED * context.steps.duration_us:
+    if not context.steps.duration_us or exposed <= _SHARE_COMM_EXPOSED * context.steps.measured_us:
         return
     whole = context.device_events.us_per_step(transfers)
     count = int(np.count_nonzero(transfers & context.device_events.counted))

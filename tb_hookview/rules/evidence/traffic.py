@@ -353,7 +353,7 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     held = context.steps.us_per_step(context.call_tree.duration[rows].sum())
     gaps = context.gaps.at(loading, Cause.DATA_LOADING)
     on_host = context.on_host
-    if not (len(gaps) or on_host) or held <= SHARE * context.steps.duration_us:
+    if not (len(gaps) or on_host) or held <= SHARE * context.steps.measured_us:
         return
     once = not (single or context.steps.marked or len(rows) > 1)
     took = context.call_tree.duration[rows] / 1000

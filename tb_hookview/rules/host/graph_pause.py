@@ -43,7 +43,7 @@ def _before(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     gaps = gaps[lookup(replayed, context.analysis.gaps.device_event[gaps]) == 1]
     time = context.gaps.us_per_step(gaps)
     before = context.steps.us_per_step(context.analysis.idle_before_call[gaps].sum())
-    if time > _SHARE * context.steps.duration_us > 0:
+    if time > _SHARE * context.steps.measured_us > 0:
         yield Occurrence(
             place="before graph launches",
             everywhere=True,
@@ -64,7 +64,7 @@ def _within(context: Context, replayed: Bool) -> Iterator[Occurrence]:
     gaps = context.gaps.of(Cause.DEVICE)
     gaps = gaps[lookup(replayed, table.device_event[gaps]) == 1]
     time = context.gaps.us_per_step(gaps)
-    if time > _SHARE * context.steps.duration_us > 0:
+    if time > _SHARE * context.steps.measured_us > 0:
         launches = len(unique(work.launch[table.device_event[gaps]]))
         yield Occurrence(
             place="within graphs",

@@ -50,7 +50,7 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
     if (
         median(length) >= _SHORT_NS
         or outrun <= 0.5
-        or idle < _IDLE_SHARE * context.steps.duration_us
+        or idle < _IDLE_SHARE * context.steps.measured_us
     ):
         return
     yield Occurrence(
@@ -105,8 +105,8 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
     title="Launch-bound: kernels are shorter than their launches",
     description="At least 50 kernels per step, half of them shorter than 10 us, more than half "
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
-    "launch that add up to 10% of the step. Kernels of a CUDA graph do not count. The cost is all "
-    "gaps below 1 ms.",
+    "launch that add up to 10% of the step (of a trace without steps, less its set-up). Kernels of "
+    "a CUDA graph do not count. The cost is all gaps below 1 ms.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
     "syncs.",

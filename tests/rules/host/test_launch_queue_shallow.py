@@ -139,6 +139,17 @@ def test_without_steps_short_gaps_count(tmp_path: Path) -> None:
     assert any("no steps" in caveat for caveat in finding.caveats)
 
 
+def test_set_up_of_a_trace_without_steps_is_no_part_of_it(tmp_path: Path) -> None:
+    """Code is loaded for 3 ms after a first kernel, and then there are gaps of 6 us."""
+    first = ["[aten::mm        ]", " [launch corr=900]", "        [k corr=900]"]
+    load = " " * 30 + "[cuModuleLoadData".ljust(2999) + "]"
+    rows = step(12, kernel=12, mark=False).splitlines()
+    late = [r[:12] + b.ljust(3050) + r[12:] for r, b in zip(rows, first, strict=True)]
+    picture = "\n".join([*late, "main calls  " + load])
+    (finding,) = findings(tmp_path, picture)["launch-queue-shallow"]
+    assert finding.cost_us_per_step == 112
+
+
 def test_an_event_that_ends_as_a_launch_begins_is_in_the_queue(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, step(12, kernel=12, pause=1))["launch-queue-shallow"]
     assert "found at most 1 device event in the queue" in finding.evidence
@@ -182,3 +193,9 @@ def test_a_range_around_the_forward_is_no_module(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, f"{picture}\n{range_}\n{node}", names)["launch-queue-shallow"]
     assert "longest for those of annotations ## forward:net ## (" in finding.evidence
     assert "modules" not in finding.evidence
+
+
+def test_a_snippet_of_ten_device_events(tmp_path: Path) -> None:
+    """Each has a gap of its own before it; the caller's mark is longer than they are."""
+    assert "launch-queue-shallow" in findings(tmp_path, step(11, kernel=12, pause=10))
+    assert "launch-queue-shallow" not in findings(tmp_path, step(10, kernel=12, pause=10))

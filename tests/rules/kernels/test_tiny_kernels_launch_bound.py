@@ -47,6 +47,14 @@ def test_longer_gaps_are_the_same_problem(tmp_path: Path) -> None:
     assert "launch-queue-shallow" not in found
 
 
+def test_set_up_of_a_trace_without_steps_is_no_part_of_it(tmp_path: Path) -> None:
+    """Code is loaded for 20 ms before launches of 1.2 ms."""
+    load = row("cuda_driver", "cuModuleLoadData", 500, 20_000)
+    late = operators(ADDS, start=20_600)
+    (finding,) = findings(tmp_path, [load], operators(ADDS[:1], start=400), late)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(59 * 16 + 8 + 88 + 108), "also around it"
+
+
 def test_kernels_of_a_graph(tmp_path: Path) -> None:
     """One call launches them all; the gap before it is as long as for kernels launched alone."""
     first = operators(ADDS[:1])
