@@ -415,6 +415,12 @@ _ONCE = (
     'else mode="reduce-overhead" records again.'
 )
 
+_COALESCES = "each in aten::_coalesce, which merges the equal indices of a sparse tensor"
+_COALESCED = (
+    "Coalesce the sparse tensor once, before the loop (.coalesce()), or convert it there "
+    "(.to_sparse_csr()): an operator that needs it so coalesces it again in each call."
+)
+
 
 def _explains_in_operator(context: Context) -> Bool:
     return np.ones(len(context.syncs), bool)
@@ -424,8 +430,11 @@ def _find_in_operator(context: Context) -> Iterator[Occurrence]:
     explained = context.explained_by(SYNC_IN_OPERATOR)
     call = context.analysis.calls[context.syncs.row]
     unseen = isin(call, [Call.COPY, Call.ASYNC_COPY]) & (context.syncs.copy < 0)
-    records = ~unseen & _records_graphs(context)
-    yield from by_place(context, explained & ~unseen & ~records)
+    coalesces = context.syncs.inside("aten::_coalesce")
+    unseen &= ~coalesces
+    records = ~unseen & ~coalesces & _records_graphs(context)
+    yield from by_place(context, explained & ~unseen & ~records & ~coalesces)
+    yield from by_place(context, explained & coalesces, note=_COALESCES, fix=_COALESCED)
     yield from by_place(context, explained & records, note=_RECORDS, fix=_ONCE)
     yield from by_place(context, explained & unseen, note=_NOTE, fix=_FIX)
 

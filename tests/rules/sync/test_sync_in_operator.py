@@ -55,6 +55,23 @@ def test_where_a_graph_is_recorded(tmp_path: Path) -> None:
     assert "CUDA graph" not in other.evidence.replace("out of a CUDA graph", "")
 
 
+def test_a_sparse_tensor_that_is_coalesced_in_each_call(tmp_path: Path) -> None:
+    found = findings(
+        tmp_path,
+        """
+        main ops   [aten::matmul                   ] [aten::matmul                   ]
+        main ops     [aten::_coalesce            ]     [aten::_coalesce            ]
+        main calls      [wait                  ]          [wait                  ]
+        gpu  kernel [k   ]                         [k   ]
+        """,
+    )
+    (finding,) = found["sync-in-operator"]
+    assert finding.where == "not in a module, aten::matmul"
+    assert "2 syncs" in finding.evidence
+    assert "each in aten::_coalesce" in finding.evidence
+    assert ".coalesce()" in finding.fix
+
+
 def test_a_known_operator_inside_it_goes_first(tmp_path: Path) -> None:
     picture = """
         main ops   [mylib::lookup                  ]
