@@ -61,7 +61,8 @@ def capability_by_kernels(
 #
 #     kernels of a thread, as launched    [bmm] [scale] [mask] [softmax] [dropout] [bmm]
 #
-# Both products are batched, and what lies between them is elementwise, a copy or a reduction.
+# Both products are batched, and what lies between them is elementwise, indexing, a copy, a set or a
+# reduction.
 #
 # This classifies single kernels, for `kernels[].kind`: it needs no names of operators but those of
 # the products, so it holds for the backward as well, whose operators have other names.
@@ -70,10 +71,12 @@ def capability_by_kernels(
 
 
 _MATRIX = KINDS.index("matrix")
-_BETWEEN = tuple(KINDS.index(kind) for kind in ("elementwise", "copy", "set", "reduction"))
+_BETWEEN = tuple(
+    KINDS.index(kind) for kind in ("elementwise", "copy", "set", "reduction", "indexing")
+)
 _PRODUCTS = ("aten::bmm", "aten::baddbmm")
 _REACH = 8
-"""Kernels between the softmax and a product: scale, mask, casts, dropout."""
+"""Kernels between the softmax and a product: scale, mask and what makes it, casts, dropout."""
 
 
 def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int) -> Bool:

@@ -373,8 +373,9 @@ def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="the model",
         everywhere=True,
-        evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} holds; "
-        f"{f'{syncs / len(context.steps):.1f}' if syncs else 'no'} syncs{context.each}"
+        evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} "
+        f"{'holds' if len(found) == 1 else 'hold'}; "
+        + (f"{syncs / len(context.steps):.1f} syncs{context.each}" if syncs else "no syncs")
         + (", the same kernels in every step" if len(context.steps) > 1 else ""),
         count=len(context.steps),
         claims_gain=False,

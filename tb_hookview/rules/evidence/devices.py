@@ -259,15 +259,18 @@ _BETWEEN = tuple(
         *("mul", "div", "add", "sub", "true_divide", "masked_fill", "where", "dropout"),
         *("native_dropout", "baddbmm", "expand", "to", "_to_copy", "float", "type_as", "clone"),
         *("contiguous", "view", "_unsafe_view", "reshape", "transpose", "permute", "unsqueeze"),
-        *("squeeze", "slice", "alias", "tril", "triu", "eq", "lt", "logical_not", "bitwise_not"),
-        "t",
+        *("squeeze", "slice", "alias", "tril", "triu", "logical_not", "bitwise_not", "t"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "bitwise_and"),
+        *("bitwise_or", "__and__", "__or__", "arange", "expand_as", "repeat"),
+        *(f"{how}{what}" for how in ("", "new_") for what in ("ones", "zeros", "full", "tensor")),
+        *("ones_like", "zeros_like", "full_like", "scalar_tensor"),
     )
     for in_place in ("", "_")
 )
 _FALLS_BACK = ("aten::scaled_dot_product_attention", "aten::_scaled_dot_product_attention_math")
 """Where no fused kernel fits, these run the parts."""
-_REACH = 8
-"""Operators between the softmax and a product: scale, mask, dropout, cast."""
+_REACH = 16
+"""Operators between the softmax and a product: scale, mask and what makes it, dropout, cast."""
 
 
 class Attention(Struct, frozen=True):

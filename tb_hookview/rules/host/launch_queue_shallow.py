@@ -33,7 +33,8 @@ _HOST_WORK = "host-work"
 _SHALLOW = 5
 """Device events in the queue of the median launch up to which it is shallow all the time."""
 _GAPS = 10
-"""Gaps a step; no more are single delays, or a snippet, and not the pace of the host."""
+"""Gaps a step; with fewer they are single delays, not the pace of the host. No more device events
+than that are a snippet."""
 
 _FIX_COMPILED = (
     "Begin where the device waits longest. Most of the time it waits for launches of compiled "
@@ -46,7 +47,8 @@ _FIX_COMPILED = (
 def _find(context: Context) -> Iterator[Occurrence]:
     gaps = context.gaps.in_steps(Cause.LAUNCH)
     idle = context.gaps.us_per_step(gaps)
-    if idle <= _SHARE * context.steps.measured_us or len(gaps) <= _GAPS * len(context.steps):
+    few, events = _GAPS * len(context.steps), np.count_nonzero(context.device_events.counted)
+    if idle <= _SHARE * context.steps.measured_us or len(gaps) < few or events <= few:
         return
     if _found(context, _LAUNCH_BOUND):
         return
@@ -127,7 +129,7 @@ RULE = Rule(
     family="host",
     title="The device waits for the host to launch",
     description="Over 5% of a step (of a trace without steps, less its set-up) in gaps whose next "
-    "device event was launched too late, more than ten gaps per step, where "
+    "device event was launched too late, ten gaps per step or more and more device events, where "
     "tiny-kernels-launch-bound does not hold. The cost is what all other findings leave; what it "
     "names is without the gaps of host-work.",
     fix="Begin where the device waits longest. Give each launch more to do: a larger batch, "

@@ -17,6 +17,7 @@ SOFTMAX = ("aten::_softmax", "void at::native::cunn_SoftMaxForward<8, c10::BFloa
 BACKWARD = ("aten::_softmax_backward_data", "void softmax_warp_backward<float, float>")
 SCALE = ("aten::mul", "void at::native::vectorized_elementwise_kernel<4, MulFunctor<float> >")
 MM = ("aten::mm", BMM[1])
+TRIL = ("aten::tril", "void at::native::triu_tril_kernel<float, int, false, 2, false>")
 LOSS = ("aten::_log_softmax", SOFTMAX[1])
 
 
@@ -25,6 +26,7 @@ LOSS = ("aten::_log_softmax", SOFTMAX[1])
     [
         pytest.param([BMM, SOFTMAX, BMM], "attention", id="scores"),
         pytest.param([BMM, SCALE, SCALE, SOFTMAX, SCALE, BMM], "attention", id="scale and mask"),
+        pytest.param([BMM, SCALE, TRIL, SCALE, SOFTMAX, BMM], "attention", id="makes a mask"),
         pytest.param([BMM, BMM, BACKWARD, SCALE, BMM, BMM], "attention", id="backward"),
         pytest.param([BMM, SOFTMAX], "reduction", id="no second product"),
         pytest.param([SOFTMAX, BMM], "reduction", id="no first product"),

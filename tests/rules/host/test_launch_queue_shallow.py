@@ -193,3 +193,9 @@ def test_a_range_around_the_forward_is_no_module(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, f"{picture}\n{range_}\n{node}", names)["launch-queue-shallow"]
     assert "longest for those of annotations ## forward:net ## (" in finding.evidence
     assert "modules" not in finding.evidence
+
+
+def test_a_snippet_of_ten_device_events(tmp_path: Path) -> None:
+    """Each has a gap of its own before it; the caller's mark is longer than they are."""
+    assert "launch-queue-shallow" in findings(tmp_path, step(11, kernel=12, pause=10))
+    assert "launch-queue-shallow" not in findings(tmp_path, step(10, kernel=12, pause=10))

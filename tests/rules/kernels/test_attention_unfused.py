@@ -34,6 +34,15 @@ def test_copies_ahead_of_the_first_product_are_not_between_the_products(tmp_path
     assert finding.cost_us_per_step == pytest.approx(12)
 
 
+def test_a_causal_mask_that_is_made_in_it(tmp_path: Path) -> None:
+    """As textbooks write it; ten operators, of which three launch nothing."""
+    names = ("new_ones", "tril", "to", "bitwise_not", "slice", "slice", "view", "masked_fill")
+    mask = [(f"aten::{name}", "" if name in ("slice", "view") else ADD) for name in names]
+    some = operators([BMM, SCALE, *mask, SOFTMAX, BMM])
+    (finding,) = findings(tmp_path, some)[RULE]
+    assert finding.cost_us_per_step == pytest.approx(9 * 4)
+
+
 def test_the_parts_that_scaled_dot_product_attention_falls_back_to(tmp_path: Path) -> None:
     parts = operators([BMM, SCALE, SOFTMAX, BMM])
     around = [
