@@ -165,6 +165,16 @@ def test_data_parallel_training_runs_over_gloo(nccl: DryRun) -> None:
     assert nccl.syncs[-1].cause == "sync-explicit"
 
 
+@pytest.mark.parametrize("option", ["find_unused_parameters", "static_graph"])
+def test_data_parallel_training_notes_used_parameters_in_pinned_memory(
+    nccl: DryRun, option: str
+) -> None:
+    options = {option: True}
+    model = nn.parallel.DistributedDataParallel(small(), device_ids=[0], **options)
+    # A static graph's order of buckets is sent in the third step.
+    assert {step for step, _ in steps(nccl, model)} <= {2}
+
+
 def test_fully_sharded_training_is_silent(nccl: DryRun) -> None:
     from torch.distributed.fsdp import fully_shard
 
