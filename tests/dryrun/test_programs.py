@@ -354,3 +354,15 @@ def test_softmax_of_half_in_single_precision(run: DryRun, name: str, dtype: torc
     assert device.grad is not None
     assert host.grad is not None
     torch.testing.assert_close(device.grad.cpu(), host.grad)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_what_runs_in_single_precision_writes_its_results_alone(
+    run: DryRun, dtype: torch.dtype
+) -> None:
+    image = torch.randn(1, 1, 4, 4, device="cuda", dtype=dtype, requires_grad=True)
+    # The gradient of a sum is one number, expanded: no kernel can write into it.
+    F.interpolate(image, size=[2, 2], mode="bilinear", antialias=True).sum().backward()
+    assert image.grad is not None
+    assert image.grad.dtype is dtype
+    torch.testing.assert_close(image.grad.sum().item(), 4.0, rtol=0.02, atol=0)
