@@ -6,9 +6,11 @@ import contextlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from tb_hookview.dryrun import DryRun
     from tb_hookview.schema.host import DryRunReport
 
-HOLDS, VIOLATED = 0, 1
+HOLDS, VIOLATED, FAILED = 0, 1, 2
 FORMATS = ("text", "json", "markdown", "sarif", "github")
 
 
@@ -91,10 +93,23 @@ def dry_run(
         )
     form = "json" if as_json else form
     session = _Session(steps, allow, devices=devices, force=force)
-    with _printing_to_stderr() if form != "text" else contextlib.nullcontext():
-        session.run(script, arguments, as_module=as_module)
-    report = session.report(script)
-    click.echo(_written(report, form))
+    printing = contextlib.ExitStack()
+
+    def finish() -> int:
+        printing.close()
+        report = session.report(script)
+        click.echo(_written(report, form))
+        return _verdict(report, max_syncs, allow)
+
+    with printing:
+        if form != "text":
+            printing.enter_context(_printing_to_stderr())
+        session.run(script, arguments, as_module=as_module, finish=finish)
+    click.get_current_context().exit(finish())
+
+
+def _verdict(report: DryRunReport, max_syncs: int | None, allow: Path | None) -> int:
+    """The exit status, whose reason goes to standard error."""
     over = max_syncs is not None and report.most_per_step > max_syncs
     if over:
         click.echo(
@@ -103,8 +118,19 @@ def dry_run(
         )
     for text in report.unused_allowances:
         click.echo(f"hookview: {allow}: no sync matches {text!r} any more; remove it", err=True)
-    failed = over or bool(report.unused_allowances)
-    click.get_current_context().exit(VIOLATED if failed else HOLDS)
+    return VIOLATED if over or report.unused_allowances else HOLDS
+
+
+def _end_process(finish: Callable[[], int]) -> NoReturn:
+    """End a script that catches every exception, without its exit handlers."""
+    status = FAILED
+    try:
+        status = finish()
+        sys.stdout.flush()
+    except BaseException:  # noqa: BLE001 - the script would catch it
+        traceback.print_exc()
+    finally:
+        os._exit(status)
 
 
 def _written(report: DryRunReport, form: str) -> str:
@@ -145,15 +171,29 @@ class _Session:
         self._opened = contextlib.ExitStack()
         self._refused: HookviewError | None = None
 
-    def run(self, script: str, arguments: tuple[str, ...], *, as_module: bool) -> None:
+    def run(
+        self,
+        script: str,
+        arguments: tuple[str, ...],
+        *,
+        as_module: bool,
+        finish: Callable[[], int],
+    ) -> None:
         """Run the script to its last step, or to its end.
+
+        Args:
+            script: a file, or the name of a module.
+            arguments: what follows it.
+            as_module: whether it is a module.
+            finish: prints the result of a script that cannot be ended by an exception, and returns
+                the exit status.
 
         Raises:
             UsageError: it cannot be run, failed, or no dry run is possible.
         """
         if self._allow is not None and not self._allow.is_file():
             raise UsageError(f"{self._allow}: no such file of allowed syncs")
-        AfterImport("torch", self._begin).install()
+        AfterImport("torch", partial(self._begin, finish)).install()
         try:
             with self._opened:
                 (run_module if as_module else run_script)(script, arguments)
@@ -168,7 +208,7 @@ class _Session:
             if type(error).__name__ != "EnoughError":
                 self._failed(script, error)
 
-    def _begin(self) -> None:
+    def _begin(self, finish: Callable[[], int]) -> None:
         from tb_hookview.dryrun.refusals import read
         from tb_hookview.dryrun.run import DryRun, counted
 
@@ -176,8 +216,16 @@ class _Session:
         if self._allow is not None:
             run.allow(read(self._allow))
         self._opened.enter_context(run)
-        self._opened.enter_context(counted(run, self._steps))
+        self._opened.enter_context(counted(run, self._steps, partial(self._end, finish)))
         self._run = run
+
+    def _end(self, finish: Callable[[], int]) -> None:
+        if self._run is not None:
+            self._run.recorder.note(
+                "the script caught the exception that ends it (except: or except BaseException:); "
+                "it was ended without its exit handlers"
+            )
+        _end_process(finish)
 
     def _failed(self, script: str, error: BaseException) -> None:
         error.__traceback__ = own_traceback(error)

@@ -239,33 +239,40 @@ def _call(test: Callable[..., Any], of_run: str, run: DryRun, args: Any, kwargs:
 
 
 class EnoughError(BaseException):
-    """Ends the script after its last step; no handler of errors is meant to catch it."""
+    """Ends the script after its last step; only `except:` and `except BaseException:` catch it."""
 
 
 @contextmanager
-def counted(run: DryRun, most: int) -> Iterator[None]:
+def counted(run: DryRun, most: int, caught: Callable[[], None]) -> Iterator[None]:
     """Count steps while the block runs, and end it after some of them.
 
     Args:
         run: the dry run, which counts each step.
         most: number of steps after which EnoughError is raised in the optimizer's step.
+        caught: called instead of one more step, if a handler in the block caught EnoughError.
     """
-    handle: Any = register_optimizer_step_post_hook(_hook(run, most))
+    handle: Any = register_optimizer_step_post_hook(_hook(run, most, caught))
     try:
         yield
     finally:
         handle.remove()
 
 
-def _hook(run: DryRun, most: int) -> Callable[[Optimizer, Any, Any], None]:
+def _hook(
+    run: DryRun, most: int, caught: Callable[[], None]
+) -> Callable[[Optimizer, Any, Any], None]:
     first: list[Optimizer] = []
 
     def after(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
         if not first:
             first.append(optimizer)
-        if optimizer is first[0]:
-            run.step()
-            if run.recorder.step >= most:
-                raise EnoughError
+        if optimizer is not first[0]:
+            return
+        if run.recorder.step >= most:
+            caught()
+            return
+        run.step()
+        if run.recorder.step >= most:
+            raise EnoughError
 
     return after

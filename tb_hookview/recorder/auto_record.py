@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter_ns
 from typing import Any
 
 import torch
@@ -85,6 +86,8 @@ class TrainingRecorder:
         self._over = False
         self._stepping = False
         self._steps = 0
+        self._inside_backward = False
+        """Whether an optimizer stepped in a backward pass, where nothing can be recorded."""
         self._clock: weakref.ref[Optimizer] | None = None
         self._known: weakref.WeakSet[Optimizer] = weakref.WeakSet()
         self._wrapped: list[weakref.ref[nn.Module]] = []
@@ -121,6 +124,11 @@ class TrainingRecorder:
             self._say(f"nothing was recorded: {self._reason()}")
 
     def _reason(self) -> str:
+        if not self._steps and self._inside_backward:
+            return (
+                "its optimizers step inside the backward pass (in hooks of gradients), where the "
+                "profiler can neither start nor stop; call hookview.profile in the script instead"
+            )
         if not self._steps:
             return (
                 "no optimizer of torch.optim took a step in the main thread of this process; "
@@ -166,14 +174,14 @@ class TrainingRecorder:
 
     def _watches(self) -> bool:
         """Return whether the profiler can be started and stopped here."""
-        return (
-            threading.current_thread() is threading.main_thread()
-            and os.getpid() == self._process
-            and torch._C._current_graph_task_id() == -1  # no optimizer that steps inside a backward
-            and not (
-                torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-                and torch.cuda.is_current_stream_capturing()
-            )
+        if os.getpid() != self._process:
+            return False
+        if torch._C._current_graph_task_id() != -1:
+            self._inside_backward = True  # on a thread of the autograd engine too
+            return False
+        return threading.current_thread() is threading.main_thread() and not (
+            torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+            and torch.cuda.is_current_stream_capturing()
         )
 
     def _giving_way_first(self, start: Callable[..., Any]) -> Callable[..., Any]:
@@ -203,7 +211,10 @@ class TrainingRecorder:
             self._finish()
             return
         if optimizer not in self._known and self._steps < plan.first - 1:
+            since = perf_counter_ns()
             self._wrap_trained(optimizer)
+            if self._profiler is not None:
+                self._profiler.leave_out(perf_counter_ns() - since)
         self._known.add(optimizer)
         if self._clock is None or self._clock() is None:
             self._clock = weakref.ref(optimizer)

@@ -187,6 +187,10 @@ class Profile(torch.profiler.profile):
             super().step()
         self._times.begin()
 
+    def leave_out(self, duration_ns: int) -> None:
+        """Leave a part of the running step, which recording itself took, out of its duration."""
+        self._times.leave_out(duration_ns)
+
     def stop(self) -> None:
         """Stop as torch does; warn if nothing was recorded."""
         try:

@@ -38,6 +38,11 @@ class StepTimes:
         """Begin a step."""
         self._since = perf_counter_ns()
 
+    def leave_out(self, duration_ns: int) -> None:
+        """Count a part of the running step, which the recorder took itself, as of no step."""
+        if self._since is not None:
+            self._since += duration_ns
+
     def end(self, action: ProfilerAction) -> None:
         """End a step.
 

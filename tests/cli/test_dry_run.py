@@ -118,3 +118,23 @@ def test_without_an_optimizer_everything_is_one_step(tmp_path: Path) -> None:
     done = run(tmp_path, "--max-syncs", "0", "train.py", script=script)
     assert done.returncode == 1
     assert "no step of an optimizer; with a GPU the host would wait once" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_script_that_catches_every_exception_ends_after_its_steps(tmp_path: Path) -> None:
+    script = """import torch
+weight = torch.ones(2, device="cuda", requires_grad=True)
+optimizer = torch.optim.SGD([weight])
+while True:
+    try:
+        weight.sum().backward()
+        optimizer.step()
+        weight.sum().item()
+    except:
+        print("caught")
+"""
+    done = run(tmp_path, "--json", "--max-syncs", "0", "train.py", script=script)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["steps"], report["sync_count"]) == (1, 4, 3)
+    assert done.stderr.count("caught") == 1
+    assert "caught the exception" in report["notes"][0]

@@ -165,6 +165,16 @@ def test_data_parallel_training_runs_over_gloo(nccl: DryRun) -> None:
     assert nccl.syncs[-1].cause == "sync-explicit"
 
 
+@pytest.mark.parametrize("option", ["find_unused_parameters", "static_graph"])
+def test_data_parallel_training_notes_used_parameters_in_pinned_memory(
+    nccl: DryRun, option: str
+) -> None:
+    options = {option: True}
+    model = nn.parallel.DistributedDataParallel(small(), device_ids=[0], **options)
+    # A static graph's order of buckets is sent in the third step.
+    assert {step for step, _ in steps(nccl, model)} <= {2}
+
+
 def test_fully_sharded_training_is_silent(nccl: DryRun) -> None:
     from torch.distributed.fsdp import fully_shard
 
@@ -344,3 +354,15 @@ def test_softmax_of_half_in_single_precision(run: DryRun, name: str, dtype: torc
     assert device.grad is not None
     assert host.grad is not None
     torch.testing.assert_close(device.grad.cpu(), host.grad)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_what_runs_in_single_precision_writes_its_results_alone(
+    run: DryRun, dtype: torch.dtype
+) -> None:
+    image = torch.randn(1, 1, 4, 4, device="cuda", dtype=dtype, requires_grad=True)
+    # The gradient of a sum is one number, expanded: no kernel can write into it.
+    F.interpolate(image, size=[2, 2], mode="bilinear", antialias=True).sum().backward()
+    assert image.grad is not None
+    assert image.grad.dtype is dtype
+    torch.testing.assert_close(image.grad.sum().item(), 4.0, rtol=0.02, atol=0)

@@ -12,6 +12,7 @@ from torch import nn
 
 import tb_hookview as hookview
 from tb_hookview.dryrun import DryRun, SyncsFoundError, dry_run, no_syncs, refusals
+from tb_hookview.dryrun.operators.uploads import PINNED
 from tb_hookview.errors import UsageError
 
 
@@ -208,6 +209,17 @@ def test_syncs_that_the_driver_decides_are_listed_and_fail_nothing(run: DryRun) 
     (sync,) = run.syncs
     assert (sync.certain, sync.cause) == (False, "h2d-nonblocking-unpinned")
     run.check()
+
+
+def test_memory_that_torch_pins_itself_counts_as_pinned_until_it_is_freed(run: DryRun) -> None:
+    of_torch = torch._C._VariableFunctions.empty  # type: ignore[attr-defined]
+    pinned = of_torch(1000, pin_memory=True)
+    assert torch.ops.aten.is_pinned(pinned)
+    pinned.to("cuda", non_blocking=True)
+    assert not run.syncs
+    address = pinned.data_ptr()
+    del pinned
+    assert not PINNED.holds_memory(address)
 
 
 def test_an_operator_without_a_cpu_kernel_raises_by_name(run: DryRun) -> None:

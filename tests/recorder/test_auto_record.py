@@ -178,6 +178,27 @@ def test_steps_inside_a_backward_and_in_other_threads_are_left_alone(start, line
     assert (lines, wrapped()) == ([], {})
 
 
+def test_where_all_steps_are_inside_a_backward_that_is_the_reason(start, lines):
+    recorder, weight = start(), nn.Parameter(torch.ones(1))
+    optimizer = optimizer_for([weight])
+    weight.register_post_accumulate_grad_hook(lambda _: optimizer.step())
+    weight.sum().backward()
+    recorder.end()
+    assert "step inside the backward pass" in lines[-1]
+
+
+def test_the_search_for_a_further_model_is_no_part_of_a_step(start, monkeypatch):
+    recorder, first, second = start(wait=3), nn.Linear(4, 4), nn.Linear(4, 4)
+    clock = optimizer_of(first)
+    train(clock, first, 1)
+    left_out: list[int] = []
+    assert recorder._profiler is not None
+    monkeypatch.setattr(recorder._profiler, "leave_out", left_out.append)
+    train(optimizer_of(second), second, 1)
+    train(clock, first, 1)
+    assert len(left_out) == 1
+
+
 def test_what_is_in_no_module_is_recorded_without_names(start, lines, tmp_path):
     start()
     weight = nn.Parameter(torch.ones(4))

@@ -67,3 +67,13 @@ def test_nothing_without_a_recorded_step(clock):
 def test_a_long_training_holds_its_latest_steps_only(clock):
     times = timed(clock, "." * 1000 + "wS", list(range(1002)))
     assert times.as_manifest()["unrecorded_us"] == list(range(900, 1000))
+
+
+def test_what_the_recorder_takes_in_a_step_is_left_out(clock):
+    times = timed(clock, "..", [1, 2])
+    clock.pass_us(300)
+    times.leave_out(290_000)
+    times.end(ACTIONS["."])
+    times.begin()
+    times.end(ACTIONS["R"])
+    assert times.as_manifest()["unrecorded_us"] == [2, 10]

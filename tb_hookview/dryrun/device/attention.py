@@ -6,7 +6,6 @@ operators, reads every length. Sizes here are (1, tokens, heads, features).
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -119,53 +118,14 @@ def _sequences(
 
 # Quantized tensors of the device, which DLPack has no name for.
 #
-# Torch makes them by the allocator that the hooks of CUDA give it: here that of the CPU, whose
-# memory then says that it lies on the device.
+# Torch makes them by the allocator that the hooks of CUDA give it (`allocators.DeviceAllocator`).
 
 
 _C: Any = torch._C
 QUANTIZED_CPU_KEYS = _C.DispatchKeySet(_C.DispatchKey.QuantizedCPU)
 _aten = torch.ops.aten
-_WORD = ctypes.sizeof(ctypes.c_void_p)
-_FUNCTIONS = 16
-"""At least as many virtual functions as an allocator has."""
-_ALLOCATE = 2
-"""Its place among them, after two destructors."""
-_DEVICE = 3 * _WORD
-"""Offset of the device in c10::DataPtr: after data, context and deleter."""
 _PER_TENSOR = (0, 2, torch.per_tensor_affine, torch.per_tensor_symmetric)
 """Of c10::QScheme, as the dispatcher and as Python has them."""
-_CUDA = 1
-"""c10::DeviceType::CUDA."""
-_allocating = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-"""A c10::DataPtr is returned through a pointer that comes before `this`."""
-
-
-class Allocator:
-    """An allocator of memory of the host that is the device's to torch."""
-
-    def __init__(self, of_host: int) -> None:
-        """Make it out of the CPU's allocator, by its address."""
-        table = ctypes.c_void_p.from_address(of_host).value or 0
-        functions = (ctypes.c_void_p * _FUNCTIONS).from_address(table)
-        allocate = _allocating(functions[_ALLOCATE] or 0)
-
-        def on_device(result: int, _this: int, size: int) -> int:
-            allocate(result, of_host, size)
-            ctypes.c_int8.from_address(result + _DEVICE).value = _CUDA
-            ctypes.c_int8.from_address(result + _DEVICE + 1).value = 0
-            return result
-
-        self._function = _allocating(on_device)
-        self._table = (ctypes.c_void_p * _FUNCTIONS)(*functions)
-        self._table[_ALLOCATE] = ctypes.cast(self._function, ctypes.c_void_p).value
-        self._object = ctypes.c_void_p(ctypes.addressof(self._table))
-        self._get = ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: ctypes.addressof(self._object))
-
-    @property
-    def getter(self) -> int:
-        """Address of a function that returns its address."""
-        return ctypes.cast(self._get, ctypes.c_void_p).value or 0
 
 
 def empty(

@@ -15,7 +15,12 @@ from typing import Any
 import torch
 
 from tb_hookview.dryrun.device import missing
-from tb_hookview.dryrun.device.attention import Allocator
+from tb_hookview.dryrun.device.allocators import (
+    IS_CALLABLE,
+    DeviceAllocator,
+    PinnedAllocator,
+    is_pinned,
+)
 from tb_hookview.dryrun.operators.row import Row, by_operator
 from tb_hookview.dryrun.operators.table import ROWS
 
@@ -108,12 +113,12 @@ def install_hooks() -> Callable[[], None]:
     yes, no = _address(ctypes.pythonapi.Py_IsInitialized), _address(_ZERO)
     try:
         get = _library("libtorch_cpu.so")._ZN2at6detail12getCUDAHooksEv
-        # Pinned memory that torch's own code allocates is memory of the host.
         allocator = _library("libc10.so")._ZN3c1015GetCPUAllocatorEv
         allocator.restype = ctypes.c_void_p
-        of_device = Allocator(allocator())
-        answers = {"hasPrimaryContext": no, "init": no, "isPinnedPtr": no}
-        answers |= {"getPinnedMemoryAllocator": _address(allocator)}
+        of_device, pinned = DeviceAllocator(allocator()), PinnedAllocator(allocator())
+        answers = {"hasPrimaryContext": no, "init": no, "isPinnedPtr": _address(is_pinned)}
+        getter = pinned.getter if IS_CALLABLE else _address(allocator)
+        answers |= {"getPinnedMemoryAllocator": getter}
         answers |= {"getCUDADeviceAllocator": of_device.getter}
         answers |= {} if _C._has_cuda else {"isBuilt": yes, "hasCUDA": yes}
         replaced = {slots[name]: answer for name, answer in answers.items()}
@@ -129,7 +134,7 @@ def install_hooks() -> Callable[[], None]:
     for place, answer in replaced.items():
         table[_BEFORE_TABLE + place] = answer
 
-    def undo(_kept: object = (table, of_device)) -> None:
+    def undo(_kept: object = (table, of_device, pinned)) -> None:
         hooks.value = before
 
     hooks.value = ctypes.addressof(table) + _BEFORE_TABLE * _WORD

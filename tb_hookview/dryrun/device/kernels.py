@@ -273,25 +273,27 @@ def _with_copies(call: _Call, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _in_float(plan: Plan, args: list[Any], kwargs: dict[str, Any], error: RuntimeError) -> Any:
     """Run in single precision what the CPU has no kernel of half precision for."""
     widened: list[tuple[torch.Tensor, torch.Tensor]] = []
+    written: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def up(value: Any) -> Any:
+    def up(name: str, value: Any) -> Any:
         if isinstance(value, _Tensor) and value.dtype in _HALVES:
             widened.append((value, aten._to_copy(value, dtype=torch.float32)))
+            written.extend(widened[-1:] if name in plan.writes else ())
             return widened[-1][1]
         if isinstance(value, list):
-            return [up(each) for each in value]
+            return [up(name, each) for each in value]
         return torch.float32 if value in _HALVES and isinstance(value, torch.dtype) else value
 
-    wide_args, wide_kwargs = list(map(up, args)), {name: up(each) for name, each in kwargs.items()}
+    wide_args = [up(name, each) for name, each in zip(plan.names, args, strict=False)]
+    wide_kwargs = {name: up(name, each) for name, each in kwargs.items()}
     if not widened:
         raise error
     out = plan.run(*wide_args, **wide_kwargs)
     WATCH.note(
         f"{plan.base} ran in single precision: the CPU has no kernel of half precision for it"
     )
-    if plan.writes:
-        for original, wide in widened:
-            original.copy_(wide)
+    for original, wide in written:
+        original.copy_(wide)
     return _narrowed(out, widened)
 
 

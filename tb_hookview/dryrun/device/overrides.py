@@ -25,7 +25,6 @@ _C: Any = torch._C
 COPY = "aten::copy_"
 """The operator that holds the sync of a copy in a recording."""
 _set = aten.set_.source_Tensor
-_PINNING = frozenset(("aten::index", "aten::_unsafe_index"))
 _as_strided = aten.as_strided.default
 _COMPOSITE = _C.DispatchKeySet(_C.DispatchKey.HPU)
 """A key without kernels here, so that its entry is torch's composite code."""
@@ -84,13 +83,10 @@ def _note_transfer(
     if made.layout is not torch.strided or made.is_nested:
         WATCH.sync(COPY, _parts(source, to_device=to_device))
         return
-    # Of a mask of the host, indexing makes indices in pinned memory by itself.
-    own = WATCH.within in _PINNING
-    if not own:
-        on_host = is_pinned(source) if to_device else pinned
-        pinned = on_host and is_straight(made, source, to_device=to_device)
+    on_host = is_pinned(source) if to_device else pinned
+    pinned = on_host and is_straight(made, source, to_device=to_device)
     for reason in transfer(
-        nbytes(made), to_device=to_device, non_blocking=non_blocking, pinned=own or pinned
+        nbytes(made), to_device=to_device, non_blocking=non_blocking, pinned=pinned
     ):
         WATCH.sync(COPY, reason)
 

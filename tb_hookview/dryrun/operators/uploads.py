@@ -18,15 +18,16 @@ _weak: Any = StorageWeakRef
 
 
 class Storages:
-    """A set of storages that keeps none of them alive."""
+    """A set of storages, and of memory as long as they have it; it keeps none of them alive."""
 
     def __init__(self) -> None:
         self._known: dict[int, Any] = {}
+        """By the addresses of storage and memory."""
 
     def add(self, tensor: torch.Tensor) -> None:
         """Add the storage of a dense tensor."""
         storage = tensor.untyped_storage()
-        self._known[storage._cdata] = _weak(storage)
+        self._known[storage._cdata] = self._known[storage.data_ptr()] = _weak(storage)
         if len(self._known) > _MANY:
             for key in [key for key, known in self._known.items() if known.expired()]:
                 del self._known[key]
@@ -35,7 +36,17 @@ class Storages:
         """Whether the tensor's storage is one of them."""
         if not self._known or tensor.layout is not torch.strided or tensor.is_nested:
             return False
-        reference = self._known.get(tensor.untyped_storage()._cdata)
+        storage = tensor.untyped_storage()
+        if self._has(storage._cdata):
+            return True
+        return storage.device.type == "cpu" and self.holds_memory(storage.data_ptr())
+
+    def holds_memory(self, address: int) -> bool:
+        """Whether it is where the memory of one of them begins."""
+        return address != 0 and self._has(address)
+
+    def _has(self, key: int) -> bool:
+        reference = self._known.get(key)
         return reference is not None and not reference.expired()
 
     def clear(self) -> None:
