@@ -211,10 +211,7 @@ class TrainingRecorder:
             self._finish()
             return
         if optimizer not in self._known and self._steps < plan.first - 1:
-            since = perf_counter_ns()
             self._wrap_trained(optimizer)
-            if self._profiler is not None:
-                self._profiler.leave_out(perf_counter_ns() - since)
         self._known.add(optimizer)
         if self._clock is None or self._clock() is None:
             self._clock = weakref.ref(optimizer)
@@ -275,6 +272,12 @@ class TrainingRecorder:
             self._say(f"recording steps {plan.first} to {plan.cycle} of {kind}{again}")
 
     def _wrap_trained(self, optimizer: Optimizer) -> None:
+        since = perf_counter_ns()
+        self._wrap_holders(optimizer)
+        if self._profiler is not None:
+            self._profiler.leave_out(perf_counter_ns() - since)
+
+    def _wrap_holders(self, optimizer: Optimizer) -> None:
         outermost = _outermost_modules()
         trained = _holders_of(optimizer, outermost)
         for module in trained:
