@@ -14,7 +14,9 @@ from tb_hookview.analysis.calls.division import CallTimes, divide_calls
 from tb_hookview.analysis.calls.waits import Retries, find_retries
 from tb_hookview.analysis.collectives.calls import find_host_waits
 from tb_hookview.analysis.compiled.attribution import (
+    CallsAgain,
     Compiled,
+    find_calls_again,
     node_parts,
     place_compiled,
     place_device_events,
@@ -227,9 +229,14 @@ class Analysis(Struct, frozen=True, dict=True):
     @cached_property
     def node_parts(self) -> Parts:
         """Host time of nodes by module."""
-        return node_parts(
-            self.nodes, self.attribution, self.compiled, self.module_calls, self.call_tree
-        )
+        again = self.calls_again.parts
+        return node_parts(self.nodes, self.attribution, self.compiled, again)
+
+    @cached_property
+    def calls_again(self) -> CallsAgain:
+        """Calls of modules that nodes run again."""
+        of = self.nodes, self.attribution, self.module_calls, self.call_tree
+        return find_calls_again(*of)
 
     def forward_op_or_self(self, row: TreeRow) -> TreeRow:
         """Forward operator of the node around each row of the call tree, else the row.

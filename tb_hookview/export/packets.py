@@ -23,6 +23,7 @@ from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import pair_key, unique_inverse
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import to_us
 from tb_hookview.schema import module_label
 
@@ -257,15 +258,21 @@ def _nodes(selection: Selection) -> Iterator[tuple[int, Slice]]:
     launched = selection.device_events & (launcher >= 0)
     lengths = analysis.device_events.duration[launched]
     device = np.bincount(launcher[launched], lengths, len(analysis.nodes)).tolist()
+    again = analysis.calls_again.parts
+    moved = sum_by(again.index, again.time, len(analysis.nodes)).tolist()
     for node in np.flatnonzero(selection.nodes).tolist():
         row = int(analysis.nodes.row[node])
-        arguments = tuple(_of_node(analysis, node, device[node]))
+        arguments = tuple(_of_node(analysis, node, moved[node], device[node]))
         name = node_name(analysis.host.name(row))
         yield _on_thread(analysis, row, name, NODE, arguments)
 
 
-def _of_node(analysis: Analysis, node: int, device: float) -> Iterator[tuple[str, Value]]:
+def _of_node(
+    analysis: Analysis, node: int, moved: int, device: float
+) -> Iterator[tuple[str, Value]]:
     yield "self_host_us", to_us(analysis.nodes.self_host[node])
+    if moved:
+        yield "recompute_us", to_us(moved)
     if analysis.launches_known:
         yield "device_us", to_us(device)
     module = int(analysis.attribution.node_module[node])
@@ -279,11 +286,12 @@ def _of_node(analysis: Analysis, node: int, device: float) -> Iterator[tuple[str
 def _calls(selection: Selection) -> Iterator[tuple[int, Slice]]:
     """Calls of modules within nodes, each with its thread."""
     analysis = selection.analysis
-    again = (analysis.module_calls.module >= 0) & (analysis.row_node >= 0) & selection.rows
-    for row in np.flatnonzero(again).tolist():
-        path = analysis.modules.path[int(analysis.module_calls.module[row])]
+    again = analysis.calls_again
+    for call in np.flatnonzero(selection.rows[again.row]).tolist():
+        path = analysis.modules.path[int(again.parts.module[call])]
+        arguments = (("module", path), ("self_host_us", to_us(again.parts.time[call])))
         label = f"{module_label(path)} again"
-        yield _on_thread(analysis, row, label, RECOMPUTE, (("module", path),))
+        yield _on_thread(analysis, int(again.row[call]), label, RECOMPUTE, arguments)
 
 
 def _on_thread(

@@ -117,9 +117,10 @@ def check_modules(case: Case) -> None:
     calls = Counter(s.arguments["module"] for s in case.file.of("hookview.forward"))
     assert calls == Counter({m.path: m.calls for m in case.report.data.modules if m.calls})
     host: Counter[str] = Counter()
-    for shown in case.file.of("hookview.node"):
+    for shown in (*case.file.of("hookview.node"), *case.file.of("hookview.recompute")):
         if "module" in shown.arguments:
-            host[shown.arguments["module"]] += shown.arguments["self_host_us"]
+            moved = shown.arguments.get("recompute_us", 0)
+            host[shown.arguments["module"]] += shown.arguments["self_host_us"] - moved
     for module in case.report.data.modules:
         assert close(host[module.path], module.backward.self_host_us), module.path
 

@@ -181,37 +181,41 @@ def _in_backward(base: Int, module: ModuleIndex, evidence: Int) -> Int:
     return np.where((module >= 0) & (base >= 0) & (base != RECOMPUTE), evidence, base)
 
 
+class CallsAgain(Struct, frozen=True):
+    """Calls of modules that nodes run again, as checkpointing does."""
+
+    row: TreeRow
+    """Of the call tree, shape (c,)."""
+    parts: Parts
+    """Self time of each, as a part of its node's: less that of calls and nodes inside."""
+
+
+def find_calls_again(
+    nodes: Nodes, attribution: Attribution, module_calls: ModuleCalls, tree: CallTree
+) -> CallsAgain:
+    """Find the calls of modules inside of nodes."""
+    is_call = (module_calls.module >= 0) & attribution.row_recompute & (nodes.of_row >= 0)
+    rows = np.flatnonzero(is_call)
+    is_call[nodes.row] = True
+    unit = np.flatnonzero(is_call)
+    place = index_of(unit, len(tree))
+    above = lookup(place, tree.nearest_above(is_call)[unit])
+    own = self_time(tree.start[unit], tree.end[unit], above)[place[rows]]
+    evidence, main = np.full(len(rows), RECOMPUTE), np.zeros(len(rows), bool)
+    parts = Parts(nodes.of_row[rows], module_calls.module[rows], evidence, own, main)
+    return CallsAgain(rows, parts)
+
+
 def node_parts(
-    nodes: Nodes,
-    attribution: Attribution,
-    compiled: Compiled | None,
-    module_calls: ModuleCalls,
-    tree: CallTree,
+    nodes: Nodes, attribution: Attribution, compiled: Compiled | None, again: Parts
 ) -> Parts:
     """Host time of each node by module: calls that it runs again are of the module called."""
     parts = whole(attribution.node_module, attribution.node_evidence, nodes.self_host)
-    again = _called_again(nodes, attribution, module_calls, tree)
     if compiled is not None:
         placed = mask_of(compiled.node_shares.index, len(nodes))
         parts = replaced(parts, compiled.node_shares)
         again = again.where(~placed[again.index])
-    return replaced(parts, again)
-
-
-def _called_again(
-    nodes: Nodes, attribution: Attribution, module_calls: ModuleCalls, tree: CallTree
-) -> Parts:
-    """Self time of the module calls in each node, less that of nodes which these run."""
-    is_call = (module_calls.module >= 0) & attribution.row_recompute & (nodes.of_row >= 0)
-    rows, nearest = np.flatnonzero(is_call), tree.nearest(is_call)
-    place = index_of(rows, len(tree))
-    above = lookup(nearest, tree.parent[rows])
-    own = self_time(tree.start[rows], tree.end[rows], lookup(place, above))
-    call = nearest[nodes.row]
-    inner = np.flatnonzero((call >= 0) & (lookup(nodes.of_row, call) == nodes.around))
-    np.subtract.at(own, place[call[inner]], tree.duration[nodes.row[inner]])
-    evidence, main = np.full(len(rows), RECOMPUTE), np.zeros(len(rows), bool)
-    return Parts(nodes.of_row[rows], module_calls.module[rows], evidence, own, main)
+    return replaced(parts, again) if len(again.index) else parts
 
 
 def place_device_events(

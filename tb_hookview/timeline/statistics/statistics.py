@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import index_of, unique
+from tb_hookview.arrays.joins import index_of, mask_of, unique
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.types import (
     Bool,
@@ -178,8 +178,12 @@ def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
     row = calls[inside.row]
     mine = ~attribution.row_recompute[row]
     yield _modules(timeline, "forward", "host", analysis.module_calls.module[row[mine]], own[mine])
-    inside = clip(call_tree.start[nodes.row], call_tree.end[nodes.row], window)
-    module, own = attribution.node_module[inside.row], inside.own_time(nodes.around)
+    again = analysis.calls_again
+    rows = np.concatenate([nodes.row, again.row])
+    number, is_unit = index_of(rows, len(call_tree)), mask_of(rows, len(call_tree))
+    inside = clip(call_tree.start[rows], call_tree.end[rows], window)
+    own = inside.own_time(lookup(number, call_tree.nearest_above(is_unit)[rows]))
+    module = np.concatenate([attribution.node_module, again.parts.module])[inside.row]
     yield _modules(timeline, "backward", "host", module[module >= 0], own[module >= 0])
 
 
