@@ -64,6 +64,7 @@ _BOUND: dict[schema.Bound, str] = {
 }
 _OVERLAP = "They wait for each other: overlap them."
 _LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
+_LOADS_IN_SETUP = "Most may be setup, like {} of kernel loading: warm up."
 _ONE_BATCH = "Its only batch may be setup."
 _OF_MANY = (_OVERLAP, _HOST_REMEDIES["launch"], _HOST_REMEDIES["compiled"])
 _MANY = 10
@@ -326,7 +327,9 @@ class _Sentence:
         step = self._later - self._queued
         longer = max(found.host_side_us or 0, found.device_side_us or 0)
         if self._loads_kernels(waits):
-            return _LOADS_KERNELS.format(format_us(found.once_us))
+            setup = 2 * waits.get("setup", 0.0) > (found.host_side_us or 0.0)
+            words = _LOADS_IN_SETUP if setup and found.bound == "host" else _LOADS_KERNELS
+            return words.format(format_us(found.once_us))
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
         remedy = _apart(waits) if step - longer > _APART * step else ""

@@ -230,6 +230,8 @@ def test_operators_that_only_a_cpu_runs_prove_it(operator: str, bound: str, tmp_
     assert made(tmp_path, rows).verdict.bound == bound
     called = [*rows, row("cuda_runtime", "cudaLaunchKernel", 1001, 2)]
     assert made(tmp_path, called).verdict.bound == "unknown"
+    recorded = [*rows, row("cuda_runtime", "cudaGetDeviceCount", 1001, 2)]
+    assert made(tmp_path, recorded).verdict.bound == bound
 
 
 def test_a_convolution_of_the_inputs_is_not_the_model(tmp_path: Path) -> None:
@@ -438,6 +440,15 @@ def test_long_gaps_without_steps_may_be_set_up(bursts: int, remedy: str, tmp_pat
     """They are longer than those of all launches together; four lie in a quarter of it each."""
     rows = [each for n in range(bursts) for each in operators(PACE, start=1000 + 4000 * n)]
     assert made(tmp_path, rows).verdict.sentence.endswith(remedy)
+
+
+def test_next_to_kernel_loading_too_most_may_be_set_up(tmp_path: Path) -> None:
+    rows = [each for n in range(2) for each in operators(PACE, start=9000 + 4000 * n)]
+    call = next(each for each in rows if each["cat"] == "cuda_runtime")
+    rows[0]["ts"], call["ts"] = (each["ts"] - 8000 for each in (rows[0], call))
+    rows[0]["dur"], call["dur"] = (each["dur"] + 8000 for each in (rows[0], call))
+    sentence = made(tmp_path, rows).verdict.sentence
+    assert sentence.endswith("Most may be setup, like 8.00 ms of kernel loading: warm up.")
 
 
 def test_the_first_launch_of_a_kernel_is_in_no_length(tmp_path: Path) -> None:

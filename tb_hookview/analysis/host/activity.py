@@ -285,6 +285,8 @@ _ON_CPU = re.compile(r"aten::(mkldnn_|_nnpack_spatial|_slow_conv2d_|slow_conv3d|
 
 CUDA without cuDNN has `_slow_conv2d`, too, and returns from it as soon as it is launched.
 """
+_GIVES_WORK = re.compile(r"^(cu|hip|mu|ur|ze|xpu|mcc)\w*(Launch|Mem|Copy|Execute)|Kernel")
+"""In names of calls that run something on a device, or make memory of it."""
 _MOST = 0.5
 """Share of the operators' time from which on such operators are the model, and not its inputs."""
 
@@ -292,22 +294,24 @@ _MOST = 0.5
 def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> bool:
     """Whether most of the time of operators is in those that only a CPU runs.
 
-    The backward runs where the forward did, by operators that do not say where. A trace with calls
-    of a device's runtime has a device.
+    The backward runs where the forward did, by operators that do not say where. Where calls of a
+    device's runtime were recorded, any such operator proves it if none of them gives a device work.
 
     Args:
         host: rows of a trace without device events.
         operators: which of them are operators.
         in_backward: rows inside autograd nodes, shape (n,).
     """
-    if calls_runtime(host):
+    recorded = calls_runtime(host)
+    if recorded and len(host.named(_GIVES_WORK.search)):
         return False
     texts = host.trace.strings.texts
     proves = np.array([_ON_CPU.match(text) is not None for text in texts] or [False])
     known = operators.named & (host.kind == EventCategory.OPERATOR) & ~in_backward
     proven = known & host.call_tree.inside(known & proves[host.string])
     time = operators.self_host
-    return bool(proven.any() and time[proven].sum() >= _MOST * time[known].sum())
+    most = 0.0 if recorded else _MOST
+    return bool(proven.any() and time[proven].sum() >= most * time[known].sum())
 
 
 _OF_DEVICES = re.compile("cudnn(?!_is_acceptable)|miopen")

@@ -221,6 +221,17 @@ GRADIENTS_KEPT = Rule(
 
 _FEW = 10
 """Nodes up to which they are a trifle."""
+_DROPOUTS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout")
+_MASKS = ("aten::bernoulli_", "aten::native_dropout", "aten::_fused_dropout")
+_INFER = (
+    "If this is inference, run it under torch.inference_mode(), or torch.no_grad(): "
+    "activations are then freed as the forward goes, and operators take less host time. If it is "
+    "training, record the backward pass as well."
+)
+_EVALUATE = (
+    "For inference call model.eval() first: the model is in training mode, so dropout takes time "
+    "and makes results random."
+)
 _TRAINS = (Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER)
 
 
@@ -233,12 +244,16 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
     nodes = len(unique(number[number >= 0])) - 1  # the last may be that of a node to come
     if nodes <= _FEW:
         return
+    masks = context.rows.named(*_MASKS) & context.rows.inside(context.rows.named(*_DROPOUTS))
+    drawn = int(np.count_nonzero(masks))
+    trains = f"; dropout draws {format_count(drawn, 'mask')}" if drawn else ""
     yield Occurrence(
         place="the model",
         everywhere=True,
         evidence=f"at least {format_count(nodes, 'autograd node')} for a backward pass are "
         f"recorded in {format_count(len(operators), 'operator')}; the trace has no backward pass "
-        f"and no optimizer{_memory(context)}",
+        f"and no optimizer{trains}{_memory(context)}",
+        fix=f"{_EVALUATE} {_INFER}" if drawn else "",
         claims_gain=False,
         examples=call_tree.start[operators[np.argmax(number >= 0)]][None],
         latent="each node costs host time, and keeps what its backward would need",
@@ -268,9 +283,7 @@ GRAPH_WITHOUT_BACKWARD = Rule(
     title="Autograd records a graph, but no backward pass runs",
     description="Operators record more than ten autograd nodes (sequence numbers that grow) in a "
     "trace with neither a backward pass nor an optimizer's step.",
-    fix="If this is inference, run it under torch.inference_mode(), or torch.no_grad(): "
-    "activations are then freed as the forward goes, and operators take less host time. If it is "
-    "training, record the backward pass as well.",
+    fix=_INFER,
     reference="PyTorch, Autograd mechanics: locally disabling gradient computation",
     confidence="medium",
     find=_find_graph_without_backward,

@@ -33,6 +33,16 @@ def test_a_forward_that_keeps_a_graph(tmp_path: Path) -> None:
     assert "inference_mode" in finding.fix
 
 
+def test_dropout_that_draws_masks_is_training_mode(tmp_path: Path) -> None:
+    dropout = [
+        row("cpu_op", "aten::dropout", 2000, 90),
+        row("cpu_op", "aten::bernoulli_", 2010, 50),
+    ]
+    (finding,) = findings(tmp_path, [*forward(11), *dropout])[RULE]
+    assert "; dropout draws 1 mask" in finding.evidence
+    assert finding.fix.startswith("For inference call model.eval() first")
+
+
 @pytest.mark.parametrize(
     "rows",
     [
