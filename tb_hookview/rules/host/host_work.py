@@ -165,9 +165,10 @@ def _several(
     context: Context, names: npt.NDArray[np.object_], gaps: GapIndex
 ) -> Iterator[Occurrence]:
     """One occurrence for gaps of names that are too short by themselves, together long enough."""
-    time, table = context.gaps.us_per_step(gaps), context.analysis.gaps
+    time = context.gaps.us_per_step(gaps)
     if time <= _SHARE * context.steps.duration_us:
         return
+    spans, _ = uncut(context, gaps)
     stalls = context.gaps.us_per_step(gaps[held_up(context, gaps)])
     mostly = 2 * stalls > time
     yield Occurrence(
@@ -175,17 +176,17 @@ def _several(
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
         f"{'it' if context.steps.marked else 'the trace'}, the thread that launches launched "
-        f"nothing: {format_count(len(gaps), 'gap')} of 1 ms or more in {context.steps.text}, the "
-        f"longest {format_us(table.duration[gaps].max() / 1000)}; {_most(context, names, gaps)}"
+        f"nothing: {format_count(len(spans), 'gap')} of 1 ms or more in {context.steps.text}, the "
+        f"longest {format_us(np.diff(spans).max() / 1000)}; {_most(context, names, gaps)}"
         + (
             f"; {format_us(stalls)} of it in operators that took over {HELD_UP} times the median "
             "of their name"
             if stalls
             else ""
         ),
-        count=len(gaps),
+        count=len(spans),
         gaps=gaps,
-        examples=table.start[gaps],
+        examples=spans[:, 0],
         confidence="low" if _little(context) else "medium",
         caveats=tuple(_caveats(context, "", gaps)),
         title="Something holds up the thread that launches" if mostly else "",
