@@ -164,6 +164,8 @@ class Recorder:
         if "AccumulateGrad" in name:
             return None, None
         number = node._sequence_nr()
+        if "BackwardHookFunction" in name:  # a module's call makes it, and no operator
+            return self.modules.of_node(number), None
         place = self.modules.line_of_node(number, made_after="CopySlices" in name)
         if place is None:
             return self.modules.of_node(number), None

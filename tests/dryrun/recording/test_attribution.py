@@ -177,3 +177,13 @@ def test_what_an_optimizer_reads_is_its_own_under_a_gradient_scaler(run: DryRun)
     scaler.step(optimizer)
     reads = [sync.cause for sync in run.syncs if sync.operator.endswith("dense")]
     assert reads == ["sync-grad-scaler", "sync-optimizer-scalar-state"]
+
+
+def test_a_full_backward_hook_has_no_line_of_the_forward(run: DryRun) -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).cuda()
+    model[0].register_full_backward_hook(lambda _m, _i, out: out[0].sum().item() and None)
+    x = torch.ones(3, 2, device="cuda", requires_grad=True) * 1
+    model(x).sum().backward()
+    (sync,) = (each for each in run.syncs if each.cause == "sync-scalar-item")
+    assert sync.node == "BackwardHookFunctionBackward"
+    assert sync.forward_code is None
