@@ -322,7 +322,8 @@ class Recording(Struct, frozen=True):
     """How much longer a step was for being recorded.
 
     Our `profile` times steps by the host's clock, each from the return of one call of its `step` to
-    the next call. Medians, so that one evaluation between two steps does not count. On a device
+    the next call. Medians (the lower of an even number), so that one evaluation between two steps
+    does not count. On a device
     that works asynchronously the time of one step is the time to queue it; over consecutive steps
     the host runs at the device's pace. Left out are the first of each sequence of steps that are
     not recorded (the training's own warmup, or a queue that the profiler has just emptied), and

@@ -34,6 +34,13 @@ def test_the_medians_are_compared(tmp_path: Path) -> None:
     )
 
 
+def test_of_two_steps_the_one_that_nothing_held_up_counts(tmp_path: Path) -> None:
+    steps = {"recorded_us": [110.0, 130.0], "unrecorded_us": [900.0, 100.0]}
+    found = report(tmp_path, steps).data.trace.recording
+    assert found is not None
+    assert (found.unrecorded_step_us, found.slowdown) == (100.0, 1.1)
+
+
 def test_without_unrecorded_steps_the_factor_is_unknown(tmp_path: Path) -> None:
     built = report(tmp_path, {"recorded_us": [5.0], "unrecorded_us": []})
     assert built.data.trace.recording == Recording(None, 5.0, None, 0, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import median_low
 
 import msgspec
 import numpy as np
@@ -72,8 +72,8 @@ def recording(manifest: Manifest | None) -> schema.Recording | None:
     """Compare the recorder's self times of steps; None where it has none."""
     if manifest is None or not (manifest.recorded_us or manifest.unrecorded_us):
         return None
-    recorded = median(manifest.recorded_us) if manifest.recorded_us else None
-    unrecorded = median(manifest.unrecorded_us) if manifest.unrecorded_us else None
+    recorded = median_low(manifest.recorded_us) if manifest.recorded_us else None
+    unrecorded = median_low(manifest.unrecorded_us) if manifest.unrecorded_us else None
     enough = len(manifest.unrecorded_us) >= _ENOUGH
     return schema.Recording(
         unrecorded_step_us=unrecorded,
