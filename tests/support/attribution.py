@@ -23,6 +23,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 import tb_hookview as hookview
+from tb_hookview import markers
 from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.loading import load
 from tb_hookview.schema import Module
@@ -208,11 +209,11 @@ def is_compiled(module: nn.Module) -> bool:
 
 
 class Evaluation(NamedTuple):
-    """One row of autograd's engine."""
+    """One row of autograd's engine, or the call of a module that runs again in one."""
 
     span: Span
     time: float
-    """Less the evaluations nested in it; microseconds."""
+    """Less the evaluations and calls nested in it; microseconds."""
     number: int
     forward_thread: int
     """The profiler's number of it; 0 where torch gives none."""
@@ -220,6 +221,8 @@ class Evaluation(NamedTuple):
     """Owner of the parameter that received a gradient here."""
     around: Span | None
     """The evaluation in which this one is nested."""
+    called: str | None
+    """Path of the module of a call."""
 
 
 def nodes_of_nobody(path: Path) -> Counter[str]:
@@ -230,13 +233,14 @@ def nodes_of_nobody(path: Path) -> Counter[str]:
 
 
 def evaluations(trace: Trace) -> list[Evaluation]:
-    """All evaluations of nodes, by start."""
+    """All evaluations of nodes and calls of modules in them, by start."""
     rows = sorted(trace.spans, key=lambda span: (span.start, -span.end))
     open_rows: defaultdict[int, list[Span]] = defaultdict(list)
     nested: Counter[int] = Counter()
     outer: dict[int, Span] = {}
     inner: dict[int, Span] = {}
     gradients: dict[int, str] = {}
+    called: dict[int, str] = {}
     nodes = []
     for row in rows:
         above = open_rows[row.tid]
@@ -246,7 +250,12 @@ def evaluations(trace: Trace) -> list[Evaluation]:
         if row.name.startswith(EVALUATE):
             if around is not None:
                 nested[id(around)] += row.end - row.start
-                outer[id(row)] = around
+                outer[id(row)] = next(each for each in reversed(above) if id(each) not in called)
+            above.append(row)
+            nodes.append(row)
+        elif around is not None and (path := _path_of_call(row)) is not None:
+            nested[id(around)] += row.end - row.start
+            called[id(row)] = path
             above.append(row)
             nodes.append(row)
         elif around is not None and around.name == EVALUATE + row.name:
@@ -260,9 +269,15 @@ def evaluations(trace: Trace) -> list[Evaluation]:
             *_number(row, inner.get(id(row))),
             gradients.get(id(row)),
             outer.get(id(row)),
+            called.get(id(row)),
         )
         for row in nodes
     ]
+
+
+def _path_of_call(row: Span) -> str | None:
+    mark = markers.decode(row.name)
+    return mark.path if mark is not None and mark.kind == "forward" else None
 
 
 def _number(row: Span, inner: Span | None) -> tuple[int, int]:
@@ -282,6 +297,9 @@ def true_times(nodes: list[Evaluation], truth: Truth, threads: dict[int, int]) -
     owners: dict[int, str] = {}
     assert sum(node.gradient is not None for node in nodes) == truth.gradients
     for node in nodes:
+        if node.called is not None:
+            times[truth.shown(node.called)] += node.time
+            continue
         if node.gradient is not None:
             owner = node.gradient
         elif node.span.name in NOBODYS or node.forward_thread not in threads:
