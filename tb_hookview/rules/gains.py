@@ -48,7 +48,19 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
     small = schema.SMALL * context.steps.measured_us
     if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
         ranked.sort(key=lambda row: row[0].severity == "info" or _amount(row[0]) < small)
-    return [finding for finding, _ in ranked]
+    return [_judged(finding, small) for finding, _ in ranked]
+
+
+def _judged(finding: schema.Finding, small: float) -> schema.Finding:
+    """The finding, and whether it is worth changing first."""
+    gain = finding.unrecorded_gain_us_per_step
+    if gain is None:
+        gain = finding.gain_us_per_step
+    if gain is None:
+        negligible = not schema.may_cost(finding)
+    else:
+        negligible = gain < small and finding.saves_after is None
+    return msgspec.structs.replace(finding, negligible=negligible)
 
 
 def _with_gains(

@@ -54,6 +54,7 @@ from tb_hookview.schema.findings import (
     PathWork,
     Verdict,
     WhatIf,
+    may_cost,
 )
 from tb_hookview.schema.host import (
     PROFILER,
@@ -216,6 +217,7 @@ __all__ = [
     "WaitedFor",
     "WhatIf",
     "Work",
+    "may_cost",
     "module_label",
     "own_syncs",
     "severe_warnings",

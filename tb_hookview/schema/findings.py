@@ -111,6 +111,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     loading, or `device`, with communication. Without that it saves over ten times as much in a
     replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even
     then, or it is unknown."""
+    negligible: bool = False
+    """Whether it is left out where only what is worth changing first is listed: it saves less than
+    0.5% of the step, also after the other side is faster, or, where its gain is unknown, costs
+    nothing."""
     evidence: str
     """The observation, with its figures."""
     fix: str
@@ -136,6 +140,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     caveats: list[str]
     """Reasons for which the figures may be wrong: stacks and shapes recorded, which slow the host
     (given where idle time is charged); a gain that holds under conditions."""
+
+
+def may_cost(finding: Finding) -> bool:
+    """Whether it costs anything in this trace, as far as is known."""
+    return finding.severity != "info" or finding.cost_us_per_step is None
 
 
 # Answers of replays as types: what decides a step, how long it would take with a change.

@@ -68,6 +68,17 @@ def findings_come_by_weight(case: Case) -> None:
 
 
 @invariant()
+def what_saves_or_costs_next_to_nothing_is_negligible(case: Case) -> None:
+    small = SMALL * Context(case.simulator.selection, RULES).steps.measured_us
+    for finding in case.data.findings:
+        gains = (finding.unrecorded_gain_us_per_step, finding.gain_us_per_step)
+        known = [gain for gain in gains if gain is not None]
+        little = known[0] < small if known else finding.severity == "info"
+        kept = finding.saves_after or (not known and finding.cost_us_per_step is None)
+        assert finding.negligible == (little and not kept), finding.id
+
+
+@invariant()
 def a_finding_gains_no_more_than_it_costs_or_says_why_that_is_unknown(case: Case) -> None:
     for finding in case.data.findings:
         cost = finding.cost_us_per_step or 0.0

@@ -480,6 +480,9 @@ export const Finding = {
   saves_after: {
     text: "What has to get faster first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown.",
   },
+  negligible: {
+    text: "Whether it is left out where only what is worth changing first is listed: it saves less than 0.5% of the step, also after the other side is faster, or, where its gain is unknown, costs nothing.",
+  },
   evidence: { text: "The observation, with its figures." },
   confidence: {
     text: 'Certainty that the events prove the cause, "high", "medium" or "low": the rule\'s, or less where an occurrence rests on weaker evidence.',

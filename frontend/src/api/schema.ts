@@ -651,6 +651,8 @@ export interface Finding {
   gain_unknown: string | null;
   /** What has to get faster first, where the finding saves next to nothing now: `host`, with data loading, or `device`, with communication. Without that it saves over ten times as much in a replay. Null where the finding saves 0.5% of the step, costs less, saves less than that even then, or it is unknown. */
   saves_after: string | null;
+  /** Whether it is left out where only what is worth changing first is listed: it saves less than 0.5% of the step, also after the other side is faster, or, where its gain is unknown, costs nothing. */
+  negligible: boolean;
   /** The observation, with its figures. */
   evidence: string;
   fix: string;

@@ -14,6 +14,7 @@ export function finding(rest: Partial<Finding> = {}): Finding {
     gain_us_per_step: 5,
     unrecorded_gain_us_per_step: null,
     gain_is_estimated: false,
+    negligible: false,
     gain_bound_us_per_step: 5,
     saves_after: null,
     gain_unknown: null,

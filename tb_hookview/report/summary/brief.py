@@ -21,13 +21,11 @@ from tb_hookview.report.summary.tables import (
     detail_tables,
     finding_table,
     kernel_table,
-    may_cost,
     operator_table,
     saving,
     where,
 )
 from tb_hookview.schema import (
-    SMALL,
     WITHOUT_CALLS,
     Finding,
     PathWork,
@@ -180,9 +178,8 @@ def _in_short(warning: TraceWarning) -> str:
 
 
 def _findings(data: ReportData) -> Table:
-    least = SMALL * (data.verdict.step_us or 0.0)
     shown: dict[str, Finding] = {}
-    for group in alike(finding for finding in data.findings if _counts(finding, least)):
+    for group in alike(each for each in data.findings if not each.negligible):
         shown.setdefault(_headline(group), group[0])
     first = list(shown.items())[:FINDINGS]
     fixes = [finding.fix for _, finding in first]
@@ -192,16 +189,6 @@ def _findings(data: ReportData) -> Table:
     ]
     columns = ("saves/step" if data.per_step.marked else "saves", "finding")
     return Table("", columns, rows, names=2, wrapped=1, cropped=True)
-
-
-def _counts(finding: Finding, least: float) -> bool:
-    """Whether it may save as much, now or after the other side is faster."""
-    gain = finding.unrecorded_gain_us_per_step
-    if gain is None:
-        gain = finding.gain_us_per_step
-    if gain is None:
-        return may_cost(finding)
-    return finding.saves_after is not None or gain >= least
 
 
 def _headline(group: list[Finding]) -> str:

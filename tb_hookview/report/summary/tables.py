@@ -26,6 +26,7 @@ from tb_hookview.schema import (
     ReportData,
     Step,
     Sync,
+    may_cost,
     module_label,
 )
 from tb_hookview.trace.source.inflate import CUT
@@ -351,11 +352,6 @@ def finding_table(data: ReportData, rows: int) -> Table:
     title = f"Findings ({_each(data)})"
     left_out = " ".join([*of_several, *hidden])
     return Table(title, columns, shown, names=2, hidden=left_out, wrapped=1)
-
-
-def may_cost(finding: Finding) -> bool:
-    """Whether it costs anything in this trace, as far as is known."""
-    return finding.severity != "info" or finding.cost_us_per_step is None
 
 
 def _left(findings: Sequence[Finding]) -> str:

@@ -122,11 +122,9 @@ def test_findings_that_save_next_to_nothing_are_left_to_the_whole_summary() -> N
     gpu = gallery.FOLDER.with_name("gpu")
     data = analyze(gpu / "item_every_step.before").data
     (finding,) = (each for each in data.findings if each.rule == "sync-scalar-item")
-    step = data.verdict.step_us or 0.0
-    alone = replace(finding, unrecorded_gain_us_per_step=None)
     texts = [
         _printed(brief_document(replace(data, findings=[each]), data))
-        for each in (replace(alone, gain_us_per_step=share * step) for share in (0.004, 0.006))
+        for each in (replace(finding, negligible=little) for little in (True, False))
     ]
     assert ["no finding saves 0.5%" in text for text in texts] == [True, False]
     assert [finding.title in text for text in texts] == [False, True]

@@ -19,16 +19,21 @@ import { ratio } from "../../text/numbers";
 
 const MOST = 3;
 
-/** What to change first: the most expensive findings, each with what it saves and its fix. */
+const NOTHING = "No finding saves 0.5% of the time or more.";
+
+/** What to change first: the findings that save most, each with what it saves and its fix. */
 export function TopFindings({ report }: { report: ReportData }): ReactElement {
   const { findings } = report;
+  const first = alike(findings.filter((finding) => !finding.negligible)).slice(0, MOST);
   const basis = priceBasis(report);
   return (
     <section className="facet top-findings" aria-label="Top findings">
       <header>
         <h2>What to change first</h2>
         <PlaceLink to={{ view: "findings", finding: null, search: "", sort: null }}>
-          {findings.length > MOST ? `All ${findings.length} findings` : "Findings"}
+          {findings.length > Math.max(1, first.length)
+            ? `All ${findings.length} findings`
+            : "Findings"}
         </PlaceLink>
       </header>
       {mayLackDevice(report) && (
@@ -40,12 +45,11 @@ export function TopFindings({ report }: { report: ReportData }): ReactElement {
       {findings.length === 0 && (
         <p className="muted">No rule found anything to change in this trace.</p>
       )}
+      {findings.length > 0 && first.length === 0 && <p className="muted">{NOTHING}</p>}
       <ol>
-        {alike(findings)
-          .slice(0, MOST)
-          .map(([finding, ...more]) => (
-            <TopFinding key={finding.id} finding={finding} more={more.length} basis={basis} />
-          ))}
+        {first.map(([finding, ...more]) => (
+          <TopFinding key={finding.id} finding={finding} more={more.length} basis={basis} />
+        ))}
       </ol>
     </section>
   );
