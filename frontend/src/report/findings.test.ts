@@ -4,7 +4,7 @@ import { finding } from "../testing/findings";
 import { report } from "../testing/report";
 import { alike, priceBasis, priceText, savingText } from "./findings";
 
-const BASIS = { stepUs: 100, of: "device", per: "per step" } as const;
+const BASIS = { stepUs: 100, unrecordedUs: 80, of: "device", per: "per step" } as const;
 
 test("a price says what is known, whose time it is, and no more", () => {
   const price = (cost: number | null, gain: number | null): string =>
@@ -38,9 +38,16 @@ test("what saves nothing now says what has to get faster first", () => {
 });
 
 test("what recording hides is shown as an estimate", () => {
-  const row = finding({ gain_us_per_step: 0, unrecorded_gain_us_per_step: 4 });
+  const row = finding({
+    gain_us_per_step: 0,
+    unrecorded_gain_us_per_step: 4,
+    gain_is_estimated: true,
+  });
+  expect(priceText({ ...row, gain_us_per_step: 6 }, BASIS)).toMatch(
+    /; 6\.0 us \(6\.0%\) as recorded\.$/,
+  );
   expect(priceText(row, BASIS)).toBe(
-    "Costs 10.0 us (10.0%) of device time per step. Estimated saving without the cost of recording: 4.0 us (4.0%) per step.",
+    "Costs 10.0 us (10.0%) of device time per step. Estimated saving without the cost of recording: 4.0 us (5.0%) per step.",
   );
 });
 
@@ -54,8 +61,8 @@ test("what a fix saves is without the profiler where that makes a difference", (
       }),
       BASIS,
     );
-  expect(said(0, 4, true)).toBe("saves 4.0 us (4.0%) per step without the profiler (estimate)");
-  expect(said(9, 4, true)).toBe("saves 4.0 us (4.0%) per step without the profiler (estimate)");
+  expect(said(0, 4, true)).toBe("saves 4.0 us (5.0%) per step without the profiler (estimate)");
+  expect(said(9, 4, true)).toBe("saves 4.0 us (5.0%) per step without the profiler (estimate)");
   expect(said(4.1, 4, false)).toBe("saves 4.1 us (4.1%) per step");
   expect(said(0, null, false)).toBe("no saving: off the critical path");
 });
@@ -74,6 +81,7 @@ test("without a step there are no shares, and without a device it is the host's 
   expect(priceBasis(report()).of).toBe("device");
   const text = priceText(finding({ cost_us_per_step: 5 }), {
     stepUs: null,
+    unrecordedUs: null,
     of: "host",
     per: "in this trace",
   });

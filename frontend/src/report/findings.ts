@@ -50,6 +50,8 @@ export interface PriceBasis {
    * the host, with the work that it still has to do.
    */
   readonly stepUs: number | null;
+  /** The same without what recording cost the host, as estimated; as recorded where that is unknown. */
+  readonly unrecordedUs: number | null;
   /** Whose time a cost is. */
   readonly of: "device" | "host";
   /** "per step", or what the times of a trace without steps are of. */
@@ -57,11 +59,12 @@ export interface PriceBasis {
 }
 
 export function priceBasis(report: ReportData): PriceBasis {
-  const { per_step: mean, trace } = report;
+  const { per_step: mean, trace, verdict } = report;
   const stepUs =
     mean.duration_us === null ? null : Math.max(mean.duration_us, replayedStep(report) ?? 0);
   return {
     stepUs,
+    unrecordedUs: verdict.unrecorded_step_us ?? stepUs,
     of: trace.devices.length > 0 ? "device" : "host",
     per: perText(report),
   };
@@ -81,8 +84,8 @@ export function priceText(finding: Finding, basis: PriceBasis): string {
   if (finding.once_us !== null) {
     return `Takes ${duration(finding.once_us)} once; later steps do not spend it again.`;
   }
-  const of = (us: number): string => {
-    const share = ratio(us, basis.stepUs);
+  const of = (us: number, stepUs = basis.stepUs): string => {
+    const share = ratio(us, stepUs);
     return share === null ? duration(us) : `${duration(us)} (${percent(share)})`;
   };
   const costs =
@@ -98,9 +101,10 @@ export function priceText(finding: Finding, basis: PriceBasis): string {
   if (first !== null) {
     return `${costs} Next to no saving now: the ${first} has to get faster first.`;
   }
-  const unrecorded = finding.unrecorded_gain_us_per_step ?? 0;
-  if (gain <= 0 && unrecorded > 0) {
-    return `${costs} Estimated saving without the cost of recording: ${of(unrecorded)} ${basis.per}.`;
+  const { us: saved, estimated } = shownSaving(finding);
+  if (estimated && saved !== null) {
+    const recorded = gain > 0 ? `; ${of(gain)} as recorded` : "";
+    return `${costs} Estimated saving without the cost of recording: ${of(saved, basis.unrecordedUs)} ${basis.per}${recorded}.`;
   }
   if (gain <= 0) return cost === 0 ? costs : `${costs} No saving: off the critical path.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
@@ -108,15 +112,21 @@ export function priceText(finding: Finding, basis: PriceBasis): string {
 }
 
 /** What a fix saves, in the least words. */
-export function savingText(finding: Finding, { stepUs, per }: PriceBasis): string {
+export function savingText(finding: Finding, basis: PriceBasis): string {
   const after = finding.saves_after;
   if (after !== null) return `next to no saving until the ${after} is faster`;
   const { us, estimated } = shownSaving(finding);
   if (us === null) return "saving not estimated";
   if (us <= 0) return "no saving: off the critical path";
-  const share = ratio(us, stepUs);
+  const share = savingShare(finding, basis);
   const without = estimated ? " without the profiler (estimate)" : "";
-  return `saves ${duration(us)}${share === null ? "" : ` (${percent(share)})`} ${per}${without}`;
+  return `saves ${duration(us)}${share === null ? "" : ` (${percent(share)})`} ${basis.per}${without}`;
+}
+
+/** The part of the step that a fix saves; of the step without recording where its saving is. */
+export function savingShare(finding: Finding, basis: PriceBasis): number | null {
+  const { us, estimated } = shownSaving(finding);
+  return ratio(us, estimated ? basis.unrecordedUs : basis.stepUs);
 }
 
 /** What a fix saves, as a figure; empty where that is unknown. */

@@ -4,6 +4,7 @@ import {
   priceBasis,
   type PriceBasis,
   priceText,
+  savingShare,
   shownSaving,
 } from "../../report/findings";
 import { type SyncRow, syncRows } from "../../report/syncs";
@@ -54,7 +55,7 @@ export interface FindingExample {
 
 export function findingRows(report: ReportData): FindingRow[] {
   const syncs = new Map(syncRows(report).map((row) => [row.sync.id, row]));
-  const step = priceBasis(report).stepUs;
+  const basis = priceBasis(report);
   return report.findings.map((finding) => {
     const own = finding.sync_ids.flatMap((id) => syncs.get(id) ?? []);
     const byStart = new Map(own.map((row) => [row.sync.start_us, row]));
@@ -72,8 +73,8 @@ export function findingRows(report: ReportData): FindingRow[] {
       finding,
       examples,
       phases: [...new Set(phases)],
-      costShare: finding.once_us === null ? ratio(finding.cost_us_per_step, step) : null,
-      gainShare: ratio(shownSaving(finding).us, step),
+      costShare: finding.once_us === null ? ratio(finding.cost_us_per_step, basis.stepUs) : null,
+      gainShare: savingShare(finding, basis),
     };
   });
 }

@@ -12,10 +12,9 @@ import {
   priceBasis,
   type PriceBasis,
   priceText,
+  savingShare,
   savingText,
-  shownSaving,
 } from "../../report/findings";
-import { ratio } from "../../text/numbers";
 
 const MOST = 3;
 
@@ -57,7 +56,6 @@ export function TopFindings({ report }: { report: ReportData }): ReactElement {
 
 function TopFinding(props: { finding: Finding; more: number; basis: PriceBasis }): ReactElement {
   const { finding, more, basis } = props;
-  const saved = shownSaving(finding).us ?? 0;
   return (
     <li>
       <PlaceLink
@@ -75,7 +73,7 @@ function TopFinding(props: { finding: Finding; more: number; basis: PriceBasis }
         </span>
       </p>
       <div className="top-saving">
-        <ShareBar share={ratio(saved, basis.stepUs)} />
+        <ShareBar share={savingShare(finding, basis)} />
         {finding.gain_us_per_step === null ? (
           <span className="muted" title={priceText(finding, basis)}>
             {savingText(finding, basis)}
