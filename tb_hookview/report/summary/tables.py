@@ -384,9 +384,10 @@ def _finding(group: list[Finding], common: Collection[str]) -> Row:
 
 def saving(finding: Finding) -> str:
     """What a finding is ordered by: its gain, or an estimate without the cost of recording."""
+    now = " now" if finding.saves_after else ""
     if finding.gain_is_estimated:
-        return f"{format_us(finding.unrecorded_gain_us_per_step)} est."
-    return format_us(finding.gain_us_per_step)
+        return f"{format_us(finding.unrecorded_gain_us_per_step)} est.{now}"
+    return f"{format_us(finding.gain_us_per_step)}{now}"
 
 
 def _cost(finding: Finding) -> str:
