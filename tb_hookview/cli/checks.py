@@ -13,7 +13,7 @@ from statistics import median
 
 from tb_hookview.comparison.sides import within_noise
 from tb_hookview.errors import UsageError
-from tb_hookview.formats import format_count, format_share, format_us
+from tb_hookview.formats import format_count, format_per, format_share, format_us
 from tb_hookview.ranks.document import place_text
 from tb_hookview.report.result import Report
 from tb_hookview.schema import Coverage, ReportData, Run, Sync, module_label, own_syncs
@@ -288,7 +288,7 @@ def _need_all(run: Run) -> None:
 def _outcome_of_run(run: Run, what: str, value: float, limit: float, unit: str) -> Outcome:
     late = [
         f"rank {row.rank}, {place_text(row.reasons[0]) if row.reasons else 'unknown'}, costs "
-        f"{format_us(row.gain_us_per_step)} per step"
+        f"{format_us(row.gain_us_per_step)} {format_per(run.marked)}"
         for row in run.stragglers
     ]
     missing = format_count(len(run.missing_ranks), "rank")

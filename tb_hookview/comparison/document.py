@@ -183,7 +183,8 @@ def _signed(pair: Pair) -> str:
 
 def runs_document(found: RunComparison, rows: int) -> Document:
     """What changed between two runs: stragglers, means, ranks and collectives."""
-    tables = (_means(found.mean), *_changes(found, rows))
+    whole = "step" if found.base.marked or found.other.marked else "trace"
+    tables = (_means(found.mean, whole), *_changes(found, rows, whole))
     return Document("Two runs compared", [Lines(list(_stragglers(found))), *tables])
 
 
@@ -194,13 +195,18 @@ def _stragglers(found: RunComparison) -> Iterator[str]:
     yield from (f"rank {rank} is no straggler any more" for rank in found.no_longer_late)
 
 
-def _means(mean: RankTimes) -> Table:
-    pairs: dict[str, Pair] = {name: getattr(mean, field) for name, field in _TIMES.items()}
-    rows = [_times(name, pair)[:4] for name, pair in pairs.items()]
-    return Table("Step, mean over ranks", ("", "base", "other", "change"), rows)
+def _means(mean: RankTimes, whole: str) -> Table:
+    pairs = zip(_names(whole), (getattr(mean, field) for field in _TIMES.values()), strict=True)
+    rows = [_times(name, pair)[:4] for name, pair in pairs]
+    return Table(f"{whole.capitalize()}, mean over ranks", ("", "base", "other", "change"), rows)
 
 
-def _changes(found: RunComparison, rows: int) -> Sequence[Table]:
+def _names(whole: str) -> list[str]:
+    """Names of `_TIMES`; whole is what the longest of them are of."""
+    return [whole, *list(_TIMES)[1:]]
+
+
+def _changes(found: RunComparison, rows: int, whole: str) -> Sequence[Table]:
     ranks: list[Row] = []
     for row in found.ranks:
         changes = (getattr(row.times, field).change for field in _TIMES.values())
@@ -214,9 +220,10 @@ def _changes(found: RunComparison, rows: int) -> Sequence[Table]:
         )
         for each in found.collectives
     ]
-    title = "Ranks by change of their self time (the step less the waits)"
-    columns = ("collective", "", "bytes", "per step", "transfer", "change", "wait", "change")
+    per = "per step" if whole == "step" else "count"
+    title = f"Ranks by change of their self time (the {whole} less the waits)"
+    columns = ("collective", "", "bytes", per, "transfer", "change", "wait", "change")
     return (
-        Table(title, ("rank", "", *_TIMES), ranks, names=2).cut(rows),
+        Table(title, ("rank", "", *_names(whole)), ranks, names=2).cut(rows),
         Table("Collectives by change", columns, collectives, names=2).cut(rows),
     )

@@ -45,7 +45,11 @@ def compare_runs(base: Run, other: Run) -> RunComparison:
 
 def _side(run: Run) -> RunSide:
     return RunSide(
-        path=run.path, ranks=len(run.ranks), world_size=run.world_size, stragglers=run.stragglers
+        path=run.path,
+        ranks=len(run.ranks),
+        world_size=run.world_size,
+        stragglers=run.stragglers,
+        marked=run.marked,
     )
 
 

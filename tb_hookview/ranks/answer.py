@@ -88,6 +88,7 @@ def answer(
         warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread), suspect)],
         replay_error=fixes.error,
         suspect=None if suspect is None else suspect.rank,
+        marked=any(rank.steps.marked for rank in ranks),
     )
 
 

@@ -54,10 +54,11 @@ def run_lines(run: Run) -> Document:
 def _ranks_table(run: Run, rows: int | None) -> Table:
     shown = sorted(run.ranks, key=lambda row: row.wait_us or 0.0)[:rows]
     least = f" ({len(shown)} that wait least)" if len(shown) < len(run.ranks) else ""
-    columns = ("step", "compute", "communication", "exposed", "idle", "straggler wait")
+    whole = "step" if run.marked else "length"
+    columns = (whole, "compute", "communication", "exposed", "idle", "straggler wait")
     made = [_rank(row) for row in sorted(shown, key=lambda row: row.rank)]
-    title = f"Ranks, mean per step{least}"
-    return Table(title, ("rank", "trace", *columns), made, names=2, wrapped=1)
+    of = "mean per step" if run.marked else "whole traces"
+    return Table(f"Ranks, {of}{least}", ("rank", "trace", *columns), made, names=2, wrapped=1)
 
 
 def _rank(row: Rank) -> Row:
@@ -68,18 +69,20 @@ def _rank(row: Rank) -> Row:
 
 def _collectives_table(run: Run, rows: int) -> Table:
     shown = sorted(run.collectives, key=lambda row: -row.wait_us)[:rows]
+    step = ("step",) if run.marked else ()
+    columns = ("collective", *step, "module", "bytes", "straggler", "transfer", "wait", "GB/s")
     return Table(
         "Collectives for which the ranks waited longest",
-        ("collective", "step", "module", "bytes", "straggler", "transfer", "wait", "GB/s"),
-        list(map(_collective, shown)),
-        names=3,
+        columns,
+        [_collective(row, run.marked) for row in shown],
+        names=columns.index("bytes"),
     )
 
 
-def _collective(row: Collective) -> Row:
+def _collective(row: Collective, marked: bool) -> Row:
     return (
         row.name or "unknown",
-        row.step or "",
+        *((row.step or "",) if marked else ()),
         _late_in(row),
         format_number(row.bytes),
         "" if row.late_rank is None else str(row.late_rank),
@@ -101,15 +104,15 @@ def summary_lines(run: Run) -> list[str]:
     ranks = f"{found} of {format_count(size, 'rank')}" if size else format_count(found, "rank")
     matched = format_count(len(run.collectives), "collective")
     lines = [f"{run.path}: {ranks}, {matched} matched, {run.unmatched} not"]
-    lines += straggler_lines(run.stragglers)
+    lines += straggler_lines(run.stragglers, marked=run.marked)
     lines += [] if run.stragglers else [verdict_sentence(run)]
-    return [*lines, *map(_pipeline, run.pipelines)]
+    return [*lines, *(_pipeline(row, run.marked) for row in run.pipelines)]
 
 
 def verdict_sentence(run: Run) -> str:
     """What holds up the run, in one sentence: its first straggler, else how a step is spent."""
     if run.stragglers:
-        return f"R{_cost(run.stragglers[0], [])[1:]}."
+        return f"R{_cost(run.stragglers[0], [], run.marked)[1:]}."
     step, exposed = mean_of(run, "step_us"), mean_of(run, "exposed_communication_us")
     if run.suspect is not None:
         first = f"Rank {run.suspect} may be a straggler, in too few steps to rule out chance"
@@ -122,7 +125,7 @@ def verdict_sentence(run: Run) -> str:
     if step is None:
         return f"{first}."
     return (
-        f"{first}: {format_us(step)} per step, "
+        f"{first}: {format_us(step)} {'per step' if run.marked else 'per trace'}, "
         f"{format_us(mean_of(run, 'compute_us'))} of it computing and "
         f"{format_us(exposed)} ({format_share(exposed, step)}) exposed communication."
     )
@@ -134,9 +137,10 @@ def mean_of(run: Run, column: str) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _pipeline(row: Pipeline) -> str:
+def _pipeline(row: Pipeline, marked: bool) -> str:
     """A pipeline's bubble, and that of even stages."""
-    of = "" if row.microbatches is None else f", {row.microbatches:g} microbatches per step"
+    per = _per(marked)
+    of = "" if row.microbatches is None else f", {row.microbatches:g} microbatches {per}"
     text = f"pipeline of {len(row.ranks)} ranks{of}: {format_share(row.bubble, 1)} bubble"
     if row.ideal_bubble is None:
         return text
@@ -144,15 +148,25 @@ def _pipeline(row: Pipeline) -> str:
     return f"{text}, {ideal} by (p - 1) / (m + p - 1) with even stages"
 
 
-def straggler_lines(stragglers: Sequence[Straggler]) -> list[str]:
-    """Every straggler in order: what it costs, on what it spends the time, and what is left."""
+def straggler_lines(stragglers: Sequence[Straggler], *, marked: bool = True) -> list[str]:
+    """Every straggler in order: what it costs, on what it spends the time, and what is left.
+
+    Args:
+        stragglers: of a run.
+        marked: whether its traces mark steps.
+    """
     lines: list[str] = []
     for row in stragglers:
-        lines += [_cost(row, stragglers[: row.id]), *(f"  {text}" for text in _why(row))]
+        why = _why(row, marked)
+        lines += [_cost(row, stragglers[: row.id], marked), *(f"  {text}" for text in why)]
     return lines
 
 
-def _cost(row: Straggler, before: Sequence[Straggler]) -> str:
+def _per(marked: bool) -> str:
+    return "per step" if marked else "in these traces"
+
+
+def _cost(row: Straggler, before: Sequence[Straggler], marked: bool) -> str:
     if before:
         fixed = ", ".join(str(each.rank) for each in before)
         start = (
@@ -160,22 +174,22 @@ def _cost(row: Straggler, before: Sequence[Straggler]) -> str:
         )
     else:
         start = f"rank {row.rank} is a straggler: the others wait "
-    return (
-        f"{start}{format_us(row.wait_caused_us)} per step for it ({format_share(row.share, 1)}), "
-        f"in {row.steps} of {row.of_steps} steps"
-    )
+    waited = f"{format_us(row.wait_caused_us)} {_per(marked)}"
+    often = f", in {row.steps} of {row.of_steps} steps" if marked else ""
+    return f"{start}{waited} for it ({format_share(row.share, 1)}){often}"
 
 
 def _ranks(rows: Sequence[Straggler]) -> str:
     return "rank" if len(rows) == 1 else "ranks"
 
 
-def _why(row: Straggler) -> Iterator[str]:
+def _why(row: Straggler, marked: bool) -> Iterator[str]:
     excess = sum(each.excess_us for each in row.reasons)
     if row.reasons:
         yield (
             f"it spends {format_us(excess)} more {_spent_on(row)} than the others; without that a "
-            f"step takes {format_us(row.left_step_us)}, {format_us(row.gain_us_per_step)} less"
+            f"{'step' if marked else 'trace'} takes {format_us(row.left_step_us)}, "
+            f"{format_us(row.gain_us_per_step)} less"
         )
     if row.stage is not None:
         yield stage_text(row.stage)
@@ -188,7 +202,8 @@ def _why(row: Straggler) -> Iterator[str]:
     if row.finding:
         yield f"its finding: {row.finding}"
     if row.of_steps == 1:
-        yield "one step was compared: record several, as another rank may be late in each"
+        compared = "one step was compared: record" if marked else "no steps are marked: mark"
+        yield f"{compared} several, as another rank may be late in each"
 
 
 def stage_text(row: StageWork) -> str:

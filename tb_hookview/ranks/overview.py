@@ -45,6 +45,7 @@ def overview(run: schema.Run, workers: Mapping[str, str]) -> schema.RunOverview:
         ranks=[rank.rank for rank in run.ranks],
         workers=[workers.get(rank.path, "") for rank in run.ranks],
         start_us=[rank.start_us for rank in run.ranks],
+        marked=run.marked,
         step_us=mean_of(run, "step_us"),
         wait_us=mean_of(run, "wait_us"),
         sentence=verdict_sentence(run),

@@ -306,6 +306,8 @@ class RunSide(Struct, frozen=True, kw_only=True):
     ranks: int
     world_size: int | None
     stragglers: list[Straggler]
+    marked: bool = True
+    """Whether a trace marks steps; else each trace is one step."""
 
 
 class RunComparison(Struct, frozen=True, kw_only=True):

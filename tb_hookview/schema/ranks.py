@@ -245,6 +245,8 @@ class Run(Struct, frozen=True, kw_only=True):
     suspect: int | None = None
     """A rank that is late in all measured steps, which are too few to rule out chance; null where
     there is a straggler, or no such rank."""
+    marked: bool = True
+    """Whether a trace marks steps; else each trace is one step, and times per step are of it."""
 
 
 # A run as its page shows it: bounded, whatever the number of ranks and collectives.
@@ -334,6 +336,8 @@ class RunOverview(Struct, frozen=True, kw_only=True):
     """Worker of each rank, as `api/runs` names it."""
     start_us: list[Us]
     """First moment of each rank's trace, on its own clock."""
+    marked: bool
+    """As of `hookview ranks`: whether a trace marks steps."""
     step_us: Us | None
     """Mean duration of a step over the ranks; null without one that counts, as what follows."""
     wait_us: Us | None

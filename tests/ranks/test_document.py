@@ -9,7 +9,10 @@ from ranks.test_run import EVEN, analyzed
 from ranks.traces import Spell, write_run
 from shared_traces import shared_trace
 
+from tb_hookview.comparison.document import runs_document
+from tb_hookview.comparison.runs import compare_runs
 from tb_hookview.document.document import Table
+from tb_hookview.document.plain import plain_text
 from tb_hookview.ranks.document import run_document, straggler_lines, verdict_sentence
 
 
@@ -44,6 +47,23 @@ def test_one_step_of_a_real_run() -> None:
     assert first.startswith("rank 7 is a straggler: the others wait 4.94 ms per step for it")
     assert [line for line in why if line.startswith("  the cause of 4.92 ms is unknown")]
     assert [line for line in why if line.startswith("  one step was compared")]
+
+
+def test_traces_that_mark_no_steps_are_not_spoken_of_as_steps(tmp_path: Path) -> None:
+    spells = [*EVEN, Spell(b=15.0)]
+    run = analyzed(write_run(tmp_path / "run", spells, steps=2, marked=False))
+    assert not run.marked
+    first, why, *_, last = straggler_lines(run.stragglers, marked=run.marked)
+    assert first.endswith("the others wait 24.0 ms in these traces for it (66.7%)")
+    assert "without that a trace takes " in why
+    assert last == "  no steps are marked: mark several, as another rank may be late in each"
+    even = analyzed(write_run(tmp_path / "even", EVEN, steps=1, marked=False))
+    for document in (
+        run_document(run),
+        run_document(even),
+        runs_document(compare_runs(even, run), 9),
+    ):
+        assert "step" not in plain_text(document).replace(last, "").replace(str(tmp_path), "")
 
 
 def test_one_rank_alone_shows_no_straggler(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def write_run(
     twice: Mapping[int, Collection[int]] | None = None,
     later: float = 0.0,
     process: str = "",
+    marked: bool = True,
 ) -> Path:
     """Write the traces of a run.
 
@@ -51,6 +52,7 @@ def write_run(
         twice: steps in which a rank has a second collective.
         later: milliseconds by which all of it is later.
         process: follows the rank in the names of the files.
+        marked: whether the traces mark their steps.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for rank, spell in enumerate(spells):
@@ -69,6 +71,8 @@ def write_run(
                 traced += _collective(
                     step, begin + longest + 0.5, begin + longest + 0.9, name, group
                 )
+        if not marked:
+            traced = [row for row in traced if not row["name"].startswith("ProfilerStep")]
         root = {"distributedInfo": {"backend": "gloo", "rank": rank, "world_size": len(spells)}}
         text = json.dumps({"schemaVersion": 1, **root, "traceEvents": traced})
         (folder / f"rank{rank}{process}.1.pt.trace.json.gz").write_bytes(

@@ -1302,6 +1302,9 @@ export const Run = {
   suspect: {
     text: "A rank that is late in all measured steps, which are too few to rule out chance; null where there is a straggler, or no such rank.",
   },
+  marked: {
+    text: "Whether a trace marks steps; else each trace is one step, and times per step are of it.",
+  },
 } as const;
 
 export const RunOverview = {
@@ -1312,6 +1315,7 @@ export const RunOverview = {
   ranks: { text: "Numbers of the ranks, as all columns of ranks are ordered." },
   workers: { text: "Worker of each rank, as `api/runs` names it." },
   start_us: { unit: "us", text: "First moment of each rank's trace, on its own clock." },
+  marked: { text: "As of `hookview ranks`: whether a trace marks steps." },
   step_us: {
     unit: "us",
     text: "Mean duration of a step over the ranks; null without one that counts, as what follows.",

@@ -1676,6 +1676,8 @@ export interface Run {
   replay_error: number | null;
   /** A rank that is late in all measured steps, which are too few to rule out chance; null where there is a straggler, or no such rank. */
   suspect: number | null;
+  /** Whether a trace marks steps; else each trace is one step, and times per step are of it. */
+  marked: boolean;
 }
 
 /** A run without its steps and single collectives, which are tables and matrices. */
@@ -1691,6 +1693,8 @@ export interface RunOverview {
   workers: string[];
   /** First moment of each rank's trace, on its own clock. */
   start_us: number[];
+  /** As of `hookview ranks`: whether a trace marks steps. */
+  marked: boolean;
   /** Mean duration of a step over the ranks; null without one that counts, as what follows. */
   step_us: number | null;
   /** Mean time per step in which a rank waited for others. */

@@ -13,8 +13,8 @@ const FIRST = {
 } as Straggler;
 const NEXT = { ...FIRST, id: 1, rank: 2, left_step_us: 6000 };
 
-function text(stragglers: Straggler[]): string {
-  return stragglersText({ stragglers, step_us: 18_000 } as RunOverview);
+function text(stragglers: Straggler[], marked = true): string {
+  return stragglersText({ stragglers, marked, step_us: 18_000 } as RunOverview);
 }
 
 test("the sentence names the first straggler, those that are next, and the step that is left", () => {
@@ -26,6 +26,13 @@ test("the sentence names the first straggler, those that are next, and the step 
   expect(text([{ ...FIRST, module: null, reason: "data" }, NEXT])).toBe(
     "Rank 1 is a straggler (on data loading): the others wait 10.00 ms per step for it. " +
       "Next: rank 2. Without these a step takes 6.00 ms, not 18.00 ms (mean of all ranks).",
+  );
+});
+
+test("traces that mark no steps are not spoken of as steps", () => {
+  expect(text([FIRST], false)).toBe(
+    "Rank 1 is a straggler (in module blocks.1): the others wait 10.00 ms in these traces for it. " +
+      "Without that a trace takes 14.00 ms, not 18.00 ms (mean of all ranks).",
   );
 });
 

@@ -11,9 +11,19 @@ export const REASONS: Readonly<Record<string, string>> = {
   device: "on its device, not in a module",
 };
 
+/** What a run calls one step, and what its times are of: of traces that mark no steps, each trace. */
+export function stepWords(run: Pick<RunOverview, "marked">): { whole: string; per: string } {
+  return run.marked
+    ? { whole: "step", per: "per step" }
+    : { whole: "trace", per: "in these traces" };
+}
+
 /** A pipeline's bubble, and that of even stages. */
-export function pipelineText({ ranks, microbatches, bubble, ideal_bubble }: Pipeline): string {
-  const of = microbatches === null ? "" : `, ${count(microbatches)} microbatches per step`;
+export function pipelineText(
+  { ranks, microbatches, bubble, ideal_bubble }: Pipeline,
+  per = "per step",
+): string {
+  const of = microbatches === null ? "" : `, ${count(microbatches)} microbatches ${per}`;
   const ideal =
     ideal_bubble === null
       ? ""
@@ -38,10 +48,12 @@ export function stageText(work: StageWork): string {
 const EXPLAINS = 0.01;
 
 /** All stragglers in a sentence. */
-export function stragglersText({ stragglers, step_us }: RunOverview): string {
+export function stragglersText(run: RunOverview): string {
+  const { stragglers, step_us } = run;
+  const { whole, per } = stepWords(run);
   const [first, ...rest] = stragglers;
   if (first === undefined) return "No stragglers.";
-  const waits = `the others wait ${duration(first.wait_caused_us)} per step for it`;
+  const waits = `the others wait ${duration(first.wait_caused_us)} ${per} for it`;
   const next = rest.length === 0 ? "" : ` Next: rank ${rest.map(({ rank }) => rank).join(", ")}.`;
   const left = stragglers[stragglers.length - 1]?.left_step_us ?? null;
   if (left === null || step_us === null || left > (1 - EXPLAINS) * step_us) {
@@ -53,7 +65,7 @@ export function stragglersText({ stragglers, step_us }: RunOverview): string {
       : (REASONS[first.reason ?? ""] ?? "for unknown reasons");
   return (
     `Rank ${first.rank} is a straggler (${where}): ${waits}.${next} Without ` +
-    `${rest.length === 0 ? "that" : "these"} a step takes ${duration(left)}, not ${duration(step_us)} ` +
+    `${rest.length === 0 ? "that" : "these"} a ${whole} takes ${duration(left)}, not ${duration(step_us)} ` +
     "(mean of all ranks)."
   );
 }

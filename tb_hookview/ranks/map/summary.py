@@ -155,6 +155,8 @@ class StepTimes(Struct, frozen=True):
     """Steps of a rank, shape (s,); times in nanoseconds."""
 
     name: tuple[str, ...]
+    marked: bool
+    """Whether the trace shows steps; else its one step is the whole trace."""
     counted: Bool
     start: Nanoseconds
     duration: Nanoseconds
@@ -319,6 +321,7 @@ def _steps(analysis: Analysis, calls: CollectiveCalls) -> StepTimes:
     duration = steps.window[:, 1] - steps.window[:, 0]
     return StepTimes(
         name=steps.name,
+        marked=steps.marked,
         counted=steps.counted,
         start=steps.window[:, 0],
         duration=duration,

@@ -25,6 +25,7 @@ import {
   type SideName,
   useAligned,
 } from "./aligned";
+import { isPerStep } from "./definitions";
 import { stepPlace } from "./rows";
 
 const ROW_PX = 17;
@@ -50,6 +51,7 @@ export function Aligned(props: AlignedProps): ReactElement {
     }),
     [before, after, comparison],
   );
+  const perStep = isPerStep(comparison);
   const longest = Math.max(steps.base?.length ?? 0, steps.other.length, 1);
   const bounds = useMemo(() => ({ from: 0, to: longest }), [longest]);
   const [chosen, setChosen] = useState<Span | null>(null);
@@ -67,15 +69,22 @@ export function Aligned(props: AlignedProps): ReactElement {
         <h2>
           When{" "}
           <span className="muted">
-            the step of median length, from its start:{" "}
-            <StepLink title="before" side={base} report={before} step={steps.base} />,{" "}
+            {perStep ? "the step of median length, from its start" : "from the start of each trace"}
+            : <StepLink title="before" side={base} report={before} step={steps.base} />,{" "}
             <StepLink title="after" side={other} report={after} step={steps.other} />
           </span>
         </h2>
-        <Movement span={span} bounds={bounds} all="Whole step" onSpan={setChosen} />
+        <Movement
+          span={span}
+          bounds={bounds}
+          all={perStep ? "Whole step" : "Whole trace"}
+          onSpan={setChosen}
+        />
       </header>
       {loaded.status === "error" ? (
-        <p className="notice">No timelines of these steps: {loaded.error.message}</p>
+        <p className="notice">
+          No timelines of these {perStep ? "steps" : "traces"}: {loaded.error.message}
+        </p>
       ) : shown === null || steps.base === null ? (
         <div className="aligned-awaited" role="status" aria-label="Loading the timelines" />
       ) : (

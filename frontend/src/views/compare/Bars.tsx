@@ -16,6 +16,7 @@ import type { Definition } from "../../text/definitions";
 import { duration } from "../../text/formats";
 import { DEVICE_COLOURS, PHASE_COLOURS } from "../../theme/colours";
 import { fromTo } from "./changes";
+import { isPerStep } from "./definitions";
 
 const HEIGHT = 14;
 
@@ -23,9 +24,10 @@ const HEIGHT = 14;
 export function Bars({ comparison }: { comparison: Comparison }): ReactElement {
   const { phases, parts, longest } = sideBars(comparison);
   const { step_us: step, device_busy_us: busy } = comparison;
+  const of = isPerStep(comparison) ? "mean step" : "whole trace";
   const neither = busy.base === null && busy.other === null;
   return (
-    <section className="steps-chart" aria-label="The mean step on both sides">
+    <section className="steps-chart" aria-label={`The ${of} on both sides`}>
       <div className="steps-heads">
         <div>
           <h2>What the host does</h2>

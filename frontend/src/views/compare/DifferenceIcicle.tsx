@@ -6,6 +6,7 @@ import { useWidth } from "../../components/browser";
 import { clip } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { changeOf } from "./changes";
+import { isPerStep } from "./definitions";
 
 interface DifferenceIcicleProps {
   comparison: Comparison;
@@ -50,7 +51,7 @@ export function DifferenceIcicle(props: DifferenceIcicleProps): ReactElement | n
               block.shade < 0 ? "less" : "more",
               ...(block.id === selected ? ["selected"] : []),
             ].join(" ")}
-            title={`${clip(block.name, 500)}\n${changeOf(block.change)} per step`}
+            title={`${clip(block.name, 500)}\n${changeOf(block.change)}${isPerStep(comparison) ? " per step" : ""}`}
             style={
               {
                 transform: `translate(${block.left * 100}cqi, ${block.level * LEVEL_PX}px)`,

@@ -14,6 +14,7 @@ import { Totals } from "./Totals";
 import { COMPARE_TABLES, type CompareTable, type Status, STATUSES } from "./address";
 import { compareHeadline, cutText } from "./changes";
 import { compareColumns } from "./columns";
+import { isPerStep } from "./definitions";
 import {
   type CompareRow,
   compareRows,
@@ -90,6 +91,7 @@ export function Differences(props: DifferencesProps): ReactElement {
           other={other}
           before={before}
           after={after}
+          perStep={isPerStep(comparison)}
           onClose={() => go({ compare: { ...place.compare, row: null } })}
         />
       )}
@@ -110,9 +112,10 @@ function Changes({ comparison, table, all, rows, after }: ChangesProps): ReactEl
   const [{ compare, search, sort }, go] = usePlace();
   const { step_us: step } = comparison;
   const whole = Math.max(step.base ?? 0, step.other ?? 0);
+  const perStep = isPerStep(comparison);
   const columns = useMemo(
-    () => compareColumns({ table, rows: all, step: whole, search }),
-    [table, all, whole, search],
+    () => compareColumns({ table, rows: all, step: whole, search, perStep }),
+    [table, all, whole, search, perStep],
   );
   const choose = (id: string): void =>
     go({ compare: { ...compare, row: id === compare.row ? null : id } });

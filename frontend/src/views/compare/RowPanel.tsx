@@ -20,6 +20,8 @@ interface RowPanelProps {
   /** Reports of all steps; of the side before null until it is there. */
   before: ReportData | null;
   after: ReportData;
+  /** Whether times are means per step; see `definitions.ts`. */
+  perStep: boolean;
   onClose: () => void;
 }
 
@@ -33,6 +35,7 @@ const LINKS = {
 /** One row on both sides, and where each side's own page shows it. */
 export function RowPanel(props: RowPanelProps): ReactElement {
   const { row, table, base, other, before, after, onClose } = props;
+  const per = props.perStep ? ", per step" : "";
   return (
     <SidePanel label="Difference" className="row-panel" onClose={onClose}>
       <PanelHeader onClose={onClose}>
@@ -49,8 +52,8 @@ export function RowPanel(props: RowPanelProps): ReactElement {
       </p>
       <Facts
         of={[
-          sideFact("before", row.before, row.once?.base),
-          sideFact("after", row.after, row.once?.other),
+          sideFact(`before${per}`, row.before, "before", row.once?.base),
+          sideFact(`after${per}`, row.after, "after", row.once?.other),
           ["change", changeOf(row.change)],
         ]}
       />
@@ -65,11 +68,12 @@ export function RowPanel(props: RowPanelProps): ReactElement {
 }
 
 function sideFact(
-  side: string,
+  title: string,
   us: number | null,
+  side: string,
   once: number | null | undefined,
 ): [string, string] {
-  return once == null ? [`${side}, per step`, duration(us)] : [`${side}, once`, duration(once)];
+  return once == null ? [title, duration(us)] : [`${side}, once`, duration(once)];
 }
 
 /** Whether a row's note is more than what either side says below. */

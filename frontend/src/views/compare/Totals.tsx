@@ -12,11 +12,12 @@ import {
   noiseText,
   rangeText,
 } from "./changes";
-import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
+import { isPerStep, totalDefinitions } from "./definitions";
 
 /** The means of both sides. */
 export function Totals({ comparison }: { comparison: Comparison }): ReactElement {
   const device = comparison.measure === "device";
+  const D = totalDefinitions(isPerStep(comparison));
   const { spread } = comparison;
   const times: [Definition, Pair, SpreadPair | undefined][] = [
     [D.step, comparison.step_us, spread.duration_us],

@@ -8,12 +8,23 @@ import {
   noiseText,
   rangeText,
 } from "./changes";
+import { columnDefinitions, totalDefinitions } from "./definitions";
 import { comparison, moduleChange, pair, syncChange } from "./testing";
 
 test("lists that were cut are named, with how many rows they lost", () => {
   expect(cutText({})).toBeNull();
   expect(cutText({ "comparison.modules": 1200, "comparison.findings": 3 })).toMatch(
     /the last 1,200 modules, 3 findings are in the sums and not in the tables/,
+  );
+});
+
+test("traces that mark no steps are not spoken of as steps", () => {
+  const side = { ...comparison().base, marked: false };
+  const compared = comparison({ base: side, other: side, step_us: pair(100, 50), speedup: 2 });
+  expect(compareHeadline(compared)).toMatch(/^trace 100\.0 → 50\.0 us/);
+  const words = [totalDefinitions(false), columnDefinitions(false)].flatMap(Object.values);
+  expect(words.map(({ title, text }) => `${title}: ${text}`).join("\n")).not.toMatch(
+    /per step|compared steps/,
   );
 });
 

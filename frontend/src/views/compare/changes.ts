@@ -13,6 +13,7 @@ import {
   type DurationScale,
 } from "../../text/formats";
 import { kindText, pathText } from "../../text/names";
+import { isPerStep } from "./definitions";
 
 /** A difference of durations, always with its sign; a dash where it is not known. */
 export function changeText(us: number | null, scale: DurationScale): string {
@@ -113,7 +114,7 @@ export function compareHeadline(comparison: Comparison): string {
   if (step.base === null || step.other === null || step.change === null || speedup === null) {
     return "One of the sides has no steps.";
   }
-  const head = `step ${fromTo(step.base, step.other)}`;
+  const head = `${isPerStep(comparison) ? "step" : "trace"} ${fromTo(step.base, step.other)}`;
   if (Math.abs(step.change) < WORTH_SAYING * step.base) return `${head}: as long as before`;
   const direction = Math.sign(step.change);
   const reasons = reasonsOf(comparison, direction).map(said);

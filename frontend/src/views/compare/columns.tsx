@@ -7,14 +7,14 @@ import type { Definition } from "../../text/definitions";
 import { durationScale, type DurationScale } from "../../text/formats";
 import type { CompareTable } from "./address";
 import { changeText, countChange, sideText } from "./changes";
-import { COMPARE_DEFINITIONS as D } from "./definitions";
+import { columnDefinitions } from "./definitions";
 import type { CompareRow, ExtraKey } from "./rows";
 
 const NAMES = {
-  modules: D.module,
-  syncs: D.sync,
-  kernels: D.kernel,
-  findings: D.finding,
+  modules: "module",
+  syncs: "sync",
+  kernels: "kernel",
+  findings: "finding",
 } as const;
 
 const EXTRAS: Readonly<Record<CompareTable, readonly ExtraKey[]>> = {
@@ -33,10 +33,14 @@ interface Settings {
   /** Length of the longer side's step: what a change is held against. */
   step: number;
   search: string;
+  /** Whether times are means per step; see `definitions.ts`. */
+  perStep: boolean;
 }
 
 /** Columns of one of the four tables. */
-export function compareColumns({ table, rows, step, search }: Settings): Column<CompareRow>[] {
+export function compareColumns(settings: Settings): Column<CompareRow>[] {
+  const { table, rows, step, search, perStep } = settings;
+  const D = columnDefinitions(perStep);
   const largest = (of: (row: CompareRow) => number | null | undefined): number =>
     rows.reduce((most, row) => Math.max(most, Math.abs(of(row) ?? 0)), 0);
   const scale = durationScale(
@@ -50,7 +54,7 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
   const code = table !== "findings";
   const width = table === "findings" ? 116 : 92;
   return [
-    text("name", NAMES[table], 0, (row) => (
+    text("name", D[NAMES[table]], 0, (row) => (
       <>
         <Name
           kernel={table === "kernels"}
@@ -81,17 +85,21 @@ export function compareColumns({ table, rows, step, search }: Settings): Column<
         <ChangeBar change={original.change} most={most} look={looks(original)} />
       ),
     },
-    ...EXTRAS[table].map((key) => extra(key, rows, step)),
+    ...EXTRAS[table].map((key) => extra(key, D[key], settings)),
   ];
 }
 
-function extra(key: ExtraKey, rows: readonly CompareRow[], step: number): Column<CompareRow> {
+function extra(
+  key: ExtraKey,
+  definition: Definition,
+  { rows, step }: Settings,
+): Column<CompareRow> {
   if (key === "count" || key === "syncs") {
-    return extraColumn(key, 66, (row) => countChange(row.extras[key] ?? null));
+    return extraColumn(key, definition, 66, (row) => countChange(row.extras[key] ?? null));
   }
   const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.extras[key] ?? 0)), 0);
   const scale = durationScale(largest);
-  return extraColumn(key, 100, (row) => {
+  return extraColumn(key, definition, 100, (row) => {
     const look = SYNC_COLUMNS.has(key) && isHighlighted(row.lost, step);
     return changed(row.extras[key] ?? null, scale, look);
   });
@@ -136,12 +144,17 @@ function amount(
 
 const EXTRA_KEYS = Object.values(EXTRAS).flat();
 
-function extraColumn(key: ExtraKey, width: number, render: Render): Column<CompareRow> {
+function extraColumn(
+  key: ExtraKey,
+  definition: Definition,
+  width: number,
+  render: Render,
+): Column<CompareRow> {
   return {
     id: key,
     accessorFn: (row) => row.extras[key] ?? null,
     // What is least of a row's effect gives way first where there is no room for all: the last first.
-    meta: { definition: D[key], width, align: "end", yields: -EXTRA_KEYS.indexOf(key) },
+    meta: { definition, width, align: "end", yields: -EXTRA_KEYS.indexOf(key) },
     cell: ({ row }) => render(row.original),
   };
 }

@@ -94,7 +94,7 @@ function Grid(props: GridProps): ReactElement {
       className="rank-heat-cells"
       role="application"
       tabIndex={0}
-      aria-label={`${HEAT_DEFINITIONS[heat].title}: ${counted(rows, "step")} of ${counted(ranks, "rank")}. Arrows move, Enter selects.`}
+      aria-label={`${HEAT_DEFINITIONS[heat].title}: ${run.marked ? `${counted(rows, "step")} of ` : ""}${counted(ranks, "rank")}. Arrows move, Enter selects.`}
       aria-describedby="rank-heat-readout"
       style={{ height: rowPx * rows }}
       onPointerMove={(event) => onAt(pointedCell(event, rows, ranks))}
@@ -147,7 +147,13 @@ function Readout({ run, steps, heat, cell }: HeatMapProps & { cell: Cell }): Rea
   const name = stepLabel(steps.steps[cell.step] ?? "");
   return (
     <>
-      rank {run.ranks[cell.rank]}, step <bdi>{name.slice(0, 80)}</bdi>:{" "}
+      rank {run.ranks[cell.rank]}
+      {run.marked && (
+        <>
+          , step <bdi>{name.slice(0, 80)}</bdi>
+        </>
+      )}
+      :{" "}
       {value === null ? (
         "its trace has no such step"
       ) : (

@@ -43,7 +43,7 @@ export function HeatSection({ runKey, run }: HeatSectionProps): ReactElement {
       aria-busy={loaded.status === "loading"}
     >
       <div className="toolbar">
-        <h2>Steps by ranks</h2>
+        <h2>{run.marked ? "Steps by ranks" : "Ranks"}</h2>
         <Segments
           label="Show"
           segments={RANK_QUANTITIES.map((value) => ({

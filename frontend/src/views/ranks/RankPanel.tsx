@@ -12,7 +12,7 @@ import { usePlace } from "../../parts/services";
 import { counted, duration } from "../../text/formats";
 import { pathText, stepLabel } from "../../text/names";
 import { kindText } from "./collectives";
-import { RANK_COLUMNS, STEP_COLUMNS } from "./columns";
+import { meanColumns, STEP_COLUMNS } from "./columns";
 import { timelineOf } from "./links";
 import { useRunRows } from "./useRun";
 
@@ -39,18 +39,20 @@ export function RankPanel(props: RankPanelProps): ReactElement | null {
   return (
     <SidePanel label="Rank" className="rank-panel" onClose={onClose}>
       <PanelHeader onClose={onClose}>
-        <Name
-          text={`Rank ${rank}${step === null ? ", mean of its steps" : `, step ${stepLabel(step)}`}`}
-          className="wrap"
-        />
+        <Name text={`Rank ${rank}${ofSteps(step, run.marked)}`} className="wrap" />
       </PanelHeader>
       {row !== undefined && (
-        <RowFacts row={row} columns={step === null ? RANK_COLUMNS : STEP_COLUMNS} />
+        <RowFacts row={row} columns={step === null ? meanColumns(run.marked) : STEP_COLUMNS} />
       )}
       <ToTimeline run={run} place={place} row={step === null ? undefined : row} />
       <CameLast {...props} rank={rank} />
     </SidePanel>
   );
+}
+
+function ofSteps(step: string | null, marked: boolean): string {
+  if (!marked) return ", its whole trace";
+  return step === null ? ", mean of its steps" : `, step ${stepLabel(step)}`;
 }
 
 interface ToTimelineProps {
@@ -69,7 +71,7 @@ function ToTimeline({ run, place, row }: ToTimelineProps): ReactElement {
       : timelineOf(run, place, start, length);
   return (
     <PlaceLink className="button" to={to}>
-      {start === null ? "Show its timeline" : "Show the step in its timeline"}
+      {start === null || !run.marked ? "Show its timeline" : "Show the step in its timeline"}
     </PlaceLink>
   );
 }

@@ -9,6 +9,7 @@ import { FEW_RANKS, type RunKey, useOverview, useRunKey } from "../../parts/run"
 import { numberOf, rowsOf } from "../../parts/serverTable/rows";
 import { usePlace, useProgress, useServices } from "../../parts/services";
 import { ErrorCard, RecordSnippet } from "../../parts/states";
+import { stepWords } from "../../report/stragglers";
 import { count, counted, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { BalanceList } from "./BalanceList";
@@ -84,7 +85,7 @@ function Nothing({ text }: { text: string }): ReactElement {
 }
 
 function RunFigures({ run }: { run: RunOverview }): ReactElement {
-  const { ranks, world_size, stragglers, step_us, wait_us, clock_spread_us } = run;
+  const { ranks, world_size, stragglers, marked, step_us, wait_us, clock_spread_us } = run;
   return (
     <dl className="figures">
       <Figure
@@ -92,11 +93,11 @@ function RunFigures({ run }: { run: RunOverview }): ReactElement {
         number={count(ranks.length)}
         note={world_size === null ? "" : `of ${count(world_size)}`}
       />
-      <DurationFigure definition={D.meanStep} us={step_us} note="mean" />
+      <DurationFigure definition={marked ? D.meanStep : D.meanLength} us={step_us} note="mean" />
       <DurationFigure
         definition={D.meanWait}
         us={wait_us}
-        note={`${percent(ratio(wait_us, step_us))} of the step`}
+        note={`${percent(ratio(wait_us, step_us))} of the ${stepWords(run).whole}`}
       />
       <Figure definition={D.late} number={count(stragglers.length)} />
       <DurationFigure definition={D.clocks} us={clock_spread_us} />

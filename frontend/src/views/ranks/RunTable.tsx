@@ -6,6 +6,7 @@ import type { RunKey } from "../../parts/run";
 import { type ServerColumn, ServerTable } from "../../parts/serverTable/ServerTable";
 import { numberOf, PAGE_ROWS, rowsOf, type TableRow } from "../../parts/serverTable/rows";
 import { usePlace } from "../../parts/services";
+import { stepWords } from "../../report/stragglers";
 import type { Sort } from "../../text/numbers";
 import { Bandwidth } from "./Bandwidth";
 import { Histogram } from "./Histogram";
@@ -65,13 +66,13 @@ interface RankListProps {
 
 /** The ranks with the means of their steps. */
 export function RankList({ runKey, run }: RankListProps): ReactElement {
-  const { stragglers } = run;
-  const columns = useMemo(() => rankColumns(stragglers), [stragglers]);
+  const { stragglers, marked } = run;
+  const columns = useMemo(() => rankColumns(stragglers, marked), [stragglers, marked]);
   const [{ ranks: place }] = usePlace();
   const change = useChangeRanks();
   return (
     <>
-      <ul className="rank-parts muted" aria-label="Parts of a step">
+      <ul className="rank-parts muted" aria-label={`Parts of a ${stepWords(run).whole}`}>
         {PARTS.map(({ id, title, colour }) => (
           <li key={id}>
             <span className="swatch" style={{ background: colour }} /> {title}

@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 
 import type { RunOverview } from "../../api/schema";
 import { Band, type BandBlock, type BandSaving, WORTH_SAYING } from "../../parts/Band";
+import { stepWords } from "../../report/stragglers";
 import { ratio } from "../../text/numbers";
 import type { Palette } from "../../theme/colours";
 import { findingsOf, moduleOf } from "./links";
@@ -12,7 +13,7 @@ export function RunVerdict({ run }: { run: RunOverview }): ReactElement {
     <Band
       sentence={run.sentence}
       saving={savingOf(run)}
-      barOf="Step, mean over ranks"
+      barOf={`${run.marked ? "Step" : "Trace"}, mean over ranks`}
       heads={[]}
       blocks={blocksOf(run)}
     />
@@ -45,7 +46,7 @@ function savingOf(run: RunOverview): BandSaving | null {
   return {
     from: run.step_us,
     to: run.step_us - gain,
-    of: `per step, with rank ${rank} as fast as the others`,
+    of: `${stepWords(run).per}, with rank ${rank} as fast as the others`,
     button: finding === null ? `Open rank ${rank}` : "Open its finding",
     title: finding ?? module ?? `rank ${rank}`,
     place: finding === null ? moduleOf(run, place, module ?? "") : findingsOf(run, place, finding),

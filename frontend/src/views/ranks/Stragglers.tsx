@@ -7,7 +7,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { duration, percent } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { findingsOf, moduleOf } from "./links";
-import { pipelineText, REASONS, stageText } from "../../report/stragglers";
+import { pipelineText, REASONS, stageText, stepWords } from "../../report/stragglers";
 import { useChangeRanks } from "./useRun";
 
 /** Reasons that are named. */
@@ -23,7 +23,9 @@ export function Stragglers({ run }: { run: RunOverview }): ReactElement {
     <section className="facet late-ranks" aria-label="Stragglers">
       <h2>Stragglers</h2>
       {shown.length === 0 ? (
-        <p className="muted">No stragglers: no rank is late in most steps.</p>
+        <p className="muted">
+          No stragglers: no rank is late{run.marked ? " in most steps" : " by much"}.
+        </p>
       ) : (
         <ol>
           {shown.map((late) => (
@@ -35,7 +37,7 @@ export function Stragglers({ run }: { run: RunOverview }): ReactElement {
       )}
       {more}
       {run.pipelines.map((pipeline) => (
-        <p key={pipeline.id}>{pipelineText(pipeline)}</p>
+        <p key={pipeline.id}>{pipelineText(pipeline, stepWords(run).per)}</p>
       ))}
     </section>
   );
@@ -44,6 +46,7 @@ export function Stragglers({ run }: { run: RunOverview }): ReactElement {
 function Late({ run, late }: { run: RunOverview; late: Straggler }): ReactElement {
   const change = useChangeRanks();
   const place = run.ranks.indexOf(late.rank);
+  const often = run.marked ? `, in ${late.steps} of ${late.of_steps} steps` : "";
   return (
     <>
       <p>
@@ -57,8 +60,8 @@ function Late({ run, late }: { run: RunOverview; late: Straggler }): ReactElemen
         {late.id === 0
           ? "is a straggler: the others wait "
           : "is next: with those above fixed the others still wait "}
-        <strong>{duration(late.wait_caused_us)}</strong> per step for it ({percent(late.share)}), in{" "}
-        {late.steps} of {late.of_steps} steps.
+        <strong>{duration(late.wait_caused_us)}</strong> {stepWords(run).per} for it (
+        {percent(late.share)}){often}.
       </p>
       <p>
         <Why run={run} late={late} place={place} />
@@ -96,7 +99,7 @@ function Why({ run, late, place }: WhyProps): ReactElement {
         </Fragment>
       ))}
       {late.reasons.length > MOST_REASONS && ` and ${late.reasons.length - MOST_REASONS} more`}.
-      Without that a step takes <strong>{duration(late.left_step_us)}</strong>,{" "}
+      Without that a {stepWords(run).whole} takes <strong>{duration(late.left_step_us)}</strong>,{" "}
       <strong>{duration(late.gain_us_per_step)}</strong> less.
       {late.stage !== null && ` ${stageText(late.stage)}`}
       {total < EXPLAINED * late.wait_caused_us &&

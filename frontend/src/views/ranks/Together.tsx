@@ -45,7 +45,7 @@ export function Together({ runKey, run, id, asked, onClose }: TogetherProps): Re
       aria-busy={loaded.status === "loading"}
     >
       <div className="toolbar">
-        <h2>{row === undefined ? "Collective on all ranks" : <Title row={row} />}</h2>
+        <h2>{row === undefined ? "Collective on all ranks" : <Title run={run} row={row} />}</h2>
         <span className="spring" />
         {id !== null && shown?.refused === null && (
           <a className="button" href={api.ranks.collectiveFile(runKey.run, id)} download>
@@ -61,8 +61,8 @@ export function Together({ runKey, run, id, asked, onClose }: TogetherProps): Re
   );
 }
 
-function Title({ row }: { row: TableRow }): ReactElement {
-  const step = row.step === null ? null : stepLabel(textOf(row, "step"));
+function Title({ run, row }: { run: RunOverview; row: TableRow }): ReactElement {
+  const step = row.step === null || !run.marked ? null : stepLabel(textOf(row, "step"));
   return (
     <>
       <bdi>{kindText(textOf(row, "name"))}</bdi>

@@ -11,7 +11,7 @@ export const PARTS = [
   { id: "idle_us", title: D.idle.title, colour: colourOf("idle") },
 ];
 
-export const RANK_COLUMNS: readonly ServerColumn[] = [
+const RANK_COLUMNS: readonly ServerColumn[] = [
   { id: "rank", definition: D.rank, width: 60 },
   { id: "path", definition: D.path, width: 0, write: fileName, yields: 1 },
   { id: "steps", definition: D.steps, width: 60, yields: 2 },
@@ -23,11 +23,22 @@ export const RANK_COLUMNS: readonly ServerColumn[] = [
   { id: "wait_us", definition: D.wait, width: 112 },
 ];
 
+/** Columns of ranks whose traces mark steps; else each trace is one, and its length not of a step. */
+export function meanColumns(marked: boolean): readonly ServerColumn[] {
+  if (marked) return RANK_COLUMNS;
+  return RANK_COLUMNS.filter(({ id }) => id !== "steps").map((column) =>
+    column.id === "step_us" ? { ...column, definition: D.length } : column,
+  );
+}
+
 /** The same, the rank and its step in the colour of what deserves a look where it is a straggler. */
-export function rankColumns(stragglers: readonly { rank: number }[]): ServerColumn[] {
+export function rankColumns(
+  stragglers: readonly { rank: number }[],
+  marked: boolean,
+): ServerColumn[] {
   const late = new Set(stragglers.map(({ rank }) => rank));
   const look = (row: TableRow): boolean => late.has(numberOf(row, "rank") ?? -1);
-  return RANK_COLUMNS.map((column) =>
+  return meanColumns(marked).map((column) =>
     column.id === "rank" || column.id === "step_us" ? { ...column, look } : column,
   );
 }
