@@ -16,7 +16,15 @@ from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_count, format_per, format_share, format_us
 from tb_hookview.ranks.document import place_text
 from tb_hookview.report.result import Report
-from tb_hookview.schema import Coverage, ReportData, Run, Sync, module_label, own_syncs
+from tb_hookview.schema import (
+    Coverage,
+    ReportData,
+    Run,
+    Sync,
+    is_behind,
+    module_label,
+    own_syncs,
+)
 from tb_hookview.schema.history import Cause, History, SlowRank, SlowSteps
 
 
@@ -190,19 +198,20 @@ def _outcome(what: str, value: float, limit: float, unit: str, counted: list[Syn
 
 
 def step_ms(report: Report, limit: float) -> Outcome:
-    """Compute the median step of the measured ones, in milliseconds.
+    """Compute the median of the measured steps, in milliseconds.
+
+    Where the device needs longer than a step lasts on the host, they last until its work is done.
 
     Raises:
         UsageError: the trace marks no steps.
     """
     steps = _durations_ms(report)
-    return Outcome(
-        median(steps) <= limit, "median step", median(steps), limit, " ms", note=_spread(steps)
-    )
+    value = median(steps)
+    return Outcome(value <= limit, _step(report), value, limit, " ms", note=_spread(steps))
 
 
 def regression_percent(report: Report, baseline: Report, limit: float) -> Outcome:
-    """Compute how much longer the median step is than the baseline's, in percent.
+    """Compute how much longer the median step is than the baseline's, in percent; steps as there.
 
     Raises:
         UsageError: one of the traces marks no steps.
@@ -212,12 +221,20 @@ def regression_percent(report: Report, baseline: Report, limit: float) -> Outcom
     note = f"{_spread(steps)}; baseline {format_us(1000 * median(before))}, {_spread(before)}"
     if longer > 0 and within_noise(before, steps):
         note += "; each median lies in the range of the other, so it may be noise"
-    return Outcome(longer <= limit, "change of the median step", longer, limit, "%", note=note)
+    what = f"change of the {_step(report, baseline)}"
+    return Outcome(longer <= limit, what, longer, limit, "%", note=note)
+
+
+def _step(*reports: Report) -> str:
+    """What is timed: where a device is behind its host, more than the host's time."""
+    behind = any(is_behind(report.counted.data) for report in reports)
+    return "median step with its device work" if behind else "median step"
 
 
 def _durations_ms(report: Report) -> list[float]:
     data = report.counted.data
-    found = [step.duration_us / 1000 for step in data.steps]
+    rows = data.breakdown if is_behind(data) and data.breakdown else data.steps
+    found = [row.duration_us / 1000 for row in rows]
     if not data.per_step.marked or not found or not all(found):
         raise UsageError(
             f"{data.trace.path}: no steps are marked, so there is no step to time; call the "

@@ -43,6 +43,7 @@ from tb_hookview.schema import (
     Site,
     Sync,
     SyncChange,
+    is_behind,
     own_syncs,
 )
 
@@ -307,13 +308,14 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
     measure = "device" if _on_device(base) and _on_device(other) else "host"
     left, right = StepMeans(base, measure), StepMeans(other, measure)
     matches = pair_modules(base.modules, other.modules)
-    step = totals(left, right, lambda r: r.mean("duration_us"))
+    step = totals(left, right, _whole_step)
     return Comparison(
         schema=1,
         measure=measure,
         base=_side(base),
         other=_side(other),
-        step_us=step,
+        step_us=_mean(left, right, "duration_us"),
+        whole_step_us=step,
         forward_us=totals(left, right, StepMeans.forward),
         backward_us=totals(left, right, StepMeans.backward),
         backward_unattributed_us=totals(left, right, StepMeans.unattributed),
@@ -333,6 +335,11 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         spread={field: spread_pair(left, right, field) for field in SPREAD},
         memory=memory_changes(base, other),
     )
+
+
+def _whole_step(means: StepMeans) -> float | None:
+    data = means.report
+    return data.verdict.step_us if is_behind(data) else means.mean("duration_us")
 
 
 def _on_device(report: ReportData) -> bool:

@@ -59,14 +59,17 @@ def comparison_document(found: Comparison, rows: int | None = None) -> Document:
 
 
 def _totals(found: Comparison) -> Table:
+    step, whole = "step" if _marked(found) else "trace", found.whole_step_us
+    ahead = whole != found.step_us
+    meanwhile = " meanwhile" if ahead else ""
+    rows: list[Row] = [(*_times(f"{step}, with its device work", whole), "")] if ahead else []
     measured = (
-        ("step" if _marked(found) else "trace", found.step_us, "duration_us"),
+        (f"{step}, on the host" if ahead else step, found.step_us, "duration_us"),
         *((name, pair, f"{name}_us") for name, pair in found.phases_us.items()),
-        ("device busy", found.device_busy_us, "device_busy_us"),
-        ("device idle", found.device_idle_us, "device_idle_us"),
+        (f"device busy{meanwhile}", found.device_busy_us, "device_busy_us"),
+        (f"device idle{meanwhile}", found.device_idle_us, "device_idle_us"),
         ("host blocked in syncs", found.sync_blocked_us, "sync_blocked_us"),
     )
-    rows: list[Row] = []
     for name, pair, field in measured:
         if pair.base or pair.other:
             spread = found.spread[field]

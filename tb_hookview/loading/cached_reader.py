@@ -20,7 +20,7 @@ from tb_hookview.errors import TraceError, UsageError
 from tb_hookview.progress import Count, Progress, silent, uncounted
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.report.result import path_as_text
-from tb_hookview.schema import COUNTED, ReportData
+from tb_hookview.schema import COUNTED, ReportData, whole_step_us
 from tb_hookview.schema.findings import Bound
 from tb_hookview.schema.terms import Us
 from tb_hookview.trace.format.vocabulary import EVERYTHING
@@ -57,7 +57,7 @@ def store_outline(cache: Cache, file: File, state: FileState, data: ReportData) 
         OSError: it cannot be written.
     """
     outline = Outline(
-        step_us=data.per_step.duration_us,
+        step_us=whole_step_us(data),
         devices=list(dict.fromkeys(device.name or device.kind for device in data.trace.devices)),
         bound=data.verdict.bound,
         sentence=data.verdict.sentence,

@@ -100,7 +100,13 @@ from tb_hookview.schema.ranks import (
     StragglerReason,
     UnreadableRank,
 )
-from tb_hookview.schema.report import OPERATORS, SCHEMA_VERSION, ReportData
+from tb_hookview.schema.report import (
+    OPERATORS,
+    SCHEMA_VERSION,
+    ReportData,
+    is_behind,
+    whole_step_us,
+)
 from tb_hookview.schema.steps import (
     WITHOUT_CALLS,
     Breakdown,
@@ -217,8 +223,10 @@ __all__ = [
     "WaitedFor",
     "WhatIf",
     "Work",
+    "is_behind",
     "may_cost",
     "module_label",
     "own_syncs",
     "severe_warnings",
+    "whole_step_us",
 ]

@@ -222,9 +222,12 @@ class Comparison(msgspec.Struct, frozen=True):
     """Sum of their durations."""
     modules: list[ModuleChange]
     """Those that changed most first, as in each of the tables below."""
+    whole_step_us: UsPair = Pair(None, None, None)
+    """Mean length of a step with the work that the device has left as the host goes on:
+    `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`."""
     speedup: Times | None = None
-    """`step_us.base` divided by `step_us.other`: 2 is twice as fast. Null where a side has no
-    steps."""
+    """`whole_step_us.base` divided by `whole_step_us.other`: 2 is twice as fast. Null where a side
+    has no steps."""
     phases_us: dict[str, UsPair] = {}
     """The host's phases, which sum to `step_us`."""
     device_busy_us: UsPair = Pair(None, None, None)

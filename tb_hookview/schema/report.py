@@ -32,6 +32,8 @@ from tb_hookview.schema.steps import Breakdown, PerStep, Recorder, Step, Totals,
 SCHEMA_VERSION = 1
 OPERATORS = 1000
 """Most rows of the table of operators; names of annotations may hold a number."""
+_BEHIND = 0.005
+"""Share of a step on the host by which the device needs longer, to be behind it."""
 
 
 class ReportData(Struct, frozen=True):
@@ -90,3 +92,17 @@ class ReportData(Struct, frozen=True):
     """Null where no compiled graph was called, or the trace has no map of our recorder's."""
     compiled_regions: list[CompiledRegion] = []
     """Most expensive first; at most 500 rows."""
+
+
+def is_behind(data: ReportData) -> bool:
+    """Whether the device needs longer than a step lasts on the host, which then returns before the
+    step's work is done."""
+    host, verdict = data.per_step.duration_us, data.verdict
+    needs = min(verdict.device_side_us or verdict.communication_us or 0.0, verdict.step_us or 0.0)
+    return host is not None and needs > (1 + _BEHIND) * host
+
+
+def whole_step_us(data: ReportData) -> float | None:
+    """Mean length of a step, microseconds: as replayed where the device is behind, else on the
+    host's clock; None without steps."""
+    return data.verdict.step_us if is_behind(data) else data.per_step.duration_us

@@ -83,7 +83,7 @@ class KnownTrace(Struct, frozen=True):
     run: str
     worker: str
     step_us: Us | None
-    """`per_step.duration_us` of its report."""
+    """Mean length of its steps, with the device work that the host does not wait for."""
     devices: list[str]
     """Names of its devices, each once; empty without device events."""
     bound: Bound

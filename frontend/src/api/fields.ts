@@ -210,9 +210,13 @@ export const Comparison = {
   syncs: { unit: "count", text: "Syncs, without the profiler's own." },
   sync_blocked_us: { unit: "us", text: "Sum of their durations." },
   modules: { text: "Those that changed most first, as in each of the tables below." },
+  whole_step_us: {
+    unit: "us",
+    text: "Mean length of a step with the work that the device has left as the host goes on: `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`.",
+  },
   speedup: {
     unit: "times",
-    text: "`step_us.base` divided by `step_us.other`: 2 is twice as fast. Null where a side has no steps.",
+    text: "`whole_step_us.base` divided by `whole_step_us.other`: 2 is twice as fast. Null where a side has no steps.",
   },
   phases_us: { unit: "us", text: "The host's phases, which sum to `step_us`." },
   device_busy_us: { unit: "us", text: "Time in which the devices did any work, summed over them." },
@@ -654,7 +658,10 @@ export const KernelsOmitted = {
 } as const;
 
 export const KnownTrace = {
-  step_us: { unit: "us", text: "`per_step.duration_us` of its report." },
+  step_us: {
+    unit: "us",
+    text: "Mean length of its steps, with the device work that the host does not wait for.",
+  },
   devices: { text: "Names of its devices, each once; empty without device events." },
   bound: { text: "`verdict.bound` of its report, as the next." },
 } as const;

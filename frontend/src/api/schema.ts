@@ -277,7 +277,9 @@ export interface Comparison {
   sync_blocked_us: Pair;
   /** Those that changed most first, as in each of the tables below. */
   modules: ModuleChange[];
-  /** `step_us.base` divided by `step_us.other`: 2 is twice as fast. Null where a side has no steps. */
+  /** Mean length of a step with the work that the device has left as the host goes on: `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`. */
+  whole_step_us: Pair;
+  /** `whole_step_us.base` divided by `whole_step_us.other`: 2 is twice as fast. Null where a side has no steps. */
   speedup: number | null;
   /** The host's phases, which sum to `step_us`. */
   phases_us: Record<string, Pair>;
@@ -876,7 +878,7 @@ export interface KernelsOmitted {
 export interface KnownTrace {
   run: string;
   worker: string;
-  /** `per_step.duration_us` of its report. */
+  /** Mean length of its steps, with the device work that the host does not wait for. */
   step_us: number | null;
   /** Names of its devices, each once; empty without device events. */
   devices: string[];

@@ -19,7 +19,11 @@ export function Totals({ comparison }: { comparison: Comparison }): ReactElement
   const device = comparison.measure === "device";
   const D = totalDefinitions(isPerStep(comparison));
   const { spread } = comparison;
+  const { whole_step_us: long, step_us: step } = comparison;
+  const ahead = long.base !== step.base || long.other !== step.other;
+  const whole: [Definition, Pair, undefined][] = ahead ? [[D.whole, long, undefined]] : [];
   const times: [Definition, Pair, SpreadPair | undefined][] = [
+    ...whole,
     [D.step, comparison.step_us, spread.duration_us],
     [D.busy, comparison.device_busy_us, spread.device_busy_us],
     [D.idle, comparison.device_idle_us, spread.device_idle_us],
@@ -31,8 +35,8 @@ export function Totals({ comparison }: { comparison: Comparison }): ReactElement
       : [D.backwardHost, comparison.backward_us, spread.backward_us],
     [D.blocked, comparison.sync_blocked_us, spread.sync_blocked_us],
   ];
-  const { syncs, step_us: step } = comparison;
-  const whole = Math.max(step.base ?? 0, step.other ?? 0);
+  const { syncs } = comparison;
+  const longest = Math.max(step.base ?? 0, step.other ?? 0);
   const { base, other } = comparison;
   const lost = moreLostInSyncs(comparison);
   return (
@@ -49,7 +53,7 @@ export function Totals({ comparison }: { comparison: Comparison }): ReactElement
             to={duration(pair.other)}
             change={`${changeOf(pair.change)}${noiseText(pair, of)}`}
             range={rangeText(of)}
-            look={pair === comparison.sync_blocked_us && isHighlighted(lost, whole)}
+            look={pair === comparison.sync_blocked_us && isHighlighted(lost, longest)}
           />
         ))}
         <Total

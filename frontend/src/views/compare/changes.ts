@@ -110,7 +110,7 @@ const AGAINST = 0.5;
 
 /** The comparison in a sentence: from, to, how many times, and what went with it. */
 export function compareHeadline(comparison: Comparison): string {
-  const { step_us: step, speedup } = comparison;
+  const { whole_step_us: step, speedup } = comparison;
   if (step.base === null || step.other === null || step.change === null || speedup === null) {
     return "One of the sides has no steps.";
   }

@@ -8,6 +8,11 @@ export function isPerStep({ base, other }: Pick<Comparison, "base" | "other">): 
 
 /** Totals of a comparison, means per step on both sides. */
 export const COMPARE_TOTAL_DEFINITIONS = {
+  whole: define(
+    "step with its device work",
+    "Mean step until the device has done its work, which the host does not wait for, from a replay.",
+    "us",
+  ),
   step: define("step", "Mean length of the compared steps, on the host's clock.", "us"),
   busy: define("device busy", "Time per step in which a device did any work.", "us"),
   idle: define("device idle", "Time per step in which the devices had nothing to do.", "us"),
@@ -40,6 +45,11 @@ export const COMPARE_TOTAL_DEFINITIONS = {
 /** The same, where neither side marks steps. */
 export const COMPARE_TRACE_TOTAL_DEFINITIONS = {
   ...COMPARE_TOTAL_DEFINITIONS,
+  whole: define(
+    "trace with its device work",
+    "Until the device has done its work, which the host does not wait for, from a replay.",
+    "us",
+  ),
   step: define("trace", "Length of the trace, which marks no steps, on the host's clock.", "us"),
   busy: define("device busy", "Time in the trace in which a device did any work.", "us"),
   idle: define("device idle", "Time in the trace in which the devices had nothing to do.", "us"),
