@@ -139,7 +139,8 @@ def _by_chance(context: Context, found: HostTime, row: TreeRow) -> str:
     before = np.searchsorted(begun, time[:, 0]) - np.searchsorted(begun, lookup(tree.start, row))
     place = np.where(row >= 0, before, -1)
     same = sum(_usual(context, time[place == each]) for each in unique(place).tolist())
-    if 2 * same >= steps.us_per_step(intervals.length(time)):
+    most = steps.us_per_step(intervals.length(time)) / 2
+    if same >= min(most, _SHARE * steps.duration_us):
         return ""
     part = f"only {format_us(same)}" if same else "none"
     return f"; {part} of it at the same places in most steps"
@@ -221,7 +222,8 @@ RULE = Rule(
     description="Where the model runs on the CPU: times of 0.5 ms or more in which the training "
     "thread runs no operator, no loader and no collective, over 3% of a step by module and "
     "function, by the lower median of the steps. Confidence is low where less than three quarters "
-    "of the measured steps have such times, or where few times are at other places in each step.",
+    "of the measured steps have such times, or where few times are at other places in each step "
+    "and what recurs is below that share.",
     fix=f"{_NAMED} {_UNNAMED}",
     reference="PyTorch Performance Tuning Guide",
     find=_find,

@@ -99,13 +99,12 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 def _slower(context: Context) -> Iterator[tuple[Occurrence, float, bool]]:
     """Yield what takes longer, by how much, and whether that is certain."""
-    groups = siblings(context) if context.on_host and context.steps.marked else []
-    if not groups:
+    if not (groups := siblings(context) if context.on_host and context.steps.marked else []):
         return
     work, every = _work(context), context.whole
     mean, whole = _by_step(context, work).mean(axis=1), context.steps.duration_us * 1000
-    time = by_step = _by_step(every, work if every is context else _work(every))
-    noise = np.zeros(len(time), np.int64)
+    by_step = _by_step(every, work if every is context else _work(every))
+    time, noise = by_step, np.zeros(len(by_step), np.int64)
     if len(every.steps) < _FEW:
         time, noise, whole = _fastest(context)
     least = _SHARE * whole
