@@ -11,7 +11,7 @@ from msgspec import Struct
 from tb_hookview.analysis.autograd.nodes import Nodes, find_nodes, made_nodes, of_device_threads
 from tb_hookview.analysis.calls.clock import clock_ahead
 from tb_hookview.analysis.calls.division import CallTimes, divide_calls
-from tb_hookview.analysis.calls.waits import Retries, find_retries
+from tb_hookview.analysis.calls.waits import Retries, find_growth, find_retries
 from tb_hookview.analysis.collectives.calls import find_host_waits
 from tb_hookview.analysis.compiled.attribution import (
     CallsAgain,
@@ -146,6 +146,13 @@ class Analysis(Struct, frozen=True, dict=True):
         return find_retries(self.timing)
 
     @cached_property
+    def growth(self) -> Bool:
+        """Calls by which caching allocators grow once, shape (n,)."""
+        steps, step = self.steps, self.steps.at(self.call_tree.start)
+        measured = np.where(lookup(steps.counted, step) == 1, step, -1)
+        return find_growth(self.timing, measured, int(steps.counted.sum()) if steps.marked else 0)
+
+    @cached_property
     def clock_ahead(self) -> int:
         """Correction of the devices' clock, nanoseconds: 0 where nothing contradicts the host's."""
         return clock_ahead(self.timing, self.call_times)
@@ -183,6 +190,12 @@ class Analysis(Struct, frozen=True, dict=True):
         step = self.steps.at(self.gaps.start)
         inside = self.gaps.end <= lookup(self.steps.window[:, 1], step)
         return np.where((step >= 0) & inside, step, -1)
+
+    @cached_property
+    def idle_once(self) -> Bool:
+        """Gaps for what happens once: kernels are loaded, caching allocators grow; shape (g,)."""
+        cause, grows = self.gaps.cause, lookup(self.growth, self.gaps.row) == 1
+        return np.asarray((cause == Cause.KERNEL_LOADING) | ((cause == Cause.ALLOCATOR) & grows))
 
     @cached_property
     def idle_before_call(self) -> Nanoseconds:

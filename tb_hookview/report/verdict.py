@@ -45,8 +45,8 @@ _HOST_REMEDIES = {
 }
 """By the longest of these causes of idle time; `work`, and `setup` where no step is marked and none
 lies in some quarter of the trace, is the part of `launch` in gaps that are too long for any number
-of launches; `compiled` is `launch` where code is compiled already. Kernel loading is none of them,
-as it is in no length."""
+of launches (`setup` also that of `allocator` in which caching allocators grow); `compiled` is
+`launch` where code is compiled already. Kernel loading is none of them, as it is in no length."""
 _IN_A_CALL = ("allocator", "copy")
 """Those in which the host is in one call."""
 _NO_TURNS = (*_IN_A_CALL, "communication")
@@ -190,10 +190,17 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     long = idle_ns >= LONG_NS
     long &= (gaps.cause == Cause.LAUNCH) & isin(analysis.gap_step, steps)
     work = float(gaps.duration[long].sum()) / 1000 / len(steps)
+    grown = analysis.idle_once & (gaps.cause == Cause.ALLOCATOR) & isin(analysis.gap_step, steps)
+    once = float(gaps.duration[grown].sum()) / 1000 / len(steps)
     recurs = marked or recur(gaps.start[long], analysis.steps.window[0])
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
-    launches = {"launch": 0.0, "compiled" if compiled else "launch": times["launch"] - work}
-    return {**times, **launches, "work" if recurs else "setup": work}
+    times["launch"] -= work
+    times["allocator"] -= once
+    if compiled:
+        times["compiled"] = times.pop("launch")
+    times |= {"work": 0.0, "setup": 0.0 if marked else once}
+    times["work" if recurs else "setup"] += work
+    return times
 
 
 def _host_waits(simulator: Simulator) -> float:

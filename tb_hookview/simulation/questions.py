@@ -104,7 +104,7 @@ def _data(analysis: Analysis, factor: float) -> Change:
 
 def _kernel_loading(analysis: Analysis, factor: float) -> Change:
     loads, tree = analysis.kernel_loads, analysis.call_tree
-    return _host_time(tree.thread[loads.row], tree.start[loads.row], loads.end, factor)
+    return _host_time(tree.thread[loads.row], loads.start, loads.end, factor)
 
 
 def _recomputation(analysis: Analysis, factor: float) -> Change:

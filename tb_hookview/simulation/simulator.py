@@ -187,8 +187,7 @@ class Simulator(Struct, frozen=True, dict=True):
     def loading(self) -> int:
         """Time in which the host loaded the code of kernels in the window, nanoseconds."""
         loads, window = self.analysis.kernel_loads, self.window
-        start = self.analysis.call_tree.start[loads.row]
-        inside = (start >= window.start) & (start < window.host_end)
+        inside = (loads.start >= window.start) & (loads.start < window.host_end)
         return int(loads.duration[inside].sum())
 
     @cached_property

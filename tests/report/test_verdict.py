@@ -403,6 +403,15 @@ def test_one_call_that_holds_the_host_is_what_to_begin_with(
     assert report(tmp_path, picture).verdict.sentence.endswith(remedy)
 
 
+def test_without_steps_allocations_may_be_set_up(tmp_path: Path) -> None:
+    picture = f"""
+        main calls [launch corr=1][wait      ][cudaMalloc{"":230}][launch corr=2][wait        ]
+        gpu kernel  [k corr=1               ]{"":249}[k corr=2                  ]
+        """
+    sentence = report(tmp_path, picture).verdict.sentence
+    assert sentence.endswith("Most of it may be setup: mark the steps.")
+
+
 def test_it_is_also_where_the_device_starts_late_for_no_known_reason(tmp_path: Path) -> None:
     picture = f"""
         main notes [ProfilerStep#1{"":380}]

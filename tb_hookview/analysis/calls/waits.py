@@ -22,7 +22,15 @@ from tb_hookview.analysis.device.events import DeviceEvents, LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
 from tb_hookview.arrays.joins import asof, index_of, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.types import Bool, DeviceEventIndex, EventRow, Int, Nanoseconds, TreeRow
+from tb_hookview.arrays.types import (
+    Bool,
+    DeviceEventIndex,
+    EventRow,
+    Int,
+    Nanoseconds,
+    StepIndex,
+    TreeRow,
+)
 from tb_hookview.trace import EventCategory
 
 # Calls of one sort with their division, and what they wait for.
@@ -370,3 +378,32 @@ def find_retries(timing: LaunchTiming) -> Retries:
     found &= (operator[first] >= 0) & (operator[first] == operator[then])
     found &= tree.start[then] - tree.end[first] >= _SHORTEST_NS
     return Retries(then[found], tree.end[first][found], tree.start[then][found])
+
+
+# Growth of caching allocators: they keep what they take, so that later steps need no more.
+
+
+_OF_HOST = re.compile(r"\w*Host\w*")
+_STEPS = 3
+"""Fewest measured steps among which what one of them has happens once."""
+
+
+def find_growth(timing: LaunchTiming, step: StepIndex, steps: int) -> Bool:
+    """Find calls that allocate and that no later step repeats, shape (n,).
+
+    They are of memory, of devices or of the host, that is freed in no measured step and allocated
+    in one of three or more at most.
+
+    Args:
+        timing: the calls.
+        step: measured step of each row of the call tree, -1 for none.
+        steps: how many measured steps are marked; 0 where none is, and all is taken to be set-up.
+    """
+    calls, found = np.flatnonzero(timing.call == Call.ALLOCATE), np.zeros(len(timing.host), bool)
+    of_host, frees = _named(timing.host, calls, _OF_HOST), is_free(timing.host, calls)
+    for kind in (of_host, ~of_host):
+        measured = kind & (step[calls] >= 0)
+        several = len(unique(step[calls[measured]])) > 1 or steps < _STEPS
+        if not (measured & frees).any() and not (steps and several):
+            found[calls[kind & ~frees]] = True
+    return found

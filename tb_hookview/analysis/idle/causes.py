@@ -185,7 +185,7 @@ def _profiler_claims(timing: LaunchTiming, syncs: Syncs) -> Claims:
 def _loading_claims(timing: LaunchTiming, loads: KernelLoads) -> Claims:
     """Calls that loaded kernels, and the driver's overhead of that."""
     row = _overhead(timing, _LOADING, inside=True)
-    calls = loads.row, timing.call_tree.start[loads.row], loads.end
+    calls = loads.row, loads.start, loads.end
     return _with_overhead(timing, Cause.KERNEL_LOADING, row, *calls)
 
 

@@ -14,7 +14,7 @@ of the first claim that holds it. What no claim holds is unknown.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.device.events import LaunchTiming
-from tb_hookview.analysis.host.rows import Call
+from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import first_of_each, isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -208,21 +208,39 @@ def _joined(pieces: Pieces, bounds: Nanoseconds) -> Pieces:
 #
 # CUDA and HIP load the code of a kernel, often with the whole library that it is in, when it is
 # launched for the first time (lazy loading). The launching call lasts for as long, up to seconds.
+#
+# The fuser of TorchScript compiles a kernel before the operator of its name runs for the first
+# time. Until then the scripted function around it calls nothing:
+#
+#     thread  [scripted function                                         ]
+#               [aten::cat]       compiles       [fused_mul_add]
+#                                                  [cuLaunchKernel]
 
 
 _LAUNCH = re.compile(r".*(?:Launch(?:Cooperative)?Kernel|KernelLaunch).*")
 """Calls that launch one kernel; the first launch of a graph takes long for other reasons."""
+_FUSED = "fused_"
+"""What names of operators and kernels of TorchScript's fuser begin with."""
+_COMPILES_NS = 1_000_000
+"""Time of a scripted function in no call from which on it compiles: no other step takes as long."""
 _STALLS = (Call.WAIT, Call.COPY, Call.ALLOCATE)
 
 
 class KernelLoads(NamedTuple):
-    """Calls that loaded code of kernels, ascending; none lies in another, shape (l,)."""
+    """Calls that loaded or compiled code of kernels, ascending; shape (l,). Times of one thread do
+    not overlap."""
 
     row: TreeRow
+    start: Nanoseconds
+    """Start of the call; of one whose kernel TorchScript compiled, when that began before it."""
     end: Nanoseconds
     """End of the loading: of the call, or start of the kernel that it launched if that is earlier,
-    as in a call that waits for its kernel."""
-    duration: Nanoseconds
+    as in a call that waits for its kernel; start of the call where TorchScript compiled before."""
+
+    @property
+    def duration(self) -> Nanoseconds:
+        """End less start."""
+        return self.end - self.start
 
 
 def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
@@ -251,7 +269,30 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     row = np.flatnonzero(loads)
     if len(row):
         row = row[call_tree.nearest_above(loads)[row] < 0]
-    return KernelLoads(row, end[row], end[row] - call_tree.start[row])
+    fused = np.array(list(_fused_by_script(timing)), np.int64).reshape(-1, 2)
+    rows = np.concatenate([row, fused[:, 0]])
+    order = np.argsort(rows, kind="stable")
+    start = np.concatenate([call_tree.start[row], fused[:, 1]])[order]
+    end = np.concatenate([end[row], call_tree.start[fused[:, 0]]])[order]
+    return KernelLoads(rows[order], start, end)
+
+
+def _fused_by_script(timing: LaunchTiming) -> Iterator[tuple[int, int]]:
+    """Yield the first call of each kernel of TorchScript's fuser, and when it began to compile."""
+    host, tree, names = timing.host, timing.call_tree, timing.host.trace.events.name
+    rows = host.named(lambda name: name.startswith(_FUSED))
+    rows = rows[isin(host.string[rows], unique(names[timing.device_events.event]))]
+    rows = rows[np.argsort(tree.start[rows], kind="stable")]
+    function = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
+    for row in rows[first_of_each(host.string[rows])].tolist():
+        while function[row] and (above := int(tree.parent[row])) >= 0 and function[above]:
+            first = above == row - 1
+            begun = int(tree.start[above] if first else tree.end[above + 1 : row].max())
+            if tree.start[row] - begun >= _COMPILES_NS:
+                yield row, begun
+            if tree.start[row] - begun >= _COMPILES_NS or not first:
+                break
+            row = above
 
 
 def _first_launches(timing: LaunchTiming) -> DeviceEventIndex:

@@ -140,7 +140,7 @@ def _in_any_phase(
     """When a thread loaded kernels, and when the profiler held it (`buffer_requests`)."""
     loads, tree = analysis.kernel_loads, analysis.call_tree
     mine = tree.thread[loads.row] == thread
-    yield LOADING, intervals.of(tree.start[loads.row][mine], loads.end[mine])
+    yield LOADING, intervals.of(loads.start[mine], loads.end[mine])
     of, start, end = requests
     yield PROFILER, intervals.of(start[of == thread], end[of == thread])
 

@@ -373,7 +373,7 @@ def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="the model",
         everywhere=True,
-        evidence=f"no compiled region and no CUDA graph; {' and '.join(found)} "
+        evidence=f"no region of torch.compile and no CUDA graph; {' and '.join(found)} "
         f"{'holds' if len(found) == 1 else 'hold'}; "
         + (f"{syncs / len(context.steps):.1f} syncs{context.each}" if syncs else "no syncs")
         + (", the same kernels in every step" if len(context.steps) > 1 else ""),
@@ -408,7 +408,7 @@ EAGER_COMPILE_CANDIDATE = Rule(
     id="eager-compile-candidate",
     family="compile",
     title="The model is not compiled and may gain from torch.compile",
-    description="No compiled region, Triton kernel or CUDA graph in the trace; pointwise-unfused "
+    description="No region of torch.compile, Triton kernel or CUDA graph; pointwise-unfused "
     "or tiny-kernels-launch-bound holds; at most two syncs per step; the same kernels, equally "
     "often, in every step.",
     fix="Try torch.compile on the model or on the functions that take the time. Leave the first "

@@ -56,6 +56,15 @@ class Context(Struct, frozen=True, dict=True):
         return StepContext(self.selection)
 
     @property
+    def whole(self) -> Context:
+        """All measured steps, next to the selected ones: these show what recurs."""
+        counted = np.flatnonzero(self.analysis.steps.counted).tolist()
+        steps = tuple(sorted({*counted, *self.steps.indices}))
+        if steps == self.steps.indices:
+            return self
+        return Context(Selection(self.analysis, steps), self.rules)
+
+    @property
     def each(self) -> str:
         """As `StepContext.each`."""
         return self.steps.each

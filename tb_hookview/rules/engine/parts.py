@@ -42,8 +42,7 @@ from tb_hookview.trace.columns.trace import StringTable
 SET_UP_NS = 1_000_000
 """Length from which gaps of a trace without steps may be of its set-up."""
 _SET_UP = [
-    *(int(Cause.ALLOCATOR), int(Cause.KERNEL_LOADING), int(Cause.LAUNCH)),
-    *(int(Cause.PROFILER), int(Cause.UNKNOWN)),
+    *(int(Cause.ALLOCATOR), int(Cause.LAUNCH), int(Cause.PROFILER), int(Cause.UNKNOWN)),
 ]
 
 
@@ -86,13 +85,15 @@ class StepContext(Struct, frozen=True, dict=True):
 
         A step is as long as its device work takes, where the host runs ahead.
 
-        Set-up is taken to be idle time of 1 ms and more at a time in which code is loaded, memory
-        is allocated, the host does other things, or the profiler works.
+        Set-up is taken to be what happens once (`Analysis.idle_once`), and idle time of 1 ms and
+        more at a time in which memory is allocated, the host does other things, or the profiler
+        works.
         """
         if self.marked:
             return max(self.duration_us, *self._work_us, 0.0)
         gaps, devices = self._analysis.gaps, len(self._analysis.device_events.busy)
-        idle = gaps.duration[isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)]
+        long = isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)
+        idle = gaps.duration[long | self._analysis.idle_once]
         return self.duration_us - float(idle.sum()) / 1000 / max(devices, 1)
 
     @cached_property
@@ -417,8 +418,10 @@ class GapContext(Struct, frozen=True, dict=True):
         return np.flatnonzero(wanted[self.analysis.gaps.cause] & self._counted)
 
     def in_steps(self, *causes: Cause) -> GapIndex:
-        """Gaps of some causes, without those that may be of the set-up (see `NO_STEPS`)."""
+        """Gaps of some causes, without those that may be of the set-up (see `NO_STEPS`), and of
+        what happens once (`Analysis.idle_once`)."""
         gaps = self.of(*causes)
+        gaps = gaps[~self.analysis.idle_once[gaps]]
         if self.steps.marked:
             return gaps
         return gaps[self.analysis.idle_around[gaps] <= SET_UP_NS]

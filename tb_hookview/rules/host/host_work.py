@@ -70,22 +70,45 @@ _NO_STEPS = (
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
-    gaps = context.gaps.of(Cause.LAUNCH)
-    gaps = gaps[context.analysis.idle_within(context.steps.indices)[gaps] >= LONG_NS]
+    gaps = _long(context)
     if not len(gaps) or (not context.steps.marked and _little(context)):
         return
     names = np.array(activity_in(context, gaps), object)
     once, little = np.zeros(len(names), bool), np.zeros(len(names), bool)
+    chance = _of_one_step(context.whole)
     for name in dict.fromkeys(names.tolist()):
         mine = gaps[names == name]
         if not context.steps.marked and not _recurs(context, mine):
             once |= names == name
-        elif context.gaps.us_per_step(mine) > _SHARE * context.steps.duration_us:
+        elif (
+            name not in chance
+            and context.gaps.us_per_step(mine) > _SHARE * context.steps.duration_us
+        ):
             yield _occurrence(context, name, mine)
         else:
             little |= names == name
     yield from _several(context, names[little], gaps[little])
     yield from _without_steps(context, names[once], gaps[once])
+
+
+def _long(context: Context) -> GapIndex:
+    """Gaps of the cause LAUNCH that are no pace of launches."""
+    gaps = context.gaps.of(Cause.LAUNCH)
+    return gaps[context.analysis.idle_within(context.steps.indices)[gaps] >= LONG_NS]
+
+
+def _of_one_step(context: Context) -> set[str]:
+    """Names with gaps in one of several steps only; empty if it is a single one.
+
+    Several of them are where the thread happened to be as something held it up.
+    """
+    gaps, steps = _long(context), dict[str, set[int]]()
+    spans, place = uncut(context, gaps)
+    step = context.analysis.steps.at(spans[place, 0])
+    for name, each in zip(activity_in(context, gaps), step.tolist(), strict=True):
+        steps.setdefault(name, set()).add(each)
+    once = {name for name, those in steps.items() if len(those) == 1}
+    return once if len(once) > 1 and len(context.steps) > 1 else set()
 
 
 def _recurs(context: Context, gaps: GapIndex) -> bool:
@@ -164,7 +187,7 @@ def _caveats(context: Context, name: str, gaps: GapIndex) -> Iterator[str]:
 def _several(
     context: Context, names: npt.NDArray[np.object_], gaps: GapIndex
 ) -> Iterator[Occurrence]:
-    """One occurrence for gaps of names that are too short by themselves, together long enough."""
+    """One occurrence for gaps of names that are too short or too seldom, together long enough."""
     time = context.gaps.us_per_step(gaps)
     if time <= _SHARE * context.steps.duration_us:
         return
@@ -172,7 +195,7 @@ def _several(
     stalls = context.gaps.us_per_step(gaps[held_up(context, gaps)])
     mostly = 2 * stalls > time
     yield Occurrence(
-        place=f"several names, none above {_SHARE:.0%}",
+        place="several names",
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
         f"{'it' if context.steps.marked else 'the trace'}, the thread that launches launched "
@@ -237,10 +260,11 @@ RULE = Rule(
     title="Host work keeps the device idle",
     description="Gaps of 1 ms or more before an event that was launched too late, with the "
     "launching thread for four fifths of each in one operator, annotation, module or Python "
-    "function, or in nothing that has a name; over 2% of a step by name, or by all names below "
-    "that together. In a trace without steps those of a name that has some in each quarter of it; "
-    "of all others one finding that costs nothing. Data loaders, syncs, copies, allocations and "
-    "the first use of kernels have other causes.",
+    "function, or in nothing that has a name; over 2% of a step by name, or by all names together "
+    "that are below that or, of several measured steps, have gaps in one only. In a trace without "
+    "steps those of a name that has some in each quarter of it; of all others one finding "
+    "that costs nothing. Data loaders, syncs, copies, allocations and the first use of kernels "
+    "have other causes.",
     fix=f"{_AWAY} {_INPUTS}",
     reference="PyTorch Performance Tuning Guide: asynchronous data loading",
     find=_find,

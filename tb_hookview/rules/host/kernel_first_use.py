@@ -8,12 +8,13 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique
-from tb_hookview.arrays.types import Int
+from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.schema import module_label
+from tb_hookview.trace import EventCategory
 
 _SHARE = 0.01
 """Part of a step from which on the time spent loading counts."""
@@ -33,6 +34,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     idle = float(context.analysis.gaps.duration[gaps].sum())
     if max(held, context.gaps.us_per_step(gaps)) <= _SHARE * context.steps.duration_us:
         return
+    fused = len(counted) and _compiled(context, counted).all()
     yield Occurrence(
         place="first use of kernels",
         everywhere=True,
@@ -46,19 +48,21 @@ def _find(context: Context) -> Iterator[Occurrence]:
         confidence=None if _named(context, counted) else "medium",
         caveats=("Kernels are loaded once: steps after the warm-up do not spend this time again.",),
         latent=_LATENT if len(context.analysis.device_events) else UNKNOWN,
-        fix="" if context.analysis.trace.runtime == "cuda" else _WARM_UP,
+        fix="" if context.analysis.trace.runtime == "cuda" and not fused else _WARM_UP,
     )
 
 
 def _evidence(context: Context, loads: Int, held: float) -> str:
     if not len(loads):
         return "the driver recorded that it loaded functions or modules"
+    compiled = np.count_nonzero(_compiled(context, loads))
+    fused = f", {compiled} of them compiled by TorchScript's fuser" if compiled else ""
     longest = context.analysis.kernel_loads.duration[loads].max() / 1000
     return (
         f"the host loaded code for {context.us_text(held)} in "
         f"{format_count(len(loads), 'call')} in {context.steps.text}, "
         f"{len(_launches(context, loads))} of which launched a kernel for the first "
-        f"time{_libraries(context, loads)}; the longest took {format_us(longest)}"
+        f"time{_libraries(context, loads)}{fused}; the longest took {format_us(longest)}"
         f"{_modules(context, loads)}"
     )
 
@@ -66,7 +70,13 @@ def _evidence(context: Context, loads: Int, held: float) -> str:
 def _launches(context: Context, loads: Int) -> Int:
     """Those of some loads that launched something."""
     rows, launch = context.analysis.kernel_loads.row[loads], context.analysis.device_events.launch
-    return loads[isin(rows, unique(launch))]
+    return loads[isin(rows, unique(launch)) | _compiled(context, loads)]
+
+
+def _compiled(context: Context, loads: Int) -> Bool:
+    """Whether TorchScript's fuser compiled in each of some loads: rows of operators."""
+    rows = context.analysis.kernel_loads.row[loads]
+    return np.asarray(context.host.kind[rows] == EventCategory.OPERATOR)
 
 
 def _starts(context: Context, loads: Int) -> int:
@@ -111,7 +121,8 @@ RULE = Rule(
     "20 times the median of the call's later ones until the kernel begins, with no sync, copy or "
     "allocation in them, and calls of cudaFree by which cuBLAS and cuDNN start: next to a call for "
     "properties of the device, over 20 times as long as the median of other calls that allocate or "
-    "free; over 1% of a step.",
+    "free; and 1 ms or more of a scripted function in no call, until TorchScript's fuser runs a "
+    "kernel for the first time; over 1% of a step.",
     fix=f"{_WARM_UP} Where a first use must not stall a running training, "
     "CUDA_MODULE_LOADING=EAGER loads all kernels as CUDA starts, which takes longer then and costs "
     "device memory.",

@@ -17,7 +17,7 @@ from tb_hookview.analysis.host.rows import MODULE_ROLES, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
-from tb_hookview.arrays.types import TimeSet
+from tb_hookview.arrays.types import TimeSet, TreeRow
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
@@ -28,6 +28,10 @@ _LONG_NS = 500_000
 """Gaps from this length on are no pace of operators: none takes that long to call."""
 _SHARE = 0.03
 """Part of a step from which on the gaps of one place count."""
+_MOST = 3 / 4
+"""Part of the steps that has what recurs; what fewer have may be processes that took the core."""
+_FEW = 2
+"""Gaps per step up to which they may be slices of other processes."""
 _PART = 0.05
 """Part of all such time; gaps are cut where what takes longer begins or ends."""
 _UNNAMED = (
@@ -57,12 +61,14 @@ _EITHER = "It is a part of the closure that the optimizer calls, or of the optim
 def _find(context: Context) -> Iterator[Occurrence]:
     if not (context.on_host and context.steps.marked and computing(context).any()):
         return  # where no operator was recorded none has to have run
+    every = context.whole
     for thread in unique(context.analysis.steps.thread).tolist():
-        time = _within_calls(context, thread)
+        time = _within_calls(every, thread)
         time = time[time[:, 1] - time[:, 0] >= _LONG_NS]
-        if context.steps.us_per_step(intervals.length(time)) > _SHARE * context.steps.duration_us:
+        held = context.steps.us_per_step(intervals.length(context.steps.cut(time)))
+        if held > _SHARE * context.steps.duration_us:
             parts = cut_by_activity(context.host, thread, time, _PART)
-            yield from _of_thread(context, thread, parts)
+            yield from _of_thread(context, every, thread, parts)
 
 
 def _within_calls(context: Context, thread: int) -> TimeSet:
@@ -74,21 +80,24 @@ def _within_calls(context: Context, thread: int) -> TimeSet:
     return intervals.cut(without_operators(context, thread), moments)
 
 
-def _of_thread(context: Context, thread: int, time: TimeSet) -> Iterator[Occurrence]:
+def _of_thread(
+    context: Context, every: Context, thread: int, time: TimeSet
+) -> Iterator[Occurrence]:
     threads = np.full(len(time), thread)
     row = innermost_at(context.call_tree, threads, time.sum(axis=1) // 2)
     module = lookup(context.analysis.attribution.row_module, row)
-    name = _names(context, thread, time)
-    between = _between(context, thread, time)
+    name = _names(every, thread, time)
+    between = _between(every, thread, time)
     groups: dict[tuple[int, str, bool], list[int]] = {}
     paths = context.analysis.modules.path
     for gap, (number, what, where) in enumerate(zip(module.tolist(), name, between, strict=True)):
         own = number >= 0 and what == module_label(paths[number])
         groups.setdefault((number, "forward" if own else what or where, bool(what)), []).append(gap)
     for (number, where, named), gaps in groups.items():
-        found = HostTime(thread, time[gaps])
+        found = HostTime(thread, context.steps.cut(time[gaps]))
         if _usual(context, found.time) > _SHARE * context.steps.duration_us:
-            yield _occurrence(context, found, number, where, named)
+            chance = _by_chance(every, HostTime(thread, time[gaps]), row[gaps])
+            yield _occurrence(context, found, number, where, chance, named=named)
 
 
 def _names(context: Context, thread: int, time: TimeSet) -> list[str]:
@@ -112,8 +121,33 @@ def _usual(context: Context, time: TimeSet) -> float:
     return float(each[(len(each) - 1) // 2]) / 1000
 
 
+def _by_chance(context: Context, found: HostTime, row: TreeRow) -> str:
+    """Phrase of what speaks for other processes that took the core, "" where time recurs.
+
+    Args:
+        context: all measured steps.
+        found: the gaps of one module and function.
+        row: what each is in, -1 for none: few gaps recur where as much of it has run before them.
+    """
+    time, tree, steps = found.time, context.call_tree, context.steps
+    seen = np.count_nonzero(intervals.lengths_within(time, steps.windows))
+    if seen < _MOST * len(steps):
+        return f"; seen in {seen} of {steps.text} only"
+    if len(time) > _FEW * len(steps):
+        return ""
+    begun = tree.start[computing(context) & (tree.thread == found.thread)]
+    before = np.searchsorted(begun, time[:, 0]) - np.searchsorted(begun, lookup(tree.start, row))
+    place = np.where(row >= 0, before, -1)
+    same = sum(_usual(context, time[place == each]) for each in unique(place).tolist())
+    most = steps.us_per_step(intervals.length(time)) / 2
+    if same >= min(most, _SHARE * steps.duration_us):
+        return ""
+    part = f"only {format_us(same)}" if same else "none"
+    return f"; {part} of it at the same places in most steps"
+
+
 def _occurrence(
-    context: Context, found: HostTime, module: int, where: str, named: bool
+    context: Context, found: HostTime, module: int, where: str, chance: str, *, named: bool
 ) -> Occurrence:
     held, longest = intervals.length(found.time), np.diff(found.time).max() / 1000
     share = context.steps.us_per_step(held) / context.steps.duration_us
@@ -123,11 +157,11 @@ def _occurrence(
         everywhere=module < 0,
         evidence=f"for {context.us_text(context.steps.us_per_step(held))}, {share:.0%} of it, no "
         f"operator ran: {format_count(len(found.time), 'time')} in {context.steps.text}, "
-        f"{format_us(longest)} at most",
+        f"{format_us(longest)} at most{chance and f'{chance}: other processes may take the core'}",
         count=len(found.time),
         host=(found,),
         examples=found.time[:, 0],
-        confidence="high" if module >= 0 or named else "medium",
+        confidence="low" if chance else "high" if module >= 0 or named else "medium",
         fix=_remedy(context, where, named),
     )
 
@@ -187,7 +221,9 @@ RULE = Rule(
     title="Python between operators takes CPU time",
     description="Where the model runs on the CPU: times of 0.5 ms or more in which the training "
     "thread runs no operator, no loader and no collective, over 3% of a step by module and "
-    "function, by the lower median of the steps.",
+    "function, by the lower median of the steps. Confidence is low where less than three quarters "
+    "of the measured steps have such times, or where few times are at other places in each step "
+    "and what recurs is below that share.",
     fix=f"{_NAMED} {_UNNAMED}",
     reference="PyTorch Performance Tuning Guide",
     find=_find,

@@ -316,7 +316,7 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
     )
     if little or not context.analysis.launches_known or busy >= _BUSY * (busy + idle):
         return
-    without = "the profiler's time, the ends of the trace"
+    without = "what happens once, the profiler's time, the ends of the trace"
     without += "" if context.steps.marked else ", gaps of more than 1 ms"
     yield Occurrence(
         place="the whole step",
@@ -348,10 +348,10 @@ GPU_LOW_UTILIZATION = Rule(
     id="gpu-low-utilization",
     family="kernels",
     title="The device is idle for most of the step",
-    description="Devices busy for less than half of the time. Time of the profiler, the ends of "
-    "the trace, idle time with work queued and, where no steps are marked, gaps of more than 1 ms "
-    "are not counted. At least 11 device events per step. Idle time in the cost of other findings "
-    "is not in this one.",
+    description="Devices busy for less than half of the time. What happens once (kernels are "
+    "loaded, the caching allocator grows), time of the profiler, the ends of the trace, idle time "
+    "with work queued and, where no steps are marked, gaps of more than 1 ms are not counted. At "
+    "least 11 device events per step. Idle time in the cost of other findings is not in this one.",
     fix="Start with the most expensive cause, and the findings that name it. Where the host "
     "launches too late and kernels are short, raise the batch size, compile the model or use CUDA "
     "graphs.",

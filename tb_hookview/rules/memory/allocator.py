@@ -18,7 +18,7 @@ from tb_hookview.formats import format_bytes, format_count, format_share, format
 from tb_hookview.rules.engine.by_place import places_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host import in_one_step, steps_with
+from tb_hookview.rules.evidence.host import steps_with
 from tb_hookview.rules.evidence.memory import modules_text, size_of, top_modules
 
 # Device memory allocated and freed during steps, past the caching allocator.
@@ -106,7 +106,7 @@ def _without_cache(context: Context, rows: TreeRow, share: float) -> Occurrence:
 
 def _by_place(context: Context, rows: TreeRow) -> Iterator[Occurrence]:
     frees = context.rows.containing(*_FREES)
-    once = not frees[rows].any() and in_one_step(context, context.call_tree.start[rows])
+    once = bool(context.analysis.growth[rows].all())
     for (module, place), members in places_of(context, rows).items():
         mine = rows[members]
         syncs, gaps = _costs(context, mine)

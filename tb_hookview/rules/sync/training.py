@@ -181,6 +181,10 @@ _CHECK = "aten::_amp_foreach_non_finite_check_and_unscale_"
 _UPDATE = "aten::_amp_update_scale_"
 _READS_SYNC_GRAD_SCALER = ("aten::item", "aten::_local_scalar_dense")
 _MOVES = ("aten::to", "aten::_to_copy")
+_AS_RECORDED = (
+    "The saving is of the wait alone: the check and the update are taken to stay as recorded, "
+    "though bf16 and a fused update change them."
+)
 
 
 def _explains_grad_scaler(context: Context) -> Bool:
@@ -195,6 +199,10 @@ def _explains_grad_scaler(context: Context) -> Bool:
     names = syncs.names(decided)
     decides |= np.array([name.startswith("Optimizer.step#") for name in names], bool)
     return np.asarray((read >= 0) & decides & _checked(context))
+
+
+def _find_grad_scaler(context: Context) -> Iterator[Occurrence]:
+    return by_place(context, context.explained_by(SYNC_GRAD_SCALER), caveats=(_AS_RECORDED,))
 
 
 def _checked(context: Context) -> Bool:
@@ -215,6 +223,7 @@ SYNC_GRAD_SCALER = Rule(
     "overflow flag and the scale as device tensors. Do not call get_scale() every step.",
     reference="PyTorch issue 80167; accelerate issue 1714",
     explains=_explains_grad_scaler,
+    find=_find_grad_scaler,
 )
 
 

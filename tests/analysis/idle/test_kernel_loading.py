@@ -9,7 +9,9 @@ import grid
 import pytest
 import shared_traces
 
+from tb_hookview import markers
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import ReportData
@@ -210,3 +212,34 @@ def test_a_trace_of_first_uses() -> None:
     assert loss.kernel_loading_us == pytest.approx(282_771.3, abs=0.1)
     assert loss.forward.host_us is not None
     assert loss.kernel_loading_us < loss.forward.host_us + (loss.backward.host_us or 0)
+
+
+@pytest.mark.parametrize(
+    ("around", "operator", "kernel", "compiled"),
+    [
+        ("scripted", "fused_mul_add", "fused_mul_add", [4900]),
+        ("scripted", "fused_mul_add", "vectorized_add", []),
+        ("scripted", "aten::add", "aten::add", []),
+        (markers.encode("forward", "block", "Block"), "fused_mul_add", "fused_mul_add", []),
+    ],
+    ids=["fused", "a function of that name", "an operator", "Python may run before"],
+)
+def test_a_function_in_which_the_fuser_of_torchscript_compiles(
+    tmp_path: Path, around: str, operator: str, kernel: str, compiled: list[float]
+) -> None:
+    """Before its first kernel; the second call comes as late, and compiles nothing."""
+    calls = [(around, 1000, 20_000), ("aten::cat", 1050, 50)]
+    events = []
+    for number, at in enumerate((6000, 12_000), start=1):
+        calls += [("fallback_function", at, 300), (operator, at + 10, 200)]
+        row = {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": at + 90}
+        events += [
+            call("cuLaunchKernel", at + 50, 30, correlation=number),
+            {**row, "dur": 20, "args": {"correlation": number, "device": 0}},
+        ]
+    events += [{**call(*each), "cat": "cpu_op"} for each in calls]
+    analysis = analyze(tmp_path, events)
+    assert [time / 1000 for time in analysis.kernel_loads.duration.tolist()] == compiled
+    gaps = analysis.gaps
+    idle = gaps.duration[gaps.cause == Cause.KERNEL_LOADING].sum() / 1000
+    assert idle == sum(compiled)

@@ -262,7 +262,7 @@ def test_stalls_each_in_another_operator(tmp_path: Path) -> None:
     """Each is 1% to 2% of the step."""
     (finding,) = findings(tmp_path, stalls([3000, 3100, 3200]))
     assert finding.title == "Something holds up the thread that launches"
-    assert finding.where == "several names, none above 2%"
+    assert finding.where == "several names"
     assert "compete for the cores" in finding.fix
     assert finding.confidence == "medium"
     assert finding.count == 3
@@ -281,3 +281,22 @@ def test_long_work_each_in_another_operator(tmp_path: Path) -> None:
 
 def test_one_stall_of_less_than_a_fiftieth(tmp_path: Path) -> None:
     assert not findings(tmp_path, stalls([3000]))
+
+
+@pytest.mark.parametrize("chosen", [None, "4", "5"])
+def test_stalls_in_other_names_in_each_step_are_one_cause(
+    tmp_path: Path, chosen: str | None
+) -> None:
+    """Each is 5% of its step. What the optimizer of both does is named."""
+    optimizer, events = "Optimizer.step#Adam.step", []
+    for number in (3, 4, 5):
+        at = 60_000 * (number - 3)
+        events += [row("user_annotation", f"ProfilerStep#{number}", at, 60_000), *burst(at, at + 1)]
+        for place, name in enumerate((f"aten::a{number}", f"aten::b{number}", optimizer)):
+            kind, start = "cpu_op" if place < 2 else "user_annotation", at + 300 + 3500 * place
+            events += [row(kind, name, start, 3000)]
+            events += burst(start + 3001, at + 100 * (place + 1))
+    analysis = load(grid.write(tmp_path / "t.json", events))
+    context = Context(select(analysis, [chosen] if chosen else None), RULES)
+    found = [one.finding for one in cost_findings(context) if one.finding.rule == RULE]
+    assert [each.where for each in found] == [optimizer, "several names"]

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grid
 import pytest
-from rules.cpu import call, findings, operator, step
+from rules.cpu import ON_HOST, call, findings, operator, step
 from rules.eager import row
+
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading import load
+from tb_hookview.markers import MANIFEST_KEY
+from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.cost_accounting import findings as cost_findings
 
 RULE = "python-time"
 ROWS = [
@@ -100,3 +108,39 @@ def test_what_ends_each_step_is_one_place_in_the_last_step_too(tmp_path: Path) -
     (finding,) = (each for each in findings(tmp_path, rows)[RULE] if each.where.startswith("betw"))
     assert finding.where == "between aten::add_ and aten::randn"
     assert finding.cost_us_per_step == 4000
+
+
+@pytest.mark.parametrize(
+    ("after", "confidence"),
+    [((2, 2, 2), "high"), ((2, 2, 5), "high"), ((1, 2, 5), "low"), ((2, 5, None), "low")],
+    ids=["at one place", "at one in most", "at changing places", "in two of three steps"],
+)
+def test_slices_of_other_processes(
+    tmp_path: Path, after: tuple[int | None, ...], confidence: str
+) -> None:
+    """The time after a number of the operators of an optimizer in each of three steps."""
+    rows = []
+    for number, place in enumerate((2, *after)):
+        begin = 1000 + 10_000 * number
+        rows.append(step(10_000, number, begin))
+        rows.append(row("user_annotation", "Optimizer.step#SGD.step", begin, 9999))
+        starts = [
+            begin + 500 * each + 6000 * (place is not None and each >= place) for each in range(8)
+        ]
+        rows += [operator("aten::add_", start, 490) for start in starts]
+        rows += [operator("aten::mm", begin + 4000, 5990)] if place is None else []
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert (finding.where, finding.confidence) == ("Optimizer.step#SGD.step", confidence)
+    assert ("other processes may take the core" in finding.evidence) == (confidence == "low")
+    assert ("seen in 2 of 3 steps only" in finding.evidence) == (None in after)
+
+
+def test_a_chosen_step_is_compared_with_the_others(tmp_path: Path) -> None:
+    rows = [step(10_000, number, 1000 + 10_000 * number) for number in range(4)]
+    rows += [operator("aten::mm", 1001 + 10_000 * number, 9990) for number in (0, 2, 3)]
+    rows += [operator("aten::mm", 11_001, 4000), operator("aten::mul", 16_000, 4990)]
+    analysis = load(grid.write(tmp_path / "t.json", rows, **{MANIFEST_KEY: ON_HOST}))
+    context = Context(select(analysis, ["1"]), RULES)
+    (finding,) = (one.finding for one in cost_findings(context) if one.finding.rule == RULE)
+    assert (finding.confidence, finding.count) == ("low", 1)
+    assert "; seen in 1 of 3 steps only" in finding.evidence

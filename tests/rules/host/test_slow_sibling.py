@@ -158,6 +158,20 @@ def test_two_steps_are_too_few_where_another_is_slow_in_one(tmp_path: Path) -> N
     assert finding.fix.startswith("Record three steps or more.")
 
 
+@pytest.mark.parametrize("others", [[], [1]], ids=["in each step", "in two of three"])
+def test_of_three_steps_it_is_slower_in_each(tmp_path: Path, others: list[int]) -> None:
+    """In the others two more blocks are held up as long: their fastest steps differ still."""
+    rows = []
+    for number in range(4):
+        start = 1000.0 + number * STEP
+        rows.append(step(STEP, number, start))
+        for block in range(4):
+            length = 700 if block == 2 or (block < 2 and number in others) else 100
+            rows.append(call(f"blocks.{block}", start + 1 + 1000 * block, length + 10))
+            rows.append(operator("aten::mm", start + 6 + 1000 * block, length))
+    assert (RULE in findings(tmp_path, rows, **manifest([9] * 4))) is not bool(others)
+
+
 @pytest.mark.parametrize("first", [200, 1000], ids=["even calls", "another one is slow"])
 def test_one_that_is_called_more_often(tmp_path: Path, first: float) -> None:
     rows = [step(STEP)]

@@ -50,11 +50,12 @@ def test_what_is_left_out_is_named(tmp_path: Path) -> None:
     assert left_out in finding.evidence
     steps = [row("user_annotation", "ProfilerStep#1", 1000, 9000)]
     (finding,) = findings(tmp_path, some, steps)[RULE]
-    assert "without the profiler's time, the ends of the trace and idle time" in finding.evidence
+    left_out = "without what happens once, the profiler's time, the ends of the trace and idle time"
+    assert left_out in finding.evidence
 
 
 def test_code_that_a_launch_loads_is_set_up(tmp_path: Path) -> None:
-    """The call takes all 7 ms of it; where steps are marked it counts."""
+    """The call takes all 7 ms of it."""
     later = operators([("aten::mul", "mul"), *ADDS], start=8000, kernel=18)
     first = [next(r for r in later if r["cat"] == cat) for cat in ("cpu_op", "cuda_runtime")]
     for each in first:
@@ -62,7 +63,17 @@ def test_code_that_a_launch_loads_is_set_up(tmp_path: Path) -> None:
     some = [*operators(ADDS, kernel=18), *later]
     assert RULE not in findings(tmp_path, some)
     steps = [row("user_annotation", "ProfilerStep#1", 1000, 9000)]
-    assert RULE in findings(tmp_path, some, steps)
+    assert RULE not in findings(tmp_path, some, steps)
+
+
+@pytest.mark.parametrize("last", ["cudaMalloc", "cudaFree"])
+def test_a_caching_allocator_that_grows_is_set_up(tmp_path: Path, last: str) -> None:
+    """Where memory is freed in the trace, too, it may recur."""
+    rows = [each for n in range(4) for each in operators(ADDS, start=1000 + 900 * n, kernel=18)]
+    calls = ["cudaMalloc", "cudaMalloc", last]
+    rows += [row("cuda_runtime", name, 1250 + 900 * n, 640) for n, name in enumerate(calls)]
+    found = findings(tmp_path, rows)
+    assert (RULE in found) == (last == "cudaFree")
 
 
 def test_idle_time_although_work_is_queued(tmp_path: Path) -> None:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import grid
 import pytest
 from rules.drawn import findings
 from rules.eager import findings as eager_findings
 from rules.eager import operators, row
 from shared_traces import shared_trace
 
-from tb_hookview.loading import analyze
+from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.selection import select
+from tb_hookview.loading import analyze, load
+from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.engine.context import Context
+from tb_hookview.rules.engine.cost_accounting import findings as cost_findings
 
 STEP = """
     main notes [ProfilerStep#1      ][ProfilerStep#2                                          ]
@@ -55,6 +61,16 @@ def test_what_one_of_several_steps_allocates_is_priced_once(
     assert finding.once_us == once
     assert (finding.gain_us_per_step is None) == (once is not None)
     assert finding.cost_us_per_step
+
+
+def test_what_happens_once_does_so_in_a_chosen_step_too(tmp_path: Path) -> None:
+    drawn = grid.events(MEASURED.format("get", "oth", "oth"), NAMES)
+    analysis = load(grid.write(tmp_path / "t.json", drawn))
+    context = Context(select(analysis, ["2"]), RULES)
+    found = [one.finding for one in cost_findings(context)]
+    (finding,) = (one for one in found if one.rule == "allocator-malloc-free-in-step")
+    assert finding.once_us == 6
+    assert not len(context.gaps.in_steps(Cause.ALLOCATOR))
 
 
 def test_memory_is_allocated_in_a_step(tmp_path: Path) -> None:

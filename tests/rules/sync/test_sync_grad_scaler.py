@@ -27,6 +27,7 @@ def test_the_read_of_the_overflow_flag_after_the_check(tmp_path: Path) -> None:
     )
     (finding,) = found["sync-grad-scaler"]
     assert finding.count == 1
+    assert finding.caveats[0].startswith("The saving is of the wait alone")
     assert found.rules == {"sync-grad-scaler"}
 
 
