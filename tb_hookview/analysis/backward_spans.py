@@ -29,8 +29,6 @@ class BackwardSpans(Struct, frozen=True):
     start: Nanoseconds
     end: Nanoseconds
     module: ModuleIndex
-    level: Int
-    """Depth of the module in the tree, 0 for a root."""
     first: Int
     """Index of the first row of each span."""
 
@@ -53,7 +51,7 @@ def find_backward_spans(
     start: Nanoseconds,
     end: Nanoseconds,
     breaks: Bool,
-    levels: int | None = None,
+    levels: int | None,
 ) -> BackwardSpans:
     """Wrap rows that follow each other into their modules.
 
@@ -67,7 +65,7 @@ def find_backward_spans(
     depth = lookup(modules.depth, owner)
     goes_on = ~breaks
     goes_on[:1] = False
-    found: list[tuple[Nanoseconds, Nanoseconds, ModuleIndex, Int, Int]] = []
+    found: list[tuple[Nanoseconds, Nanoseconds, ModuleIndex, Int]] = []
     for level in range(int(min(depth.max(initial=-1) + 1, levels or len(modules)))):
         at_level = np.flatnonzero(modules.depth == level)
         place = np.searchsorted(at_level, owner, side="right") - 1
@@ -77,10 +75,9 @@ def find_backward_spans(
         reach = np.maximum.reduceat(end, opens)
         mine = (module[opens] >= 0) & ~modules.annotation[module[opens]]
         opens = opens[mine]
-        numbers = np.full(len(opens), level, np.int64)
-        found.append((start[opens], reach[mine], module[opens], numbers, opens))
+        found.append((start[opens], reach[mine], module[opens], opens))
     nothing = np.zeros(0, np.int64)
-    columns = zip(*found, strict=True) if found else ((nothing,),) * 5
+    columns = zip(*found, strict=True) if found else ((nothing,),) * 4
     return BackwardSpans(*(np.concatenate(column) for column in columns))
 
 

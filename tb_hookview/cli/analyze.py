@@ -6,24 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tb_hookview.cli.options import json_option, step_option, worker_option
 from tb_hookview.cli.terminal import progress, show
 
 if TYPE_CHECKING:
     from tb_hookview.report.result import Report
 
-worker_option = click.option("--worker", metavar="NAME", help="The worker, if PATH has several.")
-step_option = click.option(
-    "--step",
-    "steps",
-    metavar="NAME",
-    multiple=True,
-    help="Only this step (ProfilerStep#5); may be repeated.",
-)
-
 
 @click.command(short_help="Summarize a trace.")
 @click.argument("path")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
+@json_option("the whole report")
 @click.option(
     "--format",
     "form",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tb_hookview.cli import BAD_INPUT
-from tb_hookview.cli.analyze import read, step_option, worker_option
+from tb_hookview.cli.analyze import read
+from tb_hookview.cli.options import step_option, worker_option
 from tb_hookview.cli.terminal import progress
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_against, format_us, printable
@@ -17,7 +18,7 @@ from tb_hookview.formats import format_against, format_us, printable
 if TYPE_CHECKING:
     from tb_hookview.cli.checks import Outcome
     from tb_hookview.report.result import Report
-    from tb_hookview.schema import Sync
+    from tb_hookview.schema import Run, Sync
 
 PLACES_SHOWN = 5
 HOLDS, VIOLATED = 0, 1
@@ -158,30 +159,30 @@ def check(
         raise UsageError("--baseline and --max-regression belong together; give both")
     if not asked and not modules:
         raise UsageError("check needs at least one limit, such as --max-backward-syncs 0")
-    from tb_hookview.cli.checks import HISTORY_LIMITS, RUN_LIMITS
+    from tb_hookview.cli.checks import HISTORY_LIMITS, RUN_LIMITS, tests, tests_of
 
     watched = {name: asked.pop(name) for name in HISTORY_LIMITS if name in asked}
     of_run = {name: asked.pop(name) for name in RUN_LIMITS if name in asked}
     if (of_run or watched) and (worker or steps):
         raise UsageError("limits of ranks are of the whole run; leave out --worker and --step")
-    outcomes = [_tested(test) for test in _of_run(path, of_run)] if of_run else []
-    outcomes += [_tested(test) for test in _of_history(path, watched)] if watched else []
-    if asked or modules:
-        from tb_hookview.cli.checks import tests
+    outcomes: list[int] = []
+    if of_run:
+        outcomes += _tested(tests_of(_run(path), RUN_LIMITS, of_run))
+    if watched:
+        from tb_hookview.history.answer import read_history
 
+        outcomes += _tested(tests_of(read_history(path), HISTORY_LIMITS, watched))
+    if asked or modules:
         report = read(path, worker=worker, steps=steps)
-        of_time = _of_time(report, baseline, asked)
-        outcomes += [_tested(test) for test in [*of_time, *tests(report, asked, modules)]]
+        outcomes += _tested([*_of_time(report, baseline, asked), *tests(report, asked, modules)])
     click.get_current_context().exit(max(outcomes, key=_VERDICTS.index))
 
 
-def _of_run(path: str, limits: dict[str, float]) -> Iterator[Callable[[], Outcome]]:
-    from tb_hookview.cli.checks import tests_of_run as tests
+def _run(path: str) -> Run:
     from tb_hookview.ranks.run import analyze_run
 
     with progress() as show:
-        run = analyze_run(path, progress=show)
-    return tests(run.data, limits)
+        return analyze_run(path, progress=show).data
 
 
 def _of_time(
@@ -199,15 +200,12 @@ def _of_time(
     return found
 
 
-def _of_history(path: str, limits: dict[str, float]) -> Iterator[Callable[[], Outcome]]:
-    from tb_hookview.cli.checks import tests_of_history as tests
-    from tb_hookview.history.answer import read_history
-
-    return tests(read_history(path), limits)
+def _tested(tests: Iterable[Callable[[], Outcome]]) -> list[int]:
+    """Check limits and print what was found; the exit codes they ask for."""
+    return [_verdict(test) for test in tests]
 
 
-def _tested(test: Callable[[], Outcome]) -> int:
-    """Check one limit and print what was found; the exit code it asks for."""
+def _verdict(test: Callable[[], Outcome]) -> int:
     try:
         outcome = test()
     except UsageError as error:

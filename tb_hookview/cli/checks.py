@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
+from typing import TypeVar
 
 from tb_hookview.comparison.sides import within_noise
 from tb_hookview.errors import UsageError
@@ -26,6 +27,8 @@ from tb_hookview.schema import (
     own_syncs,
 )
 from tb_hookview.schema.history import Cause, History, SlowRank, SlowSteps
+
+_Subject = TypeVar("_Subject")
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,16 @@ _OF_COUNTED: dict[str, Callable[[ReportData, float], Outcome]] = {
     "max_idle_percent": idle_percent,
 }
 """Limits of the measured steps."""
+
+
+def tests_of(
+    subject: _Subject,
+    checks: Mapping[str, Callable[[_Subject, float], Outcome]],
+    limits: Mapping[str, float],
+) -> Iterator[Callable[[], Outcome]]:
+    """Yield what checks each limit of a subject, by the names of their options."""
+    for name, limit in limits.items():
+        yield partial(checks[name], subject, limit)
 
 
 def tests(
@@ -283,12 +296,6 @@ RUN_LIMITS: dict[str, Callable[[Run, float], Outcome]] = {
 """Limits of a run, by the names of their options."""
 
 
-def tests_of_run(run: Run, limits: Mapping[str, float]) -> Iterator[Callable[[], Outcome]]:
-    """Yield what checks each limit."""
-    for name, limit in limits.items():
-        yield partial(RUN_LIMITS[name], run, limit)
-
-
 def _need_all(run: Run) -> None:
     if run.unreadable:
         first = run.unreadable[0]
@@ -356,12 +363,6 @@ HISTORY_LIMITS: dict[str, Callable[[History, float], Outcome]] = {
     "max_slow_ranks": slow_ranks,
 }
 """Limits of a watched training run, by the names of their options."""
-
-
-def tests_of_history(said: History, limits: Mapping[str, float]) -> Iterator[Callable[[], Outcome]]:
-    """Yield what checks each limit."""
-    for name, limit in limits.items():
-        yield partial(HISTORY_LIMITS[name], said, limit)
 
 
 def _cause(row: Cause | SlowRank) -> str:

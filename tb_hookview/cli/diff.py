@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tb_hookview.cli.analyze import read, step_option, worker_option
-from tb_hookview.cli.terminal import progress, show
+from tb_hookview.cli.analyze import read
+from tb_hookview.cli.options import json_option, step_option, top_option, worker_option
+from tb_hookview.cli.terminal import print_json, progress, show
 from tb_hookview.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
 @click.command(short_help="Compare two traces, module by module.")
 @click.argument("base")
 @click.argument("other")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole comparison as JSON.")
+@json_option("the whole comparison")
 @click.option("--ranks", "as_runs", is_flag=True, help="Compare all ranks of two runs.")
 @worker_option
 @step_option
-@click.option(
-    "--top", default=20, show_default=True, type=click.IntRange(min=1), help="Rows per table."
-)
+@top_option(20)
 def diff(
     base: str,
     other: str,
@@ -41,9 +40,7 @@ def diff(
         raise UsageError("--ranks compares whole runs; leave out --worker and --step")
     comparison = _runs(base, other) if as_runs else _traces(base, other, worker, steps)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(comparison).decode())
+        print_json(comparison)
         return
     from tb_hookview.comparison.document import comparison_document, runs_document
     from tb_hookview.schema import RunComparison

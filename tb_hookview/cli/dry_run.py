@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import sys
 import traceback
@@ -17,6 +16,7 @@ import click
 from tb_hookview.cli.script import (
     AfterImport,
     own_traceback,
+    require_torch,
     run_module,
     run_script,
 )
@@ -86,11 +86,7 @@ def dry_run(
     to standard error, unless the result is text. Options come before SCRIPT; everything after it
     is passed to the script.
     """
-    if importlib.util.find_spec("torch") is None:
-        raise UsageError(
-            "a dry run needs torch, and torch is not installed; "
-            'install it with: pip install "tb-hookview[record]"'
-        )
+    require_torch("a dry run needs torch")
     form = "json" if as_json else form
     session = _Session(steps, allow, devices=devices, force=force)
     printing = contextlib.ExitStack()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tb_hookview.cli.analyze import step_option, worker_option
+from tb_hookview.cli.options import step_option, worker_option
 from tb_hookview.cli.terminal import progress
 from tb_hookview.formats import printable
 

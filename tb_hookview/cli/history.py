@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tb_hookview.cli.terminal import show
+from tb_hookview.cli.options import json_option, top_option
+from tb_hookview.cli.terminal import print_json, show
 
 if TYPE_CHECKING:
     from tb_hookview.document.document import Document, Table
@@ -20,19 +21,15 @@ _AT_THE_END = 10
 
 @click.command(short_help="Show the steps of a watched training run over time.")
 @click.argument("path")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-@click.option(
-    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows per table."
-)
+@json_option()
+@top_option()
 def history(path: str, as_json: bool, top: int) -> None:
     """Show when and where the training watched in the folder PATH was slow."""
-    import msgspec
-
     from tb_hookview.history.answer import read_history
 
     said = read_history(path)
     if as_json:
-        click.echo(msgspec.json.encode(said).decode())
+        print_json(said)
         return
     show(_document(said, top))
 

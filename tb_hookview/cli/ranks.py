@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tb_hookview.cli.options import json_option, top_option
 from tb_hookview.cli.terminal import progress, show
 
 if TYPE_CHECKING:
@@ -15,10 +16,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Find the stragglers of a run, and why.")
 @click.argument("path")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-@click.option(
-    "--top", default=12, show_default=True, type=click.IntRange(min=1), help="Rows per table."
-)
+@json_option()
+@top_option()
 @click.option(
     "--executor",
     metavar="WHICH",

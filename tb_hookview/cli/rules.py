@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tb_hookview.cli.terminal import output
+from tb_hookview.cli.options import json_option
+from tb_hookview.cli.terminal import output, print_json
 from tb_hookview.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="List the rules of findings.")
 @click.argument("rule_id", metavar="[ID]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON.")
+@json_option("the rules")
 def rules(rule_id: str | None, as_json: bool) -> None:
     """List all rules, or print the rule ID."""
     from tb_hookview.rules.catalogue import RULES
@@ -26,9 +27,7 @@ def rules(rule_id: str | None, as_json: bool) -> None:
     if not chosen:
         raise NotFoundError(f"no rule {rule_id!r}; `hookview rules` lists them")
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode([rule.described() for rule in chosen]))
+        print_json([rule.described() for rule in chosen])
     elif rule_id is None:
         output().print(_listed(chosen))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from tb_hookview.cli.script import (
     AfterImport,
     CannotRunError,
     own_traceback,
+    require_torch,
     run_module,
     run_script,
 )
@@ -117,11 +117,7 @@ def run(
     optimizer's step. Messages go to standard error. Options come before SCRIPT; everything after it
     is passed to the script.
     """
-    if importlib.util.find_spec("torch") is None:
-        raise UsageError(
-            "run records with PyTorch, and torch is not installed; "
-            'install it with: pip install "tb-hookview[record]"'
-        )
+    require_torch("run records with PyTorch")
     recording = _Recording({**plan, "logdir": logdir or Path("runs", _name(script, as_module))})
     AfterImport("torch", recording.begin).install()
     try:

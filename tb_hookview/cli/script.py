@@ -20,6 +20,19 @@ class CannotRunError(UsageError):
     """The script or module does not exist or cannot be run."""
 
 
+def require_torch(what: str) -> None:
+    """Check that torch is installed, without importing it.
+
+    Raises:
+        UsageError: it is not, although `what` needs it.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError(
+            f"{what}, and torch is not installed; "
+            'install it with: pip install "tb-hookview[record]"'
+        )
+
+
 def run_script(path: str, arguments: Sequence[str]) -> None:
     """Run a script as `python path arguments` does; its exceptions propagate.
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tb_hookview.cli.analyze import read, worker_option
+from tb_hookview.cli.analyze import read
+from tb_hookview.cli.options import worker_option
 from tb_hookview.cli.terminal import output
 
 if TYPE_CHECKING:

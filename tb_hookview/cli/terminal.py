@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -32,6 +34,13 @@ def show(document: Document) -> None:
 
     wraps = sys.stdout.isatty()
     output().print(rendered(document, wraps=wraps), crop=wraps)
+
+
+def print_json(answer: object) -> None:
+    """Print an answer as JSON on standard output."""
+    import msgspec
+
+    click.echo(msgspec.json.encode(answer).decode())
 
 
 @contextmanager

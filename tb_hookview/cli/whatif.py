@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tb_hookview.cli.analyze import read, step_option, worker_option
-from tb_hookview.cli.terminal import show
+from tb_hookview.cli.analyze import read
+from tb_hookview.cli.options import json_option, step_option, worker_option
+from tb_hookview.cli.terminal import print_json, show
 
 MODULES = 12
 """Modules that the terminal lists."""
@@ -26,7 +27,7 @@ MODULES = 12
     help="Multiply durations: of host, launches, kernels, kind:KIND, kernel:NAME, module:PATH, "
     "communication, data, kernel_loading, recomputation or syncs; may be repeated.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+@json_option()
 @worker_option
 @step_option
 def whatif(
@@ -44,9 +45,7 @@ def whatif(
     report = read(path, worker=worker, steps=steps)
     answer = report.whatif(without=without, scale=factors)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(answer).decode())
+        print_json(answer)
         return
     from tb_hookview.report.whatif_document import what_if_document
 

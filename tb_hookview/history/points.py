@@ -14,11 +14,9 @@ MOST_POINTS = 300
 _MOST_LINES = 16
 
 
-def points_of(
-    ranks: list[RankRows], first: int, last: int, most: int = MOST_POINTS
-) -> HistoryPoints:
-    """Return the training from one step to another, in at most `most` parts."""
-    count = max(1, min(most, last - first + 1))
+def points_of(ranks: list[RankRows], first: int, last: int) -> HistoryPoints:
+    """Return the training from one step to another, in at most `MOST_POINTS` parts."""
+    count = max(1, min(MOST_POINTS, last - first + 1))
     edges = np.unique(np.linspace(first, last + 1, count + 1).round().astype(np.int64))
     cut = [_Cut(rows, edges) for rows in ranks]
     durations = [each.split(each.rows.of("duration_us")) for each in cut]

@@ -22,7 +22,7 @@ from tb_hookview.step_log import DURATIONS
 from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
-    from tb_hookview.sql import Limits, Result
+    from tb_hookview.sql import Result
 
 TABLES: Mapping[str, type[msgspec.Struct]] = {
     "watched_ranks": WatchedRank,
@@ -35,7 +35,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
 """Type of the rows of each table."""
 
 
-def query_watched(folder: str, query: str, limits: Limits | None = None) -> Result:
+def query_watched(folder: str, query: str) -> Result:
     """Answer a query on the tables of the watched training run in a folder.
 
     Raises:
@@ -44,7 +44,7 @@ def query_watched(folder: str, query: str, limits: Limits | None = None) -> Resu
     """
     from tb_hookview.sql import run, sources_of
 
-    return run(query, sources_of(tables_of(read_run(folder))), limits)
+    return run(query, sources_of(tables_of(read_run(folder))))
 
 
 def tables_of(run: WatchedRun) -> dict[str, Table[Any]]:

@@ -39,10 +39,35 @@ _PACKAGES = _installed()
 
 # Each package's Trainer takes only its own Callback; a class that derives from both fits either.
 # The second package takes a tenth of a second to load.
-class HookviewCallback(
-    RecordingCallback,
-    *(package.Callback for package in _PACKAGES),  # type: ignore[misc]
-):
+class _DuringFit(*(package.Callback for package in _PACKAGES)):  # type: ignore[misc]
+    """Begins with the first batch of `fit`, and stops in whatever way it ends."""
+
+    def on_train_start(self, trainer: Any, pl_module: nn.Module) -> None:
+        """Begin with the first batch.
+
+        Raises:
+            UsageError: an option of `wrap` has a wrong value.
+        """
+        self._begin(pl_module)
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        """End a step."""
+        self._step()
+
+    def on_train_end(self, trainer: Any, pl_module: nn.Module) -> None:
+        """Stop with the training."""
+        self.stop()
+
+    def on_exception(self, trainer: Any, pl_module: nn.Module, exception: BaseException) -> None:
+        """Stop with an exception in it."""
+        self.stop()
+
+    def teardown(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
+        """Stop where Lightning ended the training in another way."""
+        self.stop()
+
+
+class HookviewCallback(RecordingCallback, _DuringFit):
     """Wraps the LightningModule, records its `fit` and unwraps it: one trace file per recording.
 
     A step of the schedule is a batch of training. Recording begins with the first of them, after
@@ -63,56 +88,9 @@ class HookviewCallback(
                 f"{TWO_PROFILERS}: leave out one of them"
             )
 
-    def on_train_start(self, trainer: Any, pl_module: nn.Module) -> None:
-        """Wrap the model and start recording.
 
-        Raises:
-            UsageError: an option of `wrap` has a wrong value.
-        """
-        self._recording.start(pl_module)
-
-    def on_train_batch_end(self, *_: Any) -> None:
-        """Advance the profiler by one step."""
-        self._recording.step()
-
-    def on_train_end(self, trainer: Any, pl_module: nn.Module) -> None:
-        """Write the recording and unwrap the module."""
-        self._recording.stop()
-
-    def on_exception(self, trainer: Any, pl_module: nn.Module, exception: BaseException) -> None:
-        """Write what was recorded and unwrap the module."""
-        self._recording.stop()
-
-    def teardown(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
-        """Write and unwrap where Lightning ended the training in another way."""
-        self._recording.stop()
-
-
-class HookviewWatchCallback(
-    WatchingCallback,
-    *(package.Callback for package in _PACKAGES),  # type: ignore[misc]
-):
+class HookviewWatchCallback(WatchingCallback, _DuringFit):
     """Watches `fit`: times of every batch, and recordings when they are worth it.
 
     A step is a batch of training. Takes the options of `hookview.watch`.
     """
-
-    def on_train_start(self, trainer: Any, pl_module: nn.Module) -> None:
-        """Begin with the first batch."""
-        self._begin(pl_module)
-
-    def on_train_batch_end(self, *_: Any) -> None:
-        """End a step."""
-        self._step()
-
-    def on_train_end(self, trainer: Any, pl_module: nn.Module) -> None:
-        """Write what was seen."""
-        self.stop()
-
-    def on_exception(self, trainer: Any, pl_module: nn.Module, exception: BaseException) -> None:
-        """Write what was seen."""
-        self.stop()
-
-    def teardown(self, trainer: Any, pl_module: nn.Module, stage: str) -> None:
-        """Write what was seen, where Lightning ended the training in another way."""
-        self.stop()

@@ -117,6 +117,16 @@ class RecordingCallback:
         wrap_options = {"include": include, "exclude": exclude, "depth": depth, "markers": markers}
         self._recording = TrainingRecording(logdir, wrap_options, profiler_options)
 
+    def _begin(self, model: nn.Module) -> None:
+        self._recording.start(model)
+
+    def _step(self) -> None:
+        self._recording.step()
+
+    def stop(self) -> None:
+        """Write what was recorded and unwrap the model, once."""
+        self._recording.stop()
+
 
 def _warn(text: str) -> None:
     warnings.warn(f"tb_hookview: {text}", RuntimeWarning, stacklevel=4)

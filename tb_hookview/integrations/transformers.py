@@ -8,16 +8,43 @@ with HookviewCallback("runs/bert", schedule=...) as callback:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from torch import nn
 from transformers import TrainerCallback
 
 from tb_hookview.integrations.recording import RecordingCallback
 from tb_hookview.integrations.watching import WatchingCallback
 
+_Own = TypeVar("_Own")
 
-class HookviewCallback(RecordingCallback, TrainerCallback):
+
+class _DuringTrain(TrainerCallback):
+    """Begins with the first step of `train()`, and stops with it or with its own block."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Begin with the first step.
+
+        Raises:
+            UsageError: an option of `wrap` has a wrong value.
+        """
+        self._begin(given["model"])
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        """End a step."""
+        self._step()
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        """Stop with the training."""
+        self.stop()
+
+    def __enter__(self: _Own) -> _Own:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class HookviewCallback(RecordingCallback, _DuringTrain):
     """Wraps the model, records `train()` and unwraps it: one trace file per recording.
 
     A step of the schedule is a step of the optimizer, all the batches whose gradients it
@@ -27,56 +54,10 @@ class HookviewCallback(RecordingCallback, TrainerCallback):
     manager, or call `stop`; otherwise the recording ends when the next one begins.
     """
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Wrap the model and start recording.
 
-        Raises:
-            UsageError: an option of `wrap` has a wrong value.
-        """
-        model: nn.Module = given["model"]
-        self._recording.start(model)
-
-    def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Advance the profiler by one step."""
-        self._recording.step()
-
-    def on_train_end(self, *_: Any, **__: Any) -> None:
-        """Write the recording and unwrap the model."""
-        self.stop()
-
-    def stop(self) -> None:
-        """Write what was recorded and unwrap the model, once."""
-        self._recording.stop()
-
-    def __enter__(self) -> HookviewCallback:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-
-class HookviewWatchCallback(WatchingCallback, TrainerCallback):
+class HookviewWatchCallback(WatchingCallback, _DuringTrain):
     """Watches `train()`: times of every step, and recordings when they are worth it.
 
     A step is a step of the optimizer. Takes the options of `hookview.watch`. The Trainer does not
     call its callbacks after an exception: use the callback as a context manager, or call `stop`.
     """
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Begin with the first step."""
-        model: nn.Module = given["model"]
-        self._begin(model)
-
-    def on_step_end(self, *_: Any, **__: Any) -> None:
-        """End a step."""
-        self._step()
-
-    def on_train_end(self, *_: Any, **__: Any) -> None:
-        """Write what was seen."""
-        self.stop()
-
-    def __enter__(self) -> HookviewWatchCallback:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tb_hookview.analysis.selection import Selection
     from tb_hookview.tables.model.columns import Arrays
 
-KEY = "id"
 _EVENT_TABLES: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {
     "rows": {
         "events": rows.Event,
@@ -62,7 +61,6 @@ class TableEntry(NamedTuple):
     row_type: Any
     file: str = ""
     """Of a table at event level the file that computes it; empty for tables of the report."""
-    key: str = KEY
 
     @property
     def computed(self) -> bool:

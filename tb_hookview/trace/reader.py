@@ -299,5 +299,4 @@ def _devices(properties: object) -> Iterator[DeviceProperties]:
                 str(entry.get("name") or ""),
                 None if major is None else (major, minor or 0),
                 _integer(entry.get("totalGlobalMem")) or None,
-                _integer(entry.get("numSms")) or None,
             )

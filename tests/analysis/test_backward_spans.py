@@ -25,7 +25,6 @@ def spans(
     start = np.arange(len(owner)) * 10
     begins = np.isin(np.arange(len(owner)), breaks)
     found = find_backward_spans(TREE, np.array(owner, np.int64), start, start + 8, begins, levels)
-    assert found.level.tolist() == TREE.depth[found.module].tolist()
     assert start[found.first].tolist() == found.start.tolist()
     columns = (found.module.tolist(), found.start.tolist(), found.end.tolist())
     return [(TREE.path[m], s, e) for m, s, e in zip(*columns, strict=True)]

@@ -80,25 +80,27 @@ Occurrences = dict[Run, set[Run]]
 
 def slow_sequences(analysis: Analysis) -> Occurrences:
     """Each stream's kernels looked at one after the other."""
-    work, can = analysis.device_events, fusable(analysis)
+    work, can = analysis.device_events, fusable(analysis).tolist()
+    start, event = work.start.tolist(), work.event.tolist()
+    device, stream_of = work.device.tolist(), work.stream.tolist()
+    step, launched = analysis.device_event_step.tolist(), analysis.phases.row[work.launch].tolist()
     streams: dict[Any, list[int]] = {}
-    for number in sorted(range(len(work)), key=lambda d: (work.start[d], work.event[d])):
-        streams.setdefault((work.device[number], work.stream[number]), []).append(number)
+    for number in sorted(range(len(work)), key=lambda d: (start[d], event[d])):
+        streams.setdefault((device[number], stream_of[number]), []).append(number)
     found: list[list[int]] = [[]]
     for stream in streams.values():
         before = None
         for number in stream:
-            phase = analysis.phases.row[work.launch[number]]
-            place = (analysis.device_event_step[number], phase) if can[number] else None
+            place = (step[number], launched[number]) if can[number] else None
             if place is None or place != before:
                 found.append([])
             found[-1] += [number] if place else []
             before = place
     result: Occurrences = {}
     for run in found:
-        for begin, end in slow_cut(names(run, analysis)) if len(run) > 1 else ():
-            piece = run[begin:end]
-            result.setdefault(names(piece, analysis), set()).add(tuple(piece))
+        called = names(run, analysis)
+        for begin, end in slow_cut(called) if len(run) > 1 else ():
+            result.setdefault(called[begin:end], set()).add(tuple(run[begin:end]))
     return {content: pieces for content, pieces in result.items() if len(pieces) > 1}
 
 
@@ -108,9 +110,12 @@ def names(kernels: list[int], analysis: Analysis) -> Run:
 
 def found_sequences(analysis: Analysis) -> Occurrences:
     found = find_sequences(analysis, np.ones(len(analysis.device_events), bool))
+    pieces_of: dict[int, list[int]] = {}
+    for number, kernel in zip(found.occurrence.tolist(), found.kernel.tolist(), strict=True):
+        pieces_of.setdefault(number, []).append(kernel)
     by_number: dict[int, Occurrences] = {}
     for number, sequence in enumerate(found.sequence.tolist()):
-        piece = found.kernel[found.occurrence == number].tolist()
+        piece = pieces_of[number]
         content = by_number.setdefault(sequence, {})
         content.setdefault(names(piece, analysis), set()).add(tuple(piece))
     assert list(by_number) == list(range(len(by_number))), "numbered by their first occurrences"

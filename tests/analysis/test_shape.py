@@ -27,7 +27,7 @@ from tb_hookview.report.build import build_report
 from tb_hookview.report.result import Report
 from tb_hookview.trace import EventCategory, StringTable, Trace, read_trace
 
-COPIES = 4
+COPIES = 2
 LINES_PER_ROW = 60
 """Lines for each step and wait, of which the report has a row each."""
 LINES_AT_ALL = 4000

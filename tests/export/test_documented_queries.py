@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from shared_traces import shared_trace
+from gallery import GPU
 
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
@@ -37,10 +37,9 @@ def database(file: PerfettoFile) -> sqlite3.Connection:
     return connection
 
 
-@pytest.mark.slow
 def test_they_say_what_the_report_says(perfetto: Export) -> None:
     by_module, by_cause = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    path = shared_trace("hta_v100_training")
+    path = GPU / "check_attribution" / "main.pt.trace.json.gz"
     data = build_report(load(path)).data
     with database(perfetto(path)) as connection:
         modules: dict[Any, float] = dict(connection.execute(by_module).fetchall())
@@ -48,4 +47,5 @@ def test_they_say_what_the_report_says(perfetto: Export) -> None:
     assert modules.pop(None, 0.0) == pytest.approx(data.coverage.unattributed_us)
     expected = {m.path: m.backward.self_device_us for m in data.modules}
     assert modules == pytest.approx({path: us for path, us in expected.items() if us})
+    assert data.coverage.unattributed_us
     assert sum(us for _, _, us in idle) == pytest.approx(sum(s.device_idle_us for s in data.steps))

@@ -250,22 +250,6 @@ def test_a_fresh_recording_with_checkpoints(tmp_path: Path, perfetto: Export) ->
     assert len(case.file.of("hookview.step")) == 2
 
 
-@pytest.mark.slow
-def test_device_time_by_module_can_be_asked_of_the_rows(perfetto: Export) -> None:
-    path = shared_trace("hta_v100_training")
-    case = Case(path, perfetto(path))
-    time: Counter[str | None] = Counter()
-    for shown in case.file.slices:
-        on_device = shown.category in ("kernel", "copy", "set")
-        if on_device and shown.arguments.get("phase") == "backward":
-            time[shown.arguments.get("module")] += shown.end - shown.start
-    unattributed = time.pop(None, 0)
-    assert close(unattributed / 1000, case.report.data.coverage.unattributed_us)
-    for module in case.report.data.modules:
-        assert close(time[module.path] / 1000, module.backward.self_device_us)
-    assert sum(time.values()) > 0
-
-
 @pytest.mark.parametrize("bare", [False, True])
 def test_one_step_alone(perfetto: Export, bare: bool) -> None:
     path = shared_trace("kineto_resnet50_num_workers_0/worker0.1623143089861")

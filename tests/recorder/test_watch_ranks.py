@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from support.ranks import FORKED_RANKS, run_forked_ranks, run_ranks
 from support.watched import rows
@@ -13,21 +11,17 @@ from tb_hookview.schema.history import History
 
 pytestmark = pytest.mark.slow
 
-EVEN_RUNS = 10
+EVEN_RUNS = 5
 PROGRAM = FORKED_RANKS.with_name("watched_ranks.py")
 LONG_US = 50_000
 """Half of its collection: longer than any step that is drawn."""
 
 
-def run(folder: Path, steps: int, how: str, seed: int) -> History:
-    command = [PROGRAM, folder, str(steps), how, str(seed)]
-    run_forked_ranks(command, folder, size=4)
-    return read_history(str(folder / "run"))
-
-
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return run(tmp_path_factory.mktemp("slow"), 200, "slow", 0)
+    folder = tmp_path_factory.mktemp("slow")
+    run_forked_ranks([PROGRAM, folder, "200", "slow", "0"], folder, size=4)
+    return read_history(str(folder / "0"))
 
 
 def test_each_slow_rank_is_named_for_what_it_does_and_the_fourth_is_not(slow):
@@ -53,11 +47,13 @@ def test_all_ranks_record_the_same_steps(slow):
     assert len({tuple(steps) for steps in by_rank.values()}) == 1
 
 
-@pytest.mark.parametrize("number", range(EVEN_RUNS))
-def test_nobody_is_named_where_nothing_is_slow(tmp_path, number):
-    said = run(tmp_path, 120, "even", number)
-    assert [rank.steps for rank in said.ranks] == [120] * 4
-    assert said.slow_ranks == []
+def test_nobody_is_named_where_nothing_is_slow(tmp_path):
+    seeds = [str(number) for number in range(EVEN_RUNS)]
+    run_forked_ranks([PROGRAM, tmp_path, "120", "even", *seeds], tmp_path, size=4)
+    for seed in seeds:
+        said = read_history(str(tmp_path / seed))
+        assert [rank.steps for rank in said.ranks] == [120] * 4
+        assert said.slow_ranks == [], seed
 
 
 def test_a_rank_that_is_killed_stops_no_other(tmp_path):

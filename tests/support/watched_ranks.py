@@ -1,10 +1,11 @@
 """Four ranks (gloo, CPU) that are watched, each slow in a way of its own, or none of them.
 
-    python forked_ranks.py 4 watched_ranks.py FOLDER STEPS slow|even SEED
+    python forked_ranks.py 4 watched_ranks.py FOLDER STEPS slow|even SEED ...
 
-With `slow`, rank 0 has a slow backward in the block `layers.2`, rank 1 a slow loader, rank 2 a
-garbage collection in every tenth step. Each rank asks once for a recording of two steps, and waits
-until it knows of it. Everything is real but the time, which is drawn from the seed and the rank.
+They train once for each seed, and write into a folder of its name. With `slow`, rank 0 has a slow
+backward in the block `layers.2`, rank 1 a slow loader, rank 2 a garbage collection in every tenth
+step. Each rank asks once for a recording of two steps, and waits until it knows of it. Everything
+is real but the time, which is drawn from the seed and the rank.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import tb_hookview as hookview
 SLOW_S = 0.005
 COLLECTION_S = 0.1
 PATIENCE_S = 60
+KEPT: list[nn.Module] = []
+"""Deleting one may hang: its group of gloo joins, with the GIL held, a thread that waits for it."""
 
 
 class Slowed(torch.autograd.Function):
@@ -98,23 +101,30 @@ def ask(watch: hookview.Watch) -> None:
         time.sleep(0.01)
 
 
-def main(folder: Path, steps: int, how: str, seed: str) -> None:
+def main(folder: Path, steps: int, how: str, *seeds: str) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=size
     )
-    torch.manual_seed(0)
-    is_slow = how == "slow"
-    model = DistributedDataParallel(Net(slow=is_slow and rank == 0))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     gc.disable()
     gc.callbacks.append(collecting)
+    for seed in seeds:
+        train(folder / seed, steps, rank, seed, is_slow=how == "slow")
+    dist.destroy_process_group()
+    os._exit(0)
+
+
+def train(folder: Path, steps: int, rank: int, seed: str, *, is_slow: bool) -> None:
+    torch.manual_seed(0)
+    model = DistributedDataParallel(Net(slow=is_slow and rank == 0))
+    KEPT.append(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     drawn_time.begin(f"{seed} {rank}")
     loader = DataLoader(Batches(steps, slow=is_slow and rank == 1))
     # Each reading of the drawn clock takes long, so that ranks read it at the same steps.
     options = {"steps": 2, "first": None, "slow_factor": None, "scalars": False, "blocks_every": 1}
-    with hookview.watch(folder / "run", model=model, **options) as watch:
+    with hookview.watch(folder, model=model, **options) as watch:
         for number, batch in enumerate(loader, 1):
             if is_slow and rank == 2 and number % 10 == 0:
                 gc.collect()
@@ -124,11 +134,7 @@ def main(folder: Path, steps: int, how: str, seed: str) -> None:
             watch.step()
             if is_slow and number == 20:
                 ask(watch)
-    dist.destroy_process_group()
-    # Deleting the model may hang: its group of gloo joins, with the GIL held, a thread that
-    # waits for it.
-    os._exit(0)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4])
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

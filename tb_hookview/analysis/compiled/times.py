@@ -212,10 +212,8 @@ class Spans(Struct, frozen=True):
 
     row: TreeRow
     """Ranges, shape (r,)."""
-    child: TreeRow
-    """Rows directly inside, shape (k,), ascending; so are their ranges."""
     group: Int
-    """Range of each."""
+    """Range of each row directly inside, shape (k,), ascending; so are these rows."""
     own: Nanoseconds
     """Time of each child, without what another one of its range took before."""
     before: Nanoseconds
@@ -235,7 +233,7 @@ def spans_of(call_tree: CallTree, row: TreeRow, child: TreeRow, group: Int) -> S
     end = np.maximum(end, start)
     last = since.copy()
     np.maximum.at(last, group, end)
-    return Spans(row, child, group, end - start, start - reached, until - last)
+    return Spans(row, group, end - start, start - reached, until - last)
 
 
 def portions(variants: Variants, call: Int, group: Int, time: Nanoseconds) -> Portions:

@@ -129,8 +129,6 @@ class Memory(Struct, frozen=True):
     """Bytes that torch's allocator holds after it, on this device."""
     address: Int
     """Of the block. torch 1.9 and before wrote none."""
-    event_index: Int
-    """Number of the event in the order in which the profiler took it."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -199,7 +197,6 @@ class DeviceProperties(NamedTuple):
     """`computeMajor` and `computeMinor`; those of AMD are the first figures of its `gfx` name."""
     memory: int | None = None
     """Bytes."""
-    multiprocessors: int | None = None
 
 
 class Content(Struct, frozen=True):

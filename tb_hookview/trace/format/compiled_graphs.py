@@ -97,8 +97,6 @@ class CompiledGraphs(Struct, frozen=True):
     """Reason by key, of graphs that ran without a map."""
     unreadable: int = 0
     """Graphs of another shape."""
-    off: str = ""
-    """Why the recorder could note nothing, "" if it could."""
     breaks: tuple[GraphBreak, ...] = ()
 
 
@@ -124,12 +122,10 @@ def read_compiled_graphs(raw: object) -> CompiledGraphs | None:
     entries = listed if isinstance(listed, list) and found.get("version") == VERSION else []
     graphs = [graph for entry in entries if (graph := _graph(entry)) is not None]
     unreadable = len(listed) - len(graphs) if isinstance(listed, list) else 1
-    off = found.get("off")
     return CompiledGraphs(
         graphs=tuple(graphs),
         missing=_missing(found.get("missing")),
         unreadable=unreadable,
-        off=off if isinstance(off, str) else "",
         breaks=_breaks(found.get("breaks")),
     )
 

@@ -161,7 +161,6 @@ MEMORY: dict[str, str] = {
     "allocated": "Total Allocated",
     "reserved": "Total Reserved",
     "address": "Addr",
-    "event_index": "Ev Idx",
 }
 """Columns of `Memory`, and the arguments of a `[memory]` event that they are made of.
 
