@@ -98,8 +98,10 @@ def is_behind(data: ReportData) -> bool:
     """Whether the device needs longer than a step lasts on the host, which then returns before the
     step's work is done."""
     host, verdict = data.per_step.duration_us, data.verdict
-    needs = min(verdict.device_side_us or verdict.communication_us or 0.0, verdict.step_us or 0.0)
-    return host is not None and needs > (1 + _BEHIND) * host
+    if host is None or verdict.device_us is None:
+        return False
+    needs = min(verdict.device_side_us or 0.0, verdict.step_us or 0.0)
+    return needs > (1 + _BEHIND) * host
 
 
 def whole_step_us(data: ReportData) -> float | None:

@@ -52,7 +52,8 @@ export function wholeStep(report: ReportData): WholeStep | null {
     return null;
   if (us < host) return { us, what: "of it replayed" };
   if ((report.verdict.step_us ?? 0) <= (1 + LONGER) * host) return { us, what: "replayed" };
-  const byHost = (report.verdict.host_side_us ?? 0) >= (1 - LONGER) * us;
+  const noDevice = report.verdict.device_us === null;
+  const byHost = noDevice || (report.verdict.host_side_us ?? 0) >= (1 - LONGER) * us;
   return { us, what: byHost ? "with the gap to the next" : "with its device work" };
 }
 

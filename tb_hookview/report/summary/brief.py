@@ -98,7 +98,7 @@ def brief_lines(data: ReportData) -> list[str]:
 def _without_first(data: ReportData) -> str:
     step, first = data.verdict.step_us, data.findings[0] if data.findings else None
     gain = None if first is None else first.gain_us_per_step
-    if first is None or not step or not gain or gain < _WORTH_SAYING * step:
+    if first is None or first.negligible or not step or not gain or gain < _WORTH_SAYING * step:
         return ""
     if data.verdict.bound == "unknown":
         return "; savings are uncertain because of that"
@@ -117,7 +117,10 @@ def _with_device(data: ReportData) -> str:
     host, whole = data.per_step.duration_us or 0.0, _replayed(data)
     if not whole or abs(whole - host) <= _LONGER * host or format_us(whole) == format_us(host):
         return ""
-    by_host = (data.verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
+    by_host = (
+        data.verdict.device_us is None
+        or (data.verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
+    )
     longer = "with the gap to the next" if by_host else "with its device work"
     if (data.verdict.step_us or 0.0) <= (1 + _LONGER) * host:
         longer = "replayed"

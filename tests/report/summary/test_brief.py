@@ -128,3 +128,22 @@ def test_findings_that_save_next_to_nothing_are_left_to_the_whole_summary() -> N
     ]
     assert ["no finding saves 0.5%" in text for text in texts] == [True, False]
     assert [finding.title in text for text in texts] == [False, True]
+
+
+def test_the_step_without_the_first_finding_is_said_of_one_that_is_listed() -> None:
+    data = analyze(gallery.FOLDER.with_name("gpu") / "item_every_step.before").data
+    step = data.verdict.step_us or 0.0
+    first = replace(data.findings[0], gain_us_per_step=0.02 * step, negligible=False)
+    texts = [
+        " ".join(brief_lines(replace(data, findings=[replace(first, negligible=little)])))
+        for little in (True, False)
+    ]
+    assert ["without the first finding" in text for text in texts] == [False, True]
+
+
+def test_a_step_without_devices_is_not_longer_by_their_work() -> None:
+    data = analyze(gallery.FOLDER.with_name("gpu") / "item_every_step.before").data
+    host = data.per_step.duration_us or 0.0
+    longer = replace(data.verdict, step_us=1.2 * host, host_side_us=0.9 * host, device_us=None)
+    text = " ".join(brief_lines(replace(data, verdict=longer, critical_path_work=[])))
+    assert "with the gap to the next" in text

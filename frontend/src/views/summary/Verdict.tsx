@@ -66,7 +66,7 @@ function savingOf(report: ReportData): BandSaving | null {
   const [first] = report.findings;
   const from = replayedStep(report);
   const gain = first?.gain_us_per_step ?? null;
-  if (first === undefined || from === null || gain === null) return null;
+  if (first === undefined || first.negligible || from === null || gain === null) return null;
   if (report.verdict.bound === "unknown" || gain < WORTH_SAYING * from) return null;
   const whole = wholeStep(report);
   const of = whole === null ? perText(report) : `${perText(report)} ${whole.what}`;
