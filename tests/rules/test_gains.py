@@ -88,6 +88,7 @@ HIDDEN = """
 """
 """The second call takes 4,600 us, of which the profiler makes room for 4,000."""
 FIRST_USE = """
+    main notes [ProfilerStep#1                                                              ]
     main ops   [mm           ]
     main calls [launch corr=1][cuModuleLoadData     ][launch corr=2]
     gpu kernel  [dgemm corr=1]                        [k corr=2                  ]
