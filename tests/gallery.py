@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import shared_traces
@@ -34,8 +35,8 @@ def small_traces() -> list[Path]:
     return [*recordings(), *shared_traces.small_traces()]
 
 
-def kinds_of_traces(most: int) -> list[Path]:
-    """Those of at most so many bytes, and of runs of several ranks the first one's alone."""
+def kinds_of_traces(most: float = math.inf) -> list[Path]:
+    """Those of at most so many bytes, and of runs of several traces the first alone."""
     seen: set[Path] = set()
     found = []
     for path in sorted(all_traces(), key=lambda path: path.name):

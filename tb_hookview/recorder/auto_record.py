@@ -19,7 +19,6 @@ from torch import nn
 from torch.autograd import profiler as autograd_profiler
 from torch.compiler import is_compiling
 from torch.fx import GraphModule
-from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.optim import Optimizer
 
 from tb_hookview.addresses.text import shown
@@ -27,7 +26,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, manifest, roots
 from tb_hookview.recorder.hooks import Hook
 from tb_hookview.recorder.profiling import Profile, records_here
-from tb_hookview.recorder.tree import walk
+from tb_hookview.recorder.tree import walk, within_parallel
 from tb_hookview.recorder.wrapping import unwrap, wrap
 
 
@@ -281,7 +280,7 @@ class TrainingRecorder:
         outermost = _outermost_modules()
         trained = _holders_of(optimizer, outermost)
         for module in trained:
-            self._wrap(_within_parallel(module))
+            self._wrap(within_parallel(module))
         if not trained and not self._wrapped and self._reports():
             kind = type(optimizer).__name__
             self._say(f"no module holds what {kind} trains; the recording has no module names")
@@ -405,13 +404,6 @@ def _holders_of(optimizer: Optimizer, modules: list[nn.Module]) -> list[nn.Modul
     ranked = [module for size, module in sorted(held, key=lambda pair: -pair[0]) if size]
     # The compiler's graphs hold the parameters too, and are not the user's model.
     return [m for m in ranked if not isinstance(m, GraphModule)] or ranked
-
-
-def _within_parallel(module: nn.Module) -> nn.Module:
-    """Return the model inside data parallelism, whose paths the user knows."""
-    while isinstance(module, DistributedDataParallel | DataParallel):
-        module = module.module
-    return module
 
 
 def _may_be_loss(module: nn.Module) -> bool:

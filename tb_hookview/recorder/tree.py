@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from tb_hookview.recorder.compiled.regions import optimized_module
 from tb_hookview.recorder.hooks import SLOT, ReplacedCall
@@ -75,3 +76,10 @@ def _reach(module: nn.Module) -> Reach:
     while isinstance(call, ReplacedCall):  # a watched block is called as it was before
         call = call.call
     return "hooks" if call is None else "call"
+
+
+def within_parallel(module: nn.Module) -> nn.Module:
+    """Return the model inside data parallelism, whose paths the user knows."""
+    while isinstance(module, DistributedDataParallel | DataParallel):
+        module = module.module
+    return module

@@ -14,7 +14,7 @@ from tb_hookview.trace.columns.builder import Builder
 from tb_hookview.trace.columns.trace import DeviceProperties, StringTable, Trace
 from tb_hookview.trace.format.compiled_graphs import read_compiled_graphs
 from tb_hookview.trace.format.events import Head
-from tb_hookview.trace.format.manifest import read_manifest
+from tb_hookview.trace.format.manifest import read_manifest, whole_number
 from tb_hookview.trace.format.vocabulary import EVERYTHING, Wanted
 from tb_hookview.trace.plan import shares
 from tb_hookview.trace.source.file import TraceFile, trace_file
@@ -265,7 +265,7 @@ def _process_groups(listed: object, rank: int | None) -> int | None:
         return None
     members = [entry.get("ranks") for entry in listed if isinstance(entry, dict)]
     of = {
-        frozenset(number for entry in ranks if (number := _integer(entry)) is not None)
+        frozenset(number for entry in ranks if (number := whole_number(entry)) is not None)
         for ranks in members
         if isinstance(ranks, list)
     }
@@ -283,20 +283,18 @@ def _runtime(head: Head | None, strings: StringTable) -> str:
 
 
 def _first_integer(*values: object) -> int | None:
-    return next((number for value in values if (number := _integer(value)) is not None), None)
-
-
-def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return next((number for value in values if (number := whole_number(value)) is not None), None)
 
 
 def _devices(properties: object) -> Iterator[DeviceProperties]:
     for entry in properties if isinstance(properties, list) else []:
-        if isinstance(entry, dict) and (number := _integer(entry.get("id"))) is not None:
-            major, minor = (_integer(entry.get(key)) for key in ("computeMajor", "computeMinor"))
+        if isinstance(entry, dict) and (number := whole_number(entry.get("id"))) is not None:
+            major, minor = (
+                whole_number(entry.get(key)) for key in ("computeMajor", "computeMinor")
+            )
             yield DeviceProperties(
                 number,
                 str(entry.get("name") or ""),
                 None if major is None else (major, minor or 0),
-                _integer(entry.get("totalGlobalMem")) or None,
+                whole_number(entry.get("totalGlobalMem")) or None,
             )

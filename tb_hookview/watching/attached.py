@@ -6,7 +6,8 @@ import weakref
 
 from torch import nn
 
-from tb_hookview.watching.blocks import Block, within_parallel
+from tb_hookview.recorder.tree import within_parallel
+from tb_hookview.watching.blocks import Block
 from tb_hookview.watching.calls import Calls
 from tb_hookview.watching.clock import BLOCKS, NOTHING, ROOT, StepClock
 from tb_hookview.watching.gradients import Gradients

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from torch import nn
-from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch.nn.parallel import DataParallel
 from torch.nn.parameter import is_lazy
 
-from tb_hookview.recorder.tree import Node, walk
+from tb_hookview.recorder.tree import Node, walk, within_parallel
 
 MOST = 16
 """Blocks of a model at most."""
@@ -90,10 +90,3 @@ def _size(node: Node) -> int:
 
 def _is_list(module: nn.Module) -> bool:
     return isinstance(module, nn.ModuleList | nn.ModuleDict)
-
-
-def within_parallel(module: nn.Module) -> nn.Module:
-    """Return the model inside data parallelism, whose paths the user knows."""
-    while isinstance(module, DistributedDataParallel | DataParallel):
-        module = module.module
-    return module

@@ -19,11 +19,12 @@ from tb_hookview.addresses.text import is_address
 from tb_hookview.errors import UsageError
 from tb_hookview.recorder import faults, roots
 from tb_hookview.recorder.profiling import _parse_ranks
+from tb_hookview.recorder.tree import within_parallel
 from tb_hookview.recorder.wrapping import unwrap, wrap
 from tb_hookview.watching import phases
 from tb_hookview.watching.agreement import RecordingPlan
 from tb_hookview.watching.attached import Attached
-from tb_hookview.watching.blocks import MOST, choose_blocks, within_parallel
+from tb_hookview.watching.blocks import MOST, choose_blocks
 from tb_hookview.watching.clock import BLOCKS, PHASES, StepClock
 from tb_hookview.watching.device import DeviceStamps, stamps_of
 from tb_hookview.watching.keeping import Keeper, Limits

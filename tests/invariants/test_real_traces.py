@@ -1,4 +1,4 @@
-"""Every invariant, of every recorded trace: one test a trace, which is read once."""
+"""Every invariant, of a recorded trace of each run: one test a trace, which is read once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def only(request: pytest.FixtureRequest) -> set[str]:
     return chosen
 
 
-@pytest.mark.parametrize("path", [param(path) for path in gallery.all_traces()])
+@pytest.mark.parametrize("path", [param(path) for path in gallery.kinds_of_traces()])
 def test_all_that_holds_of_a_recording(path: Path, only: set[str]) -> None:
     case = Case(path)
     if found := broken(case, Of.RECORDINGS, only):

@@ -100,10 +100,10 @@ def _manifest(found: dict[str, Any]) -> Manifest:
     roots, costs = found.get("roots"), found.get("cost_us")
     return Manifest(
         content={key: value for key, value in found.items() if key not in _LISTS},
-        version=_integer(found.get("version")),
+        version=whole_number(found.get("version")),
         torch=_text(found.get("torch")),
-        rank=_integer(found.get("rank")),
-        world_size=_integer(found.get("world_size")),
+        rank=whole_number(found.get("rank")),
+        world_size=whole_number(found.get("world_size")),
         markers=_texts(found.get("markers")),
         cost_us={k: _time(v) for k, v in costs.items()} if isinstance(costs, dict) else {},
         roots=tuple(map(str, roots)) if isinstance(roots, list) else (),
@@ -142,7 +142,7 @@ def _module(entry: dict[str, Any]) -> ListedModule:
         path=entry["path"],
         module_class=_text(entry.get("class")) or "",
         file=_text(entry.get("file")) or "",
-        line=_integer(entry.get("line")),
+        line=whole_number(entry.get("line")),
         parameters=_size(entry["parameters"]) if "parameters" in entry else None,
         bytes=_size(entry.get("bytes")),
         trainable=entry.get("trainable") is True,
@@ -163,12 +163,13 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()
 
 
-def _integer(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
+    """Return what is a whole number of JSON; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _size(value: object) -> int:
-    return max(_integer(value) or 0, 0)
+    return max(whole_number(value) or 0, 0)
 
 
 def _time(value: object, longest: float = _LONGEST_US) -> float | None:
