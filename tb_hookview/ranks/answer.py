@@ -11,7 +11,7 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
-from tb_hookview.ranks.fixes import Fixes
+from tb_hookview.ranks.fixes import Fixes, step_waits
 from tb_hookview.ranks.late import Episode, Members, find_episodes
 from tb_hookview.ranks.lateness import Waits, find_waits
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
@@ -55,7 +55,7 @@ def answer(
     episodes = find_episodes(ranks, times, members, waits.last)
     numbers = _numbers(ranks)
     fixes = Fixes(ranks, times, matched, waits)
-    step_rows = _step_rows(ranks, fixes.recorded.waits)
+    step_rows = _step_rows(ranks, step_waits(ranks, members, waits.alone))
     pipelines = find_pipelines(ranks, numbers)
     slow_of = _slow_of(ranks, pipelines)
     stragglers = find_stragglers(ranks, members, fixes, slow_of)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from tb_hookview.analysis.activity import PEERS
-from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
+from tb_hookview.arrays.types import Float, Nanoseconds
+from tb_hookview.ranks.carried import Own, find_carried
 from tb_hookview.ranks.late import (
     Episode,
     Members,
@@ -35,121 +34,7 @@ from tb_hookview.ranks.late import (
 from tb_hookview.ranks.lateness import Waits, find_waits, is_consistent
 from tb_hookview.ranks.map.summary import RankSummary, RankTimes, TimesOf
 from tb_hookview.ranks.matching import Matched
-
-# The ranks' steps replayed with some of what a rank does taken out.
-#
-#     rank 0   |- own -|[ all_reduce ....held]|- own -|     the end is a gate: rank 0 was held to it
-#     rank 1   |- own ----------------|[ a.r.]|- own -|
-#
-# A rank's time is its own except while it is held: does nothing but wait in a collective. The
-# rest passes as recorded, less what is taken out. A collective begins on a rank when that rank
-# comes to it, and ends on all ranks at once: its transfer after the last of them came. If any
-# rank was held to the end of a collective, no rank of it goes on before that end.
-
-
-class Played(NamedTuple):
-    """A run that was played."""
-
-    members: Members
-    """Its collectives, on a clock that all ranks share."""
-    length: float
-    """Time from the first moment of any rank to the last one, nanoseconds."""
-
-
-class Replay:
-    """A run whose own times can be changed: m collectives with n members over r ranks; nanoseconds.
-
-    Args:
-        ranks: summaries.
-        matched: their collectives.
-        waits: the transfers of these.
-    """
-
-    def __init__(self, ranks: Sequence[RankSummary], matched: Matched, waits: Waits) -> None:
-        members = self._members = matched.members
-        self._transfer = waits.transfer
-        self._own = [np.diff(rank.edges) - rank.held for rank in ranks]
-        offset = np.nan_to_num(matched.clocks.offset)
-        first, last = (np.array([rank.edges[at] for rank in ranks], float) for at in (0, -1))
-        begin = first - offset
-        self._begin: Float = begin - begin.min()
-        self._recorded_end: Float = last - offset - begin.min()
-        self._of_ranks = members.of_ranks(len(ranks))
-        self._start, self._end = (self._edge(ranks, at) for at in (members.start, members.end))
-        self._before, self._since = _ended_before(members, self._of_ranks)
-        self._gate = self._held_to_the_end(ranks)
-
-    @property
-    def recorded(self) -> float:
-        """Recorded time from the first moment of any rank to the last one."""
-        return float(self._recorded_end.max() - self._begin.min())
-
-    def play(self, saved: Mapping[int, Float] | None = None) -> Played:
-        """Play the run.
-
-        Args:
-            saved: by rank, time to take from its own between consecutive edges, shape (e - 1,).
-        """
-        passed = [
-            np.concatenate([[0.0], np.cumsum(np.maximum(own - (saved or {}).get(rank, 0.0), 0.0))])
-            for rank, own in enumerate(self._own)
-        ]
-        begun, ended = self._each(passed, self._start), self._each(passed, self._end)
-        count, members = len(self._start), self._members
-        # of each member after its collective; the ranks' own at their begin follow
-        delay = np.concatenate([np.empty(count), self._begin])
-        for collective in range(len(members)):
-            mine = members.of(collective)
-            delay[mine] = delay[self._before[mine]]
-            if self._gate[collective]:
-                come = begun[mine] + delay[self._since[mine]]
-                leave = come.max() + self._transfer[collective]
-                delay[mine] = np.maximum(delay[mine], leave - ended[mine])
-        final = [own[-1] if len(own) else count + at for at, own in enumerate(self._of_ranks)]
-        last = [own[-1] for own in passed]
-        start, end = begun + delay[self._since], ended + delay[:count]
-        moved = replace(members, start=_whole(start), end=_whole(np.maximum(start, end)))
-        return Played(moved, float((delay[final] + last).max() - self._begin.min()))
-
-    def _each(self, columns: Sequence[NDArray[Any]], index: Int) -> NDArray[Any]:
-        """Value of each member at an index of its rank's column, shape (n,)."""
-        found = np.empty(len(index), columns[0].dtype)
-        for column, mine in zip(columns, self._of_ranks, strict=True):
-            found[mine] = column[index[mine]]
-        return found
-
-    def _edge(self, ranks: Sequence[RankSummary], moment: Int) -> Int:
-        """Index of each member's moment among the edges of its rank, shape (n,)."""
-        found = np.empty_like(moment)
-        for rank, mine in zip(ranks, self._of_ranks, strict=True):
-            found[mine] = np.searchsorted(rank.edges, moment[mine])
-        return found
-
-    def _held_to_the_end(self, ranks: Sequence[RankSummary]) -> Bool:
-        """Whether any rank was held until the end of each collective, shape (m,)."""
-        held = self._each([np.append(rank.held, 0) for rank in ranks], np.maximum(self._end - 1, 0))
-        return np.asarray(self._members.total((held > 0).astype(np.int64)) > 0)
-
-
-def _whole(moment: Float) -> Nanoseconds:
-    return np.asarray(moment.round().astype(np.int64))
-
-
-def _ended_before(members: Members, of_ranks: Sequence[Int]) -> tuple[Int, Int]:
-    """The rank's member before each, and the last one that it had left when it began; shape (n,).
-
-    Where there is none: the number of members, and the rank's place, for ranks follow members.
-    """
-    count = len(members.rank)
-    before, since = np.empty(count, np.int64), np.empty(count, np.int64)
-    for rank, own in enumerate(of_ranks):
-        places = np.concatenate([[count + rank], own])
-        until = np.maximum.accumulate(members.end[own])
-        left = np.searchsorted(until, members.start[own], side="right")
-        before[own] = places[:-1]
-        since[own] = places[np.minimum(left, np.arange(len(own)))]
-    return before, since
-
+from tb_hookview.ranks.replay import Replay, Saved, whole
 
 _SAMPLED = 5
 """Other ranks, or somewhat more, that are sampled for how much their work varies."""
@@ -161,9 +46,9 @@ class World(NamedTuple):
     """A run as it was recorded, or as it is with some ranks fixed; nanoseconds."""
 
     waits: list[Nanoseconds]
-    """Time that each rank waits in each of its steps."""
-    saved: Mapping[int, Float]
-    """By rank, time that is taken from its own between consecutive edges."""
+    """Time that each rank waits in each of its steps, for each delay of another one once."""
+    saved: Mapping[int, Saved]
+    """By rank, time that is taken from its own."""
     gained: float
     """By how much sooner the run ends."""
 
@@ -198,8 +83,7 @@ class Fixes:
     @cached_property
     def recorded(self) -> World:
         """The run as it was."""
-        waits = step_waits(self._ranks, self._matched.members, self._waits)
-        return World(waits, {}, 0.0)
+        return World(self._charged(self._matched.members, self._replay.own()), {}, 0.0)
 
     @cached_property
     def _replay(self) -> Replay:
@@ -212,7 +96,7 @@ class Fixes:
     @property
     def error(self) -> float | None:
         """By what share of it the replay misses the recorded length; None if none was asked for."""
-        if "_replay" not in self.__dict__:
+        if "_unchanged" not in self.__dict__:
             return None
         recorded = self._replay.recorded
         return abs(self._unchanged - recorded) / recorded if recorded else None
@@ -288,18 +172,29 @@ class Fixes:
     ) -> World:
         saved = {**world.saved, rank: self._saved(rank, episodes, excess)}
         played = self._replay.play(saved)
-        waits = find_waits(played.members)
-        of_steps = step_waits(self._ranks, played.members, waits)
-        return World(of_steps, saved, self._unchanged - played.length)
+        waits = self._charged(played.members, played.own)
+        gained = max(world.gained, self._unchanged - played.length)
+        return World(waits, saved, gained)
+
+    def _charged(self, members: Members, own: Own) -> list[Nanoseconds]:
+        """Time that each rank waits in each of its steps, without what is carried."""
+        alone = find_waits(members).alone
+        carried = find_carried(members, own, self._replay.earlier)
+        wait = members.end - members.start
+        wait = wait - members.least(wait)[members.collective]
+        return step_waits(self._ranks, members, np.minimum(alone, whole(wait - carried)))
 
     def _saved(
         self, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
-    ) -> Float:
+    ) -> Saved:
         """Time to take from each window, the last first: a reason takes what others need."""
         own, times = self._ranks[rank], self._times(rank)
-        free: Float = (np.diff(own.edges) - own.held).astype(np.float64)
-        saved = np.zeros(len(free))
+        length, ahead = np.diff(own.edges).astype(np.float64), own.ahead
+        taken = Saved(np.zeros(len(length)), np.zeros(len(length)))
         for episode in episodes:
+            by_host = ahead.known and not episode.on_device
+            free = length - (ahead.waited if by_host else own.held + ahead.idle)
+            saved = taken.host if by_host else taken.device
             _, *span = np.searchsorted(own.edges, episode.spans[rank]).tolist()
             for reason in excess:
                 if more := episode.reasons.get(reason, 0):
@@ -308,7 +203,7 @@ class Fixes:
                     time = time if time.sum() >= abs(more) else free[slice(*span)]
                     later = np.cumsum(time[::-1])[::-1] - time
                     saved[slice(*span)] += np.sign(more) * np.clip(abs(more) - later, 0, time)
-        return saved
+        return taken
 
     def _shifted(
         self, world: World, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
@@ -335,13 +230,21 @@ class Fixes:
         return world._replace(waits=waits, gained=gained)
 
 
-def step_waits(ranks: Sequence[RankSummary], members: Members, waits: Waits) -> list[Nanoseconds]:
-    """Time that each rank waits, by its step in which the collectives began."""
+def step_waits(
+    ranks: Sequence[RankSummary], members: Members, alone: Nanoseconds
+) -> list[Nanoseconds]:
+    """Time that each rank waits, by its step in which the collectives began.
+
+    Args:
+        ranks: summaries.
+        members: the collectives.
+        alone: time that each member waited, counted once; shape (n,).
+    """
     found, of_ranks = [], members.of_ranks(len(ranks))
     for rank, held, mine in zip(ranks, message_waits(ranks), of_ranks, strict=True):
         total = np.zeros(len(rank.steps.name), np.int64) if held is None else held.copy()
         step = rank.step[members.index[mine]]
-        np.add.at(total, step[step >= 0], waits.alone[mine][step >= 0])
+        np.add.at(total, step[step >= 0], alone[mine][step >= 0])
         found.append(total)
     return found
 

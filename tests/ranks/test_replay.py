@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from ranks.programs import drawn, played, slowed, write
 
-from tb_hookview.ranks.fixes import Replay
 from tb_hookview.ranks.lateness import find_waits
 from tb_hookview.ranks.map.summary import Mapped
 from tb_hookview.ranks.matching import match
+from tb_hookview.ranks.replay import Replay
 from tb_hookview.ranks.run import analyze_run, summarize_file
 from tb_hookview.trace.source.file import trace_file
 

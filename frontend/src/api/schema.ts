@@ -1950,7 +1950,7 @@ export interface StepMatrix {
 export interface Straggler {
   id: number;
   rank: number;
-  /** How much longer the ranks that share collectives with it wait than it does, mean per step. With the stragglers before it fixed, by a replay of all ranks. */
+  /** How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a late rank is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks. */
   wait_caused_us: number;
   /** That over the mean step of the run. */
   share: number;

@@ -15,7 +15,13 @@ from isal import isal_zlib
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_hookview.analysis.activity import Activity, device_activity, host_activity, in_windows
+from tb_hookview.analysis.activity import (
+    OTHER,
+    Activity,
+    device_activity,
+    host_activity,
+    in_windows,
+)
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import (
     CALLS,
@@ -31,6 +37,7 @@ from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, unique
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     Bool,
     Index,
@@ -44,6 +51,7 @@ from tb_hookview.arrays.types import (
 from tb_hookview.cache import Source
 from tb_hookview.errors import UsageError
 from tb_hookview.loading.columns import pack, unpack
+from tb_hookview.ranks.map.ahead import Ahead, find_ahead
 from tb_hookview.trace import EventCategory, Wanted
 
 # Time that a rank works on each microbatch of a step, forward and backward.
@@ -218,6 +226,8 @@ class RankSummary(Struct, frozen=True):
     """Starts, ends and launches of collectives, and bounds of steps; each once, ascending."""
     held: Nanoseconds
     """Time between consecutive edges in which it did nothing but wait in a collective."""
+    ahead: Ahead
+    """Time between consecutive edges in which its host and device wait for each other."""
     microbatches: MicrobatchTimes
     """Empty where the rank has no messages from point to point, or a device computes."""
     modules: tuple[str, ...]
@@ -270,6 +280,7 @@ def summarize(analysis: Analysis) -> Mapped:
         launch=launch,
         edges=edges,
         held=intervals.lengths_within(held, _between(edges)),
+        ahead=find_ahead(analysis, calls, edges, _other(spent[0], len(edges) - 1)),
         microbatches=find_microbatches(analysis, calls, held),
         modules=tuple(analysis.modules.path[each // 2] for each in used.tolist()),
         backward=tuple(each % 2 == 1 for each in used.tolist()),
@@ -305,6 +316,12 @@ def _spent(activity: Activity, edges: Nanoseconds) -> Spent:
     directed = np.where(activity.code >= 0, 2 * activity.code + activity.backward, activity.code)
     window, code, time = in_windows(replace(activity, code=directed), edges)
     return Spent(window.astype(np.int32), code.astype(np.int32), time)
+
+
+def _other(spent: Spent, windows: int) -> Nanoseconds:
+    """Time of a host in no module, loader, optimizer or wait, shape (windows,)."""
+    rows = spent.code == OTHER
+    return sum_by(spent.window[rows], spent.time[rows], windows)
 
 
 def _renumbered(spent: Spent, used: Int) -> Spent:
