@@ -8,7 +8,8 @@
 A rank comes to a collective later than the first one by what its device did longer since the last
 collective of the same ranks, by what its host did longer, and by how late its host already was. The
 last of these is carried: at most as much as was waited for it before, less what the hosts of others
-have waited since, and no longer than its device waited for a launch.
+have waited since, and no longer than its device waited for a launch. Where hosts run them
+(gloo), nothing is carried: there the host itself waits.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def _latenesses(
         wait[first] - wait,
         (launch - members.least(launch)[collective]).astype(np.float64),
         np.maximum(host - host[first], 0.0),
-        np.where(own.known, idle - idle[first], np.inf),
+        np.where(own.known, idle - idle[first], 0.0),
     )
 
 

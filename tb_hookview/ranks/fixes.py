@@ -176,12 +176,6 @@ class Fixes:
         gained = max(world.gained, self._unchanged - played.length)
         return World(waits, saved, gained)
 
-    @cached_property
-    def carried(self) -> Float:
-        """Part of each recorded wait that is for a delay of an earlier collective, shape (n,)."""
-        members = self._matched.members
-        return find_carried(members, self._replay.own(), self._replay.earlier)
-
     def _charged(self, members: Members, own: Own) -> list[Nanoseconds]:
         """Time that each rank waits in each of its steps, without what is carried."""
         alone = find_waits(members).alone
