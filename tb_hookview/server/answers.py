@@ -236,9 +236,6 @@ def tagged(response: Response, tag: str, *, by_form: bool) -> Response:
 # The trace that a query names. Names are looked up in the list of runs; none becomes a path.
 
 
-FURTHEST = 10**12
-"""Largest offset: no table has more rows."""
-
 Named = TypeVar("Named")
 
 
