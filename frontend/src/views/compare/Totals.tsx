@@ -24,7 +24,7 @@ export function Totals({ comparison }: { comparison: Comparison }): ReactElement
   const whole: [Definition, Pair, undefined][] = ahead ? [[D.whole, long, undefined]] : [];
   const times: [Definition, Pair, SpreadPair | undefined][] = [
     ...whole,
-    [D.step, comparison.step_us, spread.duration_us],
+    [ahead ? D.stepHost : D.step, comparison.step_us, spread.duration_us],
     [D.busy, comparison.device_busy_us, spread.device_busy_us],
     [D.idle, comparison.device_idle_us, spread.device_idle_us],
     device
