@@ -16,6 +16,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
+from tb_hookview.trace import EventCategory
 
 _SHOWN = {"no-host", "no-forward", "replayed-graphs"}
 
@@ -91,6 +92,24 @@ def unnamed_kernels(analysis: Analysis) -> Iterator[Fault]:
     top = np.argsort(-total, kind="stable")[:_NAMED]
     texts = tuple(analysis.trace.strings[name] for name in names[top].tolist())
     yield Fault("unnamed-kernels", len(other), share=time / whole, names=texts)
+
+
+_LATE_NS = 10_000_000
+_LATE_SHARE = 0.1
+"""Of the time that the profiler recorded."""
+
+
+def late_first_row(analysis: Analysis) -> Iterator[Fault]:
+    """Time that the profiler recorded before its first row, where that is long.
+
+    Without Python stacks, or operators, what the host does by itself leaves no row.
+    """
+    events, first = analysis.trace.events, analysis.bounds[0]
+    around = (events.kind == EventCategory.SPAN) & (events.start <= first) & (events.end > first)
+    late, length = first - events.start[around], events.duration[around]
+    if len(late) and (time := int(late.min())) >= _LATE_NS:
+        share = time / int(length[late.argmin()])
+        yield from (Fault("late-first-row", 1, time, share),) if share >= _LATE_SHARE else ()
 
 
 _UNSEEN_SHARE = 0.01

@@ -65,8 +65,14 @@ _NOT_RECORDED = (
     "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
     "or PrivateUse1; none for MPS)"
 )
-_DEVICE_MISSING = ("no-device-events", "unrecorded-device")
-"""Codes of warnings."""
+_LOST = (
+    "no device events, though calls of the device's runtime were recorded: its own records are "
+    "missing. Usually CUPTI could not be loaded or another profiler held it (nsys, ncu, DCGM), "
+    "its rights did not suffice, or the profiler stopped before they were flushed: call "
+    "torch.cuda.synchronize() before it stops"
+)
+_DEVICE_MISSING = {"no-device-events": _LOST, "unrecorded-device": _NOT_RECORDED}
+"""By code of warnings."""
 _FOREIGN = (
     "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; {} "
     "events of unknown categories may be another device's"
@@ -225,9 +231,8 @@ def _remedy(data: ReportData) -> str:
     foreign = foreign_events(data)
     if foreign >= _FOREIGN_SHARE * data.trace.events:
         return _FOREIGN.format(format_number(foreign))
-    if not codes.isdisjoint(_DEVICE_MISSING):
-        return _NOT_RECORDED
-    return f"{_RECORD}{_ON_CPU}"
+    missing = (words for code, words in _DEVICE_MISSING.items() if code in codes)
+    return next(missing, f"{_RECORD}{_ON_CPU}")
 
 
 def _module(
