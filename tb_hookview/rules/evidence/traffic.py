@@ -49,8 +49,8 @@ _SMALL_NS = 10_000
 _LARGE = 1 << 20
 """Bytes from which on a copy's rate is that of the link."""
 _KERNELS_A_COPY = 10
-"""Kernels of different names for each copy before them, from which on the copies are a batch: a
-model that launches so many has more parameters than that."""
+"""Names of kernels for each copy before them, from which on the copies are a batch: a model with
+that variety of kernels has more parameters."""
 FASTER_PINNED = 0.5
 """Part of a copy's time saved by pinned memory, where the trace does not say."""
 ASSUMES_FASTER = (

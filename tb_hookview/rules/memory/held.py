@@ -242,8 +242,8 @@ _OF_BATCH = (
     "overwritten"
 )
 _ON_PURPOSE = (
-    "Right as it is where running statistics are taken anew (torch.optim.swa_utils.update_bn) or "
-    "dropout samples on purpose."
+    "Leave it where running statistics are meant to be updated (torch.optim.swa_utils.update_bn), "
+    "or dropout to sample."
 )
 _NO_GRAPH = "the trace has no backward pass, no optimizer and no graph for one"
 _TRAINS = (Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER)
