@@ -94,7 +94,8 @@ def unnamed_kernels(analysis: Analysis) -> Iterator[Fault]:
     yield Fault("unnamed-kernels", len(other), share=time / whole, names=texts)
 
 
-_LATE_NS = 10_000_000
+_LATE_NS = 100_000_000
+"""The profiler itself takes less to start."""
 _LATE_SHARE = 0.1
 """Of the time that the profiler recorded."""
 
@@ -102,14 +103,17 @@ _LATE_SHARE = 0.1
 def late_first_row(analysis: Analysis) -> Iterator[Fault]:
     """Time that the profiler recorded before its first row, where that is long.
 
-    Without Python stacks, or operators, what the host does by itself leaves no row.
+    Without Python stacks, or operators, what the host does by itself leaves no row. Steps
+    say which time is reported.
     """
-    events, first = analysis.trace.events, analysis.bounds[0]
+    events, (first, last) = analysis.trace.events, analysis.bounds
     around = (events.kind == EventCategory.SPAN) & (events.start <= first) & (events.end > first)
-    late, length = first - events.start[around], events.duration[around]
-    if len(late) and (time := int(late.min())) >= _LATE_NS:
-        share = time / int(length[late.argmin()])
-        yield from (Fault("late-first-row", 1, time, share),) if share >= _LATE_SHARE else ()
+    if not around.any() or analysis.steps.marked:
+        return
+    begin = int(events.start[around].max())
+    late, length = first - begin, max(last, int(events.end[around].max())) - begin
+    if late >= max(_LATE_NS, _LATE_SHARE * length):
+        yield Fault("late-first-row", 1, time=late, share=late / length)
 
 
 _UNSEEN_SHARE = 0.01

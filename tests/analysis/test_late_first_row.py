@@ -21,9 +21,9 @@ PICTURE = """
     ("before_us", "after_us", "severity"),
     [
         (3_000_000, 100_000, "high"),
-        (30_000, 100_000, "low"),
-        (9_000, 1_000, None),
-        (30_000, 300_000, None),
+        (300_000, 1_000_000, "low"),
+        (99_000, 1_000, None),
+        (300_000, 3_000_000, None),
     ],
 )
 def test_a_recording_that_began_before_its_rows(
@@ -37,5 +37,9 @@ def test_a_recording_that_began_before_its_rows(
     warnings = build_report(load(path)).data.trace.warnings
     found = [row for row in warnings if row.code == "late-first-row"]
     assert [row.severity for row in found] == ([severity] if severity else [])
+    step = {**events[0], "cat": "user_annotation", "name": "ProfilerStep#1"}
+    marked = grid.write(tmp_path / "marked.json", [*events, step, window])
+    codes = {row.code for row in build_report(load(marked)).data.trace.warnings}
+    assert "late-first-row" not in codes, "the verdict is about the step"
     if severity == "high":
         assert "3.00 s after its start, 96.8% of it" in found[0].message
