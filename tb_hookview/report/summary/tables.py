@@ -66,10 +66,8 @@ _NOT_RECORDED = (
     "or PrivateUse1; none for MPS)"
 )
 _LOST = (
-    "no device events, though calls of the device's runtime were recorded: its own records are "
-    "missing. Usually CUPTI could not be loaded or another profiler held it (nsys, ncu, DCGM), "
-    "its rights did not suffice, or the profiler stopped before they were flushed: call "
-    "torch.cuda.synchronize() before it stops"
+    "no device events, though the device was recorded: CUPTI was not loaded, lacked permissions or "
+    "was in use (nsys, ncu), or was not flushed before the end"
 )
 _DEVICE_MISSING = {"no-device-events": _LOST, "unrecorded-device": _NOT_RECORDED}
 """By code of warnings."""

@@ -225,10 +225,8 @@ WORDS: dict[str, Words] = {
         "sums of device time count it twice"
     ),
     "no-device-events": Words(
-        "launches, and no device event: calls were recorded and the device's own records are "
-        "missing (the profiler's library, CUPTI or roctracer, was not loaded or lacked the right, "
-        "or the recording stopped before they arrived); there is no device time, idle time or "
-        "cause of it"
+        "launches, and no device event: the profiler lost the device's own records; there is no "
+        "device time, idle time or cause of it"
     ),
     "unrecorded-device": Words(
         "operators, memory or a backward thread of a device, of which neither events nor calls "
