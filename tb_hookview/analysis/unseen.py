@@ -16,6 +16,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
+from tb_hookview.trace import EventCategory
 
 _SHOWN = {"no-host", "no-forward", "replayed-graphs"}
 
@@ -91,6 +92,28 @@ def unnamed_kernels(analysis: Analysis) -> Iterator[Fault]:
     top = np.argsort(-total, kind="stable")[:_NAMED]
     texts = tuple(analysis.trace.strings[name] for name in names[top].tolist())
     yield Fault("unnamed-kernels", len(other), share=time / whole, names=texts)
+
+
+_LATE_NS = 100_000_000
+"""The profiler itself takes less to start."""
+_LATE_SHARE = 0.1
+"""Of the time that the profiler recorded."""
+
+
+def late_first_row(analysis: Analysis) -> Iterator[Fault]:
+    """Time that the profiler recorded before its first row, where that is long.
+
+    Without Python stacks, or operators, what the host does by itself leaves no row. Steps
+    say which time is reported.
+    """
+    events, (first, last) = analysis.trace.events, analysis.bounds
+    around = (events.kind == EventCategory.SPAN) & (events.start <= first) & (events.end > first)
+    if not around.any() or analysis.steps.marked:
+        return
+    begin = int(events.start[around].max())
+    late, length = first - begin, max(last, int(events.end[around].max())) - begin
+    if late >= max(_LATE_NS, _LATE_SHARE * length):
+        yield Fault("late-first-row", 1, time=late, share=late / length)
 
 
 _UNSEEN_SHARE = 0.01

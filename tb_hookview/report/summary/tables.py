@@ -66,8 +66,12 @@ _NOT_RECORDED = (
     "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
     "or PrivateUse1; none for MPS)"
 )
-_DEVICE_MISSING = ("no-device-events", "unrecorded-device")
-"""Codes of warnings."""
+_LOST = (
+    "no device events, though the device was recorded: CUPTI was not loaded, lacked permissions or "
+    "was in use (nsys, ncu), or was not flushed before the end"
+)
+_DEVICE_MISSING = {"no-device-events": _LOST, "unrecorded-device": _NOT_RECORDED}
+"""By code of warnings."""
 _FOREIGN = (
     "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; {} "
     "events of unknown categories may be another device's"
@@ -226,9 +230,8 @@ def _remedy(data: ReportData) -> str:
     foreign = foreign_events(data)
     if foreign >= _FOREIGN_SHARE * data.trace.events:
         return _FOREIGN.format(format_number(foreign))
-    if not codes.isdisjoint(_DEVICE_MISSING):
-        return _NOT_RECORDED
-    return f"{_RECORD}{_ON_CPU}"
+    missing = (words for code, words in _DEVICE_MISSING.items() if code in codes)
+    return next(missing, f"{_RECORD}{_ON_CPU}")
 
 
 def _module(

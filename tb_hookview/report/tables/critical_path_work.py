@@ -158,17 +158,17 @@ def _host_times(simulator: Simulator) -> list[tuple[int, TimeSet]]:
 def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, float]]:
     """Name and length of each time.
 
-    What has no name as a whole is cut by what is long in it, and what then has none is divided
-    among the operators that ran in it.
+    What names a time has the part that it holds. The rest is cut by what is long in it, and what
+    then has no name is divided among the operators that ran in it.
     """
-    names = _names(analysis, thread, spans)
-    unnamed = spans[[name == "" for name in names]]
+    names, held = _names(analysis, thread, spans)
+    unnamed = intervals.subtract(spans, held[[name != "" for name in names]])
     pieces = cut_by_activity(analysis.host, thread, unnamed, _LONG)
     whole = isin(pieces[:, 0], unnamed[:, 0]) & isin(pieces[:, 1], unnamed[:, 1])
     parts = pieces[~whole]
-    inner = _names(analysis, thread, parts)
+    inner, _ = _names(analysis, thread, parts)
     many = np.sort(np.concatenate([pieces[whole], parts[[name == "" for name in inner]]]), axis=0)
-    both = zip([*names, *inner], [*spans.tolist(), *parts.tolist()], strict=True)
+    both = zip([*names, *inner], [*held.tolist(), *parts.tolist()], strict=True)
     found = [(name, float(end - start)) for name, (start, end) in both if name]
     operators = operators_within(analysis.host, thread, many)
     rest = intervals.length(many) - sum(length for _, length in operators)
@@ -183,18 +183,19 @@ def _without_operators(analysis: Analysis, thread: int, spans: TimeSet) -> list[
     rows = np.flatnonzero(ran & (tree.thread == thread))
     left = intervals.subtract(spans, intervals.of(tree.start[rows], tree.end[rows]))
     left = left[left[:, 1] - left[:, 0] >= LONG_NS]
-    lengths = (left[:, 1] - left[:, 0]).astype(float).tolist()
-    named = zip(_names(analysis, thread, left), lengths, strict=True)
-    return [(name, length) for name, length in named if name]
+    named = zip(*_names(analysis, thread, left), strict=True)
+    return [(name, float(end - start)) for name, (start, end) in named if name]
 
 
-def _names(analysis: Analysis, thread: int, spans: TimeSet) -> list[str]:
-    """What a thread was in at each time; outside of the optimizer's phase, its closure."""
+def _names(analysis: Analysis, thread: int, spans: TimeSet) -> tuple[list[str], TimeSet]:
+    """What a thread was in at each time, and the part of the time that this holds."""
     if not len(spans):
-        return []
-    host = analysis.host
-    event = activity_events(host, np.full(len(spans), thread), spans)
-    return event_names(host, _as_called(host, event))
+        return [], spans
+    host, events = analysis.host, analysis.trace.events
+    event = _as_called(host, activity_events(host, np.full(len(spans), thread), spans))
+    around = np.stack([lookup(events.start, event), lookup(events.end, event)], axis=1)
+    held = np.clip(around, spans[:, :1], spans[:, 1:])
+    return event_names(host, event), np.where(event[:, None] >= 0, held, spans)
 
 
 def _as_called(host: HostRows, event: EventRow) -> EventRow:

@@ -15,6 +15,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS, Fault
 from tb_hookview.analysis.unseen import (
+    late_first_row,
     outside_phases,
     preempted_kernels,
     unnamed_kernels,
@@ -224,8 +225,8 @@ WORDS: dict[str, Words] = {
         "sums of device time count it twice"
     ),
     "no-device-events": Words(
-        "launches, and no device event: the profiler recorded no device; there is no device time, "
-        "idle time or cause of it"
+        "launches, and no device event: the profiler lost the device's own records; there is no "
+        "device time, idle time or cause of it"
     ),
     "unrecorded-device": Words(
         "operators, memory or a backward thread of a device, of which neither events nor calls "
@@ -250,6 +251,12 @@ WORDS: dict[str, Words] = {
         "queued before it began, or their launches were not recorded; they have no phase and no "
         "module, and idle time before them has no cause",
         high_from=0.1,
+    ),
+    "late-first-row": Words(
+        "recording whose first row comes {time} after its start, {share} of it: what the host did "
+        "until then, such as loading a batch, is in no figure, and the verdict is about the rows "
+        "alone; record Python stacks (with_stack=True) or ProfilerActivity.CPU to see it",
+        high_from=0.5,
     ),
     "unseen-queue": Words(
         "streams whose first device event begins long after its launch, {time} in all, {share} of "
@@ -463,6 +470,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
             yield fault
     yield from compiled
     yield from unnamed_kernels(analysis)
+    yield from late_first_row(analysis)
     yield from unseen_queue(analysis)
     yield from preempted_kernels(analysis)
     yield from unrecorded_device(analysis)

@@ -12,8 +12,8 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.host.activity import (
     activity_events,
+    event_names,
     inputs_of_call,
-    named_activity,
     operators_within,
 )
 from tb_hookview.analysis.host.rows import Role, node_name
@@ -22,6 +22,7 @@ from tb_hookview.arrays.joins import isin, mask_of, pair_key, scatter, unique, u
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
+    EventRow,
     GapIndex,
     Int,
     Intervals,
@@ -112,11 +113,23 @@ def activity_in(context: Context, gaps: GapIndex) -> list[str]:
 
     Gaps that only the bounds of steps part have one name.
     """
+    return event_names(context.host, _activity(context, gaps))
+
+
+def held_by_activity(context: Context, gaps: GapIndex) -> Int:
+    """Time of each gap in the event that names it (`activity_in`), nanoseconds; 0 for none."""
+    table, events = context.analysis.gaps, context.analysis.trace.events
+    event = _activity(context, gaps)
+    start = np.maximum(table.start[gaps], lookup(events.start, event))
+    held = np.minimum(table.end[gaps], lookup(events.end, event)) - start
+    return np.where(event >= 0, np.maximum(held, 0), 0)
+
+
+def _activity(context: Context, gaps: GapIndex) -> EventRow:
     spans, place = uncut(context, gaps)
     thread = np.empty(len(spans), np.int64)
     thread[place] = lookup(context.call_tree.thread, launches_after(context, gaps))
-    names = named_activity(context.host, thread, spans)
-    return [names[each] for each in place.tolist()]
+    return activity_events(context.host, thread, spans)[place]
 
 
 def operators_in(context: Context, gaps: GapIndex, name: str) -> Counter[str]:

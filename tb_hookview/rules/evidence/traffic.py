@@ -48,6 +48,9 @@ _SMALL_NS = 10_000
 """Device time up to which a copy of unknown size does."""
 _LARGE = 1 << 20
 """Bytes from which on a copy's rate is that of the link."""
+_KERNELS_A_COPY = 10
+"""Names of kernels for each copy before them, from which on the copies are a batch: a model with
+that variety of kernels has more parameters."""
 FASTER_PINNED = 0.5
 """Part of a copy's time saved by pinned memory, where the trace does not say."""
 ASSUMES_FASTER = (
@@ -232,12 +235,20 @@ def _size(context: Context, copies: DeviceEventIndex) -> str:
 
 
 def repeated(context: Context) -> Bool:
-    """Syncs that may occur in every step: without marked steps, those after a kernel."""
-    syncs, work = context.syncs, context.analysis.device_events
-    if context.steps.marked:
-        return np.ones(len(syncs), bool)
-    kernels = work.start[context.analysis.trace.events.kind[work.event] == EventCategory.KERNEL]
-    return np.asarray(syncs.end > kernels.min(initial=np.iinfo(np.int64).max))
+    """Syncs that may occur in every step: without marked steps, those after a kernel.
+
+    Before it models move to the device; all count where too few copies are there for that.
+    """
+    syncs, work, events = (
+        context.syncs,
+        context.analysis.device_events,
+        context.analysis.trace.events,
+    )
+    kernels = work.event[events.kind[work.event] == EventCategory.KERNEL]
+    first = events.start[kernels].min(initial=np.iinfo(np.int64).max)
+    before = np.count_nonzero(uploads(context, "HtoD") & (work.start < first))
+    few = _KERNELS_A_COPY * before <= len(unique(events.name[kernels]))
+    return np.asarray((syncs.end > first) | few | context.steps.marked)
 
 
 # Values that syncs bring to the host: what they are read for.

@@ -20,6 +20,7 @@ from tb_hookview.rules.evidence.host import (
     LONG_NS,
     activity_in,
     event_after,
+    held_by_activity,
     held_up,
     is_operator,
     operators_in,
@@ -32,6 +33,8 @@ _SHARE = 0.02
 """Part of a step from which on such gaps of one name count."""
 _LITTLE = 10
 """Device events per step; a step with no more is no training step."""
+_ALL = 0.95
+"""Part of gaps from which on all of them is said to be in what names them."""
 _NAMED = 3
 """Names that the evidence has: operators, and what held the host where no steps are marked."""
 _BEFORE = (
@@ -130,7 +133,8 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         place=(what or "not named in the trace") + (f", mostly {most}" if most else ""),
         everywhere=True,
         evidence=f"for {context.us_text(time)}, {time / context.steps.duration_us:.0%} of "
-        f"{whole}, the thread that launches was in {what or 'nothing that the trace names'} and "
+        f"{whole}, the thread that launches was in {what or 'nothing that the trace names'}"
+        f"{_part(context, gaps) if name else ''} and "
         f"launched nothing: {format_count(len(length), 'gap')} of 1 ms or more in "
         f"{context.steps.text}, the longest {format_us(length.max() / 1000)}"
         + (_in_operators(context, inside) if most else "")
@@ -146,6 +150,14 @@ def _occurrence(context: Context, name: str, gaps: GapIndex) -> Occurrence:
         caveats=tuple(_caveats(context, name, gaps)),
         fix=_fix(context, name, most),
     )
+
+
+def _part(context: Context, gaps: GapIndex) -> str:
+    """Phrase of the time that the name of some gaps holds, "" where it is next to all of it."""
+    held = held_by_activity(context, gaps).sum()
+    if held >= _ALL * context.analysis.gaps.duration[gaps].sum():
+        return ""
+    return f" ({format_us(context.steps.us_per_step(held))} of that)"
 
 
 def _fix(context: Context, name: str, most: str) -> str:

@@ -14,7 +14,7 @@ from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import mask_of, median, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds
+from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.formats import format_bytes, format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -216,22 +216,36 @@ GRADIENTS_KEPT = Rule(
 )
 
 
-# Operators that record autograd nodes in a trace in which no backward pass runs.
+# Forwards set up for training in a trace in which no backward pass runs: operators that record
+# autograd nodes, layers in training mode.
 
 
 _FEW = 10
 """Nodes up to which they are a trifle."""
 _DROPOUTS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout")
 _MASKS = ("aten::bernoulli_", "aten::native_dropout", "aten::_fused_dropout")
+_NORM, _ADD = "aten::batch_norm", "aten::add_"
+_MOST_NORMS = 0.9
+"""Share of batch norms that an in-place addition precedes, from which on it counts batches; sums
+of residual branches precede fewer."""
+_REENTRANT = "CheckpointFunction"
+"""Operator whose forward records no graph though it is trained."""
 _INFER = (
     "If this is inference, run it under torch.inference_mode(), or torch.no_grad(): "
     "activations are then freed as the forward goes, and operators take less host time. If it is "
     "training, record the backward pass as well."
 )
-_EVALUATE = (
-    "For inference call model.eval() first: the model is in training mode, so dropout takes time "
-    "and makes results random."
+_EVALUATE = "For inference call model.eval() first: the model is in training mode, so {}."
+_RANDOM = "dropout takes time and makes results random"
+_OF_BATCH = (
+    "batch norm's results depend on what else is in the batch, and its running statistics are "
+    "overwritten"
 )
+_ON_PURPOSE = (
+    "Leave it where running statistics are meant to be updated (torch.optim.swa_utils.update_bn), "
+    "or dropout to sample."
+)
+_NO_GRAPH = "the trace has no backward pass, no optimizer and no graph for one"
 _TRAINS = (Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER)
 
 
@@ -242,22 +256,55 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
     operators = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
     number = context.analysis.trace.events.sequence[call_tree.event[operators]]
     nodes = len(unique(number[number >= 0])) - 1  # the last may be that of a node to come
-    if nodes <= _FEW:
+    recorded, (signs, effects) = nodes > _FEW, _training_mode(context, operators)
+    if not recorded and (not effects or context.any_name(lambda name: name == _REENTRANT)):
         return
-    masks = context.rows.named(*_MASKS) & context.rows.inside(context.rows.named(*_DROPOUTS))
-    drawn = int(np.count_nonzero(masks))
-    trains = f"; dropout draws {format_count(drawn, 'mask')}" if drawn else ""
+    graph = (
+        f"at least {format_count(nodes, 'autograd node')} for a backward pass are recorded in "
+        f"{format_count(len(operators), 'operator')}; the trace has no backward pass and no "
+        "optimizer"
+    )
+    evaluate = _EVALUATE.format(", and ".join(effects)) if effects else ""
     yield Occurrence(
         place="the model",
         everywhere=True,
-        evidence=f"at least {format_count(nodes, 'autograd node')} for a backward pass are "
-        f"recorded in {format_count(len(operators), 'operator')}; the trace has no backward pass "
-        f"and no optimizer{trains}{_memory(context)}",
-        fix=f"{_EVALUATE} {_INFER}" if drawn else "",
+        evidence="".join([graph if recorded else _NO_GRAPH, *signs, _memory(context)]),
+        fix=f"{evaluate} {_INFER if recorded else _ON_PURPOSE}" if evaluate else "",
         claims_gain=False,
         examples=call_tree.start[operators[np.argmax(number >= 0)]][None],
-        latent="each node costs host time, and keeps what its backward would need",
+        latent="each node costs host time, and keeps what its backward would need"
+        if recorded
+        else "its results are those of training",
+        title="" if recorded else "The model is in training mode, but no backward pass runs",
     )
+
+
+def _training_mode(context: Context, operators: TreeRow) -> tuple[list[str], list[str]]:
+    """Phrases of the signs of layers in training mode, and of what that does to results."""
+    masks = context.rows.named(*_MASKS) & context.rows.inside(context.rows.named(*_DROPOUTS))
+    drawn, counted = int(np.count_nonzero(masks)), _batches_counted(context, operators)
+    found = [
+        (drawn, f"; dropout draws {format_count(drawn, 'mask')}", _RANDOM),
+        (counted, f"; {format_count(counted, 'batch norm')} count their batch", _OF_BATCH),
+    ]
+    return [sign for count, sign, _ in found if count], [does for count, _, does in found if count]
+
+
+def _batches_counted(context: Context, operators: TreeRow) -> int:
+    """Batch norms right after the operator that counts their batches, which records no node.
+
+    They are counted in training mode alone, and never where no running statistics are kept.
+    """
+    tree = context.call_tree
+    above = tree.nearest_above(mask_of(operators, len(tree)))
+    outer = operators[above[operators] < 0]
+    norms = np.flatnonzero(context.rows.named(_NORM)[outer])
+    before, norms = outer[np.maximum(norms - 1, 0)], outer[norms]
+    number = context.analysis.trace.events.sequence[tree.event]
+    counts = context.rows.named(_ADD)[before] & (tree.thread[before] == tree.thread[norms])
+    counts &= number[before] == number[norms]
+    counted = int(np.count_nonzero(counts))
+    return counted if counted >= _MOST_NORMS * len(norms) else 0
 
 
 def _memory(context: Context) -> str:
@@ -282,7 +329,10 @@ GRAPH_WITHOUT_BACKWARD = Rule(
     family="memory",
     title="Autograd records a graph, but no backward pass runs",
     description="Operators record more than ten autograd nodes (sequence numbers that grow) in a "
-    "trace with neither a backward pass nor an optimizer's step.",
+    "trace with neither a backward pass nor an optimizer's step. Where fewer do, and none is in a "
+    "checkpoint, which records no graph in training: layers in training mode, that is dropout that "
+    "draws masks, or nine tenths of the batch norms right after an aten::add_ that records no node "
+    "(it counts their batches).",
     fix=_INFER,
     reference="PyTorch, Autograd mechanics: locally disabling gradient computation",
     confidence="medium",

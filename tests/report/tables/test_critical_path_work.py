@@ -57,7 +57,7 @@ def test_host_time_outside_of_phases_has_the_name_of_what_ran(tmp_path: Path) ->
 def test_long_host_time_without_an_operator_is_named_in_its_phase(
     tmp_path: Path, scale: int, named: bool
 ) -> None:
-    """`prepare` runs for 3.5 ms without any operator, and for 0.35."""
+    """`prepare` runs for 3.3 ms of the 3.5 without any operator, and of 0.35."""
     found = works(
         tmp_path,
         """
@@ -73,7 +73,7 @@ def test_long_host_time_without_an_operator_is_named_in_its_phase(
     assert ("host:forward:prepare" in found) is named
     inside = found.get("host:forward:prepare", 0.0)
     assert inside + found["host:forward:"] == pytest.approx(44 * scale)
-    assert inside == (pytest.approx(35 * scale) if named else 0)
+    assert inside == (pytest.approx(33 * scale) if named else 0)
 
 
 def test_time_in_which_the_profiler_makes_room_is_the_profilers(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_loading_of_kernels_is_no_time_of_the_phase_around_it(tmp_path: Path) ->
         """,
     )
     assert found["host::kernel loading"] == pytest.approx(28, abs=1)
-    assert found["host::prepare"] == pytest.approx(42, abs=1)
+    assert found["host::prepare"] == pytest.approx(40, abs=1)
 
 
 def test_device_time_has_the_kind_of_its_events(tmp_path: Path) -> None:

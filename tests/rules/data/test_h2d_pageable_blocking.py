@@ -75,6 +75,24 @@ def test_without_steps_a_model_that_moves_to_the_device_is_none(tmp_path: Path) 
     assert "h2d-pageable-blocking" not in findings(tmp_path, picture)
 
 
+@pytest.mark.parametrize("kernels", [9, 10])
+def test_without_steps_one_copy_before_many_kernels_is_a_batch(
+    tmp_path: Path, kernels: int
+) -> None:
+    calls = "".join(f"[launch corr={n}]" for n in range(10, 10 + kernels))
+    runs = "".join(f"[k{n} corr={n}]".ljust(16) for n in range(10, 10 + kernels))
+    names = {f"k{n}": f"kernel_{n}" for n in range(10, 10 + kernels)}
+    picture = f"""
+        main ops    [aten::to                              ] [aten::mm{" " * 16 * kernels}]
+        main ops      [aten::copy_                        ]
+        main calls     [copy corr=5]  [wait corr=6     ]      {calls}
+        gpu  copy             [P2D corr=5   ]
+        gpu  kernel                                               {runs}
+        """
+    found = "h2d-pageable-blocking" in findings(tmp_path, picture, names)
+    assert found == (kernels == 10)
+
+
 def test_without_steps_a_copy_after_a_kernel_may_repeat(tmp_path: Path) -> None:
     picture = BATCH.split("\n", 2)[2].format(call="copy", memory="P2D")
     (finding,) = findings(tmp_path, picture)["h2d-pageable-blocking"]

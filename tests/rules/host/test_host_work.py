@@ -63,8 +63,17 @@ def test_a_python_function_is_named(tmp_path: Path) -> None:
     assert finding.where == "preprocess in pipeline.py(123)"
     assert finding.cost_us_per_step == finding.gain_bound_us_per_step == 3408 - 258
     assert "1 gap of 1 ms or more in 1 step, the longest 3.15 ms" in finding.evidence
+    assert "of that)" not in finding.evidence, "next to all of it is in the function"
     assert "Compute once" in finding.fix
     assert "DataLoader" not in finding.fix, "nothing here loads or trains"
+
+
+def test_a_function_that_holds_a_part_of_a_gap_has_its_own_time(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, trace(row("python_function", FRAME, 300, 2600)))
+    assert finding.evidence.startswith("for 3.15 ms per step")
+    assert (
+        "was in preprocess in pipeline.py(123) (2.60 ms of that) and launched" in finding.evidence
+    )
 
 
 def test_a_gap_across_steps_is_one_of_all_and_in_each_its_part(tmp_path: Path) -> None:

@@ -14,6 +14,11 @@ from tb_hookview.loading import analyze
 RULE = "graph-without-backward"
 NODE = row("cpu_op", "autograd::engine::evaluate_function: MmBackward0", 3000, 9, "autograd")
 
+DROPOUT = [
+    row("cpu_op", "aten::dropout", 2000, 90),
+    row("cpu_op", "aten::bernoulli_", 2010, 50),
+]
+
 
 def forward(nodes: int) -> list[dict[str, Any]]:
     """Operators, each of which makes a node; the last one makes none."""
@@ -34,13 +39,38 @@ def test_a_forward_that_keeps_a_graph(tmp_path: Path) -> None:
 
 
 def test_dropout_that_draws_masks_is_training_mode(tmp_path: Path) -> None:
-    dropout = [
-        row("cpu_op", "aten::dropout", 2000, 90),
-        row("cpu_op", "aten::bernoulli_", 2010, 50),
-    ]
-    (finding,) = findings(tmp_path, [*forward(11), *dropout])[RULE]
+    (finding,) = findings(tmp_path, [*forward(11), *DROPOUT])[RULE]
     assert "; dropout draws 1 mask" in finding.evidence
     assert finding.fix.startswith("For inference call model.eval() first")
+
+
+def norms(of: int, number: int = -1, step: int = 0) -> list[dict[str, Any]]:
+    """Batch norms in training mode under no_grad: each right after the addition to its counter."""
+    names = ["aten::conv2d", "aten::add_", "aten::batch_norm"] * of
+    return [
+        {**row("cpu_op", name, 2000 + 20 * i, 9), "args": {"Sequence number": number + step * i}}
+        for i, name in enumerate(names)
+    ]
+
+
+def test_batch_norm_that_counts_batches_is_training_mode(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, [*forward(11), *norms(4, 16)])[RULE]
+    assert "; 4 batch norms count their batch" in finding.evidence
+    assert finding.fix.startswith("For inference call model.eval() first")
+
+
+def test_training_mode_without_a_graph(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, norms(4))[RULE]
+    assert finding.title == "The model is in training mode, but no backward pass runs"
+    assert finding.evidence.startswith("the trace has no backward pass, no optimizer and no graph")
+    assert "update_bn" in finding.fix
+    assert "inference_mode" not in finding.fix
+
+
+def test_sums_before_batch_norm_count_no_batches(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, norms(8, 5, step=1))[RULE]
+    assert "batch norm" not in finding.evidence
+    assert "eval()" not in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -55,6 +85,23 @@ def test_dropout_that_draws_masks_is_training_mode(tmp_path: Path) -> None:
         pytest.param(
             [{**each, "args": {"Sequence number": 5}} for each in forward(11)],
             id="gradients are enabled, and nothing needs one",
+        ),
+        pytest.param([*norms(4), NODE], id="training mode and a backward pass"),
+        pytest.param(
+            [*norms(4), row("user_annotation", "Optimizer.step#SGD.step", 3000, 9)],
+            id="training mode and an optimizer",
+        ),
+        pytest.param(
+            [each for each in norms(4) if each["name"] != "aten::add_"],
+            id="no running statistics",
+        ),
+        pytest.param(
+            [*norms(4), *(row("cpu_op", "aten::batch_norm", 2500 + 20 * i, 9) for i in range(4))],
+            id="half of the batch norms after the sum of a residual branch",
+        ),
+        pytest.param(
+            [row("cpu_op", "CheckpointFunction", 1900, 900), *DROPOUT],
+            id="a forward in a checkpoint, for a backward that is not recorded",
         ),
     ],
 )
