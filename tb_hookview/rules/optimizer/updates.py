@@ -29,8 +29,9 @@ _FUSE = (
     "pass. foreach=True loops over the parameters on the CPU."
 )
 _LISTS = (
-    "Pass foreach=True to the optimizer, which has no fused form, and keep few parameter groups. "
-    "Put an optimizer of your own on torch._foreach_* functions, or compile its step."
+    "Pass foreach=True to the optimizer, and keep few parameter groups: only Adam, AdamW, SGD and "
+    "Adagrad have a fused form. Put an optimizer of your own on torch._foreach_* functions, or "
+    "compile its step."
 )
 _PASSES = (
     "The gain takes a fused update to last as long as two of the operators that it replaces, on "
@@ -63,7 +64,8 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
     if (inside & (grouped | context.rows.containing("multi_tensor"))).any():
         return
     work = context.device_events.launched_by(inside) & context.device_events.counted
-    updates = context.rows.inside(inside & context.rows.named(*_UPDATES))
+    rows = inside & context.rows.named(*_UPDATES)
+    updates = context.rows.inside(rows)
     updates = context.device_events.launched_by(updates) & context.device_events.counted
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
     if not count or count < _MANY * len(context.steps) or 2 * count < whole:
@@ -81,7 +83,7 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
         examples=context.device_events.starts(updates),
         latent="the device does not idle because of it in this trace; an optimizer that is fused "
         "or on lists launches fewer kernels",
-        fix="" if fusible[stepping].all() else _LISTS,
+        fix=_LISTS if (rows & ~context.rows.inside(fusible)).any() else "",
     )
 
 

@@ -80,6 +80,19 @@ def test_a_cpu_with_an_optimizer_of_one_vector(tmp_path: Path) -> None:
     assert RULE not in on_cpu(tmp_path, on_host(["aten::mul_", "aten::add_"], optimizer="LBFGS"))
 
 
+def test_the_steps_of_an_optimizer_with_a_fused_form_count_alone(tmp_path: Path) -> None:
+    other = row("user_annotation", "Optimizer.step#RMSprop.step", 1590, 300)
+    rows = [*on_host(["aten::mul_", "aten::lerp_"]), other, *repeated("aten::div_", 24, 1600, 9)]
+    (finding,) = on_cpu(tmp_path, rows)[RULE]
+    assert finding.count == 48
+
+
+def test_an_optimizer_around_one_with_a_fused_form(tmp_path: Path) -> None:
+    around = row("user_annotation", "Optimizer.step#ZeroRedundancyOptimizer.step", 980, 950)
+    (finding,) = findings(tmp_path, operators(UPDATES), [around, STEP])[RULE]
+    assert "fused=True, or" in finding.fix
+
+
 @pytest.mark.parametrize("optimizer", ["RMSprop", "NAdam", "Mine"])
 def test_a_cpu_with_an_optimizer_that_has_no_fused_form(tmp_path: Path, optimizer: str) -> None:
     rows = on_host(["aten::mul_", "aten::add_"], optimizer=optimizer)
@@ -91,7 +104,6 @@ def test_a_device_with_an_optimizer_that_has_no_fused_form(tmp_path: Path) -> No
     (fused,) = findings(tmp_path, operators(UPDATES), [STEP])[RULE]
     (lists,) = findings(tmp_path, operators(UPDATES), [named])[RULE]
     assert "fused=True" in fused.fix
-    assert "fused=True" not in lists.fix
     assert lists.fix.startswith("Pass foreach=True")
 
 
