@@ -223,9 +223,9 @@ _ID = re.compile(r"compile_id=(\d+)/(\d+)")
 _LISTED_RECOMPILATION = 3
 _VARIANTS = 2 * _LISTED_RECOMPILATION
 _SETTLE = (
-    "TORCH_LOGS=recompiles names the guard that failed. A size: pad or bucket shapes, or mark it by "
-    "torch._dynamo.mark_dynamic. A Python number: pass it as a tensor. requires_grad: leave it, "
-    "there are no more than two variants (of equal blocks the first takes data, which needs no "
+    "TORCH_LOGS=recompiles names the guard that failed. A size: pad or bucket shapes, or mark it "
+    "by torch._dynamo.mark_dynamic. A Python number: pass it as a tensor. requires_grad: leave it, "
+    "as it makes two variants and no more (of equal blocks the first takes data, which needs no "
     "gradient). Run every variant once before the loop."
 )
 
