@@ -61,7 +61,8 @@ def _rests(context: Context, around: TreeRow) -> TreeRow:
     inner = np.flatnonzero(regions(context) & (around >= 0))
     outer = around[inner]
     last = tree.subtree_end[inner] == tree.subtree_end[outer]
-    return inner[last & (module_call(tree)[inner] < outer)]
+    rests: TreeRow = inner[last & (module_call(tree)[inner] < outer)]
+    return rests
 
 
 def _place(context: Context, outer: int, frame: int) -> str:
