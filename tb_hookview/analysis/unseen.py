@@ -1,4 +1,4 @@
-"""What a trace leaves unknown, counted with the reason: phases, kernels, queues, whole devices."""
+"""What a trace leaves unknown, counted with the reason: phases, kernels, queues, devices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.device.kinds import OTHER
-from tb_hookview.analysis.host.rows import EVALUATE
+from tb_hookview.analysis.host.rows import EVALUATE, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
@@ -28,6 +28,14 @@ def outside_phases(analysis: Analysis) -> Iterator[Fault]:
     if not analysis.phases.forward_known and _SHOWN.isdisjoint(fault.code for fault in found):
         other = analysis.phases.row == Phase.OTHER
         yield from counted("no-forward-host", int(np.count_nonzero(other)))
+
+
+def optimizers_in_backward(analysis: Analysis) -> Iterator[Fault]:
+    """Count the calls of optimizers in autograd nodes, as in hooks of gradients."""
+    tree, updating = analysis.call_tree, analysis.host.role == Role.OPTIMIZER
+    rows = np.flatnonzero(updating & (analysis.row_node >= 0) & (tree.nearest_above(updating) < 0))
+    if len(rows):
+        yield Fault("optimizer-in-backward", len(rows), time=int(tree.duration[rows].sum()))
 
 
 def _of_device(analysis: Analysis) -> Iterator[Fault]:

@@ -381,9 +381,12 @@ def _module(
 ) -> ModuleChange:
     present = other or base
     assert present is not None  # a match has a row on one side at least
+    absent = left if base is None else right if other is None else None
+    known = absent is None or bool(absent.report.modules)
 
     def both(number: Callable[[StepMeans, Module], float | None]) -> Pair:
-        return on_both(left, right, base, other, number)
+        found = on_both(left, right, base, other, number)
+        return found if known else msgspec.structs.replace(found, change=None)
 
     before, after = base.id if base else None, other.id if other else None
     forward = both(lambda r, m: r.work(m.forward))
@@ -391,13 +394,14 @@ def _module(
     syncs = both(lambda r, m: r.per_step(m.sync.count))
     blocked = both(lambda r, m: r.per_step(m.sync.blocked_us))
     moved = base is not None and other is not None and not same_place(base, other)
+    pairs = (forward, backward, syncs, blocked)
     return ModuleChange(
         id=row_id(before, after),
         base_id=before,
         other_id=after,
         path=present.path,
         module_class=present.module_class,
-        status=status_of(base, other, moved=moved, pairs=(forward, backward, syncs, blocked)),
+        status=status_of(base, other, moved=moved, pairs=pairs) if known else "unknown",
         forward_us=forward,
         backward_us=backward,
         syncs=syncs,

@@ -29,6 +29,7 @@ _FINDINGS = 20
 _SUMS = "Sums over the whole trace"
 _FEWER = "The {} trace has no known bottleneck: fewer rules apply to it, so not all of this is new."
 _UNCHANGED, _NO_MODULES = "No module changed.", "Neither trace has modules."
+_UNNAMED = "The {} trace names no modules: what they took in it is unknown."
 _TIMES = {
     "step": "step_us",
     "compute": "compute_us",
@@ -53,6 +54,7 @@ def comparison_document(found: Comparison, rows: int | None = None) -> Document:
         _totals(found),
         _memory(found),
         Lines(_findings(found, rows or _FINDINGS)),
+        Lines(list(_unnamed(found))),
         modules if modules.rows else Lines([_UNCHANGED if found.modules else _NO_MODULES]),
     )
     return Document("Two traces compared", parts, modules if modules.rows else None)
@@ -157,6 +159,13 @@ def _cost(row: FindingChange, each: str) -> str:
     if once is not None:
         return f", cost {format_us(once)} once{saved}"
     return f", cost {format_us(cost)}{each}{saved}" if cost else ""
+
+
+def _unnamed(found: Comparison) -> Iterator[str]:
+    """A line where one side alone names modules."""
+    for row in found.modules[:1]:
+        if row.status == "unknown":
+            yield _UNNAMED.format("base" if row.base_id is None else "other")
 
 
 def _modules(found: Comparison) -> Table:

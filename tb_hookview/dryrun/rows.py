@@ -23,6 +23,14 @@ UNKNOWN = (
 )
 
 
+_AVERAGING = "torch/optim/swa_utils.py"
+_AVERAGE = (
+    "Call update_parameters() every k steps, which keeps 1/k of the cost. An AveragedModel with "
+    "multi_avg_fn=get_ema_multi_avg_fn() and without device= reads no value, and only copies the "
+    "number of updates. torch._foreach_lerp_ on lists of both models' parameters does neither."
+)
+
+
 @cache
 def _rule(cause: str) -> tuple[str, str]:
     """Title and fix of a rule."""
@@ -75,6 +83,8 @@ def _place(sync: NotedSync) -> tuple[object, ...]:
 def _row(number: int, sync: NotedSync, count: int, allowances: Allowances) -> DrySync:
     line, forward, module = sync.line, sync.forward_line, sync.module
     title, fix = _rule(sync.cause)
+    if (sync.via or "").startswith(_AVERAGING):
+        fix = _AVERAGE  # what reads and copies there is not the program's
     return DrySync(
         id=number,
         step=sync.step,

@@ -16,9 +16,10 @@ from tb_hookview.schema.findings import Bound
 from tb_hookview.schema.ranks import Straggler
 from tb_hookview.schema.terms import UNIT, Count, Times, Us
 
-Status = Literal["appeared", "vanished", "moved", "changed", "same", "unlisted"]
+Status = Literal["appeared", "vanished", "moved", "changed", "same", "unlisted", "unknown"]
 """`appeared` and `vanished`: on one side alone, where it costs nothing on the other; `moved`: at
-another place; `unlisted`: the other side's table of kernels was cut before it."""
+another place; `unlisted`: the other side's table of kernels was cut before it; `unknown`: the other
+side's trace names no modules at all."""
 
 
 class Pair(msgspec.Struct, frozen=True):

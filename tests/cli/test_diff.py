@@ -77,14 +77,17 @@ def test_json_is_the_comparison(training: Path, annotated: Path) -> None:
     reports = [tb_hookview.analyze(path).counted.data for path in (training, annotated)]
     expected = json.loads(msgspec.json.encode(compare(*reports)))
     assert json.loads(done.stdout) == expected
-    assert {module["status"] for module in expected["modules"]} == {"appeared"}
+    assert {module["status"] for module in expected["modules"]} == {"unknown"}
+    assert {module["backward_us"]["change"] for module in expected["modules"]} == {None}
 
 
 def test_the_table_names_both_sides_and_the_change(training: Path, annotated: Path) -> None:
     done = call("diff", training, annotated)
     assert done.returncode == 0
     assert str(training) in done.stdout.replace("\n", "")
-    assert "appeared" in done.stdout
+    assert "The base trace names no modules" in done.stdout
+    assert "appeared" not in done.stdout
+    assert "The other trace names no modules" in call("diff", annotated, training).stdout
     assert "No module changed." in call("diff", annotated, annotated).stdout
     assert "Neither trace has modules." in call("diff", training, training).stdout
 

@@ -13,6 +13,7 @@ from torch import nn
 import tb_hookview as hookview
 from tb_hookview.dryrun import DryRun, SyncsFoundError, dry_run, no_syncs, refusals
 from tb_hookview.dryrun.operators.uploads import PINNED
+from tb_hookview.dryrun.outlets.text import text
 from tb_hookview.errors import UsageError
 
 
@@ -46,6 +47,21 @@ def test_syncs_are_a_table_like_that_of_a_report(run: DryRun) -> None:
     assert {sync.cause for sync in rows} == {"sync-mask-index"}
     assert forward.fix.startswith("Write with a Python number")
     assert list(run.syncs.to_pandas().columns)[:3] == ["id", "step", "phase"]
+
+
+def test_syncs_of_a_weight_average_have_its_remedies(run: DryRun) -> None:
+    model = nn.Linear(4, 4).to("cuda")
+    average = torch.optim.swa_utils.AveragedModel(model)
+    for _ in range(3):
+        average.update_parameters(model)
+        model.weight.sum().item()
+        run.step()
+    *inside, own = [sync for sync in run.syncs if sync.step == 2]
+    assert {sync.cause for sync in inside} == {"h2d-pageable-blocking", "sync-scalar-item"}
+    assert all(sync.fix.startswith("Call update_parameters() every k steps") for sync in inside)
+    assert own.fix.startswith("Keep metrics")
+    lines = text(run.report).splitlines()
+    assert {f"{sync.cause}: {sync.fix}" for sync in (*inside, own)} <= {*lines}
 
 
 def test_json_has_the_rows_and_what_is_not_known(run: DryRun) -> None:

@@ -686,7 +686,7 @@ export interface FindingChange {
   rule: string;
   title: string;
   fix: string;
-  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  status: "appeared" | "changed" | "moved" | "same" | "unknown" | "unlisted" | "vanished";
   base_where: string | null;
   other_where: string | null;
   base_module: string | null;
@@ -823,7 +823,7 @@ export interface KernelChange {
   name: string;
   kind: string;
   event: string;
-  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  status: "appeared" | "changed" | "moved" | "same" | "unknown" | "unlisted" | "vanished";
   /** Device events. */
   count: Pair;
   /** Sum of their durations. */
@@ -986,7 +986,7 @@ export interface MemoryBand {
 export interface MemoryChange {
   /** The device as `torch.device` spells it. */
   id: string;
-  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  status: "appeared" | "changed" | "moved" | "same" | "unknown" | "unlisted" | "vanished";
   /** Most bytes that were allocated at a time. */
   allocated_bytes: Pair;
   /** Most bytes that the allocator held at the peak of a step. */
@@ -1142,7 +1142,7 @@ export interface ModuleChange {
   /** On the other side where it is there, else on the base's. */
   path: string;
   class: string;
-  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  status: "appeared" | "changed" | "moved" | "same" | "unknown" | "unlisted" | "vanished";
   /** Self time of the forward, by `measure`: as `forward.self_compute_us`, or `self_host_us`. */
   forward_us: Pair;
   /** Self time of the backward, by `measure`, as that of the forward. */
@@ -2062,7 +2062,7 @@ export interface SyncChange {
   base_id: number | null;
   other_id: number | null;
   cause: string;
-  status: "appeared" | "changed" | "moved" | "same" | "unlisted" | "vanished";
+  status: "appeared" | "changed" | "moved" | "same" | "unknown" | "unlisted" | "vanished";
   base_site: Site | null;
   other_site: Site | null;
   /** Syncs. */

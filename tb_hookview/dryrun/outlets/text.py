@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tb_hookview.schema.host import DryRunReport, DrySync
@@ -81,10 +82,9 @@ def _times(count: str) -> str:
 def text(report: DryRunReport) -> str:
     """Return the places with their causes and fixes, then what is not known."""
     lines = [headline(report)]
-    fixes: dict[str, str] = {}
-    for place in places(report):
+    found = places(report)
+    for place in found:
         sync = place.sync
-        fixes.setdefault(sync.cause, sync.fix)
         doubt = "" if sync.certain else "  (uncertain: the driver decides)"
         lines += [
             "",
@@ -95,7 +95,7 @@ def text(report: DryRunReport) -> str:
         ]
         if sync.allowed is not None:
             lines.append(f"                allowed: {sync.allowed}")
-    for cause, fix in fixes.items():
+    for cause, fix in _fixes(found):
         lines += ["", f"{cause}: {fix}"]
     lines += ["", *(f"note: {note}" for note in report.notes)]
     lines += [f"not known: {each}" for each in report.unknown]
@@ -119,12 +119,16 @@ def markdown(report: DryRunReport) -> str:
         lines.append(
             f"| {per_step(place.total, report)} | {' | '.join(cells)} | {_code(sync.cause)} |"
         )
-    fixes = {place.sync.cause: place.sync.fix for place in found}
-    lines += ["", *(f"- {_code(cause)}: {fix}" for cause, fix in fixes.items()), ""]
+    lines += ["", *(f"- {_code(cause)}: {fix}" for cause, fix in _fixes(found)), ""]
     lines += [f"- {_cell(note)}" for note in report.notes]
     lines += [f"- Not known: {each}" for each in report.unknown]
     lines += [f"- Allowed, but not found any more: {_code(t)}" for t in report.unused_allowances]
     return "\n".join(lines)
+
+
+def _fixes(found: list[Place]) -> Iterable[tuple[str, str]]:
+    """Cause and fix of the places, each pair once."""
+    return dict.fromkeys((place.sync.cause, place.sync.fix) for place in found)
 
 
 def _cell(text: str) -> str:

@@ -16,6 +16,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.consistency.checks import LARGEST_SKEW_NS, Fault
 from tb_hookview.analysis.unseen import (
     late_first_row,
+    optimizers_in_backward,
     outside_phases,
     preempted_kernels,
     unnamed_kernels,
@@ -359,6 +360,11 @@ WORDS: dict[str, Words] = {
         "hookview.wrap(model), or with_modules=True",
         NEVER,
     ),
+    "optimizer-in-backward": Words(
+        "calls of optimizers in hooks of gradients, {time} in all: this time is in that of the "
+        "backward and of the modules' backward, and in none of the optimizer",
+        NEVER,
+    ),
     "unnamed-kernels": Words(
         "device events whose names say nothing of what they do, {share} of device time, most of it "
         "in {names}: they are `other` wherever device time is given by kind",
@@ -469,6 +475,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
         if not (said and fault.code == "no-forward-host"):
             yield fault
     yield from compiled
+    yield from optimizers_in_backward(analysis)
     yield from unnamed_kernels(analysis)
     yield from late_first_row(analysis)
     yield from unseen_queue(analysis)

@@ -31,11 +31,10 @@ _LISTED = 3
 
 
 def _find_graph_break(context: Context) -> Iterator[Occurrence]:
-    region = regions(context)
-    if not region.any():
+    if not regions(context).any():
         return
     around = region_around(context)
-    inner = np.flatnonzero(region & (around >= 0))
+    inner = _rests(context, around)
     if not len(inner):
         return
     string = context.host.string
@@ -51,6 +50,19 @@ def _find_graph_break(context: Context) -> Iterator[Occurrence]:
     for numbers in breaks.values():
         members = isin(group, numbers)
         yield _occurrence(context, inner[members], around[inner[members]], frame[members])
+
+
+def _rests(context: Context, around: TreeRow) -> TreeRow:
+    """Regions that are the rest of the function of the one around them: the last that this runs.
+
+    Others are of functions that it calls, as are those in calls of modules: no break.
+    """
+    tree, module_call = context.call_tree, context.analysis.module_calls.innermost
+    inner = np.flatnonzero(regions(context) & (around >= 0))
+    outer = around[inner]
+    last = tree.subtree_end[inner] == tree.subtree_end[outer]
+    rests: TreeRow = inner[last & (module_call(tree)[inner] < outer)]
+    return rests
 
 
 def _place(context: Context, outer: int, frame: int) -> str:
@@ -187,9 +199,10 @@ GRAPH_BREAK = Rule(
     id="graph-break",
     family="compile",
     title="Compiled code has a graph break",
-    description="A compiled region (Torch-Compiled Region: graph/variant) inside another one, and "
-    "not inside a graph that it calls: the rest of a function whose graph broke. Recorded with "
-    "hookview or with Python stacks the line that broke it is the place.",
+    description="A compiled region (Torch-Compiled Region: graph/variant) inside another one, as "
+    "the last that this runs, and not inside a graph or a module that it calls: the rest of a "
+    "function whose graph broke. Recorded with hookview or with Python stacks the line that broke "
+    "it is the place.",
     fix="Remove what breaks the graph there: print and logging, calls that Dynamo does not trace, "
     "item() and branches on tensors (torch.where, or "
     "torch._dynamo.config.capture_scalar_outputs for values). TORCH_LOGS=graph_breaks gives the "
@@ -210,6 +223,12 @@ _COMPILING = (
 _ID = re.compile(r"compile_id=(\d+)/(\d+)")
 _LISTED_RECOMPILATION = 3
 _VARIANTS = 2 * _LISTED_RECOMPILATION
+_SETTLE = (
+    "TORCH_LOGS=recompiles names the guard that failed. A size: pad or bucket shapes, or mark it "
+    "by torch._dynamo.mark_dynamic. A Python number: pass it as a tensor. requires_grad: leave it, "
+    "as it makes two variants and no more (of equal blocks the first takes data, which needs no "
+    "gradient). Run every variant once before the loop."
+)
 
 
 def _find_recompilation(context: Context) -> Iterator[Occurrence]:
@@ -279,10 +298,12 @@ def _variants(context: Context) -> Iterator[Occurrence]:
         place="variants of one graph",
         everywhere=True,
         evidence=f"compiled regions {', '.join(several[:_VARIANTS])}{more} run in the same "
-        "steps: the code before the slash was compiled for each of several shapes, types or values",
+        "steps: the code before the slash was compiled for each of several shapes, types, values "
+        "or requires_grad",
         count=len(several),
         examples=context.call_tree.start[rows],
         latent="they are compiled already; each new variant takes another compilation",
+        fix=_SETTLE,
     )
 
 

@@ -224,7 +224,9 @@ _BUCKETS = (
 _SHARDS = (
     "Prefetch the next shards (FSDP: forward_prefetch, backward_prefetch; FSDP2: "
     "set_modules_to_forward_prefetch), shard larger units, or shard within a node only. Give each "
-    "rank a larger batch. Check links and topology."
+    "rank a larger batch, and accumulate gradients over several batches before they are reduced "
+    "(FSDP: no_sync(); FSDP2: set_requires_gradient_sync(False)). Reduce them in bfloat16 "
+    "(reduce_dtype of MixedPrecision; FSDP2: MixedPrecisionPolicy). Check links and topology."
 )
 _NEAR = (
     "keep such a group within one node, on the fastest links, make it smaller, and overlap pieces "
@@ -261,8 +263,8 @@ _EXCHANGE = (
 )
 _FIX = (
     "Give each rank a larger batch; accumulate gradients over several batches under no_sync(); "
-    "reduce them in bfloat16 by a communication hook; check the size of buckets, prefetching "
-    "(FSDP), links and topology. Waiting earlier in the code does not help."
+    "reduce them in bfloat16 by a communication hook; check the size of buckets, links and "
+    "topology. Waiting earlier in the code does not help."
 )
 _GRAPHS = "There are CUDA graphs: their kernels that the trace does not list may run meanwhile."
 
@@ -407,15 +409,15 @@ def _fix(context: Context, collective: str, launch: TreeRow, time: Nanoseconds) 
             return _ONE_BY_ONE + _LESS
         if _reduces_no_gradients(context, launch, time):
             return _ACTIVATIONS
-        overlaps = has_ddp(context) or context.any_name(_is_of_fsdp)
-        return "" if overlaps else _BUCKETS + _LESS
     if collective == "all-to-all":
         if not context.any_name(_is_of_embeddings):
             return _HALVES + _EXCHANGE
         return _EXCHANGE if context.any_name(_is_pipelined) else _AHEAD + _EXCHANGE
-    if collective in ("all-gather", "reduce-scatter"):
-        return _SHARDS if context.any_name(_is_of_fsdp) else _DEPENDENT
-    return ""
+    if context.any_name(_is_of_fsdp):  # gloo names a reduce-scatter all_reduce
+        return _SHARDS
+    if collective == "all-reduce":
+        return "" if has_ddp(context) else _BUCKETS + _LESS
+    return _DEPENDENT if collective in ("all-gather", "reduce-scatter") else ""
 
 
 def _reduces_no_gradients(context: Context, launch: TreeRow, time: Nanoseconds) -> bool:

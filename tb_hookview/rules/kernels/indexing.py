@@ -14,6 +14,7 @@ from tb_hookview.arrays.types import Bool, Int, StringIndex, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import Inputs, with_inputs, with_value
+from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
 
 # An index sums what it puts in one place: sorted on a device, one by one on the CPU.
@@ -96,7 +97,8 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
 def _sums(context: Context, puts: Bool) -> Iterator[tuple[_Kind, Bool]]:
     """Yield those that accumulate, by what they have an index for; all where no shapes show it."""
     if not context.with_shapes:
-        yield _UNKNOWN, puts
+        # An optimizer (Rprop) replaces values where a mask holds, and sums nothing.
+        yield _UNKNOWN, puts & (context.analysis.phases.row != Phase.OPTIMIZER)
         return
     sums = puts & with_value(context, puts, _ACCUMULATE, "True")
     by_element = with_inputs(context, sums, _has_index_of_elements)

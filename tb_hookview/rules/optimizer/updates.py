@@ -15,7 +15,7 @@ from tb_hookview.arrays.types import Bool
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host import Inputs, inputs_of, units, with_inputs
+from tb_hookview.rules.evidence.host import Inputs, computing, inputs_of, units, with_inputs
 from tb_hookview.schema import Phase
 
 # The optimizer updates one parameter after the other.
@@ -28,12 +28,19 @@ _FUSE = (
     "Pass fused=True to the optimizer (Adam, AdamW, SGD, Adagrad): it updates a parameter in one "
     "pass. foreach=True loops over the parameters on the CPU."
 )
+_LISTS = (
+    "Pass foreach=True to the optimizer, and keep few parameter groups: only Adam, AdamW, SGD and "
+    "Adagrad have a fused form. Put an optimizer of your own on torch._foreach_* functions, or "
+    "compile its step."
+)
 _PASSES = (
     "The gain takes a fused update to last as long as two of the operators that it replaces, on "
     "average: the update, and the counters of steps. Python between operators is taken to stay."
 )
+_FUSIBLE = tuple(f"Optimizer.step#{name}.step" for name in ("Adam", "AdamW", "SGD", "Adagrad"))
+"""Steps of torch's optimizers that have a fused form."""
 _OTHERS = ("Optimizer.step#LBFGS.step", "Optimizer.step#SparseAdam.step")
-"""They take all parameters as one vector, or sparse gradients: they have no fused form."""
+"""They take all parameters as one vector, or sparse gradients: they have no form on lists."""
 _SHARE = 0.03
 """Part of a step from which on Optimizer.step counts on the CPU."""
 _MANY = 20
@@ -41,11 +48,15 @@ _MANY = 20
 
 
 def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
+    fusible = context.rows.named(*_FUSIBLE) & context.rows.counted
+    in_hooks = context.analysis.row_node >= 0  # often of one parameter each: nothing to group
     stepping = context.rows.beginning("Optimizer.step#") & context.rows.counted
-    stepping &= ~context.rows.named(*_OTHERS)
+    stepping &= ~(context.rows.named(*_OTHERS) | in_hooks)
+    stepping = fusible if context.on_host else fusible | stepping
     if not stepping.any():
         return
     inside = context.rows.inside(stepping) & (context.analysis.phases.row == Phase.OPTIMIZER)
+    inside |= context.rows.inside(stepping & in_hooks)
     if context.on_host:
         yield from _on_host(context, stepping, inside)
         return
@@ -53,7 +64,8 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
     if (inside & (grouped | context.rows.containing("multi_tensor"))).any():
         return
     work = context.device_events.launched_by(inside) & context.device_events.counted
-    updates = context.rows.inside(inside & context.rows.named(*_UPDATES))
+    rows = inside & context.rows.named(*_UPDATES)
+    updates = context.rows.inside(rows)
     updates = context.device_events.launched_by(updates) & context.device_events.counted
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
     if not count or count < _MANY * len(context.steps) or 2 * count < whole:
@@ -69,8 +81,9 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
         count=count,
         gaps=context.gaps.at(inside, Cause.LAUNCH),
         examples=context.device_events.starts(updates),
-        latent="the device does not idle because of it in this trace; a fused optimizer passes "
-        "over each parameter once instead of several times",
+        latent="the device does not idle because of it in this trace; an optimizer that is fused "
+        "or on lists launches fewer kernels",
+        fix=_LISTS if (rows & ~context.rows.inside(fusible)).any() else "",
     )
 
 
@@ -97,7 +110,7 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
         f"Optimizer.step takes {context.us_text(held)}, "
         f"{held / context.steps.duration_us:.0%} of it",
         count=total,
-        host=context.rows.host_time(inside & units(context)),
+        host=context.rows.host_time(inside & computing(context)),
         saved=max(0.0, 1 - 2 / passes),
         examples=context.call_tree.start[stepping],
         confidence="medium",
@@ -108,8 +121,8 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
 
 def _stepping_us(context: Context, stepping: Bool) -> float:
     """Time in some steps of optimizers, less that of their closures, microseconds per step."""
-    own = context.analysis.phases.time[Phase.OPTIMIZER]
-    parts = [intervals.intersect(each.time, own) for each in context.rows.host_time(stepping)]
+    closures = context.analysis.phases.closures
+    parts = [intervals.subtract(each.time, closures) for each in context.rows.host_time(stepping)]
     return context.steps.us_per_step(sum(map(intervals.length, parts)))
 
 
@@ -120,8 +133,9 @@ OPTIMIZER_SINGLE_TENSOR = Rule(
     description="At least 20 kernels per step in Optimizer.step, most of them by aten::add_, mul_, "
     "addcdiv_, sqrt and the like, and no aten::_foreach_*, aten::_fused_* or multi-tensor kernel. "
     "Where the model runs on the CPU at least 20 such operators, none of them fused, and over 3% "
-    "of a step in Optimizer.step without its closures. Not for LBFGS, which updates all parameters "
-    "as one vector, nor for SparseAdam, which has no other form.",
+    "of a step in Optimizer.step without its closures: of Adam, AdamW, SGD and Adagrad, which have "
+    "a fused form. So of optimizers that step in hooks of gradients, during the backward. Not for "
+    "LBFGS, which updates all parameters as one vector, nor for SparseAdam.",
     fix="Pass fused=True, or foreach=True, to the optimizer, and keep few parameter groups. Put an "
     "optimizer of your own on torch._foreach_* functions, or compile its step.",
     reference="torch.optim documentation: foreach, fused; pattern matcher OptimizerSingleTensor",

@@ -128,6 +128,23 @@ def test_a_forward_that_is_nowhere_is_named_without_a_device_too(
     assert (data.steps[0].forward_us is None) == bool(codes)
 
 
+@pytest.mark.parametrize(("name", "found"), [("Optimizer.step#SGD.step", 1), ("aten::add_", 0)])
+def test_an_optimizer_that_steps_in_a_hook_of_a_gradient(
+    tmp_path: Path, name: str, found: int
+) -> None:
+    picture = """
+        main ops   [mm seq=1]
+        main ops              [node seq=1 F=1     ]
+        main notes              [step           ]
+        """
+    sink = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
+    path = grid.write(tmp_path / "t.json", grid.events(picture, {"node": sink, "step": name}))
+    warnings = build_report(load(path)).data.trace.warnings
+    rows = [row for row in warnings if row.code == "optimizer-in-backward"]
+    assert [(row.count, row.severity) for row in rows] == [(1, "low")] * found
+    assert all("hooks of gradients, 17.0 us in all" in row.message for row in rows)
+
+
 UNNAMED = """
     main ops    [aten::mm                                     ]
     main calls    [launch corr=1][launch corr=2][launch corr=3]

@@ -119,3 +119,20 @@ def test_the_modules_that_a_break_cuts(tmp_path: Path) -> None:
         """
     (finding,) = findings(tmp_path, picture, names)[RULE]
     assert "; it cuts blocks.0;" in finding.evidence
+
+
+def test_a_region_that_a_module_or_a_function_runs_is_no_rest_of_the_one_around(
+    tmp_path: Path,
+) -> None:
+    """0/0 gave up on its modules, whose line broke: it breaks once in each of their calls."""
+    names = {**NAMES, "r20": "Torch-Compiled Region: 2/0", "r30": "Torch-Compiled Region: 3/0"}
+    names |= {"a": "a (Block) forward ~hv1", "b": "b (Block) forward ~hv1"}
+    picture = """
+        main ops  [r00                                                                        ]
+        main ops   [r30 ] [a                              ] [b                               ]
+        main ops            [r10                        ]     [r10                         ]
+        main ops             [CompiledFunction] [r20  ]         [CompiledFunction] [r20  ]
+        """
+    (finding,) = findings(tmp_path, picture, names)[RULE]
+    assert finding.where == "between compiled regions 1/0 and 2/0"
+    assert finding.count == 2

@@ -98,7 +98,7 @@ def test_steps_that_differ(tmp_path: Path) -> None:
     [
         pytest.param(REDUCE, ["DistributedDataParallel.forward"], "no_sync()", id="DDP"),
         pytest.param(REDUCE, [], "as DistributedDataParallel does", id="no DDP"),
-        pytest.param(REDUCE, ["FSDP::post_backward_reduce (0)"], "prefetching (FSDP)", id="HSDP"),
+        pytest.param(REDUCE, ["FSDP::post_backward_reduce (0)"], "Prefetch the next", id="HSDP"),
         pytest.param(
             [("c10d::alltoall_base_", "ncclDevKernel_SendRecv(ncclDevComm*)")],
             ["fbgemm::split_embedding_codegen_lookup_sgd_function"],
@@ -198,6 +198,16 @@ def test_messages_and_barriers_of_the_host(
     assert f"most of their time in {name}" in finding.evidence
     assert fix in finding.fix
     assert "stage" not in finding.fix, "without a backward pass there need be none"
+
+
+@pytest.mark.parametrize("collective", ["gloo:all_reduce", "gloo:all_gather"])
+def test_shards_on_the_host_have_one_remedy(tmp_path: Path, collective: str) -> None:
+    """Gloo names a reduce-scatter all_reduce, and which has more time differs between ranks."""
+    marks = [row("user_annotation", "FSDP::all_gather (0)", 1001, 5), row("cpu_op", SINK, 980, 5)]
+    (finding,) = findings(tmp_path, [*on_host(100, collective), *marks])[RULE]
+    assert finding.fix.startswith("Prefetch the next shards")
+    assert "set_requires_gradient_sync" in finding.fix
+    assert "hook" not in finding.fix
 
 
 def test_a_short_wait_for_collectives_of_the_host(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rules.cpu import call, node, operator, step
 from rules.cpu import findings as on_cpu
-from rules.eager import findings, operators
+from rules.eager import findings, operators, row
 
 RULE = "index-put-sort-kernels"
 SORT = "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<long>"
@@ -105,3 +105,10 @@ def test_without_shapes_whether_it_sums_is_unknown(tmp_path: Path) -> None:
     (finding,) = on_cpu(tmp_path, rows)[RULE]
     assert (finding.cost_us_per_step, finding.gain_us_per_step) == (701, None)
     assert "record_shapes=True" in finding.fix
+
+
+def test_an_optimizer_replaces_values_and_sums_none(tmp_path: Path) -> None:
+    rows = [step(4000), operator("aten::mm", 1010, 50), operator("aten::index_put_", 1100, 400)]
+    assert RULE in on_cpu(tmp_path, rows)
+    steps = row("user_annotation", "Optimizer.step#Rprop.step", 1090, 500)
+    assert RULE not in on_cpu(tmp_path, [*rows, steps])

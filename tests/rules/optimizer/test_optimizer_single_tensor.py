@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rules.cpu import call, operator, repeated, step
+from rules.cpu import call, node, operator, repeated, step
 from rules.cpu import findings as on_cpu
 from rules.eager import ADD, findings, operators, row
 
@@ -78,3 +78,45 @@ def test_a_cpu_with_few_or_fused_updates(tmp_path: Path, names: list[str], count
 
 def test_a_cpu_with_an_optimizer_of_one_vector(tmp_path: Path) -> None:
     assert RULE not in on_cpu(tmp_path, on_host(["aten::mul_", "aten::add_"], optimizer="LBFGS"))
+
+
+def test_the_steps_of_an_optimizer_with_a_fused_form_count_alone(tmp_path: Path) -> None:
+    other = row("user_annotation", "Optimizer.step#RMSprop.step", 1590, 300)
+    rows = [*on_host(["aten::mul_", "aten::lerp_"]), other, *repeated("aten::div_", 24, 1600, 9)]
+    (finding,) = on_cpu(tmp_path, rows)[RULE]
+    assert finding.count == 48
+
+
+def test_an_optimizer_around_one_with_a_fused_form(tmp_path: Path) -> None:
+    around = row("user_annotation", "Optimizer.step#ZeroRedundancyOptimizer.step", 980, 950)
+    (finding,) = findings(tmp_path, operators(UPDATES), [around, STEP])[RULE]
+    assert "fused=True, or" in finding.fix
+
+
+@pytest.mark.parametrize("optimizer", ["RMSprop", "NAdam", "Mine"])
+def test_a_cpu_with_an_optimizer_that_has_no_fused_form(tmp_path: Path, optimizer: str) -> None:
+    rows = on_host(["aten::mul_", "aten::add_"], optimizer=optimizer)
+    assert RULE not in on_cpu(tmp_path, rows)
+
+
+def test_a_device_with_an_optimizer_that_has_no_fused_form(tmp_path: Path) -> None:
+    named = row("user_annotation", "Optimizer.step#RMSprop.step", 990, 900)
+    (fused,) = findings(tmp_path, operators(UPDATES), [STEP])[RULE]
+    (lists,) = findings(tmp_path, operators(UPDATES), [named])[RULE]
+    assert "fused=True" in fused.fix
+    assert lists.fix.startswith("Pass foreach=True")
+
+
+def test_optimizers_that_step_in_hooks_of_gradients(tmp_path: Path) -> None:
+    """12 of one parameter each, in the nodes that end with its gradient."""
+    rows = [step(2490), operator("aten::mm", 1001, 900)]
+    for i in range(12):
+        at = 1950 + 100 * i
+        rows += node("torch::autograd::AccumulateGrad", at, 90, i)
+        rows += [row("user_annotation", "Optimizer.step#AdamW.step", at + 10, 60)]
+        rows += repeated("aten::mul_", 1, at + 20, 20) + repeated("aten::add_", 1, at + 40, 20)
+    found = on_cpu(tmp_path, rows)
+    (finding,) = found[RULE]
+    assert finding.count == 24
+    assert finding.cost_us_per_step == 24 * 19
+    assert finding.evidence.endswith("Optimizer.step takes 720 us per step, 29% of it")

@@ -40,4 +40,7 @@ test("what cannot be seen is left to the table, and nothing at all is no picture
   const small = [...CHANGES, moduleChange("d", pair(0, 0.001), { other_id: 9 })];
   expect(differenceBlocks(small, AFTER).map(({ id }) => id)).not.toContain("d");
   expect(differenceBlocks([], [])).toEqual([]);
+  expect(differenceBlocks([moduleChange("a", pair(null, 4), { status: "unknown" })], [])).toEqual(
+    [],
+  );
 });

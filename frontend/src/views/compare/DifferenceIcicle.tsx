@@ -136,7 +136,8 @@ function treeOf(changes: readonly ModuleChange[], after: readonly Module[]): Nod
   const parents = new Map(after.map(({ id, parent_id: parent }) => [id, parent]));
   const byId = new Map<number, Node>();
   const byPath = new Map<string, Node>();
-  const nodes = changes.map((row): Node => {
+  const known = changes.filter(({ status }) => status !== "unknown");
+  const nodes = known.map((row): Node => {
     const sides = [row.forward_us, row.backward_us];
     const node: Node = {
       row,

@@ -3,7 +3,15 @@ import { oneOf, record, text, texts, type Codec, type Read } from "../../text/qu
 export const COMPARE_TABLES = ["modules", "syncs", "kernels", "findings"] as const;
 export type CompareTable = (typeof COMPARE_TABLES)[number];
 
-export const STATUSES = ["changed", "appeared", "vanished", "moved", "unlisted", "same"] as const;
+export const STATUSES = [
+  "changed",
+  "appeared",
+  "vanished",
+  "moved",
+  "unlisted",
+  "unknown",
+  "same",
+] as const;
 export type Status = (typeof STATUSES)[number];
 
 const SIDE = record({

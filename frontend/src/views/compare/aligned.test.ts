@@ -114,6 +114,7 @@ test("modules differ by a hundredth of the step, with those below them", () => {
       moduleChange("body.b", pair(30, 25)),
       moduleChange("body.c", pair(10, 10.5)),
       moduleChange("old", pair(7, null), { status: "vanished", other_path: null }),
+      moduleChange("unnamed", pair(null, 40), { status: "unknown", base_path: null }),
     ],
   });
   const rows = (side: "base" | "other"): [string, string | null, number][] =>

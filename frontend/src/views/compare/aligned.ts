@@ -187,7 +187,7 @@ export function differing(comparison: Comparison, side: SideName): Map<string, D
   const all = new Map<string, Differing>();
   for (const module of comparison.modules) {
     const path = module[`${side}_path`];
-    if (path === null || module.status === "same") continue;
+    if (path === null || module.status === "same" || module.status === "unknown") continue;
     const time = changeIn(module.forward_us) + changeIn(module.backward_us);
     const blocked = changeIn(module.sync_blocked_us);
     const change = Math.abs(blocked) > Math.abs(time) ? blocked : time;

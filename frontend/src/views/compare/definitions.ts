@@ -78,7 +78,10 @@ export const COMPARE_DEFINITIONS = {
   sync: define("cause and call site", "Syncs of one cause at one call site."),
   kernel: define("kernel", "Device events of one name."),
   finding: define("finding", "What costs time, and where."),
-  status: define("status", "Appeared, vanished, moved to another place, changed, or the same."),
+  status: define(
+    "status",
+    "Appeared, vanished, moved to another place, changed, or the same; unknown: the other trace names no modules.",
+  ),
   before: define("before", "Mean per step on the side before.", "us"),
   after: define("after", "Mean per step on the side after.", "us"),
   change: define("change", "After minus before; less time is a gain.", "us"),
