@@ -128,3 +128,18 @@ def test_findings_that_save_next_to_nothing_are_left_to_the_whole_summary() -> N
     ]
     assert ["no finding saves 0.5%" in text for text in texts] == [True, False]
     assert [finding.title in text for text in texts] == [False, True]
+
+
+@pytest.mark.parametrize("saved", [None, 20.0])
+def test_why_no_finding_is_about_time_without_rows_is_said(
+    saved: float | None, tmp_path: Path
+) -> None:
+    data = build_report(load(grid.write(tmp_path / "t.json", grid.events(AHEAD)))).data
+    (first, *_) = data.critical_path_work
+    work = [replace(first, part="host", phase=None, name=None, us=28.0), replace(first, us=9.0)]
+    finding = analyze(gallery.FOLDER.with_name("gpu") / "item_every_step.before").data.findings[0]
+    known = replace(data, critical_path_work=work, findings=[])
+    if saved:
+        known = replace(known, findings=[replace(finding, gain_us_per_step=saved)])
+    text = _printed(brief_document(known, known))
+    assert ("of what the trace does not name only gaps" in text) == (saved is None)
