@@ -94,7 +94,8 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
         (memory.thread[blocks], memory.time[blocks], speed * ALLOCATION),
         (*requests[:2], (requests[2] - requests[1]).astype(np.float64)),
     )
-    thread, moment = (np.concatenate(each) for each in list(zip(*parts, strict=True))[:2])
+    thread = np.concatenate([each for each, _, _ in parts])
+    moment = np.concatenate([at for _, at, _ in parts])
     ns = np.concatenate([np.broadcast_to(cost, len(at)) for _, at, cost in parts])
     return Change(less=tuple(_by_thread(thread, moment, ns, (since, analysis.bounds[1]))))
 

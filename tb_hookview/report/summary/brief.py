@@ -50,8 +50,8 @@ _WORTH_SAYING = 0.01
 _LITTLE = 0.1
 """Share of the time in modules below which kernels are listed instead."""
 _NOT_NAMED = (
-    "of what the trace does not name only gaps of 1 ms or more that recur from step to step are "
-    "findings: record more steps, and with_stack=True to name it"
+    "of what the trace does not name only long gaps that recur from step to step are findings: "
+    "record more steps, and with_stack=True to name it"
 )
 _NOTHING = "no finding saves 0.5% of the time or more"
 

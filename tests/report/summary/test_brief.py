@@ -142,4 +142,4 @@ def test_why_no_finding_is_about_time_without_rows_is_said(
     if saved:
         known = replace(known, findings=[replace(finding, gain_us_per_step=saved)])
     text = _printed(brief_document(known, known))
-    assert ("of what the trace does not name only gaps" in text) == (saved is None)
+    assert ("of what the trace does not name only long gaps" in text) == (saved is None)
