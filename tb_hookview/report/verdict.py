@@ -15,6 +15,7 @@ from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.evidence.host import LONG_NS, recur
 from tb_hookview.rules.evidence.traffic import SINGLE
 from tb_hookview.simulation.alone import DEVICE_SIDE, Alone
+from tb_hookview.simulation.recording_cost import timed_unrecorded
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.trace import EventCategory
 from tb_hookview.trace.source.inflate import CUT
@@ -54,6 +55,9 @@ _NO_TURNS = (*_IN_A_CALL, "communication")
 _ON_CPU = "The model runs on the CPU."
 _SHORTER = 0.05
 """Part by which a step has to be shorter without recording to be worth a sentence."""
+_QUICKER = " Steps without it took at most {}: they did less, or waited less."
+_BEYOND = 0.01
+"""Part by which the estimate is longer than these from which on that is said."""
 _BOUND: dict[schema.Bound, str] = {
     "host": "host-bound",
     "data": "data-loading-bound",
@@ -232,6 +236,9 @@ def _with_unrecorded(found: schema.Verdict, alone: Alone, *, marked: bool) -> sc
         sentence = f"Without the profiler (estimate): {figures}{bound and f', {bound}'}."
     elif bound:
         sentence = f"Without the profiler (estimate): {bound}."
+    _, most = timed_unrecorded(alone.simulator.analysis.trace.manifest)
+    if sentence and step > (1 + _BEYOND) * most / 1000:
+        sentence += _QUICKER.format(format_us(most / 1000))
     return replace(
         found,
         unrecorded_step_us=step,

@@ -325,9 +325,12 @@ class Verdict(Struct, frozen=True, kw_only=True):
     how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of
     16 or more), and by the time that the recorder measured for its marks. A Python call costs at
     most four times the median from one of their starts or ends to the next. Where the recorder
-    timed two steps or more without recording (`trace.recording`), it is no shorter than the
-    shortest of them and, on a CPU, no longer than the longest. Null where that is unknown: without
-    operators of torch, or with times in whole microseconds, as earlier profilers wrote them."""
+    timed two steps or more without recording (`trace.recording`), that cost is scaled so that the
+    step is no shorter than the shortest of them and, on a CPU, no longer than the longest; to at
+    most three times, and none of it passes later than 20 us after a row began and its cost was
+    over: in a sleep, a wait or a long operator nothing is recorded. So the step is longer than the
+    longest where these did less, or waited less. Null where that is unknown: without operators of
+    torch, or with times in whole microseconds, as earlier profilers wrote them."""
     unrecorded_bound: Bound | None = None
     """`bound` without that cost; null where the step is."""
     unrecorded_sentence: str | None = None

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
@@ -27,7 +28,7 @@ from tb_hookview.arrays.types import (
     TimeSet,
     TreeRow,
 )
-from tb_hookview.simulation.replay import NEVER, Lengths, recorded
+from tb_hookview.simulation.replay import NEVER, HostCost, Lengths, recorded
 
 
 class DeviceChange(Struct, frozen=True):
@@ -46,16 +47,6 @@ class HostChange(Struct, frozen=True):
     time: TimeSet | None
     """On the trace's clock; None for all of it."""
     factor: float = 0.0
-
-
-class HostCost(NamedTuple):
-    """Time that is taken off one host thread: an amount at each of some moments."""
-
-    thread: int
-    moment: Nanoseconds
-    """On the trace's clock, ascending, shape (k,)."""
-    total: Float
-    """Sum of the amounts before each moment, and of all, nanoseconds; shape (k + 1,)."""
 
 
 class Change(Struct, frozen=True):
@@ -104,7 +95,8 @@ class Changer(Struct, frozen=True, dict=True):
         duration = self._durations(device) if device else before.duration
         lag = self._overlapped(before.lag, duration) if device else before.lag
         lag = self._less(lag, change.less) if change.less else lag
-        lag = self._host(lag, host) if host else lag
+        less = (*before.less, *change.less)
+        lag = self._host(lag, host, less) if host else lag
         if len(change.syncs):
             free = mask_of(graph.sync_end[isin(graph.sync, change.syncs)], len(graph.nodes.time))
             of_sync = free[graph.edges.target]
@@ -115,7 +107,7 @@ class Changer(Struct, frozen=True, dict=True):
             pause = np.where(
                 (graph.nodes.event >= 0) & isin(graph.nodes.event, change.pauses), 0, pause
             )
-        return Lengths(duration, lag, pause)
+        return Lengths(duration, lag, pause, less)
 
     def _durations(self, changes: Iterable[DeviceChange]) -> Nanoseconds:
         """Durations; of several changes of one event, the parts taken off add up."""
@@ -172,7 +164,7 @@ class Changer(Struct, frozen=True, dict=True):
             (lag, history[edges.target] & (first | overlaps)),
         ):
             changed[rows] = np.rint(changed[rows] * (now / before)).astype(np.int64)
-        return Lengths(duration, lag, lengths.pause)
+        return replace(lengths, duration=duration, lag=lag)
 
     @cached_property
     def _left(self) -> tuple[Int, Nanoseconds]:
@@ -201,7 +193,7 @@ class Changer(Struct, frozen=True, dict=True):
         return scatter(event[self._events], self._events, int(event.max(initial=-1)) + 2)
 
     def _less(self, before: Nanoseconds, costs: Iterable[HostCost]) -> Nanoseconds:
-        """Lags without some costs, none below 0."""
+        """Lags without some costs: none below 0, nor below the time in which there are none."""
         lag, edges = before.copy(), self.host_edges
         off = np.zeros(len(edges.edge))
         for cost in costs:
@@ -209,17 +201,37 @@ class Changer(Struct, frozen=True, dict=True):
             begin, end = (cost.total[cost.moment.searchsorted(t)] for t in edges.time[mine].T)
             off[mine] += end - begin
         whole = lag[edges.edge]
-        less = np.maximum(whole - np.rint(off).astype(np.int64), np.minimum(whole, 0))
-        lag[edges.edge] = less
+        least = np.minimum(whole, self._quiet(costs))
+        lag[edges.edge] = np.maximum(whole - np.rint(off).astype(np.int64), least)
         return lag
 
-    def _host(self, before: Nanoseconds, changes: Sequence[HostChange]) -> Nanoseconds:
-        """Lags of the host's edges."""
+    def _host(
+        self, before: Nanoseconds, changes: Sequence[HostChange], costs: Sequence[HostCost]
+    ) -> Nanoseconds:
+        """Lags of the host's edges; where costs were taken off, it was not off their quiet time."""
         lag, edges = before.copy(), self.host_edges
         kept = kept_share(changes, edges.thread, edges.time)
-        less = np.flatnonzero(kept != 1)
-        lag[edges.edge[less]] = np.rint(lag[edges.edge[less]] * kept[less]).astype(np.int64)
+        rows = np.flatnonzero(kept != 1)
+        whole = lag[edges.edge[rows]]
+        in_quiet = kept_share(_within_quiet(changes, costs), edges.thread[rows], edges.time[rows])
+        length = np.maximum(np.diff(edges.time[rows], axis=1)[:, 0], 1)
+        quiet = self._quiet(costs)[rows]
+        off_quiet = (1 - in_quiet) * length
+        off_rest = (1 - kept[rows]) * length - off_quiet
+        mine = np.clip(whole, 0, quiet)
+        left = mine * (1 - off_quiet / np.maximum(quiet, 1))
+        left += (whole - mine) * (1 - off_rest / np.maximum(length - quiet, 1))
+        lag[edges.edge[rows]] = np.rint(left).astype(np.int64)
         return lag
+
+    def _quiet(self, costs: Iterable[HostCost]) -> Nanoseconds:
+        """Time of each of the host's edges in which no costs are."""
+        edges = self.host_edges
+        quiet = np.zeros(len(edges.edge), np.int64)
+        for cost in costs:
+            mine = np.flatnonzero(edges.thread == cost.thread)
+            quiet[mine] = intervals.lengths_within(cost.quiet, edges.time[mine])
+        return quiet
 
     @cached_property
     def host_edges(self) -> HostEdges:
@@ -243,6 +255,20 @@ class HostEdges(NamedTuple):
     thread: ThreadIndex
     time: Intervals
     """That each spans on the trace's clock, shape (h, 2)."""
+
+
+def _within_quiet(changes: Sequence[HostChange], costs: Sequence[HostCost]) -> list[HostChange]:
+    """What changes do to the time in which no costs are."""
+    return [
+        HostChange(
+            cost.thread,
+            cost.quiet if row.time is None else intervals.intersect(row.time, cost.quiet),
+            row.factor,
+        )
+        for cost in costs
+        for row in changes
+        if row.thread in (-1, cost.thread)
+    ]
 
 
 def kept_share(changes: Sequence[HostChange], thread: ThreadIndex, spans: Intervals) -> Float:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.rows import TIMED_MARKS, HostRows, Role
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, median, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
 from tb_hookview.arrays.types import (
@@ -28,7 +29,8 @@ from tb_hookview.arrays.types import (
     ThreadIndex,
     TreeRow,
 )
-from tb_hookview.simulation.changes import Change, HostCost
+from tb_hookview.simulation.changes import Change
+from tb_hookview.simulation.replay import HostCost
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.format.manifest import Manifest
 
@@ -46,6 +48,9 @@ _BETWEEN = 4
 """Times the median between two of their beginnings and ends that it is at most."""
 CALL = 1000.0
 """For each call of the device's runtime or driver."""
+_NEAR = 20_000
+"""Nanoseconds after the beginning of a row, and its cost, in which recording may take more than
+that: later, until the next begins, nothing is recorded."""
 _REQUEST = "Activity Buffer Request"
 """Overhead of the profiler while the host waits for it."""
 _CHEAP = ("aten::as_strided", "detach")
@@ -54,6 +59,9 @@ _CHEAP_NS, _ENOUGH = 280.0, 16
 there have to be."""
 _TIMED = 2
 """Steps that the recorder timed without recording, from which on they bound the estimate."""
+MOST = 3.0
+"""Times the estimated cost that they may show it to have been: more is not what rows cost, but
+steps that differ."""
 _SPEEDS = 0.5, 6.0
 """Least and largest cost relative to the constants."""
 _COSTS = {
@@ -80,14 +88,16 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
     rows = np.flatnonzero(costly & (tree.start >= since))
     calls = np.flatnonzero((events.kind == EventCategory.PYTHON) & (events.start >= since))
     blocks, requests = np.flatnonzero(memory.time >= since), buffer_requests(host, since)
-    return Change(
-        less=(
-            *_by_thread(tree.thread[rows], tree.start[rows], _costs(host, rows, speed)),
-            *_by_thread(events.thread[calls], events.start[calls], _python(trace, calls, speed)),
-            *_by_thread(memory.thread[blocks], memory.time[blocks], speed * ALLOCATION),
-            *_by_thread(*requests[:2], (requests[2] - requests[1]).astype(np.float64)),
-        )
+    parts = (
+        (tree.thread[rows], tree.start[rows], _costs(host, rows, speed)),
+        (events.thread[calls], events.start[calls], _python(trace, calls, speed)),
+        (memory.thread[blocks], memory.time[blocks], speed * ALLOCATION),
+        (*requests[:2], (requests[2] - requests[1]).astype(np.float64)),
     )
+    thread = np.concatenate([each for each, _, _ in parts])
+    moment = np.concatenate([at for _, at, _ in parts])
+    ns = np.concatenate([np.broadcast_to(cost, len(at)) for _, at, cost in parts])
+    return Change(less=tuple(_by_thread(thread, moment, ns, (since, analysis.bounds[1]))))
 
 
 def part_of_costs(change: Change, part: float) -> Change:
@@ -97,17 +107,15 @@ def part_of_costs(change: Change, part: float) -> Change:
     )
 
 
-def timed_unrecorded(manifest: Manifest | None, step: float) -> tuple[float, float]:
-    """Bounds of a step without recording, by those that the recorder timed; in the unit of `step`,
-    which is one as recorded.
+def timed_unrecorded(manifest: Manifest | None) -> tuple[float, float]:
+    """Bounds of a step without recording, by those that the recorder timed; nanoseconds.
 
     A host that queues work for a device may run ahead: such steps do not bound it from above.
     """
-    if manifest is None or len(manifest.unrecorded_us) < _TIMED or not manifest.recorded_us:
+    if manifest is None or len(manifest.unrecorded_us) < _TIMED:
         return 0.0, np.inf
-    scale = step / median(np.array(manifest.recorded_us))
-    most = scale * max(manifest.unrecorded_us) if manifest.on_host else np.inf
-    return scale * min(manifest.unrecorded_us), most
+    most = 1000 * max(manifest.unrecorded_us) if manifest.on_host else np.inf
+    return 1000 * min(manifest.unrecorded_us), most
 
 
 def _python(trace: Trace, calls: EventRow, speed: float) -> float:
@@ -147,14 +155,18 @@ def buffer_requests(host: HostRows, since: int) -> tuple[ThreadIndex, Nanosecond
     return thread[found], start[found], end[found]
 
 
-def _by_thread(thread: Index | Int, moment: Nanoseconds, cost: Float | float) -> Iterator[HostCost]:
-    """Yield the cost of some rows by thread: of each row, or the same of all, nanoseconds."""
+def _by_thread(
+    thread: Index | Int, moment: Nanoseconds, ns: Float, within: tuple[int, int]
+) -> Iterator[HostCost]:
+    """Yield the costs of rows that begin within two moments, by thread."""
     order = np.lexsort((moment, thread))
-    thread, moment, ns = thread[order], moment[order], np.broadcast_to(cost, len(order))[order]
+    thread, moment, ns = thread[order], moment[order], ns[order]
     opens = np.flatnonzero(np.diff(thread, prepend=-1))
     for begin, end in pairwise([*opens.tolist(), len(order)]):
-        total = np.append(0.0, np.cumsum(ns[begin:end]))
-        yield HostCost(int(thread[begin]), moment[begin:end], total)
+        at, cost = moment[begin:end], ns[begin:end]
+        over = at + np.rint(cost).astype(np.int64) + _NEAR
+        quiet = intervals.of(np.append(within[0], over), np.append(at, within[1]))
+        yield HostCost(int(thread[begin]), at, np.append(0.0, np.cumsum(cost)), quiet)
 
 
 def _costs(host: HostRows, rows: TreeRow, speed: float) -> Float:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.build import build
@@ -29,6 +30,7 @@ from tb_hookview.simulation.critical_path import (
 )
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.recording_cost import (
+    MOST,
     part_of_costs,
     timed_unrecorded,
     without_recording,
@@ -37,6 +39,10 @@ from tb_hookview.simulation.replay import Lengths, Measure, Pace, Replay, Replay
 
 _LAGS = 0.01
 """Share of a step by which the device has to be behind, per step, for that to matter."""
+
+_TRIES, _CLOSE = 5, 0.001
+"""Replays to find the cost of recording that leads to a step, and how near to it they stop, as a
+share of the recorded step."""
 
 
 class Outcome(Struct, frozen=True, dict=True):
@@ -157,19 +163,23 @@ class Simulator(Struct, frozen=True, dict=True):
         """The replay without the cost of recording; None where that is unknown.
 
         Where the recorder timed steps that were not recorded, the estimated cost is scaled so that
-        the step is none that they contradict.
+        the step is none that they contradict, but to no more than rows can cost.
         """
         change = without_recording(self.analysis, self.window.start)
         if change is None:
             return None
         found = self._replayed(self.lengths(change))
-        recorded, estimated = self.unchanged.step, found.pace.step
-        least, most = timed_unrecorded(self.analysis.trace.manifest, recorded)
-        nearest = min(max(estimated, least), most, recorded)
-        if nearest == estimated or estimated >= recorded:
-            return found
-        part = (recorded - nearest) / (recorded - estimated)
-        return self._replayed(self.lengths(part_of_costs(change, part)))
+        recorded = self.unchanged.step
+        least, most = timed_unrecorded(self.analysis.trace.manifest)
+        nearest = min(max(found.pace.step, least), most, recorded)
+        part = 1.0
+        for _ in range(_TRIES):
+            off = recorded - found.pace.step
+            if off <= 0 or abs(found.pace.step - nearest) <= _CLOSE * recorded or part == MOST:
+                break
+            part = min(part * (recorded - nearest) / off, MOST)
+            found = self._replayed(self.lengths(part_of_costs(change, part)))
+        return found
 
     @cached_property
     def steady(self) -> Outcome:
@@ -198,7 +208,7 @@ class Simulator(Struct, frozen=True, dict=True):
     def explained(self, lengths: Lengths) -> Lengths:
         """Lengths without the pauses that nothing explains; those of collectives are for peers."""
         known = np.where(self.graph.late_for_peers, lengths.pause, 0)
-        return Lengths(lengths.duration, lengths.lag, known)
+        return replace(lengths, pause=known)
 
     @cached_property
     def error(self) -> float:

@@ -14,6 +14,9 @@ from tb_hookview.recorder.tree import Node, walk, within_parallel
 MOST = 16
 """Blocks of a model at most."""
 
+_NOT_CALLED = nn.Module.forward
+"""Forward of a class that has none of its own, as that of lists."""
+
 
 class Block(NamedTuple):
     """A part of the model that is timed: one module, or neighbours of one list."""
@@ -28,7 +31,8 @@ def choose_blocks(model: nn.Module, path: str, most: int) -> list[Block]:
 
     The largest module is opened again and again, with its like next to it, as long as the parts
     fit. A list of more parts than fit becomes groups of neighbours. Modules without parameters are
-    in no block.
+    in no block. Of modules that hold the same parameters the outermost is the block: what its
+    forward does around the others is its time.
     """
     if isinstance(model, DataParallel):  # its replicas run in threads, several at a time
         return []
@@ -50,7 +54,8 @@ def choose_blocks(model: nn.Module, path: str, most: int) -> list[Block]:
             closed.update(parts)
         else:
             chosen = [part for n in chosen for part in parts.get(id(n.module), [n])]
-    return _as_blocks(chosen, nodes, most)
+    around = _around(nodes)
+    return _as_blocks([_outermost(n, around) for n in chosen], nodes, most)
 
 
 def _as_blocks(chosen: list[Node], nodes: dict[int, Node], most: int) -> list[Block]:
@@ -77,6 +82,22 @@ def _parts(node: Node, nodes: dict[int, Node]) -> list[Node]:
         return []
     found = [nodes.get(id(child)) for child in node.holder._modules.values()]
     return [n for n in found if n is not None and n.depth == node.depth + 1 and _size(n)]
+
+
+def _around(nodes: dict[int, Node]) -> dict[int, Node]:
+    """Return by module the one around it, below the root, that holds the same parameters."""
+    parts = ((node, _parts(node, nodes)) for node in nodes.values() if node.depth)
+    return {id(inside[0].module): node for node, inside in parts if len(inside) == 1}
+
+
+def _outermost(node: Node, around: dict[int, Node]) -> Node:
+    """Return the outermost module that is called and holds the parameters of this one."""
+    found, outer = node, around.get(id(node.module))
+    while outer is not None:
+        if outer.reach == "hooks" and type(outer.holder).forward is not _NOT_CALLED:
+            found = outer
+        outer = around.get(id(outer.module))
+    return found
 
 
 def _is_alike(one: Node, other: Node) -> bool:

@@ -39,7 +39,7 @@ def test_every_step_has_a_row_with_its_parts(tmp_path):
     header, *_ = lines(tmp_path)
     assert header["watch"] == 1
     assert (header["rank"], header["world_size"]) == (0, 1)
-    assert header["blocks"] == ["0", "1.0"]
+    assert header["blocks"] == ["0", "1"]
     assert [row["step"] for row in rows(tmp_path)] == [1, 2, 3, 4, 5, 6, 7, 8]
     for row in rows(tmp_path)[4:]:  # once the last gradients are known
         parts = ("data_us", "forward_us", "backward_us", "after_backward_us", "optimizer_us")

@@ -56,12 +56,18 @@ def test_blocks_hold_every_parameter_once():
 
 
 def test_layers_of_one_kind_are_opened_together_or_not():
-    assert names(layers(12)) == ["embed", *(f"h.{n}.0" for n in range(12)), "head"]
+    assert names(layers(12)) == ["embed", *(f"h.{n}" for n in range(12)), "head"]
     transformer = nn.ModuleList(nn.TransformerEncoderLayer(8, 2, 8) for _ in range(4))
     assert names(nn.Sequential(nn.Linear(2, 2), transformer)) == [
         "0",
         *(f"1.{n}" for n in range(4)),
     ]
+
+
+def test_of_modules_with_the_same_parameters_the_outermost_that_is_called_is_the_block():
+    inner = nn.Sequential(nn.ModuleList([nn.Linear(2, 2)]), nn.ReLU())
+    assert names(nn.Sequential(inner, nn.ModuleList([nn.Linear(2, 2)]))) == ["0", "1.0"]
+    assert names(nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)))) == ["0.0", "0.1"]
 
 
 def test_more_layers_than_fit_become_neighbours():

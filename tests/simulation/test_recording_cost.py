@@ -15,8 +15,9 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.simulation import recording_cost
-from tb_hookview.simulation.changes import Change, HostChange, HostCost
+from tb_hookview.simulation.changes import Change, HostChange
 from tb_hookview.simulation.questions import scaled
+from tb_hookview.simulation.replay import HostCost
 from tb_hookview.simulation.simulator import Simulator
 
 STEP = """
@@ -38,7 +39,7 @@ def cost(simulator: Simulator, *amounts: tuple[int, float]) -> Change:
     """Nanoseconds off the first thread at some microseconds after the first event."""
     moment = np.array([simulator.window.start + at * 1000 for at, _ in amounts])
     total = np.append(0.0, np.cumsum([ns for _, ns in amounts]))
-    return Change(less=(HostCost(0, moment, total),))
+    return Change(less=(HostCost(0, moment, total, np.zeros((0, 2), np.int64)),))
 
 
 def nanoseconds(picture: str, **args: Any) -> list[dict[str, Any]]:
@@ -168,6 +169,8 @@ def test_a_mark_costs_what_the_recorder_measured(tmp_path: Path, kind: str, ns: 
     """What it did not measure costs as much as an operator."""
     manifest = {"version": 1, "cost_us": {"forward": 10.4, "backward": 0.0}, "modules": []}
     rows = beside(f"head (Linear) {kind} ~hv1", "cpu_op", 0.5, 10)
+    for number, row in enumerate(rows[-10:]):
+        row["ts"] += 20 * number
     taken = taken_off(tmp_path, rows, **{markers.MANIFEST_KEY: manifest})
     assert taken == pytest.approx(recording_cost.OPERATOR + 10 * ns, abs=5)
 
@@ -196,7 +199,7 @@ def test_less_work_of_a_device_gains_more_where_the_host_was_slowed(tmp_path: Pa
     [
         pytest.param([0.99, 1.2], "cuda", 0.01, id="recording cost less"),
         pytest.param([1.0, 1.2], "cuda", 0.0, id="recording cost nothing"),
-        pytest.param([0.5, 0.8], "cpu", 0.2, id="recording cost more"),
+        pytest.param([0.5, 0.98], "cpu", 0.02, id="recording cost more"),
         pytest.param([0.5, 0.8], "cuda", None, id="a host that may run ahead"),
         pytest.param([1.0], "cpu", None, id="one step"),
     ],
@@ -207,8 +210,28 @@ def test_the_estimate_contradicts_no_timed_steps(
     rows = beside("f", "python_function", 0.5)
     simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", rows)), None))
     step = simulator.unchanged.step
-    steps = {"recorded_us": [1e4], "unrecorded_us": [share * 1e4 for share in unrecorded]}
+    steps = {"recorded_us": [1e4], "unrecorded_us": [share * step / 1000 for share in unrecorded]}
     manifest = {"version": 1, "device": {"parameters": [device]}, "steps": steps}
     taken = taken_off(tmp_path, rows, **{markers.MANIFEST_KEY: manifest})
     expected = taken_off(tmp_path, rows) if off is None else off * step
     assert taken == pytest.approx(expected, rel=1e-3, abs=5)
+
+
+def test_where_nothing_is_recorded_recording_costs_nothing(tmp_path: Path) -> None:
+    """Of steps that were far quicker, a sleep of 3 ms after the last row is left as it is."""
+    rows = beside("f", "python_function", 0.5, 400)
+    plain = Simulator(Selection(load(grid.write(tmp_path / "t.json", rows)), None))
+    steps = {"recorded_us": [1e4], "unrecorded_us": [100.0, 200.0]}
+    manifest = {"version": 1, "device": {"parameters": ["cpu"]}, "steps": steps}
+    path = grid.write(tmp_path / "timed.json", rows, **{markers.MANIFEST_KEY: manifest})
+    simulator = Simulator(Selection(load(path), None))
+    base, once = simulator.unrecorded, plain.unrecorded
+    assert base is not None
+    assert once is not None
+    whole, off = plain.unchanged.step, plain.unchanged.step - once.pace.step
+    assert off < whole - base.pace.step <= recording_cost.MOST * off + 5
+    slept = np.array([[0, 3_000_000]]) + simulator.window.start + 500_000
+    change = Change(host=(HostChange(-1, slept),))
+    assert simulator.gain(change, base) == pytest.approx(3_000_000, abs=5)
+    sentence = build_report(simulator.analysis).verdict.unrecorded_sentence or ""
+    assert sentence.endswith("Steps without it took at most 200 us: they did less, or waited less.")

@@ -49,6 +49,10 @@ _WORTH_SAYING = 0.01
 """Share of the step that the first finding saves at least, to be worth a line."""
 _LITTLE = 0.1
 """Share of the time in modules below which kernels are listed instead."""
+_NOT_NAMED = (
+    "of what the trace does not name only long gaps that recur from step to step are findings: "
+    "record more steps, and with_stack=True to name it"
+)
 _NOTHING = "no finding saves 0.5% of the time or more"
 
 
@@ -171,7 +175,15 @@ def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
         format_count(others, "data-quality note") if others else "",
         more,
     ]
-    return [*filter(None, (*lines, of_table, "; ".join(filter(None, last))))]
+    return [*filter(None, (*lines, _unnamed(data), of_table, "; ".join(filter(None, last))))]
+
+
+def _unnamed(data: ReportData) -> str:
+    """Why time without rows is in no finding, where it is most of the critical path."""
+    work = data.critical_path_work
+    us = sum(row.us for row in work if row.part == "host" and not (row.name or row.phase))
+    saved = sum(finding.gain_us_per_step or 0.0 for finding in data.findings)
+    return _NOT_NAMED if 2 * us > sum(row.us for row in work) and 2 * saved < us else ""
 
 
 def _in_short(warning: TraceWarning) -> str:

@@ -147,3 +147,18 @@ def test_a_step_without_devices_is_not_longer_by_their_work() -> None:
     longer = replace(data.verdict, step_us=1.2 * host, host_side_us=0.9 * host, device_us=None)
     text = " ".join(brief_lines(replace(data, verdict=longer, critical_path_work=[])))
     assert "with the gap to the next" in text
+
+
+@pytest.mark.parametrize("saved", [None, 20.0])
+def test_why_no_finding_is_about_time_without_rows_is_said(
+    saved: float | None, tmp_path: Path
+) -> None:
+    data = build_report(load(grid.write(tmp_path / "t.json", grid.events(AHEAD)))).data
+    (first, *_) = data.critical_path_work
+    work = [replace(first, part="host", phase=None, name=None, us=28.0), replace(first, us=9.0)]
+    finding = analyze(gallery.FOLDER.with_name("gpu") / "item_every_step.before").data.findings[0]
+    known = replace(data, critical_path_work=work, findings=[])
+    if saved:
+        known = replace(known, findings=[replace(finding, gain_us_per_step=saved)])
+    text = _printed(brief_document(known, known))
+    assert ("of what the trace does not name only long gaps" in text) == (saved is None)
