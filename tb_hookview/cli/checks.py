@@ -257,7 +257,7 @@ def _durations_ms(report: Report) -> list[float]:
 
 
 def _spread(steps: list[float]) -> str:
-    count = format_count(len(steps), "step")
+    count = format_count(len(steps), "recorded step")
     return f"{count} of {format_us(1000 * min(steps))} to {format_us(1000 * max(steps))}"
 
 

@@ -316,6 +316,7 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         other=_side(other),
         step_us=_mean(left, right, "duration_us"),
         whole_step_us=step,
+        unrecorded_step_us=totals(left, right, lambda r: r.report.verdict.unrecorded_step_us),
         forward_us=totals(left, right, StepMeans.forward),
         backward_us=totals(left, right, StepMeans.backward),
         backward_unattributed_us=totals(left, right, StepMeans.unattributed),

@@ -24,7 +24,7 @@ from tb_hookview.ranks.late import Members
 
 
 class Own(NamedTuple):
-    """A rank's own time since its first edge, at each member; shape (n,), nanoseconds."""
+    """A rank's self time since its first edge, at each member; shape (n,), nanoseconds."""
 
     host: Float
     """Of its host until it launches the member, waits for the device left out."""

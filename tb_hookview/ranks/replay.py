@@ -50,7 +50,7 @@ class Played(NamedTuple):
 
 
 class Replay:
-    """A run whose own times can be changed: m collectives with n members over r ranks; nanoseconds.
+    """A run whose self times can be changed: m collectives with n members over r ranks; nanoseconds.
 
     Args:
         ranks: summaries.
@@ -214,7 +214,7 @@ class _Hosts:
         self._tail = np.zeros(count)
         """From launch to start, where the device had waited for a launch before."""
         # of each member, then of the ranks' begin: how much later its end is, what a wait for it
-        # adds to the host's own time, and the most that any wait until then does
+        # adds to the host's self time, and the most that any wait until then does
         self._shift, self._added = np.zeros(count + ranks), np.full(count + ranks, -np.inf)
         self._most = np.zeros(count + ranks)
         self._synced, self._waited = np.empty(count, np.int64), np.empty(count)

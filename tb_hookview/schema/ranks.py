@@ -142,7 +142,7 @@ class Straggler(Struct, frozen=True, kw_only=True):
     rank: int
     wait_caused_us: Us
     """How much longer the ranks that share collectives with it wait than it does, mean per step.
-    One delay counts once: where no host waits for its device, a late rank is as late at the next
+    One delay counts once: where no host waits for its device, a straggler is as late at the next
     collectives too. With the stragglers before it fixed, by a replay of all ranks."""
     share: Share
     """That over the mean step of the run."""

@@ -31,7 +31,7 @@ def recorded(folder: Path, name: str, *lengths: int) -> Report:
 def test_the_median_step(tmp_path: Path, limit: float, holds: bool) -> None:
     found = checks_time.step_ms(recorded(tmp_path, "a", 20, 30, 12), limit)
     assert (found.value, found.holds) == (pytest.approx(0.02), holds)
-    assert found.note == "3 steps of 12.0 us to 30.0 us"
+    assert found.note == "3 recorded steps of 12.0 us to 30.0 us"
 
 
 @pytest.mark.parametrize(("limit", "holds"), [(50.1, True), (49, False), (-10, False)])

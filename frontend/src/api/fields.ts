@@ -214,6 +214,10 @@ export const Comparison = {
     unit: "us",
     text: "Mean length of a step with the work that the device has left as the host goes on: `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`.",
   },
+  unrecorded_step_us: {
+    unit: "us",
+    text: "`verdict.unrecorded_step_us`: steps without what recording cost, an estimate.",
+  },
   speedup: {
     unit: "times",
     text: "`whole_step_us.base` divided by `whole_step_us.other`: 2 is twice as fast. Null where a side has no steps.",
@@ -1520,7 +1524,7 @@ export const StepMatrix = {
 export const Straggler = {
   wait_caused_us: {
     unit: "us",
-    text: "How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a late rank is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks.",
+    text: "How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a straggler is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks.",
   },
   share: { unit: "fraction", text: "That over the mean step of the run." },
   steps: { unit: "count", text: "Steps in which it is late, by the same." },

@@ -279,6 +279,8 @@ export interface Comparison {
   modules: ModuleChange[];
   /** Mean length of a step with the work that the device has left as the host goes on: `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`. */
   whole_step_us: Pair;
+  /** `verdict.unrecorded_step_us`: steps without what recording cost, an estimate. */
+  unrecorded_step_us: Pair;
   /** `whole_step_us.base` divided by `whole_step_us.other`: 2 is twice as fast. Null where a side has no steps. */
   speedup: number | null;
   /** The host's phases, which sum to `step_us`. */
@@ -1954,7 +1956,7 @@ export interface StepMatrix {
 export interface Straggler {
   id: number;
   rank: number;
-  /** How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a late rank is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks. */
+  /** How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a straggler is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks. */
   wait_caused_us: number;
   /** That over the mean step of the run. */
   share: number;

@@ -9,7 +9,7 @@ import {
   originsOf,
   reasonsOf,
 } from "../report/headline";
-import { backwardTotal, divisor, inGraphs, measureOf } from "../report/measures";
+import { backwardTotal, backwardUnknown, divisor, measureOf } from "../report/measures";
 import { clip, count, counted, duration, percent } from "../text/formats";
 import { over } from "../text/numbers";
 
@@ -25,7 +25,7 @@ export function CoverageNote({ report }: { report: ReportData }): ReactElement {
     <>
       <button type="button" className="coverage" popoverTarget={id}>
         {attributed === null ? (
-          inGraphs(report) ? (
+          backwardUnknown(report) ? (
             "backward unknown"
           ) : (
             "no backward work"

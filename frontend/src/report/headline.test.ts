@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { report, step, sync } from "../testing/report";
 import { attributedTo, headline, originsOf } from "./headline";
-import { hasBackward } from "./measures";
+import { backwardUnknown, hasBackward } from "./measures";
 
 test("the figures above the fold", () => {
   const steps = [step("ProfilerStep#1"), step("ProfilerStep#2", { duration_us: 300 })];
@@ -45,4 +45,12 @@ test("an annotation is no module", () => {
     ["annotations", 7],
     ["modules, by labels of Python stacks", 2],
   ]);
+});
+
+test("a backward is unknown where the trace has no host, and none where the host did none", () => {
+  const given = report();
+  const totals = { ...given.totals, backward_device_us: null, unplaced_graph_us: null };
+  const of = (us: number | null): boolean =>
+    backwardUnknown({ totals, steps: [step("a", { backward_us: us })] });
+  expect([of(null), of(0)]).toEqual([true, false]);
 });

@@ -93,6 +93,14 @@ export function inGraphs({ totals }: Pick<ReportData, "totals">): boolean {
   return totals.backward_device_us === null && (totals.unplaced_graph_us ?? 0) > 0;
 }
 
+/** Whether the trace does not say if there was a backward: in graphs, or where no host is recorded. */
+export function backwardUnknown({ totals, steps }: Pick<ReportData, "totals" | "steps">): boolean {
+  return (
+    inGraphs({ totals }) ||
+    (totals.backward_device_us === null && steps.every((step) => step.backward_us === null))
+  );
+}
+
 /** Whether any of the steps has a backward pass. */
 export function hasBackward(report: ReportData): boolean {
   return (

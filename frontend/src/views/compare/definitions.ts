@@ -13,6 +13,11 @@ export const COMPARE_TOTAL_DEFINITIONS = {
     "Mean step until the device has done its work, which the host does not wait for, from a replay.",
     "us",
   ),
+  unrecorded: define(
+    "step without the profiler",
+    "Estimate of the mean step without what recording cost the host.",
+    "us",
+  ),
   stepHost: define(
     "step, on the host",
     "Mean length of the compared steps, on the host's clock.",
@@ -53,6 +58,11 @@ export const COMPARE_TRACE_TOTAL_DEFINITIONS = {
   whole: define(
     "trace with its device work",
     "Until the device has done its work, which the host does not wait for, from a replay.",
+    "us",
+  ),
+  unrecorded: define(
+    "trace without the profiler",
+    "Estimate of its length without what recording cost the host.",
     "us",
   ),
   stepHost: define("trace, on the host", "Length of the trace, on the host's clock.", "us"),

@@ -76,6 +76,7 @@ export function comparison(rest: Partial<Comparison> = {}): Comparison {
     other: side,
     step_us: pair(100, 100),
     whole_step_us: rest.step_us ?? pair(100, 100),
+    unrecorded_step_us: NONE,
     forward_us: pair(30, 30),
     backward_us: pair(60, 60),
     backward_unattributed_us: NONE,

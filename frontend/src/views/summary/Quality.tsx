@@ -5,7 +5,13 @@ import { Name } from "../../components/Name";
 import { Facts, SmallTable } from "../../components/SmallTable";
 import { ShareBar } from "../../components/charts";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
-import { backwardTotal, divisor, inGraphs, measureOf } from "../../report/measures";
+import {
+  backwardTotal,
+  backwardUnknown,
+  divisor,
+  inGraphs,
+  measureOf,
+} from "../../report/measures";
 import { clip, count, duration, percent } from "../../text/formats";
 import { ratio } from "../../text/numbers";
 import { Block } from "./Blocks";
@@ -30,7 +36,9 @@ export function Coverage({ report }: { report: ReportData }): ReactElement {
         <p className="muted">
           {inGraphs(report)
             ? "The backward of these steps may be in replayed graphs: it is unknown."
-            : "There is no backward work in these steps."}
+            : backwardUnknown(report)
+              ? "The trace does not say what of these steps is backward work."
+              : "There is no backward work in these steps."}
         </p>
       ) : (
         <SmallTable
