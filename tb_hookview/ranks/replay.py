@@ -50,7 +50,7 @@ class Played(NamedTuple):
 
 
 class Replay:
-    """A run whose self times can be changed: m collectives with n members over r ranks; nanoseconds.
+    """A run whose self times can be changed: m collectives, n members, r ranks; nanoseconds.
 
     Args:
         ranks: summaries.
@@ -122,7 +122,7 @@ class Replay:
         return Played(moved, float(last.max() - self.begin.min()), self.own(passed))
 
     def own(self, passed: Sequence[_Passed] | None = None) -> Own:
-        """Own time of the ranks at each member; as recorded if nothing else is given."""
+        """Self time of the ranks at each member; as recorded if nothing else is given."""
         passed = passed or [_Passed(rank, None) for rank in self._ranks]
         device = [each.device for each in passed]
         return Own(
@@ -133,7 +133,7 @@ class Replay:
         )
 
     def of_hosts(self, passed: Sequence[_Passed]) -> Float:
-        """Own time of the hosts until they launch each member, shape (n,)."""
+        """Self time of the hosts until they launch each member, shape (n,)."""
         own = self.each([each.host for each in passed], self.launch)
         for waits, mine in zip(self.host_waits, self.of_ranks, strict=True):
             own[mine] -= waits.silent
@@ -281,7 +281,7 @@ def _ended_before(members: Members, of_ranks: Sequence[Int]) -> tuple[Int, Int]:
 
 
 class _Passed:
-    """Own time of a rank since its first edge, shape (e,), less what is saved."""
+    """Self time of a rank since its first edge, shape (e,), less what is saved."""
 
     def __init__(self, rank: RankSummary, saved: Saved | None) -> None:
         self.known, self.edges, ahead = rank.ahead.known, rank.edges, rank.ahead
