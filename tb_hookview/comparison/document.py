@@ -163,7 +163,7 @@ def _cost(row: FindingChange, each: str) -> str:
     gone = row.status == "vanished"
     pairs = (row.cost_us, row.gain_us, row.once_us)
     cost, gain, once = (pair.base if gone else pair.other for pair in pairs)
-    saved = f", estimated saving {format_us(gain)}" if gain else ""
+    saved = f", estimated saving {format_us(gain)} as recorded" if gain else ""
     if once is not None:
         return f", cost {format_us(once)} once{saved}"
     return f", cost {format_us(cost)}{each}{saved}" if cost else ""

@@ -224,6 +224,9 @@ def _finding(finding: Finding, data: ReportData) -> str:
     gain = format_us(finding.gain_us_per_step)
     if finding.gain_us_per_step is None and finding.gain_unknown:
         gain = f"unknown ({quoted(finding.gain_unknown)})"
+    if finding.gain_is_estimated:
+        estimate = format_us(finding.unrecorded_gain_us_per_step)
+        gain = f"{estimate} without the profiler (estimate; {gain} as recorded)"
     starts = _starts([start - data.trace.start_us for start in finding.examples])
     parts = [
         f"- {quoted(finding.id)}, {finding.severity}, confidence {finding.confidence}",

@@ -158,7 +158,11 @@ def check_findings(report: Report, text: str) -> None:
     known = [each for each in report.data.findings if each.gain_us_per_step is not None]
     assert known
     for finding in known[: len(shown) // 2]:
-        assert f"gain {format_us(finding.gain_us_per_step)} and cost" in text
+        recorded, without = map(
+            format_us, (finding.gain_us_per_step, finding.unrecorded_gain_us_per_step)
+        )
+        estimate = f"{without} without the profiler (estimate; {recorded} as recorded)"
+        assert f"gain {estimate if finding.gain_is_estimated else recorded} and cost" in text
 
 
 def test_a_page_leads_to_the_next(tmp_path: Path) -> None:

@@ -70,6 +70,18 @@ describe("the headline", () => {
     );
   });
 
+  test("where the device waited for launches, it is what the host did", () => {
+    const compared = comparison({
+      step_us: pair(97_300, 12_300),
+      speedup: 97.3 / 12.3,
+      idle_us: { launch: pair(80_000, 2_000) },
+      phases_us: { forward: pair(85_000, 2_000), backward: pair(6_000, 7_000) },
+    });
+    expect(compareHeadline(compared)).toMatch(/: 83\.00 ms less forward time on the host$/);
+    const alone = { ...compared, phases_us: { forward: pair(3_000, 2_000) } };
+    expect(compareHeadline(alone)).toMatch(/: 78\.00 ms less device idle \(launch-bound\)$/);
+  });
+
   test("a slower step is explained by what grew", () => {
     const compared = comparison({
       step_us: pair(100, 200),

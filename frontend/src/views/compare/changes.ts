@@ -105,6 +105,7 @@ const WORTH_SAYING = 0.02;
 const MOST_NAME = 80;
 /** A second reason is named where it is this large a part of the first. */
 const SECOND = 0.3;
+const LAUNCH_BOUND = idleFor(DEVICE_TIME_DEFINITIONS.launch.title);
 /** What went the other way is named where it is this large a part of the step's change. */
 const AGAINST = 0.5;
 
@@ -155,15 +156,16 @@ function said({ change, text }: Reason): string {
 
 /** The largest reasons of different sorts that went the way the step went. */
 function reasonsOf(comparison: Comparison, direction: number): Reason[] {
-  const ranked = [
-    ...syncs(comparison.sync_sites),
-    ...idle(comparison),
-    ...modules(comparison),
-    ...kinds(comparison),
-    ...phases(comparison),
-  ]
-    .filter(({ change }) => change * direction > 0)
-    .sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+  const ranked = byHost(
+    largest(direction, [
+      ...syncs(comparison.sync_sites),
+      ...idle(comparison),
+      ...modules(comparison),
+      ...kinds(comparison),
+      ...(comparison.device_busy_us.change === null ? phases(comparison) : []),
+    ]),
+    largest(direction, phases(comparison)),
+  );
   const [first] = ranked;
   if (first === undefined) return [];
   const second = ranked.find(
@@ -171,6 +173,19 @@ function reasonsOf(comparison: Comparison, direction: number): Reason[] {
       sort !== first.sort && Math.abs(change) >= SECOND * Math.abs(first.change),
   );
   return second === undefined ? [first] : [first, second];
+}
+
+function largest(direction: number, reasons: readonly Reason[]): Reason[] {
+  return reasons
+    .filter(({ change }) => change * direction > 0)
+    .sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+}
+
+/** Where the device waited for launches, what the host did then is the reason, if it explains half. */
+function byHost(reasons: Reason[], [phase]: readonly Reason[]): Reason[] {
+  const [first, ...rest] = reasons;
+  if (first?.text !== LAUNCH_BOUND || phase === undefined) return reasons;
+  return Math.abs(phase.change) >= Math.abs(first.change) / 2 ? [phase, ...rest] : reasons;
 }
 
 /** Syncs of one module, or of one operator not in a module, count together. */
@@ -189,6 +204,10 @@ function syncs(sites: readonly SyncChange[]): Reason[] {
   }));
 }
 
+function idleFor(cause: string): string {
+  return `device idle (${cause})`;
+}
+
 function idle(comparison: Comparison): Reason[] {
   const words: Readonly<Record<string, { title: string }>> = DEVICE_TIME_DEFINITIONS;
   return Object.entries(comparison.idle_us).map(([cause, { change }]) => ({
@@ -197,7 +216,7 @@ function idle(comparison: Comparison): Reason[] {
     text:
       cause === "unknown"
         ? "device idle for unknown reasons"
-        : `device idle (${words[cause]?.title ?? cause})`,
+        : idleFor(words[cause]?.title ?? cause),
   }));
 }
 
@@ -217,9 +236,8 @@ function kinds(comparison: Comparison): Reason[] {
   }));
 }
 
-/** The host's phases say something where there is no device to say it. */
+/** The host's phases say something where there is no device to say it, or it waits for launches. */
 function phases(comparison: Comparison): Reason[] {
-  if (comparison.device_busy_us.change !== null) return [];
   const words: Readonly<Record<string, { title: string }>> = HOST_PHASE_DEFINITIONS;
   return Object.entries(comparison.phases_us).map(([phase, { change }]) => ({
     sort: "phases",
