@@ -63,6 +63,7 @@ test("host blocked is one figure on every view, without the profiler's own sync"
 test("the critical path is named, and what a finding saves leads to What-if", async () => {
   const path = page.getByRole("group", { name: /^Critical path per step: .*\d%/ });
   expect(await path.getByRole("link").count()).toBeGreaterThan(1);
+  await page.goto(`${url}#/summary?run=stopped`);
   const findings = page.getByRole("region", { name: "Top findings" });
   await findings.getByRole("link", { name: /sav/ }).first().click();
   await expect.poll(() => page.url()).toContain("#/whatif");
@@ -85,7 +86,7 @@ test("a module and a finding can be opened from here", async () => {
     .getByRole("link", { name: "Linear" })
     .click();
   await page.getByRole("complementary", { name: "Module" }).waitFor();
-  await page.goBack();
+  await page.goto(`${url}#/summary?run=stopped`);
   const findings = page.getByRole("region", { name: "Top findings" });
   await findings.getByRole("listitem").first().getByRole("link").first().click();
   await expect.poll(() => page.url()).toContain("#/findings");
