@@ -87,12 +87,12 @@ class OperatorCalls(Struct, frozen=True, dict=True):
             return np.zeros(len(analysis.call_tree), bool)
         return self._inside(mask_of(captured, len(analysis.call_tree)).astype(np.float64)) > 0
 
-    @cached_property
+    @property
     def tensor_core(self) -> Float:
         """Device time on tensor cores, of kernels whose names show it."""
         return self._inside(self._duration(self._analysis.kinds.tensor_core == 1))
 
-    @cached_property
+    @property
     def self_tensor_core(self) -> Float:
         """The part of it that the call launched itself."""
         return self._own(self._analysis.kinds.tensor_core == 1)
@@ -132,7 +132,7 @@ class OperatorCalls(Struct, frozen=True, dict=True):
             spent = np.where(np.isnan(work.flops), spent, tree.duration)
         return np.where(self.flops > 0, spent, 0.0)
 
-    @cached_property
+    @property
     def time_at_peak(self) -> Float:
         """Time that these FLOPs take at the device's peak; NaN where one is not known."""
         peak = self._analysis.time_at_peak
@@ -142,7 +142,7 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         known[(unknown > 0) | (known <= 0)] = np.nan
         return known
 
-    @cached_property
+    @property
     def bytes(self) -> Float:
         """Bytes that the calls of known FLOPs move at least; NaN for unknown."""
         work = self._analysis.call_work

@@ -28,7 +28,7 @@ from tb_hookview.arrays.types import (
     TimeSet,
     TreeRow,
 )
-from tb_hookview.simulation.replay import NEVER, HostCost, Lengths, recorded
+from tb_hookview.simulation.replay import NEVER, Lengths, Quiet, recorded
 
 
 class DeviceChange(Struct, frozen=True):
@@ -47,6 +47,17 @@ class HostChange(Struct, frozen=True):
     time: TimeSet | None
     """On the trace's clock; None for all of it."""
     factor: float = 0.0
+
+
+class HostCost(NamedTuple):
+    """Time that is taken off one host thread: an amount at each of some moments."""
+
+    moment: Nanoseconds
+    """On the trace's clock, ascending, shape (k,)."""
+    total: Float
+    """Sum of the amounts before each moment, and of all, nanoseconds; shape (k + 1,)."""
+    quiet: Quiet
+    """Time of the thread of which nothing is taken off."""
 
 
 class Change(Struct, frozen=True):
@@ -95,8 +106,8 @@ class Changer(Struct, frozen=True, dict=True):
         duration = self._durations(device) if device else before.duration
         lag = self._overlapped(before.lag, duration) if device else before.lag
         lag = self._less(lag, change.less) if change.less else lag
-        less = (*before.less, *change.less)
-        lag = self._host(lag, host, less) if host else lag
+        quiet = (*before.quiet, *(cost.quiet for cost in change.less))
+        lag = self._host(lag, host, quiet) if host else lag
         if len(change.syncs):
             free = mask_of(graph.sync_end[isin(graph.sync, change.syncs)], len(graph.nodes.time))
             of_sync = free[graph.edges.target]
@@ -107,7 +118,7 @@ class Changer(Struct, frozen=True, dict=True):
             pause = np.where(
                 (graph.nodes.event >= 0) & isin(graph.nodes.event, change.pauses), 0, pause
             )
-        return Lengths(duration, lag, pause, less)
+        return Lengths(duration, lag, pause, quiet)
 
     def _durations(self, changes: Iterable[DeviceChange]) -> Nanoseconds:
         """Durations; of several changes of one event, the parts taken off add up."""
@@ -197,25 +208,25 @@ class Changer(Struct, frozen=True, dict=True):
         lag, edges = before.copy(), self.host_edges
         off = np.zeros(len(edges.edge))
         for cost in costs:
-            mine = np.flatnonzero(edges.thread == cost.thread)
+            mine = np.flatnonzero(edges.thread == cost.quiet.thread)
             begin, end = (cost.total[cost.moment.searchsorted(t)] for t in edges.time[mine].T)
             off[mine] += end - begin
         whole = lag[edges.edge]
-        least = np.minimum(whole, self._quiet(costs))
+        least = np.minimum(whole, self._quiet(cost.quiet for cost in costs))
         lag[edges.edge] = np.maximum(whole - np.rint(off).astype(np.int64), least)
         return lag
 
     def _host(
-        self, before: Nanoseconds, changes: Sequence[HostChange], costs: Sequence[HostCost]
+        self, before: Nanoseconds, changes: Sequence[HostChange], quiets: Sequence[Quiet]
     ) -> Nanoseconds:
-        """Lags of the host's edges; where costs were taken off, it was not off their quiet time."""
+        """Lags of the host's edges; where costs were taken off, it was not off quiet time."""
         lag, edges = before.copy(), self.host_edges
         kept = kept_share(changes, edges.thread, edges.time)
         rows = np.flatnonzero(kept != 1)
         whole = lag[edges.edge[rows]]
-        in_quiet = kept_share(_within_quiet(changes, costs), edges.thread[rows], edges.time[rows])
+        in_quiet = kept_share(_within(changes, quiets), edges.thread[rows], edges.time[rows])
         length = np.maximum(np.diff(edges.time[rows], axis=1)[:, 0], 1)
-        quiet = self._quiet(costs)[rows]
+        quiet = self._quiet(quiets)[rows]
         off_quiet = (1 - in_quiet) * length
         off_rest = (1 - kept[rows]) * length - off_quiet
         mine = np.clip(whole, 0, quiet)
@@ -224,14 +235,14 @@ class Changer(Struct, frozen=True, dict=True):
         lag[edges.edge[rows]] = np.rint(left).astype(np.int64)
         return lag
 
-    def _quiet(self, costs: Iterable[HostCost]) -> Nanoseconds:
-        """Time of each of the host's edges in which no costs are."""
+    def _quiet(self, quiets: Iterable[Quiet]) -> Nanoseconds:
+        """Quiet time of each of the host's edges."""
         edges = self.host_edges
-        quiet = np.zeros(len(edges.edge), np.int64)
-        for cost in costs:
-            mine = np.flatnonzero(edges.thread == cost.thread)
-            quiet[mine] = intervals.lengths_within(cost.quiet, edges.time[mine])
-        return quiet
+        found = np.zeros(len(edges.edge), np.int64)
+        for thread, time in quiets:
+            mine = np.flatnonzero(edges.thread == thread)
+            found[mine] = intervals.lengths_within(time, edges.time[mine])
+        return found
 
     @cached_property
     def host_edges(self) -> HostEdges:
@@ -257,17 +268,15 @@ class HostEdges(NamedTuple):
     """That each spans on the trace's clock, shape (h, 2)."""
 
 
-def _within_quiet(changes: Sequence[HostChange], costs: Sequence[HostCost]) -> list[HostChange]:
-    """What changes do to the time in which no costs are."""
+def _within(changes: Sequence[HostChange], quiets: Sequence[Quiet]) -> list[HostChange]:
+    """What changes do to quiet time."""
     return [
         HostChange(
-            cost.thread,
-            cost.quiet if row.time is None else intervals.intersect(row.time, cost.quiet),
-            row.factor,
+            thread, time if row.time is None else intervals.intersect(row.time, time), row.factor
         )
-        for cost in costs
+        for thread, time in quiets
         for row in changes
-        if row.thread in (-1, cost.thread)
+        if row.thread in (-1, thread)
     ]
 
 

@@ -29,8 +29,8 @@ from tb_hookview.arrays.types import (
     ThreadIndex,
     TreeRow,
 )
-from tb_hookview.simulation.changes import Change
-from tb_hookview.simulation.replay import HostCost
+from tb_hookview.simulation.changes import Change, HostCost
+from tb_hookview.simulation.replay import Quiet
 from tb_hookview.trace import EventCategory, Trace
 from tb_hookview.trace.format.manifest import Manifest
 
@@ -166,7 +166,8 @@ def _by_thread(
         at, cost = moment[begin:end], ns[begin:end]
         over = at + np.rint(cost).astype(np.int64) + _NEAR
         quiet = intervals.of(np.append(within[0], over), np.append(at, within[1]))
-        yield HostCost(int(thread[begin]), at, np.append(0.0, np.cumsum(cost)), quiet)
+        total = np.append(0.0, np.cumsum(cost))
+        yield HostCost(at, total, Quiet(int(thread[begin]), quiet))
 
 
 def _costs(host: HostRows, rows: TreeRow, speed: float) -> Float:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tb_hookview.analysis.dependencies.graph import EdgeKind, Graph
 from tb_hookview.analysis.dependencies.points import Window
 from tb_hookview.arrays.joins import index_of, scatter
-from tb_hookview.arrays.types import Float, Int, Nanoseconds, TimeSet
+from tb_hookview.arrays.types import Int, Nanoseconds, TimeSet
 
 # Device events whose times follow from two others.
 #
@@ -144,16 +144,12 @@ NEVER = -(1 << 60)
 """Lag of an edge that is taken out."""
 
 
-class HostCost(NamedTuple):
-    """Time that is taken off one host thread: an amount at each of some moments."""
+class Quiet(NamedTuple):
+    """Time of a host thread of which the cost of recording takes nothing off."""
 
     thread: int
-    moment: Nanoseconds
-    """On the trace's clock, ascending, shape (k,)."""
-    total: Float
-    """Sum of the amounts before each moment, and of all, nanoseconds; shape (k + 1,)."""
-    quiet: TimeSet
-    """Time of the thread, on the trace's clock, of which nothing is taken off."""
+    time: TimeSet
+    """On the trace's clock."""
 
 
 class Lengths(Struct, frozen=True):
@@ -165,8 +161,8 @@ class Lengths(Struct, frozen=True):
     """Of each edge, shape (e,); `NEVER` takes it out."""
     pause: Nanoseconds
     """Before each node, shape (n,); 0 where the graph has none."""
-    less: tuple[HostCost, ...] = ()
-    """What was taken off the host's lags."""
+    quiet: tuple[Quiet, ...] = ()
+    """By thread, where a cost was taken off the host's lags."""
 
 
 def recorded(graph: Graph) -> Lengths:

@@ -32,7 +32,7 @@ LINES_PER_ROW = 60
 """Lines for each step and wait, of which the report has a row each."""
 LINES_AT_ALL = 4000
 """Lines that may be more for other reasons: a depth more, a rule that holds with enough steps."""
-BYTES_PER_EVENT = 550
+BYTES_PER_EVENT = 500
 """Held at once at most for each event added, besides the columns of the trace."""
 
 _FOLDER = str(Path(tb_hookview.analysis.__file__).parent)
