@@ -36,7 +36,7 @@ def small_traces() -> list[Path]:
 
 
 def kinds_of_traces(most: float = math.inf) -> list[Path]:
-    """Those of at most so many bytes, and of runs of several traces the first alone."""
+    """Traces of at most that many bytes; of a run of several, only the first."""
     seen: set[Path] = set()
     found = []
     for path in sorted(all_traces(), key=lambda path: path.name):

@@ -288,6 +288,8 @@ def _reserved(rows: list[MemoryPeak] | None) -> float | None:
     return float(max(known)) if known else None
 
 
+_SLOWED = 0.05
+"""Share of a recorded step from which on what recording cost it matters to a comparison."""
 PHASES = ("forward", "backward", "optimizer", "data", "other")
 SPREAD = (
     "duration_us",
@@ -316,7 +318,7 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
         other=_side(other),
         step_us=_mean(left, right, "duration_us"),
         whole_step_us=step,
-        unrecorded_step_us=totals(left, right, lambda r: r.report.verdict.unrecorded_step_us),
+        unrecorded_step_us=_unrecorded(left, right),
         forward_us=totals(left, right, StepMeans.forward),
         backward_us=totals(left, right, StepMeans.backward),
         backward_unattributed_us=totals(left, right, StepMeans.unattributed),
@@ -341,6 +343,13 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
 def _whole_step(means: StepMeans) -> float | None:
     data = means.report
     return data.verdict.step_us if is_behind(data) else means.mean("duration_us")
+
+
+def _unrecorded(left: StepMeans, right: StepMeans) -> Pair:
+    found = totals(left, right, lambda r: r.report.verdict.unrecorded_step_us)
+    sides = zip((found.base, found.other), map(_whole_step, (left, right)), strict=True)
+    slowed = any(us is not None and us < (1 - _SLOWED) * (step or 0.0) for us, step in sides)
+    return found if slowed else Pair(None, None, None)
 
 
 def _on_device(report: ReportData) -> bool:

@@ -25,7 +25,7 @@ from tb_hookview.schema import (
     module_label,
 )
 
-_FINDINGS, _APART = 20, 0.05
+_FINDINGS = 20
 _SUMS = "Sums over the whole trace"
 _FEWER = "The {} trace has no known bottleneck: fewer rules apply to it, so not all of this is new."
 _UNCHANGED, _NO_MODULES = "No module changed.", "Neither trace has modules."
@@ -66,7 +66,7 @@ def _totals(found: Comparison) -> Table:
     meanwhile = " meanwhile" if ahead else ""
     rows: list[Row] = [(*_times(f"{step}, with its device work", whole), "")] if ahead else []
     unrecorded = found.unrecorded_step_us
-    if any(map(_is_shorter, (unrecorded.base, unrecorded.other), (whole.base, whole.other))):
+    if unrecorded.base or unrecorded.other:
         rows.append((*_times(f"{step}, without the profiler (estimate)", unrecorded), ""))
     measured = (
         (f"{step}, on the host" if ahead else step, found.step_us, "duration_us"),
@@ -91,11 +91,6 @@ def _totals(found: Comparison) -> Table:
     columns = ("", "base", "other", "change", "in %", "")
     title = "Per step: mean (median; range over steps)" if _marked(found) else _SUMS
     return Table(title, columns, rows)
-
-
-def _is_shorter(estimated: float | None, recorded: float | None) -> bool:
-    """Whether recording made a step that much longer that its change may be due to it."""
-    return estimated is not None and recorded is not None and estimated < (1 - _APART) * recorded
 
 
 def _marked(found: Comparison) -> bool:

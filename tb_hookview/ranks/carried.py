@@ -69,9 +69,9 @@ def find_carried(members: Members, own: Own, earlier: Earlier) -> Float:
         moved = still + np.where(has_past, launched[mine] - launched[past], 0.0)
         still = np.minimum(still, moved - np.minimum.reduceat(moved, first)[of])
         same = np.clip(np.minimum(late[mine] - newly[mine], most[mine]), 0.0, still)
-        anew = late[mine] - same
-        anew = np.maximum.reduceat(anew, first)[of] - anew
-        carried[mine] = np.maximum(wait[mine] - anew, 0.0)
+        new = late[mine] - same
+        for_new = np.maximum.reduceat(new, first)[of] - new
+        carried[mine] = np.maximum(wait[mine] - for_new, 0.0)
         known[mine] = np.minimum(lag[mine], np.maximum(still, late[mine]))
     return carried
 

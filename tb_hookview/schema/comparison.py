@@ -227,7 +227,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """Mean length of a step with the work that the device has left as the host goes on:
     `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`."""
     unrecorded_step_us: UsPair = Pair(None, None, None)
-    """`verdict.unrecorded_step_us`: steps without what recording cost, an estimate."""
+    """`verdict.unrecorded_step_us`: steps without what recording cost, an estimate. Null where that
+    made neither side's step 5% longer or more: then recorded steps can be compared as they are."""
     speedup: Times | None = None
     """`whole_step_us.base` divided by `whole_step_us.other`: 2 is twice as fast. Null where a side
     has no steps."""

@@ -13,6 +13,7 @@ from comparison.drawn import AFTER, BEFORE, report
 from tb_hookview.comparison.compare import compare
 from tb_hookview.comparison.document import comparison_document
 from tb_hookview.document.document import Lines
+from tb_hookview.document.plain import plain_text
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.schema import Comparison, Pair, ReportData
@@ -274,6 +275,22 @@ def test_without_steps_there_is_no_step_to_compare(before: ReportData) -> None:
     none = compare(before, msgspec.structs.replace(before, steps=[]))
     assert (none.speedup, numbers(none.step_us)) == (None, (40, None, None))
     assert numbers(none.forward_us) == (16, 32, 16)
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.96, False), (0.94, True)])
+def test_an_estimate_without_recording_stands_beside_steps_that_it_slowed(
+    before: ReportData, after: ReportData, share: float, shown: bool
+) -> None:
+    quick = msgspec.structs.replace(before.verdict, unrecorded_step_us=share * 40)
+    as_long = msgspec.structs.replace(after.verdict, unrecorded_step_us=83)
+    found = compare(
+        msgspec.structs.replace(before, verdict=quick),
+        msgspec.structs.replace(after, verdict=as_long),
+    )
+    expected = (share * 40, 83, 83 - share * 40) if shown else (None, None, None)
+    assert numbers(found.unrecorded_step_us) == pytest.approx(expected)
+    text = plain_text(comparison_document(found))
+    assert ("step, without the profiler (estimate)" in text) == shown
 
 
 def test_a_module_whose_changes_cancel_stands_last(tmp_path: Path) -> None:

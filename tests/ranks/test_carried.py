@@ -107,9 +107,9 @@ def plainly_carried(members: Members, own: Own) -> Float:
                 newly = max(host[at] - host[first], 0.0)
                 most = min(late[at] - newly, idle[at] - idle[first])
                 same[at] = min(max(most, 0.0), still[at])
-        anew = [of - part for of, part in zip(late, same, strict=True)]
+        new = [of - part for of, part in zip(late, same, strict=True)]
         for at, now in enumerate(here):
-            carried[now] = max(wait[at] - (max(anew) - anew[at]), 0.0)
+            carried[now] = max(wait[at] - (max(new) - new[at]), 0.0)
             known[now] = min(launch[at] - min(launch), max(still[at], late[at]))
         before[ranks] = here
     return carried

@@ -15,9 +15,9 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.simulation import recording_cost
-from tb_hookview.simulation.changes import Change, HostChange
+from tb_hookview.simulation.changes import Change, HostChange, HostCost
 from tb_hookview.simulation.questions import scaled
-from tb_hookview.simulation.replay import HostCost
+from tb_hookview.simulation.replay import Quiet
 from tb_hookview.simulation.simulator import Simulator
 
 STEP = """
@@ -39,7 +39,7 @@ def cost(simulator: Simulator, *amounts: tuple[int, float]) -> Change:
     """Nanoseconds off the first thread at some microseconds after the first event."""
     moment = np.array([simulator.window.start + at * 1000 for at, _ in amounts])
     total = np.append(0.0, np.cumsum([ns for _, ns in amounts]))
-    return Change(less=(HostCost(0, moment, total, np.zeros((0, 2), np.int64)),))
+    return Change(less=(HostCost(moment, total, Quiet(0, np.zeros((0, 2), np.int64))),))
 
 
 def nanoseconds(picture: str, **args: Any) -> list[dict[str, Any]]:

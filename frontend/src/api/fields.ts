@@ -216,7 +216,7 @@ export const Comparison = {
   },
   unrecorded_step_us: {
     unit: "us",
-    text: "`verdict.unrecorded_step_us`: steps without what recording cost, an estimate.",
+    text: "`verdict.unrecorded_step_us`: steps without what recording cost, an estimate. Null where that made neither side's step 5% longer or more: then recorded steps can be compared as they are.",
   },
   speedup: {
     unit: "times",

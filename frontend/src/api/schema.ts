@@ -279,7 +279,7 @@ export interface Comparison {
   modules: ModuleChange[];
   /** Mean length of a step with the work that the device has left as the host goes on: `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`. */
   whole_step_us: Pair;
-  /** `verdict.unrecorded_step_us`: steps without what recording cost, an estimate. */
+  /** `verdict.unrecorded_step_us`: steps without what recording cost, an estimate. Null where that made neither side's step 5% longer or more: then recorded steps can be compared as they are. */
   unrecorded_step_us: Pair;
   /** `whole_step_us.base` divided by `whole_step_us.other`: 2 is twice as fast. Null where a side has no steps. */
   speedup: number | null;

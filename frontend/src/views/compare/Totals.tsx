@@ -14,13 +14,6 @@ import {
 } from "./changes";
 import { isPerStep, totalDefinitions } from "./definitions";
 
-/** Recording made a step longer by this share: its change may be due to that. */
-const SLOWED = 0.05;
-
-function isShorter(estimate: number | null, recorded: number | null): boolean {
-  return estimate !== null && recorded !== null && estimate < (1 - SLOWED) * recorded;
-}
-
 /** The means of both sides. */
 export function Totals({ comparison }: { comparison: Comparison }): ReactElement {
   const device = comparison.measure === "device";
@@ -30,10 +23,8 @@ export function Totals({ comparison }: { comparison: Comparison }): ReactElement
   const ahead = long.base !== step.base || long.other !== step.other;
   const whole: [Definition, Pair, undefined][] = ahead ? [[D.whole, long, undefined]] : [];
   const { unrecorded_step_us: without } = comparison;
-  const slowed = isShorter(without.base, long.base) || isShorter(without.other, long.other);
-  const estimate: [Definition, Pair, undefined][] = slowed
-    ? [[D.unrecorded, without, undefined]]
-    : [];
+  const estimate: [Definition, Pair, undefined][] =
+    without.base !== null || without.other !== null ? [[D.unrecorded, without, undefined]] : [];
   const times: [Definition, Pair, SpreadPair | undefined][] = [
     ...whole,
     ...estimate,
