@@ -80,6 +80,13 @@ def activity_events(host: HostRows, thread: ThreadIndex, span: Intervals) -> Eve
     return rows_holding(host.trace, _naming(host, least, moments), thread, span, _HELD)
 
 
+def held_by(host: HostRows, event: EventRow, spans: Intervals) -> Intervals:
+    """The part of each time that its event holds; the whole one for no event, -1."""
+    events = host.trace.events
+    around = np.stack([lookup(events.start, event), lookup(events.end, event)], axis=1)
+    return np.where(event[:, None] >= 0, np.clip(around, spans[:, :1], spans[:, 1:]), spans)
+
+
 def cut_by_activity(host: HostRows, thread: int, spans: TimeSet, share: float) -> TimeSet:
     """Cut times of a thread where events begin or end that take a share of all of them."""
     if not len(spans):

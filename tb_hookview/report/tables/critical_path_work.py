@@ -15,6 +15,7 @@ from tb_hookview.analysis.host.activity import (
     closure_of,
     cut_by_activity,
     event_names,
+    held_by,
     operators_within,
 )
 from tb_hookview.analysis.host.rows import HostRows, Role
@@ -191,11 +192,9 @@ def _names(analysis: Analysis, thread: int, spans: TimeSet) -> tuple[list[str], 
     """What a thread was in at each time, and the part of the time that this holds."""
     if not len(spans):
         return [], spans
-    host, events = analysis.host, analysis.trace.events
+    host = analysis.host
     event = _as_called(host, activity_events(host, np.full(len(spans), thread), spans))
-    around = np.stack([lookup(events.start, event), lookup(events.end, event)], axis=1)
-    held = np.clip(around, spans[:, :1], spans[:, 1:])
-    return event_names(host, event), np.where(event[:, None] >= 0, held, spans)
+    return event_names(host, event), held_by(host, event, spans)
 
 
 def _as_called(host: HostRows, event: EventRow) -> EventRow:

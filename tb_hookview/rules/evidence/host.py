@@ -13,6 +13,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.host.activity import (
     activity_events,
     event_names,
+    held_by,
     inputs_of_call,
     operators_within,
 )
@@ -117,12 +118,10 @@ def activity_in(context: Context, gaps: GapIndex) -> list[str]:
 
 
 def held_by_activity(context: Context, gaps: GapIndex) -> Int:
-    """Time of each gap in the event that names it (`activity_in`), nanoseconds; 0 for none."""
-    table, events = context.analysis.gaps, context.analysis.trace.events
-    event = _activity(context, gaps)
-    start = np.maximum(table.start[gaps], lookup(events.start, event))
-    held = np.minimum(table.end[gaps], lookup(events.end, event)) - start
-    return np.where(event >= 0, np.maximum(held, 0), 0)
+    """Time of each gap in the event that names it (`activity_in`), nanoseconds; all for none."""
+    table = context.analysis.gaps
+    spans = np.stack([table.start[gaps], table.end[gaps]], axis=1)
+    return np.diff(held_by(context.host, _activity(context, gaps), spans), axis=1)[:, 0]
 
 
 def _activity(context: Context, gaps: GapIndex) -> EventRow:
