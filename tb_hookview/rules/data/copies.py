@@ -306,15 +306,26 @@ _SHARE = 0.02
 
 
 def _find_h2d_not_overlapped(context: Context) -> Iterator[Occurrence]:
-    found = _on_stream_of_kernels(context)
-    found = setdiff(found, context.syncs.copy)
+    found = setdiff(_on_stream_of_kernels(context), context.syncs.copy)
     alone = traffic.exposed(context, found)
     found = found[alone > 0]
-    if context.steps.us_per_step(alone.sum()) > _SHARE * context.steps.measured_us > 0:
-        yield from traffic.by_place_of_copies(context, found, saved=1.0, caveats=(_BOUND,))
+    exposed, step = context.steps.us_per_step(alone.sum()), context.steps.measured_us
+    hidden = min(exposed, step - _copying(context, found))
+    if hidden > _SHARE * step > 0:
+        caveats = (_BOUND,)
+        yield from traffic.by_place_of_copies(
+            context, found, saved=hidden / exposed, caveats=caveats
+        )
 
 
-_BOUND = "The gain is at most the time that other device events of a step can hide."
+_BOUND = "A copy can be hidden behind the rest of a step only: a step stays as long as its copies."
+
+
+def _copying(context: Context, copies: DeviceEventIndex) -> float:
+    """Time of some copies on the device that copies longest, microseconds per step."""
+    work = context.analysis.device_events
+    total = np.bincount(work.device[copies], weights=work.duration[copies], minlength=1)
+    return context.steps.us_per_step(total.max())
 
 
 def _on_stream_of_kernels(context: Context) -> DeviceEventIndex:

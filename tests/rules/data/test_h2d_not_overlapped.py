@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import grid
+import pytest
 from rules.diagnosed import diagnosed
 from rules.drawn import NAMES, findings
 
@@ -42,3 +43,16 @@ def test_on_a_stream_of_its_own(tmp_path: Path) -> None:
 def test_a_copy_of_no_length_to_speak_of(tmp_path: Path) -> None:
     short = BATCH.replace("[pin2D corr=5         ]", "[c]")
     assert "h2d-not-overlapped" not in findings(tmp_path, short, {"c": NAMES["pin2D"]})
+
+
+def test_a_step_stays_as_long_as_its_copies(tmp_path: Path) -> None:
+    copying = """
+        main notes [ProfilerStep#1                                                                ]
+        main ops    [aten::to   ][aten::mm      ]
+        main calls  [copy corr=5][launch corr=7 ][wait                                           ]
+        gpu  copy      [pin2D corr=5                                         ]
+        gpu  kernel                                                           [k corr=7          ]
+        """
+    (finding,) = findings(tmp_path, copying)["h2d-not-overlapped"]
+    assert finding.cost_us_per_step == 55
+    assert finding.gain_us_per_step == pytest.approx(80 - 55, abs=0.01)
