@@ -8,7 +8,7 @@ import pytest
 from support import compiled_family
 from support.forked_python import run_python
 
-SAMPLE, ALL, TOGETHER = 16, 216, 8
+SAMPLE, ALL, TOGETHER = 16, 96, 8
 """Models in the quick tests, in all, and in one process."""
 TESTS = Path(__file__).parents[1]
 IMPORTED = ("torch", "torch._inductor", "torch._inductor.compile_fx")

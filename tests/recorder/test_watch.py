@@ -566,7 +566,7 @@ def test_checkpointed_calls_count_once(tmp_path):
 
 
 @pytest.mark.slow
-def test_memory_is_flat_over_a_hundred_thousand_steps(tmp_path):
+def test_memory_is_flat_over_many_steps(tmp_path):
     model = nn.Sequential(nn.Flatten(), nn.Linear(1, 1), nn.Linear(1, 1))
     batch = torch.ones(1, 1)
 
@@ -583,9 +583,9 @@ def test_memory_is_flat_over_a_hundred_thousand_steps(tmp_path):
             return tracemalloc.get_traced_memory()[0]
 
     with hookview.watch(tmp_path, model=model, **QUIET) as watch, torch.no_grad():
-        run(20_000)
+        run(10_000)
         tracemalloc.start()
-        sizes = [run(until) for until in (40_000, 60_000, 80_000, 100_000)]
+        sizes = [run(until) for until in (20_000, 30_000, 40_000)]
         tracemalloc.stop()
     assert watch.lost == 0
-    assert max(sizes) - sizes[0] < 200_000
+    assert max(sizes) - sizes[0] < 66_000
