@@ -631,7 +631,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** By the gain (without the cost of recording, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated, the host does other things, or for unknown reasons. */
+  /** By the gain (without the cost of recording, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */

@@ -41,9 +41,9 @@ from tb_hookview.trace.columns.trace import StringTable
 
 SET_UP_NS = 1_000_000
 """Length from which gaps of a trace without steps may be of its set-up."""
-_SET_UP = [
-    *(int(Cause.ALLOCATOR), int(Cause.LAUNCH), int(Cause.PROFILER), int(Cause.UNKNOWN)),
-]
+_UNKNOWN_SET_UP_NS = 10_000_000
+"""That of gaps of unknown cause: before its first launch a host works for a few ms in any step."""
+_SET_UP = [int(Cause.ALLOCATOR), int(Cause.LAUNCH), int(Cause.PROFILER)]
 
 
 class StepContext(Struct, frozen=True, dict=True):
@@ -87,12 +87,13 @@ class StepContext(Struct, frozen=True, dict=True):
 
         Set-up is taken to be what happens once (`Analysis.idle_once`), and idle time of 1 ms and
         more at a time in which memory is allocated, the host does other things, or the profiler
-        works.
+        works, and of 10 ms and more whose cause is unknown.
         """
         if self.marked:
             return max(self.duration_us, *self._work_us, 0.0)
         gaps, devices = self._analysis.gaps, len(self._analysis.device_events.busy)
         long = isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)
+        long |= (gaps.cause == Cause.UNKNOWN) & (gaps.duration > _UNKNOWN_SET_UP_NS)
         idle = gaps.duration[long | self._analysis.idle_once]
         return self.duration_us - float(idle.sum()) / 1000 / max(devices, 1)
 

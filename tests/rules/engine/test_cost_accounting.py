@@ -86,6 +86,22 @@ def test_severity_of_a_trace_without_steps_leaves_out_its_set_up(tmp_path: Path)
     assert finding.severity == "low", "in a step all that it takes is its length"
 
 
+@pytest.mark.parametrize(("ahead_us", "severity"), [(2_000, "low"), (20_000, "high")])
+def test_a_long_time_before_the_first_launch_is_set_up(
+    tmp_path: Path, ahead_us: int, severity: str
+) -> None:
+    begin = 1000 + ahead_us
+    rows = [
+        eager.row("cpu_op", "aten::empty", 1000, 5),
+        *eager.operators([("aten::mm", "k")], start=begin, kernel=40),
+        eager.row("cpu_op", "aten::item", begin + 20, 60),
+        eager.row("cuda_runtime", "cudaStreamSynchronize", begin + 21, 19),
+        *eager.operators([("aten::mm", "k")], start=begin + 100, kernel=180),
+    ]
+    (finding,) = diagnosed(grid.write(tmp_path / "t.json", rows))["sync-scalar-item"]
+    assert finding.severity == severity
+
+
 def test_without_a_device_the_cost_is_unknown(tmp_path: Path) -> None:
     (finding,) = findings(
         tmp_path,
