@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import grid
 from msgspec.structs import replace
 from rules import drawn
 
+from tb_hookview.document.document import Table
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
+from tb_hookview.report.summary.brief import brief_lines, whole_document
+from tb_hookview.report.summary.modules import module_table
 from tb_hookview.report.summary.tables import finding_table, operator_table
 from tb_hookview.schema import ReportData
 
@@ -99,3 +103,28 @@ def test_a_caveat_of_several_findings_stands_once_and_the_largest_one_left_out_i
     assert table.hidden == (
         f"several findings: Stacks. 1 more (up to 70.0 us, {first.rule}); the report has them all"
     )
+
+
+def test_a_trace_without_steps_is_said_to_be_one(tmp_path: Path) -> None:
+    data = drawn.report(tmp_path, SYNC)
+    assert not data.per_step.marked
+    tables = [part for part in whole_document(data, data, 9).parts if isinstance(part, Table)]
+    words = [word for table in tables for word in (table.title, *table.columns)]
+    assert [word for word in words if re.search(r"\b(?<!no )steps?\b", word)] == []
+    places = [finding.where for finding in data.findings if "step" in finding.where]
+    assert places == []
+    assert any(line.startswith("trace ") for line in brief_lines(data))
+
+
+def test_modules_of_a_trace_without_a_backward_have_their_forward(tmp_path: Path) -> None:
+    picture = """
+        main python [nn.Module               ]
+        main ops      [aten::mm       ]
+        """
+    names = {"nn.Module": "nn.Module: Linear_0"}
+    data = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture, names)))).data
+    table = module_table(data)
+    assert table.columns[3:6] == ("forward", "share", "incl. children")
+    assert [row[:2] for row in table.rows] == [("Linear_0", "Linear")]
+    assert module_table(data, contains="LINEAR").rows == table.rows
+    assert not module_table(data, contains="conv").rows
