@@ -92,6 +92,9 @@ class ReportData(Struct, frozen=True):
     """Null where no compiled graph was called, or the trace has no map of our recorder's."""
     compiled_regions: list[CompiledRegion] = []
     """Most expensive first; at most 500 rows."""
+    device_advice: str | None = None
+    """What to do where the trace has no device events: record them, or what to change on the CPU;
+    null with device events, and where nothing can be said."""
 
 
 def is_behind(data: ReportData) -> bool:

@@ -1273,6 +1273,9 @@ export const ReportData = {
     text: "Null where no compiled graph was called, or the trace has no map of our recorder's.",
   },
   compiled_regions: { text: "Most expensive first; at most 500 rows." },
+  device_advice: {
+    text: "What to do where the trace has no device events: record them, or what to change on the CPU; null with device events, and where nothing can be said.",
+  },
 } as const;
 
 export const ReportRows = {

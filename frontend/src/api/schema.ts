@@ -1612,6 +1612,8 @@ export interface ReportData {
   compiled: CompiledGraphs | null;
   /** Most expensive first; at most 500 rows. */
   compiled_regions: CompiledRegion[];
+  /** What to do where the trace has no device events: record them, or what to change on the CPU; null with device events, and where nothing can be said. */
+  device_advice: string | null;
 }
 
 /** Some rows of a table of the report, in its form, where the report leaves some out. */

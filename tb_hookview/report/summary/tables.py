@@ -18,7 +18,6 @@ from tb_hookview.formats import (
     format_step,
     format_us,
 )
-from tb_hookview.report.summary.lines import foreign_events
 from tb_hookview.report.summary.modules import module_table
 from tb_hookview.schema import (
     PROFILER,
@@ -30,7 +29,6 @@ from tb_hookview.schema import (
     may_cost,
     module_label,
 )
-from tb_hookview.trace.source.inflate import CUT
 
 _NUMBER = re.compile(r"[0-9]+")
 
@@ -59,27 +57,6 @@ _ORIGINS = {
     "python_stack": "modules, by labels of Python stacks",
     "annotation": "annotations, no module",
 }
-_RECORD = (
-    "no device events: if the model runs on a device, record it too (ProfilerActivity.CUDA, XPU or "
-    "PrivateUse1; none for MPS). "
-)
-_NOT_RECORDED = (
-    "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
-    "or PrivateUse1; none for MPS)"
-)
-_LOST = (
-    "no device events, though the device was recorded: CUPTI was not loaded, lacked permissions or "
-    "was in use (nsys, ncu), or was not flushed before the end"
-)
-_DEVICE_MISSING = {"no-device-events": _LOST, "unrecorded-device": _NOT_RECORDED}
-"""By code of warnings."""
-_FOREIGN = (
-    "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; {} "
-    "events of unknown categories may be another device's"
-)
-_FOREIGN_SHARE = 0.1
-"""Of the trace's events, from which on they may be."""
-_ON_CPU = "On the CPU: torch.compile, and torch.set_num_threads fit to the cores"
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
@@ -192,22 +169,7 @@ def operator_table(data: ReportData, rows: int) -> Table:
     ]
     title = f"Operators and annotations by self time (host, sum over threads, {data.per_step.text})"
     columns = ("operator", "self", "share", "incl. children", "calls")
-    return Table(title, columns, made, hidden=_remedy(data) if made else "")
-
-
-def _remedy(data: ReportData) -> str:
-    if data.verdict.bound == "communication":
-        return ""
-    if data.verdict.bound != "unknown":
-        return _ON_CPU
-    codes = {warning.code for warning in data.trace.warnings}
-    if not codes.isdisjoint(CUT):
-        return ""  # what was recorded is not known
-    foreign = foreign_events(data)
-    if foreign >= _FOREIGN_SHARE * data.trace.events:
-        return _FOREIGN.format(format_number(foreign))
-    missing = (words for code, words in _DEVICE_MISSING.items() if code in codes)
-    return next(missing, f"{_RECORD}{_ON_CPU}")
+    return Table(title, columns, made, hidden=data.device_advice or "")
 
 
 def _syncs(data: ReportData) -> Table:

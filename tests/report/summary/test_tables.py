@@ -38,10 +38,10 @@ def test_without_device_events_operators_are_named_by_self_time(tmp_path: Path) 
         ("aten::addmm", "32.0 us", "64.0%", "32.0 us", "1"),
         ("aten::gelu", "14.0 us", "28.0%", "14.0 us", "1"),
     ]
-    assert table.hidden.startswith("no device events: if the model runs on a device, record it")
+    assert table.hidden.startswith("No device events: if the model runs on a device, record it")
     proven = CPU.replace("aten::addmm", "aten::mkldnn_convolution")
     advice = operator_table(report(tmp_path, proven), 2).hidden
-    assert advice.startswith("On the CPU: torch.comp")
+    assert advice == "On the CPU: torch.compile, and torch.set_num_threads fit to the cores."
     assert "bfloat16" not in advice
 
 
@@ -68,7 +68,7 @@ def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) ->
         (launches, "the device was recorded: CUPTI was not loaded"),
     ):
         table = operator_table(data, 2)
-        assert table.hidden.startswith(f"no device events, though {why}")
+        assert table.hidden.startswith(f"No device events, though {why}")
         assert "On the CPU" not in table.hidden
 
 
@@ -77,8 +77,8 @@ def test_rows_of_a_device_that_is_not_known_are_no_missing_recording(tmp_path: P
     events += [{**row, "cat": "dequeue", "tid": "npu"} for row in events[:2]]
     data = build_report(load(grid.write(tmp_path / "t.json", events))).data
     assert operator_table(data, 2).hidden == (
-        "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; 2 "
-        "events of unknown categories may be another device's"
+        "No device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; 2 "
+        "events of unknown categories may be another device's."
     )
 
 
