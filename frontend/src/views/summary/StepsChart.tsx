@@ -35,7 +35,7 @@ export function StepsChart({ whole }: { whole: ReportData }): ReactElement | nul
   const shown = bars.find(({ name }) => name === place.step) ?? bars[0];
   if (shown === undefined) return null;
   return (
-    <section className="steps-chart" aria-label={words("Steps")}>
+    <section className="steps-chart" aria-label="Host and device time">
       <div className="steps-heads">
         <HostHead bar={shown} means={meansNote(whole)} />
         <DeviceHead bar={shown} />
