@@ -26,7 +26,8 @@ _FOREIGN = (
 )
 _FOREIGN_SHARE = 0.1
 """Of the trace's events, from which on they may be."""
-_ON_CPU = "On the CPU: torch.compile, and torch.set_num_threads fit to the cores."
+_ON_CPU = "On the CPU: try torch.compile, and fit torch.set_num_threads to the cores."
+_COMPILED_ON_CPU = "On the CPU: fit torch.set_num_threads to the cores."
 
 
 def device_advice(data: ReportData) -> str | None:
@@ -37,8 +38,10 @@ def device_advice(data: ReportData) -> str | None:
     """
     if data.totals.device_busy_us or not data.operators or data.verdict.bound == "communication":
         return None
+    compiled = data.compiled is not None or data.compiled_regions
+    on_cpu = _COMPILED_ON_CPU if compiled else _ON_CPU
     if data.verdict.bound != "unknown":
-        return _ON_CPU
+        return on_cpu
     codes = {warning.code for warning in data.trace.warnings}
     if not codes.isdisjoint(CUT):
         return None  # what was recorded is not known
@@ -46,4 +49,4 @@ def device_advice(data: ReportData) -> str | None:
     if foreign >= _FOREIGN_SHARE * data.trace.events:
         return _FOREIGN.format(format_number(foreign))
     missing = (words for code, words in _DEVICE_MISSING.items() if code in codes)
-    return next(missing, f"{_RECORD} {_ON_CPU}")
+    return next(missing, f"{_RECORD} {on_cpu}")

@@ -70,7 +70,7 @@ def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Doc
         Lines(brief_lines(data), bold=VERDICT),
         findings if findings.rows else Lines([_NOTHING]),
         _headed(classes),
-        Lines(_notes(data, classes.hidden, more), tone="dim"),
+        Lines(_notes(data, more), tone="dim"),
     )
     return Document("Summary of a trace", parts)
 
@@ -172,8 +172,8 @@ def class_table(counted: ReportData) -> Table:
     return kernels if kernels.rows else operator_table(counted, CLASSES)
 
 
-def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
-    """What makes figures wrong, in short; of how many ranks it is, and where `more` is."""
+def _notes(data: ReportData, more: str) -> list[str]:
+    """What makes figures wrong, in short; advice; of how many ranks it is, and where `more` is."""
     severe = severe_warnings(data.trace)
     others, ranks = len(data.trace.warnings) - len(severe), data.trace.world_size or 1
     lines = [f"warning: {_in_short(warning)}" for warning in severe]
@@ -182,7 +182,8 @@ def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
         format_count(others, "data-quality note") if others else "",
         more,
     ]
-    return [*filter(None, (*lines, _unnamed(data), of_table, "; ".join(filter(None, last))))]
+    advice = data.device_advice or ""
+    return [*filter(None, (*lines, _unnamed(data), advice, "; ".join(filter(None, last))))]
 
 
 def _unnamed(data: ReportData) -> str:

@@ -41,7 +41,7 @@ def test_without_device_events_operators_are_named_by_self_time(tmp_path: Path) 
     assert table.hidden.startswith("No device events: if the model runs on a device, record it")
     proven = CPU.replace("aten::addmm", "aten::mkldnn_convolution")
     advice = operator_table(report(tmp_path, proven), 2).hidden
-    assert advice == "On the CPU: torch.compile, and torch.set_num_threads fit to the cores."
+    assert advice == "On the CPU: try torch.compile, and fit torch.set_num_threads to the cores."
     assert "bfloat16" not in advice
 
 
