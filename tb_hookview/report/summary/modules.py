@@ -82,7 +82,7 @@ def module_table(data: ReportData, rows: int | None = None, contains: str = "") 
     measure += ", communication apart" if "communication" in optional else ""
     name = "backward" if shown.backward else "forward"
     columns = ("module", "class", "calls", name, "share", "incl. children", *optional)
-    title = f"Modules by self time ({measure}, {data.per_step.text})"
+    title = f"Modules one by one (by self time: {measure}, {data.per_step.text})"
     return Table(title, (*columns, "kernels", "syncs", "host blocked"), made, names=2).cut(rows)
 
 
