@@ -60,6 +60,11 @@ def format_against(number: float, limit: float) -> str:
     return f"{number:.{_MOST_DECIMALS}g}"
 
 
+def format_step(marked: bool) -> str:
+    """Name what a mean is of: a trace that marks no steps is one step."""
+    return "step" if marked else "trace"
+
+
 def format_per(marked: bool) -> str:
     """Say what a time is of, by whether the trace marks steps."""
     return "per step" if marked else "in this trace"

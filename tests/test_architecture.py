@@ -185,8 +185,6 @@ LAZY = {
     "cache/background.py": {"logging"},
     # It imports bz2 and lzma by way of shutil, and only who writes an entry needs it.
     "cache/entries.py": {"platformdirs", "tempfile"},
-    # It imports fractions and random, and only traces of four steps or more need it.
-    "rules/data/loading.py": {"statistics"},
     # A trace without a gain to state is not replayed.
     "rules/gains.py": {
         "tb_hookview.rules.engine.removal",

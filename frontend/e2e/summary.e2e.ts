@@ -111,7 +111,8 @@ test("a trace without a device says so and shows no device", async () => {
   await page.getByText("This trace holds no device events, so there is no busy").waitFor();
   expect(await figure(/^device busy/).count()).toBe(0);
   expect(await figure(/^forward/).innerText()).toContain("% of step");
-  const operators = page.getByRole("region", { name: "Most expensive operators" });
+  const operators = page.getByRole("region", { name: "Top modules" });
+  expect(await operators.getByRole("link", { name: "operator" }).count()).toBe(1);
   expect(await operators.getByRole("row").count()).toBeGreaterThan(3);
   expect(await page.getByRole("region", { name: "Device events by kind" }).count()).toBe(0);
 });

@@ -13,8 +13,7 @@ const frame = (): FrameLocator =>
 const current = (): Promise<string> =>
   frame().locator(".navigation .current span").first().innerText();
 const link = (name: string) => frame().getByRole("link", { name });
-const syncs = (): Promise<void> =>
-  frame().getByText("The trace holds no device events in these steps").waitFor();
+const syncs = (): Promise<void> => frame().getByText("There are no device events here").waitFor();
 
 test("inside TensorBoard the address brings the place back, by reload and the way back", async () => {
   const tab = await visit("#hookview");

@@ -127,7 +127,7 @@ test("syncs are taken out, and what is not there cannot be", async () => {
   await page.getByRole("checkbox", { name: "Remove all syncs" }).check();
   const { predicted_us: then } = await ask("&scale=syncs%3D0");
   await expect.poll(said).toContain(`would be ${written(then)}`);
-  await page.getByText("no collectives in these steps").waitFor();
+  await page.getByText("no collectives here").waitFor();
 });
 
 test("nothing moves when an answer comes", async () => {
@@ -141,7 +141,7 @@ test("nothing moves when an answer comes", async () => {
 test("what cannot be answered says why, and leads back", async () => {
   await page.goto(`${url}#/whatif?run=device&without=gone%3Ahere`);
   await page.getByRole("alert").getByText("no finding 'gone:here' in this trace").waitFor();
-  await page.getByText("Not found in these steps").waitFor();
+  await page.getByText("Not found here").waitFor();
   expect(await seriousFaults(page)).toEqual([]);
   await page.getByRole("button", { name: "Start over" }).click();
   await sentence().waitFor();

@@ -102,7 +102,7 @@ def isin(column: NDArray[Any], values: Sequence[int] | NDArray[Any]) -> Bool:
     return np.asarray((wanted[place] == present)[row].reshape(column.shape))
 
 
-def median(values: Int) -> float:
+def median(values: Int | NDArray[np.float64]) -> float:
     """Median of one or more values. `np.median` imports `numpy.ma`."""
     ordered, half = np.sort(values), len(values) // 2
     return (float(ordered[half]) + float(ordered[-1 - half])) / 2

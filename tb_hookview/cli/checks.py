@@ -239,9 +239,9 @@ def regression_percent(report: Report, baseline: Report, limit: float) -> Outcom
 
 
 def _step(*reports: Report) -> str:
-    """What is timed: where a device is behind its host, more than the host's time."""
+    """What is timed: steps on the device, where they take longer there than on the host."""
     behind = any(is_behind(report.counted.data) for report in reports)
-    return "median step with its device work" if behind else "median step"
+    return "median step on the device" if behind else "median step"
 
 
 def _durations_ms(report: Report) -> list[float]:

@@ -49,4 +49,4 @@ def whatif(
         return
     from tb_hookview.report.whatif_document import what_if_document
 
-    show(what_if_document(report.data.trace.path, answer, without, factors, MODULES))
+    show(what_if_document(report.data, answer, without, factors, MODULES))

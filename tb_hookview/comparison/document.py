@@ -12,6 +12,7 @@ from tb_hookview.formats import (
     format_count,
     format_number,
     format_share,
+    format_step,
     format_us,
 )
 from tb_hookview.schema import (
@@ -61,10 +62,10 @@ def comparison_document(found: Comparison, rows: int | None = None) -> Document:
 
 
 def _totals(found: Comparison) -> Table:
-    step, whole = "step" if _marked(found) else "trace", found.whole_step_us
+    step, whole = format_step(_marked(found)), found.whole_step_us
     ahead = whole != found.step_us
     meanwhile = " meanwhile" if ahead else ""
-    rows: list[Row] = [(*_times(f"{step}, with its device work", whole), "")] if ahead else []
+    rows: list[Row] = [(*_times(f"{step}, on the device", whole), "")] if ahead else []
     unrecorded = found.unrecorded_step_us
     if unrecorded.base or unrecorded.other:
         rows.append((*_times(f"{step}, without the profiler (estimate)", unrecorded), ""))
@@ -198,7 +199,7 @@ def _signed(pair: Pair) -> str:
 
 def runs_document(found: RunComparison, rows: int) -> Document:
     """What changed between two runs: stragglers, means, ranks and collectives."""
-    whole = "step" if found.base.marked or found.other.marked else "trace"
+    whole = format_step(found.base.marked or found.other.marked)
     tables = (_means(found.mean, whole), *_changes(found, rows, whole))
     return Document("Two runs compared", [Lines(list(_stragglers(found))), *tables])
 

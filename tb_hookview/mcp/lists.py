@@ -1,8 +1,8 @@
-"""Modules, syncs and findings of a report, a page at a time; and one event."""
+"""Syncs and findings of a report, a page at a time; and one event."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tb_hookview.document.markdown import Page, name, paged, quoted, table
@@ -10,12 +10,12 @@ from tb_hookview.formats import (
     MISSING,
     format_bytes,
     format_count,
-    format_number,
     format_per,
-    format_share,
+    format_step,
     format_us,
 )
-from tb_hookview.schema import Finding, Module, ReportData, Sync, Work, module_label, own_syncs
+from tb_hookview.report.summary.tables import cost, saving
+from tb_hookview.schema import Finding, ReportData, Sync, module_label, own_syncs
 from tb_hookview.schema.timeline import EventDetail, EventLink, EventSummary
 
 # Rows that answer a query in SQL, and the runs of a folder.
@@ -87,70 +87,12 @@ _LONGEST_SENTENCE = 600
 
 def intro(title: str, data: ReportData) -> list[str]:
     """Say what an answer is of: the trace, and the steps over which its means are."""
+    means = data.per_step
     return [
         f"# {title}",
         "",
-        f"Trace {name(data.trace.path)}; means: {quoted(data.per_step.text)}.",
+        f"Trace {name(data.trace.path)}; times {format_per(means.marked)}: {quoted(means.text)}.",
     ]
-
-
-def modules(counted: ReportData, contains: str, page: Page) -> str:
-    """Modules by their own forward and backward together, most expensive first.
-
-    Args:
-        counted: the report on the measured steps.
-        contains: text that path or class has, in any case.
-        page: which rows.
-    """
-    device, steps = counted.per_step.device_us is not None, max(counted.per_step.steps, 1)
-    found = [
-        module
-        for module in counted.modules
-        if contains.casefold() in f"{module.path} {module.module_class}".casefold()
-    ]
-    found.sort(key=lambda module: -_own(module, device))
-    columns = (
-        *("module", "class", "calls", "forward, self", "forward, including children"),
-        *("backward, self", "backward, including children", "share of all backward"),
-        *("syncs", "host blocked", "remarks"),
-    )
-    rows = (list(_module(module, counted, device, steps)) for module in found)
-    measure = "device time without collectives, summed over streams" if device else "host time"
-    lines = [
-        *intro("Modules", counted),
-        f"Times are {measure} {format_per(counted.per_step.marked)}.",
-    ]
-    return paged(lines, *table(columns, rows), page)
-
-
-def _own(module: Module, device: bool) -> float:
-    return sum(work.own(device=device) or 0.0 for work in (module.forward, module.backward))
-
-
-def _times(work: Work, device: bool) -> tuple[float | None, float | None]:
-    """Self time, and that including children."""
-    return work.own(device=device), work.total(device=device)
-
-
-def _module(module: Module, data: ReportData, device: bool, steps: int) -> Iterator[str]:
-    def mean(us: float | None) -> str:
-        return format_us(None if us is None else us / steps)
-
-    whole = data.coverage.total(device=device)
-    backward = _times(module.backward, device)
-    yield from (quoted(module_label(module.path)), name(module.module_class))
-    yield format_number(module.calls / steps)
-    yield from map(mean, (*_times(module.forward, device), *backward))
-    yield format_share(backward[0], whole)
-    syncs = module.sync.count
-    yield format_number(None if syncs is None else syncs / steps)
-    yield mean(module.sync.blocked_us)
-    recomputed = module.recompute and _times(module.recompute, device)[1]
-    remarks = [f"recomputes {mean(recomputed)}"] if recomputed else []
-    collectives = (module.forward.communication_us or 0) + (module.backward.communication_us or 0)
-    remarks += [f"and {mean(collectives)} of collectives"] if device and collectives else []
-    remarks += ["inside compiled code"] if module.compiled else []
-    yield "; ".join(remarks)
 
 
 def syncs(data: ReportData, contains: str, page: Page) -> str:
@@ -167,9 +109,9 @@ def syncs(data: ReportData, contains: str, page: Page) -> str:
     lines = [
         *intro("Syncs: the host waits for the device", data),
         f"{len(found):,} syncs, {format_us(total)} of waiting, in the whole trace; longest first, "
-        "by the time since the trace's start. `event` explains the event of an id.",
+        "at the time since the trace's start. `event` explains the event of an id.",
     ]
-    return paged(lines, [], [_sync(sync, data.trace.start_us) for sync in found], page)
+    return paged(lines, [], [_sync(sync, data) for sync in found], page)
 
 
 def _names(sync: Sync) -> str:
@@ -177,12 +119,12 @@ def _names(sync: Sync) -> str:
     return " ".join(text or "" for text in texts).casefold()
 
 
-def _sync(sync: Sync, origin: float) -> str:
+def _sync(sync: Sync, data: ReportData) -> str:
     """One sync on one line: how long, why, and what is around it from the outside in."""
     chain = [
         f"{kind} {quoted(text)}"
         for kind, text in (
-            ("step", sync.step),
+            ("step", sync.step if data.per_step.marked else None),
             ("phase", sync.phase),
             ("module", None if sync.module is None else module_label(sync.module)),
             ("node", sync.node),
@@ -191,7 +133,7 @@ def _sync(sync: Sync, origin: float) -> str:
         )
         if text
     ]
-    start = f"{sync.start_us - origin:,.1f} us"
+    start = f"{sync.start_us - data.trace.start_us:,.1f} us"
     parts = [
         f"- {format_us(sync.duration_us)} at {start}, event {sync.event_id}, "
         f"cause {name(sync.cause)}: {' > '.join(chain)}",
@@ -206,31 +148,23 @@ def _sync(sync: Sync, origin: float) -> str:
 
 def findings(data: ReportData, page: Page) -> str:
     """What costs time and could be changed, most expensive first, with gains by replay."""
+    step = format_step(data.per_step.marked)
     lines = [
         *intro("Findings", data),
-        "Gain: how much shorter a step is in a replay without the cause; gains do not add up, "
+        f"Saves: how much shorter the {step} is in a replay without the cause (est.: without the "
+        "cost of recording; now: as long as the other side is slower); savings do not add up, "
         "`whatif` replays several together. `info`: no cost in this trace.",
     ]
     return paged(lines, [], [_finding(finding, data) for finding in data.findings], page)
 
 
-def _cost(finding: Finding, data: ReportData) -> str:
-    if finding.once_us is not None:
-        return f"{format_us(finding.once_us)} once"
-    return f"{format_us(finding.cost_us_per_step)} {format_per(data.per_step.marked)}"
-
-
 def _finding(finding: Finding, data: ReportData) -> str:
-    gain = format_us(finding.gain_us_per_step)
-    if finding.gain_us_per_step is None and finding.gain_unknown:
-        gain = f"unknown ({quoted(finding.gain_unknown)})"
-    if finding.gain_is_estimated:
-        estimate = format_us(finding.unrecorded_gain_us_per_step)
-        gain = f"{estimate} without the profiler (estimate; {gain} as recorded)"
+    why = finding.gain_unknown and f" ({quoted(finding.gain_unknown)})"
     starts = _starts([start - data.trace.start_us for start in finding.examples])
     parts = [
         f"- {quoted(finding.id)}, {finding.severity}, confidence {finding.confidence}",
-        f"gain {gain} and cost {_cost(finding, data)}, found {format_count(finding.count, 'time')}",
+        f"saves {saving(finding)}{why or ''}, costs {cost(finding)}, "
+        f"found {format_count(finding.count, 'time')}",
         f"what: {quoted(finding.title)} at {quoted(finding.where)}",
         f"evidence: {quoted(finding.evidence, _LONGEST_SENTENCE)}",
         *(f"but: {quoted(text, _LONGEST_SENTENCE)}" for text in finding.caveats),

@@ -12,6 +12,7 @@ from mcp.types import ToolAnnotations
 
 from tb_hookview.comparison.compare import compare as compare_reports
 from tb_hookview.comparison.document import comparison_document
+from tb_hookview.document.document import Document, Lines
 from tb_hookview.document.markdown import MOST_CHARACTERS, Page, bounded, markdown, quoted
 from tb_hookview.errors import HookviewError, UsageError
 from tb_hookview.mcp import lists
@@ -19,6 +20,7 @@ from tb_hookview.mcp import lists as events
 from tb_hookview.mcp.traces import RootFolder, Traces
 from tb_hookview.ranks.document import run_document
 from tb_hookview.ranks.run import analyze_run, query_run, run_files
+from tb_hookview.report.summary.modules import module_table
 from tb_hookview.report.whatif_document import what_if_document
 from tb_hookview.sql import Limits
 from tb_hookview.timeline.event.detail import detail
@@ -62,12 +64,14 @@ class Tools:
     def modules(
         self, path: str, contains: str = "", worker: str = "", offset: int = 0, limit: int = 30
     ) -> str:
-        """List modules with self and total forward and backward time per step, and their syncs.
+        """List modules with their backward (else forward) and syncs, all per step.
 
-        Most expensive first; `contains` keeps paths and classes with that text.
+        Longest self time first; `contains` keeps paths and classes with that text.
         """
-        report = self._traces.report(path, worker).counted
-        return lists.modules(report.data, contains, Page(offset, limit))
+        data = self._traces.report(path, worker).counted.data
+        table = module_table(data, contains=contains)
+        title = Lines([data.trace.path])
+        return markdown(Document("Modules", (title, table), table), Page(offset, limit))
 
     def syncs(
         self, path: str, contains: str = "", worker: str = "", offset: int = 0, limit: int = 20
@@ -132,8 +136,9 @@ class Tools:
         critical path.
         """
         gone, factors = without or [], scale or {}
-        answer = self._traces.report(path, worker).whatif(without=gone, scale=factors)
-        document = what_if_document(path, answer, gone, factors)
+        report = self._traces.report(path, worker)
+        answer = report.whatif(without=gone, scale=factors)
+        document = what_if_document(report.data, answer, gone, factors)
         return markdown(document, Page(offset, limit))
 
     def ranks(self, path: str, offset: int = 0, limit: int = 20) -> str:

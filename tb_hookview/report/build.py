@@ -24,6 +24,7 @@ from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow, to_us
 from tb_hookview.isolation import Failures, is_strict
+from tb_hookview.report.device_advice import device_advice
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.report.per_step import mean_idle, per_step
 from tb_hookview.report.result import Report, path_as_text
@@ -147,7 +148,8 @@ def _with_warnings(data: ReportData, analysis: Analysis, failures: Failures) -> 
     if contradictions and is_strict():
         raise AssertionError(f"figures that cannot be: {contradictions}")
     warnings = [*failure_rows(failures), *contradiction_rows(contradictions), *found]
-    return replace(data, trace=replace(data.trace, warnings=warnings))
+    data = replace(data, trace=replace(data.trace, warnings=warnings))
+    return replace(data, device_advice=device_advice(data))
 
 
 def _means(selection: Selection, rows: list[schema.Step], totals: schema.Totals) -> schema.PerStep:

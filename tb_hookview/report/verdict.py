@@ -27,7 +27,7 @@ _FAR = 0.2
 _NEARLY_ALL = 0.8
 """Part of the idle time from which on one cause is what to begin with."""
 _NO_STEPS = "Unknown: no complete step with launches was recorded."
-_NO_LAUNCHES = "Unknown: the steps cannot be replayed without the launches of device events."
+_NO_LAUNCHES = "Unknown: too few device events have their launches in the trace for a replay."
 FAILED = "Unknown: the replay failed on this trace."
 _REMEDIES = {
     "data": "Use more workers to load data.",

@@ -7,14 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import asdict
 
 from tb_hookview.document.document import Document, Lines, Row, Table
-from tb_hookview.formats import format_count, format_kind, format_number, format_share, format_us
-from tb_hookview.schema import PathModule, WhatIf, module_label
+from tb_hookview.formats import (
+    format_count,
+    format_kind,
+    format_number,
+    format_per,
+    format_share,
+    format_step,
+    format_us,
+)
+from tb_hookview.schema import PathModule, ReportData, WhatIf, module_label
 
 _COLUMNS = ("on the path", "slack")
 
 
 def what_if_document(
-    path: str,
+    data: ReportData,
     answer: WhatIf,
     without: Iterable[str],
     scale: Mapping[str, float],
@@ -23,7 +31,7 @@ def what_if_document(
     """The predicted step, what it consists of, and the modules on its critical path.
 
     Args:
-        path: of the trace.
+        data: the report of the trace.
         answer: the prediction.
         without: findings that were taken out.
         scale: factors by what was scaled.
@@ -31,23 +39,26 @@ def what_if_document(
     """
     asked = [f"without {each}" for each in without]
     asked += [f"{what} x {factor:g}" for what, factor in scale.items()]
-    lines = [f"{path}: {', '.join(asked) or 'nothing changed'}"]
+    lines = [f"{data.trace.path}: {', '.join(asked) or 'nothing changed'}"]
+    marked = data.per_step.marked
     if answer.refused is not None or answer.predicted_us is None:
         return Document("What if", [Lines([*lines, f"not replayed: {answer.refused}"])])
     modules = _modules(answer, rows)
-    said = Lines([*lines, *_lines(answer, bool(asked))])
-    return Document("What if", (said, _paths(answer), modules, _kinds(answer)), modules)
+    said = Lines([*lines, *_lines(answer, bool(asked), marked)])
+    paths, kinds = _paths(answer, marked), _kinds(answer, marked)
+    return Document("What if", (said, paths, modules, kinds), modules)
 
 
-def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
+def _lines(answer: WhatIf, changed: bool, marked: bool) -> Iterator[str]:
     if answer.as_recorded:
         yield f"as recorded, as their gain is unknown: {', '.join(answer.as_recorded)}"
     step, replayed = answer.step_us or 0.0, answer.replayed_us or 0.0
     error = format_share(replayed / step - 1 if step else None, 1)
-    device = "" if answer.launches_known is None else " with its device work"
+    device = "" if answer.launches_known is None else ", host and device"
+    mean = f", mean of {format_count(answer.steps, 'step')}" if marked else ""
     yield (
-        f"step {format_us(step)}{device}, replayed as {format_us(replayed)} "
-        f"({error} off), mean of {format_count(answer.steps, 'step')}"
+        f"{format_step(marked)} {format_us(step)}{device}, replayed as {format_us(replayed)} "
+        f"({error} off){mean}"
     )
     if changed:
         change = format_share((answer.predicted_us or 0.0) - replayed, replayed)
@@ -62,7 +73,7 @@ def _lines(answer: WhatIf, changed: bool) -> Iterator[str]:
         yield f"without the profiler (estimate): {format_us(answer.unrecorded_us)}{then}"
 
 
-def _paths(answer: WhatIf) -> Table:
+def _paths(answer: WhatIf, marked: bool) -> Table:
     before, after = answer.replayed_path, answer.critical_path
     rows: list[Row] = []
     if before is not None and after is not None:
@@ -72,7 +83,7 @@ def _paths(answer: WhatIf) -> Table:
             for name, us in asdict(before).items()
             if us or later[name]
         ]
-    return Table("Critical path per step", ("", "replayed", "changed"), rows)
+    return Table(f"Critical path {format_per(marked)}", ("", "replayed", "changed"), rows)
 
 
 def _modules(answer: WhatIf, most: int | None) -> Table:
@@ -95,9 +106,9 @@ def _module(row: PathModule) -> Row:
     return (name, format_us(sum(asdict(row.path).values())), format_us(row.slack_us))
 
 
-def _kinds(answer: WhatIf) -> Table:
+def _kinds(answer: WhatIf, marked: bool) -> Table:
     rows = [
         (format_kind(row.kind), *map(format_us, (row.device_us, row.path_us, row.slack_us)))
         for row in answer.path_kinds or []
     ]
-    return Table("Kinds of device events", ("", "per step", *_COLUMNS), rows)
+    return Table("Kinds of device events", ("", format_per(marked), *_COLUMNS), rows)

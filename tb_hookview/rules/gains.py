@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from tb_hookview import schema
-from tb_hookview.formats import format_us
+from tb_hookview.formats import format_step, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import Found, severity
 
@@ -25,7 +25,7 @@ _FAR_MORE = 10
 saves much of it now, however little that is of the step."""
 _RECORDED = "Saves an estimated {} without the slowdown of recording, {} as recorded."
 _PAUSES = (
-    "Unexplained delays of {} decide the step, as where another process uses the device: the "
+    "Unexplained delays of {} decide the {}, as where another process uses the device: the "
     "saving is {} with them, {} without."
 )
 _FAILED = "the replay failed on this trace"
@@ -169,7 +169,8 @@ def _among_pauses(alone: Alone, change: Change, gain: float) -> Iterator[str]:
     if alone.pauses_decide:
         without = alone.simulator.gain(change, alone.simulator.without_pauses) / 1000
         pauses = format_us(alone.unexplained / 1000)
-        yield _PAUSES.format(pauses, format_us(gain), format_us(without))
+        step = format_step(alone.simulator.analysis.steps.marked)
+        yield _PAUSES.format(pauses, step, format_us(gain), format_us(without))
 
 
 def _differing(gain: float, unrecorded: float | None, small: float) -> Iterator[str]:

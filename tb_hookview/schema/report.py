@@ -33,7 +33,7 @@ SCHEMA_VERSION = 1
 OPERATORS = 1000
 """Most rows of the table of operators; names of annotations may hold a number."""
 _BEHIND = 0.005
-"""Share of a step on the host by which the device needs longer, to be behind it."""
+"""Share of the step on the host by which the device needs longer per step, to set its length."""
 
 
 class ReportData(Struct, frozen=True):
@@ -92,11 +92,13 @@ class ReportData(Struct, frozen=True):
     """Null where no compiled graph was called, or the trace has no map of our recorder's."""
     compiled_regions: list[CompiledRegion] = []
     """Most expensive first; at most 500 rows."""
+    device_advice: str | None = None
+    """What to do where the trace has no device events: record them, or what to change on the CPU;
+    null with device events, and where nothing can be said."""
 
 
 def is_behind(data: ReportData) -> bool:
-    """Whether the device needs longer than a step lasts on the host, which then returns before the
-    step's work is done."""
+    """Whether each step takes longer on the device than on the host, which runs ahead of it."""
     host, verdict = data.per_step.duration_us, data.verdict
     if host is None or verdict.device_us is None:
         return False
@@ -105,6 +107,6 @@ def is_behind(data: ReportData) -> bool:
 
 
 def whole_step_us(data: ReportData) -> float | None:
-    """Mean length of a step, microseconds: as replayed where the device is behind, else on the
-    host's clock; None without steps."""
+    """Mean length of a step, microseconds: on the device where it takes longer there, else on the
+    host; None without steps."""
     return data.verdict.step_us if is_behind(data) else data.per_step.duration_us

@@ -83,7 +83,7 @@ class KnownTrace(Struct, frozen=True):
     run: str
     worker: str
     step_us: Us | None
-    """Mean length of its steps, with the device work that the host does not wait for."""
+    """Mean length of its steps: on the device where they take longer there, else on the host."""
     devices: list[str]
     """Names of its devices, each once; empty without device events."""
     bound: Bound

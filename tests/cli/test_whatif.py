@@ -53,7 +53,7 @@ def test_several_changes_are_one_replay(trace: str) -> None:
 
 def test_it_is_told_to_people(trace: str) -> None:
     text = call("whatif", trace, "--scale", "data=0").stdout
-    assert "step 6.60 ms with its device work, replayed as" in text
+    assert "step 6.60 ms, host and device, replayed as" in text
     assert "with the change 4.50 ms" in text
     assert "estimated by trace replay" in text
 
@@ -77,7 +77,7 @@ def test_a_device_that_may_not_be_recorded_cannot_be_scaled(
     text = call("whatif", str(path), "--scale", "kernels=0").stdout
     assert ("not replayed: kernels: the trace has no device events" in text) != known
     assert ("with the change" in text) == known
-    assert "device work" not in text
+    assert "host and device" not in text
     assert "there are none" in call("whatif", str(path), "--scale", "kernel:k=0").stderr
 
 

@@ -29,7 +29,7 @@ def test_a_step_lasts_until_its_device_work_is_done(scenario: str, variant: str)
     data, timed = report.counted.data, timed_ms(scenario, variant)
     assert (data.per_step.duration_us or 0.0) / 1000 < 0.6 * timed
     found = step_ms(report, timed)
-    assert found.what == "median step with its device work"
+    assert found.what == "median step on the device"
     assert found.value == pytest.approx(timed, rel=NEAR)
 
 
@@ -39,7 +39,7 @@ def test_changes_are_those_of_the_whole_step() -> None:
     changed = compare(before.counted.data, after.counted.data)
     assert changed.speedup == pytest.approx(times[0] / times[1], rel=NEAR)
     text = plain_text(comparison_document(changed))
-    assert "step, with its device work" in text
+    assert "step, on the device" in text
     assert "step, on the host" in text
     found = regression_percent(before, after, 0)
     assert found.value == pytest.approx(100 * (times[0] / times[1] - 1), rel=2 * NEAR)

@@ -21,6 +21,7 @@ import tb_hookview as hookview
 from tb_hookview.document.markdown import MOST_CHARACTERS, NOTE
 from tb_hookview.formats import format_us
 from tb_hookview.report.result import Report
+from tb_hookview.report.summary.tables import cost, saving
 
 __all__ = ["ranks_read_here"]
 TOOLS = {
@@ -158,11 +159,7 @@ def check_findings(report: Report, text: str) -> None:
     known = [each for each in report.data.findings if each.gain_us_per_step is not None]
     assert known
     for finding in known[: len(shown) // 2]:
-        recorded, without = map(
-            format_us, (finding.gain_us_per_step, finding.unrecorded_gain_us_per_step)
-        )
-        estimate = f"{without} without the profiler (estimate; {recorded} as recorded)"
-        assert f"gain {estimate if finding.gain_is_estimated else recorded} and cost" in text
+        assert f"saves {saving(finding)}, costs {cost(finding)}, found" in text
 
 
 def test_a_page_leads_to_the_next(tmp_path: Path) -> None:

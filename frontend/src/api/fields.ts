@@ -212,7 +212,7 @@ export const Comparison = {
   modules: { text: "Those that changed most first, as in each of the tables below." },
   whole_step_us: {
     unit: "us",
-    text: "Mean length of a step with the work that the device has left as the host goes on: `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`.",
+    text: "Mean length of a step on the device, `verdict.step_us`, where it takes longer there than on the host, which does not wait for it; else as `step_us`.",
   },
   unrecorded_step_us: {
     unit: "us",
@@ -664,7 +664,7 @@ export const KernelsOmitted = {
 export const KnownTrace = {
   step_us: {
     unit: "us",
-    text: "Mean length of its steps, with the device work that the host does not wait for.",
+    text: "Mean length of its steps: on the device where they take longer there, else on the host.",
   },
   devices: { text: "Names of its devices, each once; empty without device events." },
   bound: { text: "`verdict.bound` of its report, as the next." },
@@ -1273,6 +1273,9 @@ export const ReportData = {
     text: "Null where no compiled graph was called, or the trace has no map of our recorder's.",
   },
   compiled_regions: { text: "Most expensive first; at most 500 rows." },
+  device_advice: {
+    text: "What to do where the trace has no device events: record them, or what to change on the CPU; null with device events, and where nothing can be said.",
+  },
 } as const;
 
 export const ReportRows = {

@@ -277,7 +277,7 @@ export interface Comparison {
   sync_blocked_us: Pair;
   /** Those that changed most first, as in each of the tables below. */
   modules: ModuleChange[];
-  /** Mean length of a step with the work that the device has left as the host goes on: `verdict.step_us` where the device needs longer than the step on the host, else as `step_us`. */
+  /** Mean length of a step on the device, `verdict.step_us`, where it takes longer there than on the host, which does not wait for it; else as `step_us`. */
   whole_step_us: Pair;
   /** `verdict.unrecorded_step_us`: steps without what recording cost, an estimate. Null where that made neither side's step 5% longer or more: then recorded steps can be compared as they are. */
   unrecorded_step_us: Pair;
@@ -880,7 +880,7 @@ export interface KernelsOmitted {
 export interface KnownTrace {
   run: string;
   worker: string;
-  /** Mean length of its steps, with the device work that the host does not wait for. */
+  /** Mean length of its steps: on the device where they take longer there, else on the host. */
   step_us: number | null;
   /** Names of its devices, each once; empty without device events. */
   devices: string[];
@@ -1612,6 +1612,8 @@ export interface ReportData {
   compiled: CompiledGraphs | null;
   /** Most expensive first; at most 500 rows. */
   compiled_regions: CompiledRegion[];
+  /** What to do where the trace has no device events: record them, or what to change on the CPU; null with device events, and where nothing can be said. */
+  device_advice: string | null;
 }
 
 /** Some rows of a table of the report, in its form, where the report leaves some out. */

@@ -1,11 +1,12 @@
 import { type ReactElement, useEffect, useMemo } from "react";
 
 import { type Choice, chooseTrace } from "../address/chooseTrace";
-import type { Place } from "../address/place";
+import type { Place, View } from "../address/place";
 import { COUNTED, type Target } from "../api/request";
 import type { Runs } from "../api/schema";
 import { Name } from "../components/Name";
 import { readStored, store } from "../components/browser";
+import { MarkedContext } from "../components/words";
 import { useRunKey } from "../parts/run";
 import { useLoad, usePlace, useServices } from "../parts/services";
 import { ErrorCard } from "../parts/states";
@@ -51,7 +52,7 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
   }, [run]);
   const reports = useReports(target, place.step, `${modified} ${bytes}`);
   const { whole, means } = reports;
-  const { title, component: View } = VIEW_ENTRIES[place.view];
+  const { title, component: Shown } = VIEW_ENTRIES[place.view];
   usePageTitle(pageTitle(title(whole), run));
   return (
     <div className="page">
@@ -69,18 +70,25 @@ function TracePage({ runs, listed, choice }: TracePageProps): ReactElement {
         <h1 className="visually-hidden">{title(whole)}</h1>
         <TraceContent reports={reports} target={target} trace={choice.trace}>
           {(report) => (
-            <View
-              key={`${run}\n${worker}\n${trace}\n${place.view}`}
-              report={report}
-              target={target}
-              whole={whole ?? report}
-              listed={listed}
-            />
+            <MarkedContext value={isOfRun(place.view) || report.per_step.marked}>
+              <Shown
+                key={`${run}\n${worker}\n${trace}\n${place.view}`}
+                report={report}
+                target={target}
+                whole={whole ?? report}
+                listed={listed}
+              />
+            </MarkedContext>
           )}
         </TraceContent>
       </main>
     </div>
   );
+}
+
+/** Whether a view is about all traces of a run, which say themselves whether they mark steps. */
+function isOfRun(view: View): boolean {
+  return view === "ranks" || view === "history";
 }
 
 /**

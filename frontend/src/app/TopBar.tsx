@@ -70,7 +70,7 @@ export function TopBar({ listed, choice, whole, means, children }: TopBarProps):
           }
         />
       )}
-      {whole !== null && whole.steps.length > 0 && <StepPicker steps={whole.steps} />}
+      {whole?.per_step.marked === true && <StepPicker steps={whole.steps} />}
       {children}
       <span className="spring" />
       {means !== null && <CoverageNote report={means} />}

@@ -4,7 +4,7 @@ import type { View } from "../address/place";
 import type { Target } from "../api/request";
 import type { ReportData, Runs } from "../api/schema";
 import { headline } from "../report/headline";
-import { hasBackward, stepsLength } from "../report/measures";
+import { hasBackward, stepsLength, stepWord } from "../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../report/syncs";
 import { count, counted, NOTHING } from "../text/formats";
 import compare from "../views/compare/compare.css?inline";
@@ -109,7 +109,7 @@ function modulesBadge(report: ReportData, whole: ReportData): Badge {
   const share = headline(report, "mean").stepShare;
   return {
     text: share === null ? NOTHING : `${Math.round(share * 100)}%`,
-    title: "Share of the step that the host spends in the backward pass",
+    title: `Share of the ${stepWord(report)} that the host spends in the backward pass`,
   };
 }
 

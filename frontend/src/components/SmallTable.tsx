@@ -3,6 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 import { type Heading, Heads } from "./Heads";
 import { Term } from "./Tip";
 import { useMore } from "./more";
+import { useWords } from "./words";
 
 /** A column: its heading, null below a heading that spans several, and the cell of a row. */
 export type SmallColumn<Row> = readonly [
@@ -73,6 +74,7 @@ interface FactsProps {
 
 /** Facts below each other, those left out that are none. */
 export function Facts({ of, className = "facts", terms = false }: FactsProps): ReactElement {
+  const words = useWords();
   return (
     <dl className={className}>
       {of.map((fact, at) => {
@@ -80,12 +82,14 @@ export function Facts({ of, className = "facts", terms = false }: FactsProps): R
         const [title, value, look = false] = fact;
         const defined = isDefinition(title) ? title : null;
         return (
-          <div key={at} title={terms ? undefined : defined?.text}>
+          <div key={at} title={terms || defined === null ? undefined : words(defined.text)}>
             <dt>
               {terms && defined !== null ? (
                 <Term text={defined.text}>{defined.title}</Term>
+              ) : defined === null ? (
+                (title as ReactNode)
               ) : (
-                (defined?.title ?? (title as ReactNode))
+                words(defined.title)
               )}
             </dt>
             <dd className={look ? "look" : undefined}>{value}</dd>

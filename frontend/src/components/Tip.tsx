@@ -12,6 +12,8 @@ import {
 } from "react";
 import { createPortal } from "react-dom";
 
+import { useWords } from "./words";
+
 /** The pointer rests this long before a tooltip opens, and has this long to reach it. */
 const REST_MS = 350;
 const REACH_MS = 120;
@@ -83,7 +85,8 @@ const HOMES = "main, aside, nav, [popover], .topbar";
 
 /** A word that explains itself. */
 export function Term({ text, children }: { text: string; children: ReactNode }): ReactElement {
-  const { trigger, tip, toggle } = useTip(text);
+  const words = useWords();
+  const { trigger, tip, toggle } = useTip(words(text));
   return (
     <>
       <button
@@ -92,7 +95,7 @@ export function Term({ text, children }: { text: string; children: ReactNode }):
         {...trigger}
         onClick={(event) => toggle(event.currentTarget)}
       >
-        {children}
+        {typeof children === "string" ? words(children) : children}
       </button>
       {tip}
     </>

@@ -31,11 +31,6 @@ export function placeText({ module, where }: Finding): string {
   return module !== null && /^\d/.test(module) ? `module ${where}` : where;
 }
 
-/** Whether the model may have run on a device that is not recorded. */
-export function mayLackDevice({ verdict, trace, kernels }: ReportData): boolean {
-  return verdict.bound === "unknown" && trace.devices.length + kernels.length === 0;
-}
-
 /** Findings of one rule and fix whose places differ in a number alone, as layers do. */
 export function alike(findings: readonly Finding[]): [Finding, ...Finding[]][] {
   const keyOf = ({ rule, fix, where }: Finding): string =>
@@ -46,8 +41,8 @@ export function alike(findings: readonly Finding[]): [Finding, ...Finding[]][] {
 /** What a price is measured in, of the report that has the finding. */
 export interface PriceBasis {
   /**
-   * Mean length of the measured steps, microseconds; null without steps. Where a device runs behind
-   * the host, with the work that it still has to do.
+   * Mean length of the measured steps, microseconds; null without steps. Where a step
+   * takes longer on the device, on that.
    */
   readonly stepUs: number | null;
   /** The same without what recording cost the host, as estimated; as recorded where that is unknown. */

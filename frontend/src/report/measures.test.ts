@@ -19,7 +19,7 @@ test("the replayed step is that of the critical path, and the recorded one witho
 });
 
 test.each([
-  [120, 100, { us: 120, what: "with its device work" }],
+  [120, 100, { us: 120, what: "until the device finishes" }],
   [120, 120, { us: 120, what: "with the gap to the next" }],
   [100.4, 100, null],
   [75, 100, { us: 75, what: "of it replayed" }],
@@ -34,6 +34,6 @@ test("a replay that is longer than what was recorded shows no device work", () =
 });
 
 test("next to the step on the host's clock stands the one that savings are of", () => {
-  expect(stepNote(replayed(120, 100))).toBe("120.0 us with its device work");
+  expect(stepNote(replayed(120, 100))).toBe("120.0 us until the device finishes");
   expect(stepNote(report())).toBe("");
 });

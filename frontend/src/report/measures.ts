@@ -28,6 +28,11 @@ export function meansNote({ per_step: means }: Pick<ReportData, "per_step">): st
   return `mean of ${count(means.steps)} of ${count(means.of)}`;
 }
 
+/** What a mean is of: a trace that marks no steps is one. */
+export function stepWord({ per_step: { marked } }: Pick<ReportData, "per_step">): string {
+  return marked ? "step" : "trace";
+}
+
 /** A step is as long as on the host's clock where it is longer by less than this share. */
 const LONGER = 0.005;
 
@@ -36,7 +41,11 @@ interface WholeStep {
   /** Microseconds. */
   readonly us: number;
   readonly what:
-    "with its device work" | "with the gap to the next" | "of it replayed" | "replayed";
+    | "on the device"
+    | "until the device finishes"
+    | "with the gap to the next"
+    | "of it replayed"
+    | "replayed";
 }
 
 /** How long a step takes in the replay that the verdict, savings and What-if are about; null without one. */
@@ -52,9 +61,17 @@ export function wholeStep(report: ReportData): WholeStep | null {
     return null;
   if (us < host) return { us, what: "of it replayed" };
   if ((report.verdict.step_us ?? 0) <= (1 + LONGER) * host) return { us, what: "replayed" };
+  if (isBehind(report)) return { us, what: "on the device" };
   const noDevice = report.verdict.device_us === null;
   const byHost = noDevice || (report.verdict.host_side_us ?? 0) >= (1 - LONGER) * us;
-  return { us, what: byHost ? "with the gap to the next" : "with its device work" };
+  return { us, what: byHost ? "with the gap to the next" : "until the device finishes" };
+}
+
+/** Whether each step takes longer on the device than on the host, which runs ahead of it. */
+function isBehind({ verdict, per_step: means }: ReportData): boolean {
+  const { device_us: device, device_side_us: side, step_us: step } = verdict;
+  if (means.duration_us === null || device === null) return false;
+  return Math.min(side ?? 0, step ?? 0) > (1 + LONGER) * means.duration_us;
 }
 
 /** What is said of the length of a step on the host's clock: over how many, and the whole one. */

@@ -137,6 +137,11 @@ const VERDICT: ReportData["verdict"] = {
   unrecorded_sentence: null,
 };
 
+const NO_COMPILED_CODE: Pick<ReportData, "compiled" | "compiled_regions"> = {
+  compiled: null,
+  compiled_regions: [],
+};
+
 function withoutMeans(rest: Partial<ReportData>): Omit<ReportData, "per_step"> {
   return withIds({
     schema: 1,
@@ -202,8 +207,8 @@ function withoutMeans(rest: Partial<ReportData>): Omit<ReportData, "per_step"> {
     memory_modules: [],
     memory_operators: [],
     out_of_memory: [],
-    compiled: null,
-    compiled_regions: [],
+    ...NO_COMPILED_CODE,
+    device_advice: null,
     ...rest,
   });
 }

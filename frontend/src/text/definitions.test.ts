@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { written } from "./formats";
-import { defineField, type Definition } from "./definitions";
+import { defineField, ofTrace, type Definition } from "./definitions";
 
 const DOCUMENT = join(import.meta.dirname, "../../../docs/reference/definitions.md");
 const HEADING = "## On the page";
@@ -63,4 +63,43 @@ test("a definition of the server's begins with a capital, without marks of Markd
     text: "High from 5%.",
     unit: "us",
   });
+});
+
+/** Shown where steps are marked, or about traces that mark none. */
+const OF_STEPS = [
+  "FINDING_DEFINITIONS.severity",
+  "SLACK_DEFINITIONS.slack",
+  "SUMMARY_TABLE_DEFINITIONS.recording",
+  "SYNC_FIGURE_DEFINITIONS.perStep",
+  "WHATIF_DEFINITIONS.steps",
+];
+
+test.each(
+  all.filter(
+    ({ at }) =>
+      /^(COMPARE|FIGURE|FINDING|SUMMARY|SYNC|TOP_KERNEL|WHATIF|SLACK|MODULE_)/.test(at) &&
+      !OF_STEPS.includes(at),
+  ),
+)("$at is of the trace where that marks no steps", ({ title, text }) => {
+  expect(ofTrace(`${title}: ${text}`).replaceAll("number of steps", "")).not.toMatch(/\bsteps?\b/);
+});
+
+test("words of means are those of a sum", () => {
+  expect(
+    [
+      "saving/step",
+      "critical path per step",
+      "Mean length of the measured steps, on the host's clock.",
+      "How much shorter a step is",
+      "Steps",
+      "A step takes",
+    ].map(ofTrace),
+  ).toEqual([
+    "saving",
+    "critical path in this trace",
+    "Length of the trace, on the host's clock.",
+    "How much shorter the trace is",
+    "Trace",
+    "The trace takes",
+  ]);
 });

@@ -4,6 +4,7 @@
  */
 
 import type { Unit } from "./formats";
+import { capitalized } from "./names";
 
 export interface Definition {
   readonly title: string;
@@ -14,6 +15,27 @@ export interface Definition {
 
 export function define(title: string, text: string, unit?: Unit): Definition {
   return unit === undefined ? { title, text } : { title, text, unit };
+}
+
+/** Words of means over steps, and what they are where a trace marks none: it is the one step. */
+const OF_TRACE: readonly (readonly [RegExp, string])[] = [
+  [/: all but the first, which warms up, and those that launched nothing/g, ""],
+  [/\bMean length\b/g, "Length"],
+  [/\bmean length\b/g, "length"],
+  [/\bMean per step\b/g, "Sum over the trace"],
+  [/\bmean over the measured steps\b/g, "sum over the trace"],
+  [/\bper (measured )?step\b/g, "in this trace"],
+  [/\/step\b/g, ""],
+  [/\b([Tt]he) (measured |selected |compared )?steps\b/g, "$1 trace"],
+  [/\b(a|the|each) (mean )?step\b/g, "the trace"],
+  [/\bA step\b/g, "The trace"],
+  [/\b(Mean step|Steps?)\b/g, "Trace"],
+  [/\bstep\b/g, "trace"],
+];
+
+/** What our words on steps are of a trace that marks none. */
+export function ofTrace(text: string): string {
+  return OF_TRACE.reduce((words, [step, trace]) => words.replace(step, trace), text);
 }
 
 /** A docstring's text, whose names stand in backticks, as the page shows it. */
@@ -27,5 +49,5 @@ export function defineField(
   field: { readonly text: string; readonly unit?: Unit },
 ): Definition {
   const plain = withoutBackticks(field.text);
-  return define(title, plain.charAt(0).toUpperCase() + plain.slice(1), field.unit);
+  return define(title, capitalized(plain), field.unit);
 }

@@ -36,6 +36,19 @@ export function stepLabel(name: string | null): string {
   return name === null ? "mean" : name.replace(/^ProfilerStep#/, "");
 }
 
+/** A trace that marks no steps is one step of this name. */
+const WHOLE_TRACE = "whole trace";
+
+/** "step 5", or what the one step of a trace without steps is. */
+export function stepTitle(name: string): string {
+  return name === WHOLE_TRACE ? name : `step ${stepLabel(name)}`;
+}
+
+/** A phrase as a heading, or at the beginning of a sentence. */
+export function capitalized(phrase: string): string {
+  return phrase.charAt(0).toUpperCase() + phrase.slice(1);
+}
+
 const KIND_TEXTS: Readonly<Record<string, string>> = { matrix: "GEMM", set: "memset" };
 
 /** A kind of device events as profilers call it; addresses, tables and SQL have the value. */

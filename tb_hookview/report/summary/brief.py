@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 
 from msgspec.structs import replace
 
@@ -13,15 +12,18 @@ from tb_hookview.formats import (
     format_kind,
     format_number,
     format_share,
+    format_step,
     format_us,
 )
 from tb_hookview.report.summary.lines import detail_lines, host_line
+from tb_hookview.report.summary.modules import class_rows
 from tb_hookview.report.summary.tables import (
     alike,
     detail_tables,
     finding_table,
     kernel_table,
     operator_table,
+    per,
     saving,
     where,
 )
@@ -31,6 +33,7 @@ from tb_hookview.schema import (
     PathWork,
     ReportData,
     TraceWarning,
+    is_behind,
     severe_warnings,
 )
 
@@ -40,15 +43,12 @@ VERDICT = 1
 """Number of the line that matters most."""
 _LONGER = 0.005
 """Share of the step on the host's clock by which the whole one is longer, to be given, too."""
-_ANNOTATION = "annotation"
 _NAMES = re.compile("[^a-z -]")
 """In a place that names something, as "the whole step" does not."""
 _WHY = re.compile("[:;] ")
 """What follows explains a warning."""
 _WORTH_SAYING = 0.01
 """Share of the step that the first finding saves at least, to be worth a line."""
-_LITTLE = 0.1
-"""Share of the time in modules below which kernels are listed instead."""
 _NOT_NAMED = (
     "of what the trace does not name only long gaps that recur from step to step are findings: "
     "record more steps, and with_stack=True to name it"
@@ -70,7 +70,7 @@ def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Doc
         Lines(brief_lines(data), bold=VERDICT),
         findings if findings.rows else Lines([_NOTHING]),
         _headed(classes),
-        Lines(_notes(data, classes.hidden, more), tone="dim"),
+        Lines(_notes(data, more), tone="dim"),
     )
     return Document("Summary of a trace", parts)
 
@@ -93,7 +93,8 @@ def brief_lines(data: ReportData) -> list[str]:
     elif (means.other_us or 0.0) < (means.duration_us or 0.0):
         lines.append(host_line(means))
     busy, idle = means.device_busy_us, means.device_idle_us
-    step = f"step {format_us(means.duration_us)} on the host{_with_device(data)} ({means.text})"
+    step = f"{format_step(means.marked)} {format_us(means.duration_us)} on the host"
+    step += f"{_whole(data)} ({means.text if means.marked else 'it marks no steps'})"
     if busy is not None and idle is not None:
         step += f"; device busy {format_share(busy, busy + idle)}"
     return [*lines, f"{step}{_without_first(data)}"]
@@ -115,20 +116,26 @@ def _replayed(data: ReportData) -> float:
     return sum(row.us for row in data.critical_path_work) or data.verdict.step_us or 0.0
 
 
-def _with_device(data: ReportData) -> str:
+def _whole(data: ReportData) -> str:
     """The step of the verdict and of savings, where it is longer than on the host's clock, or
     shorter, as where nothing more runs in the last part of a trace."""
     host, whole = data.per_step.duration_us or 0.0, _replayed(data)
     if not whole or abs(whole - host) <= _LONGER * host or format_us(whole) == format_us(host):
         return ""
-    by_host = (
-        data.verdict.device_us is None
-        or (data.verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
-    )
-    longer = "with the gap to the next" if by_host else "with its device work"
-    if (data.verdict.step_us or 0.0) <= (1 + _LONGER) * host:
-        longer = "replayed"
-    return f", {format_us(whole)} {longer if whole > host else 'of it replayed'}"
+    return f", {format_us(whole)} {_which(data, whole)}"
+
+
+def _which(data: ReportData, whole: float) -> str:
+    """What makes a step another length than on the host's clock."""
+    host, verdict = data.per_step.duration_us or 0.0, data.verdict
+    if whole < host:
+        return "of it replayed"
+    if (verdict.step_us or 0.0) <= (1 + _LONGER) * host:
+        return "replayed"
+    if is_behind(data):
+        return "on the device"
+    by_host = verdict.device_us is None or (verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
+    return "with the gap to the next" if by_host else "until the device finishes"
 
 
 def _path(data: ReportData) -> str:
@@ -158,15 +165,15 @@ def _what(row: PathWork) -> str:
 def class_table(counted: ReportData) -> Table:
     """The classes of modules with the longest self time; where modules have next to none of it,
     kernels or operators."""
-    found = _classes(counted)
+    found = class_rows(counted, CLASSES)
     if found.rows:
         return found
     kernels = kernel_table(counted, CLASSES)
     return kernels if kernels.rows else operator_table(counted, CLASSES)
 
 
-def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
-    """What makes figures wrong, in short; of how many ranks it is, and where `more` is."""
+def _notes(data: ReportData, more: str) -> list[str]:
+    """What makes figures wrong, in short; advice; of how many ranks it is, and where `more` is."""
     severe = severe_warnings(data.trace)
     others, ranks = len(data.trace.warnings) - len(severe), data.trace.world_size or 1
     lines = [f"warning: {_in_short(warning)}" for warning in severe]
@@ -175,7 +182,8 @@ def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
         format_count(others, "data-quality note") if others else "",
         more,
     ]
-    return [*filter(None, (*lines, _unnamed(data), of_table, "; ".join(filter(None, last))))]
+    advice = data.device_advice or ""
+    return [*filter(None, (*lines, _unnamed(data), advice, "; ".join(filter(None, last))))]
 
 
 def _unnamed(data: ReportData) -> str:
@@ -202,7 +210,7 @@ def _findings(data: ReportData) -> Table:
         (saving(finding), (headline,) if finding.fix in fixes[:at] else (headline, finding.fix))
         for at, (headline, finding) in enumerate(first)
     ]
-    columns = ("saves/step" if data.per_step.marked else "saves", "finding")
+    columns = (f"saves{per(data)}", "finding")
     return Table("", columns, rows, names=2, wrapped=1, cropped=True)
 
 
@@ -211,46 +219,6 @@ def _headline(group: list[Finding]) -> str:
     finding, place = group[0], where(group).removeprefix("not in a module, ")
     named = finding.module is not None or _NAMES.search(place)
     return f"{finding.title}: {place}" if named else finding.title
-
-
-def _classes(data: ReportData) -> Table:
-    """Classes by self time of the backward, without communication; without one, of the forward."""
-    backward = any(step.backward_us for step in data.steps)
-    device = data.coverage.measure == "device" if backward else _on_device(data)
-    times: defaultdict[str, list[float]] = defaultdict(list)
-    for module in data.modules:
-        time = (module.backward if backward else module.forward).own(device=device)
-        if time:
-            name = module.module_class
-            times[module.path if name == _ANNOTATION else name].append(time)
-    steps, inside = max(data.per_step.steps, 1), sum(map(sum, times.values()))
-    outside = data.coverage.unattributed(device=device) or 0.0
-    whole = inside + outside if backward else max(inside, _device_time(data, device))
-    if inside < _LITTLE * whole:
-        times.clear()
-    ranked = sorted(times.items(), key=lambda item: -sum(item[1]))[:CLASSES]
-    rows = [
-        (
-            f"{name} x {len(each)}" if len(each) > 1 else name,
-            format_us(sum(each) / len(each) / steps),
-            format_us(sum(each) / steps),
-            format_share(sum(each), whole),
-        )
-        for name, each in ranked
-    ]
-    timed = f"{'backward' if backward else 'forward'}, {'device' if device else 'host'}"
-    columns = ("class", "each", timed, "share")
-    return Table("Modules by self time", columns, list(rows))
-
-
-def _device_time(data: ReportData, device: bool) -> float:
-    """Time of all device events but collectives; 0 for the host."""
-    kinds = data.totals.device_us_by_kind or {}
-    return sum(us for kind, us in kinds.items() if kind != "communication") if device else 0.0
-
-
-def _on_device(data: ReportData) -> bool:
-    return any(module.forward.device_us for module in data.modules)
 
 
 def whole_document(data: ReportData, counted: ReportData, rows: int) -> Document:

@@ -66,11 +66,6 @@ def _recorder(report: ReportData) -> str:
     return f"recorded by hookview; its {number} took about {cost} of host time"
 
 
-def foreign_events(report: ReportData) -> int:
-    """How many events have a category that torch's profiler does not write."""
-    return sum(row.count for row in report.trace.warnings if row.code == "unknown-category")
-
-
 def _recording(recording: Recording | None) -> list[str]:
     if recording is None or recording.recorded_step_us is None:
         return []

@@ -15,13 +15,13 @@ from tb_hookview.formats import (
     format_kind,
     format_number,
     format_share,
+    format_step,
     format_us,
 )
-from tb_hookview.report.summary.lines import foreign_events
+from tb_hookview.report.summary.modules import module_table
 from tb_hookview.schema import (
     PROFILER,
     Finding,
-    Module,
     PerStep,
     ReportData,
     Step,
@@ -29,7 +29,6 @@ from tb_hookview.schema import (
     may_cost,
     module_label,
 )
-from tb_hookview.trace.source.inflate import CUT
 
 _NUMBER = re.compile(r"[0-9]+")
 
@@ -58,27 +57,6 @@ _ORIGINS = {
     "python_stack": "modules, by labels of Python stacks",
     "annotation": "annotations, no module",
 }
-_RECORD = (
-    "no device events: if the model runs on a device, record it too (ProfilerActivity.CUDA, XPU or "
-    "PrivateUse1; none for MPS). "
-)
-_NOT_RECORDED = (
-    "no device events, though the model ran on a device: record it too (ProfilerActivity.CUDA, XPU "
-    "or PrivateUse1; none for MPS)"
-)
-_LOST = (
-    "no device events, though the device was recorded: CUPTI was not loaded, lacked permissions or "
-    "was in use (nsys, ncu), or was not flushed before the end"
-)
-_DEVICE_MISSING = {"no-device-events": _LOST, "unrecorded-device": _NOT_RECORDED}
-"""By code of warnings."""
-_FOREIGN = (
-    "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; {} "
-    "events of unknown categories may be another device's"
-)
-_FOREIGN_SHARE = 0.1
-"""Of the trace's events, from which on they may be."""
-_ON_CPU = "On the CPU: torch.compile, and torch.set_num_threads fit to the cores"
 _PHASES = ("forward", "backward", "optimizer", "data", "other")
 
 
@@ -103,16 +81,16 @@ def detail_tables(data: ReportData, counted: ReportData, rows: int) -> list[Tabl
 
 def _steps(data: ReportData) -> Table:
     """Every step, after their mean where there are several."""
-    rows: list[Row] = [_step(step) for step in data.steps]
+    means = data.per_step
+    rows: list[Row] = [
+        (step.name, *(["yes" if step.counts else "no"] if means.marked else []), *_host_times(step))
+        for step in data.steps
+    ]
     if len(data.steps) > 1:
-        mean = _host_times(data.per_step)
-        rows.insert(0, ("mean", f"of {data.per_step.steps:,}", *mean))
-    columns = ("step", "in means", "duration", *_PHASES, "host blocked")
-    return Table("Steps (host time by phase)", columns, rows)
-
-
-def _step(step: Step) -> Row:
-    return (step.name, "yes" if step.counts else "no", *_host_times(step))
+        rows.insert(0, ("mean", f"of {means.steps:,}", *_host_times(means)))
+    counts = ["in means"] if means.marked else []
+    columns = (format_step(means.marked), *counts, "duration", *_PHASES, "host blocked")
+    return Table("Host time by phase", columns, rows)
 
 
 def _host_times(of: Step | PerStep) -> Iterator[str]:
@@ -128,12 +106,13 @@ def _devices(data: ReportData) -> Table:
     idle = [asdict(part.idle) for _, part in parts if part.idle]
     causes = tuple(dict.fromkeys(cause for found in idle for cause, us in found.items() if us))
     before = any(step.launched_before_us for step in data.steps)
-    columns = ("step", "busy", "idle", *(cause.replace("_", " ") for cause in causes))
+    name = format_step(data.per_step.marked)
+    columns = (name, "busy", "idle", *(cause.replace("_", " ") for cause in causes))
     columns = (*columns, "events", *(["launched before"] if before else []))
     known = any(part.device_busy_us is not None for _, part in parts)
     rows = [_device(name, part, causes, before) for name, part in parts] if known else []
-    title = "Devices (busy, and idle by cause; events: those the step launched, sum over streams)"
-    return Table(title, columns, rows)
+    title = "Devices (busy, and idle by cause; events: those the {} launched, sum over streams)"
+    return Table(title.format(name), columns, rows)
 
 
 def _device(name: str, of: Step | PerStep, causes: Sequence[str], before: bool) -> Row:
@@ -141,31 +120,6 @@ def _device(name: str, of: Step | PerStep, causes: Sequence[str], before: bool) 
     times = [of.device_busy_us, of.device_idle_us, *map(idle.get, causes), of.device_us]
     early = [format_us(of.launched_before_us) if isinstance(of, Step) else ""]
     return (name, *map(format_us, times), *(early if before else []))
-
-
-def module_table(data: ReportData, rows: int) -> Table:
-    """The modules with a backward of their own, per step, most expensive first.
-
-    Args:
-        data: the report on the measured steps.
-        rows: rows of the table.
-    """
-    coverage, means = data.coverage, data.per_step
-    device = coverage.measure == "device"
-    whole = coverage.total(device=device)
-    collectives = bool(coverage.communication_device_us)
-    columns = (
-        *("module", "class", "backward", "share", "incl. children"),
-        *(["communication"] if collectives else []),
-        *("forward", "kernels", "syncs", "host blocked"),
-    )
-    measure = "device events, sum over streams" if device else "host time"
-    measure += ", communication apart" if collectives else ""
-    ranked = sorted(data.modules, key=lambda m: -(m.backward.own(device=device) or 0.0))
-    steps, found = max(means.steps, 1), [m for m in ranked if m.backward.own(device=device)]
-    made = [_module(module, device, whole, collectives, steps) for module in found]
-    title = f"Modules by their own backward ({measure}, {means.text})"
-    return Table(title, columns, made, names=2).cut(rows)
 
 
 def kernel_table(counted: ReportData, rows: int) -> Table:
@@ -188,8 +142,7 @@ def kernel_table(counted: ReportData, rows: int) -> Table:
         )
         for row in ranked[:rows]
     ]
-    per = "/step" if counted.per_step.marked else ""
-    columns = ("kernel", "kind", f"time{per}", "share", f"calls{per}")
+    columns = ("kernel", "kind", f"time{per(counted)}", "share", f"calls{per(counted)}")
     return Table("Kernels by time", columns, list(made), names=2)
 
 
@@ -216,48 +169,11 @@ def operator_table(data: ReportData, rows: int) -> Table:
     ]
     title = f"Operators and annotations by self time (host, sum over threads, {data.per_step.text})"
     columns = ("operator", "self", "share", "incl. children", "calls")
-    return Table(title, columns, made, hidden=_remedy(data) if made else "")
-
-
-def _remedy(data: ReportData) -> str:
-    if data.verdict.bound == "communication":
-        return ""
-    if data.verdict.bound != "unknown":
-        return _ON_CPU
-    codes = {warning.code for warning in data.trace.warnings}
-    if not codes.isdisjoint(CUT):
-        return ""  # what was recorded is not known
-    foreign = foreign_events(data)
-    if foreign >= _FOREIGN_SHARE * data.trace.events:
-        return _FOREIGN.format(format_number(foreign))
-    missing = (words for code, words in _DEVICE_MISSING.items() if code in codes)
-    return next(missing, f"{_RECORD}{_ON_CPU}")
-
-
-def _module(
-    module: Module, device: bool, whole: float | None, collectives: bool, steps: int
-) -> Row:
-    def mean(us: float | None) -> str:
-        return format_us(None if us is None else us / steps)
-
-    backward, kernels = module.backward, module.backward.kernels
-    own, communication = backward.own(device=device), backward.communication_us
-    return (
-        module_label(module.path),
-        module.module_class,
-        mean(own),
-        format_share(own, whole),
-        mean(backward.total(device=device)),
-        *([mean(communication) if communication else ""] if collectives else []),
-        mean(module.forward.own(device=device)),
-        format_number(None if kernels is None else kernels / steps),
-        format_number(module.sync.count / steps) if module.sync.count else "",
-        mean(module.sync.blocked_us) if module.sync.count else "",
-    )
+    return Table(title, columns, made, hidden=data.device_advice or "")
 
 
 def _syncs(data: ReportData) -> Table:
-    """Syncs by cause and place; sums, and the mean over the measured steps."""
+    """Syncs by cause and place; sums and, where steps are marked, means of the measured ones."""
     groups: defaultdict[tuple[str, str, str, str], list[Sync]] = defaultdict(list)
     for sync in data.syncs:
         where = MISSING if sync.module is None else module_label(sync.module)
@@ -265,31 +181,33 @@ def _syncs(data: ReportData) -> Table:
     ranked = sorted(
         groups.items(), key=lambda group: (group[0][0] == PROFILER, -_blocked(group[1]))
     )
+    marked = data.per_step.marked
     columns = ("cause", "operator or call", "phase", "module", "count", "host blocked")
+    means = ("count/step", "blocked/step") if marked else ()
     counting = frozenset(step.id for step in data.steps if step.counts)
     return Table(
-        "Syncs (the host waits for the device; sums, and means per step)",
-        (*columns, "device idle", "count/step", "blocked/step"),
-        [_sync_group(key, syncs, counting) for key, syncs in ranked],
+        f"Syncs (the host waits for the device; sums{', and means per step' if marked else ''})",
+        (*columns, "device idle", *means),
+        [
+            (*_sync_sums(key, syncs), *(_sync_means(syncs, counting) if marked else ()))
+            for key, syncs in ranked
+        ],
         names=4,
         highlighted=frozenset(at for at, (key, _) in enumerate(ranked) if key[2] == "backward"),
     )
 
 
-def _sync_group(
-    key: tuple[str, str, str, str], syncs: Sequence[Sync], counting: frozenset[int]
-) -> Row:
-    cause, *_ = key
+def _sync_sums(key: tuple[str, str, str, str], syncs: Sequence[Sync]) -> Row:
     idle = _sum_known(sync.device_idle_us for sync in syncs)
-    own = cause == PROFILER
-    mine = [] if own else [sync for sync in syncs if sync.step_id in counting]
+    return (*key, format_number(len(syncs)), format_us(_blocked(syncs)), format_us(idle))
+
+
+def _sync_means(syncs: Sequence[Sync], counting: frozenset[int]) -> Row:
+    if syncs[0].cause == PROFILER:
+        return ("not counted", "")
+    mine = [sync for sync in syncs if sync.step_id in counting]
     by = max(len(counting), 1)
-    return (
-        *key,
-        *(format_number(len(syncs)), format_us(_blocked(syncs)), format_us(idle)),
-        "not counted" if own else format_number(len(mine) / by),
-        "" if own else format_us(_blocked(mine) / by),
-    )
+    return (format_number(len(mine) / by), format_us(_blocked(mine) / by))
 
 
 def _blocked(syncs: Iterable[Sync]) -> float:
@@ -360,7 +278,12 @@ def finding_table(data: ReportData, rows: int) -> Table:
 def _left(findings: Sequence[Finding]) -> str:
     """How many are not shown, and which of them costs most."""
     most = max(findings, key=lambda finding: finding.cost_us_per_step or 0.0)
-    return f"{len(findings):,} more (up to {_cost(most)}, {most.rule})"
+    return f"{len(findings):,} more (up to {cost(most)}, {most.rule})"
+
+
+def per(data: ReportData) -> str:
+    """What follows the name of a column of means."""
+    return "/step" if data.per_step.marked else ""
 
 
 def _each(data: ReportData) -> str:
@@ -380,7 +303,7 @@ def _finding(group: list[Finding], common: Collection[str]) -> Row:
             *(caveat for caveat in finding.caveats if caveat not in common),
             f"{finding.fix} ({finding.rule})",
         ),
-        _cost(finding),
+        cost(finding),
         saving(finding),
     )
 
@@ -393,7 +316,8 @@ def saving(finding: Finding) -> str:
     return f"{format_us(finding.gain_us_per_step)}{now}"
 
 
-def _cost(finding: Finding) -> str:
+def cost(finding: Finding) -> str:
+    """Cost per step, or what is spent once."""
     if finding.once_us is not None:
         return f"{format_us(finding.once_us)} once"
     return format_us(finding.cost_us_per_step)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import isin
+from tb_hookview.arrays.joins import isin, median
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_us
@@ -98,10 +98,9 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     ]
     if len(rows) < _AT_LEAST:
         return
-    from statistics import mean, median, pstdev
-
-    usual = median(row.duration_us for row in rows)
-    spread = mean(row.duration_us for row in rows) + 3 * pstdev(row.duration_us for row in rows)
+    durations = np.array([row.duration_us for row in rows])
+    usual = median(durations)
+    spread = float(durations.mean() + 3 * durations.std())
     limit = min(_LONG * usual, max(spread, 1.1 * usual))
     long = [number for number, row in enumerate(rows) if row.duration_us > limit]
     if not long or len(long) > _FEW * len(rows):
@@ -153,7 +152,7 @@ def _longer_idle(context: Context, steps: list[int], chosen: list[int]) -> GapIn
     gaps, known = context.gaps.of(*_HOSTS), context.analysis.gaps
     step = context.analysis.gap_step[gaps]
     idle = sum_by(step, known.duration[gaps], len(context.analysis.steps.name))
-    left = (idle - np.median(idle[steps])).tolist()
+    left = (idle - median(idle[steps])).tolist()
     order = np.argsort(-known.duration[gaps], kind="stable")
     mine, found = order[isin(step[order], chosen)], []
     rows, lengths = step[mine].tolist(), known.duration[gaps[mine]].tolist()
@@ -166,11 +165,9 @@ def _longer_idle(context: Context, steps: list[int], chosen: list[int]) -> GapIn
 
 def _grown(outliers: list[schema.Step], rows: list[schema.Step]) -> tuple[str, float]:
     """The part of the steps that grew most beyond its median, and by how much in all."""
-    from statistics import median
-
     grown = {
         said: sum(getattr(row, part) for row in outliers)
-        - len(outliers) * median(getattr(other, part) for other in rows)
+        - len(outliers) * median(np.array([getattr(other, part) for other in rows]))
         for part, said in _PARTS.items()
         if all(getattr(row, part) is not None for row in rows)
     }

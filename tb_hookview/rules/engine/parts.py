@@ -30,7 +30,7 @@ from tb_hookview.arrays.types import (
     TimeSet,
     TreeRow,
 )
-from tb_hookview.formats import format_count
+from tb_hookview.formats import format_count, format_step
 from tb_hookview.rules.engine.rule import HostTime
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -129,6 +129,11 @@ class StepContext(Struct, frozen=True, dict=True):
     def one(self) -> str:
         """What a mean is of."""
         return "a step" if self.marked else "the trace"
+
+    @property
+    def whole(self) -> str:
+        """Place of what is in no part of a step more than in the others."""
+        return f"the whole {format_step(self.marked)}"
 
     @property
     def each(self) -> str:

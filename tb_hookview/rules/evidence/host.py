@@ -19,7 +19,15 @@ from tb_hookview.analysis.host.activity import (
 )
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, pair_key, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import (
+    isin,
+    mask_of,
+    median,
+    pair_key,
+    scatter,
+    unique,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -84,7 +92,7 @@ def held_up(context: Context, gaps: GapIndex) -> Bool:
     names = lookup(events.name, np.where(isin(event, operators), event, -1))
     usual = np.zeros(len(gaps))
     for name in unique(names[names >= 0]).tolist():
-        usual[names == name] = np.median(length[string == name])
+        usual[names == name] = median(length[string == name])
     return np.asarray((names >= 0) & (lookup(events.duration, event) > HELD_UP * usual))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import mask_of, unique
+from tb_hookview.arrays.joins import mask_of, median, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -154,8 +154,8 @@ def _traceback_us(context: Context, making: Bool) -> float:
     tree, string = context.call_tree, context.host.string
     within = (context.analysis.row_node >= 0) & context.rows.counted
     least = [
-        float(np.median(tree.duration[making & (string == name)]))
-        - float(np.median(tree.duration[within & (string == name)]))
+        median(tree.duration[making & (string == name)])
+        - median(tree.duration[within & (string == name)])
         for name in np.intersect1d(string[making], string[within]).tolist()
     ]
     each = max(min(least, default=0.0), 0.0)

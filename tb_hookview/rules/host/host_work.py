@@ -245,7 +245,7 @@ def _without_steps(
     if time <= _SHARE * context.steps.duration_us:
         return
     yield Occurrence(
-        place="in or before steps",
+        place=context.steps.whole,
         everywhere=True,
         evidence=f"for {format_us(time)}, {time / context.steps.duration_us:.0%} of the trace, the "
         f"thread that launches launched nothing: {format_count(len(gaps), 'gap')} of 1 ms or more, "

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, pair_key, unique_inverse
+from tb_hookview.arrays.joins import isin, median, pair_key, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, TimeSet, TreeRow
 from tb_hookview.formats import format_count
@@ -166,7 +166,7 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     thread = int(tree.thread[found[0][1][0]])
     lead = max((rows for _, rows in found), key=len)
     around = int(tree.parent[lead[0]])
-    long = np.median(np.diff(tree.start[lead])) > _TURN_NS
+    long = median(np.diff(tree.start[lead])) > _TURN_NS
     if (long and not _is_filled(context, around, time, thread)) or not _is_small(
         context, operators, time, thread
     ):
@@ -227,7 +227,7 @@ def _spans(context: Context, rows: TreeRow) -> tuple[TimeSet, TreeRow] | None:
     """Time from each row to the next of its name, and the rows with a next one near."""
     start, end = context.call_tree.start[rows], context.call_tree.end[rows]
     pitch = np.diff(start)
-    usual = float(np.median(pitch))
+    usual = median(pitch)
     near = pitch <= max(_FAR * usual, 1)
     if usual > _LONG_TURN_NS or int(near.sum()) + 1 < int(_least(context, rows[:1])[0]):
         return None

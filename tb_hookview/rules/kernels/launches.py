@@ -54,7 +54,7 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
     ):
         return
     yield Occurrence(
-        place="the whole step",
+        place=context.steps.whole,
         everywhere=True,
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels{context.each}, half of them "
         f"shorter than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the time "
@@ -155,7 +155,7 @@ def _find_pointwise_unfused(context: Context) -> Iterator[Occurrence]:
     wasted = order[long[chain] & ~_longest(chain, length)]
     waste = context.steps.us_per_step(context.analysis.device_events.duration[wasted].sum())
     yield Occurrence(
-        place="the whole step",
+        place=context.steps.whole,
         everywhere=True,
         evidence=f"{format_count(int(long.sum()), 'chain')} of {_CHAIN} or more elementwise "
         f"kernels and reductions in {context.steps.text} ({size[long].mean():.1f} on average) "
@@ -319,7 +319,7 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
     without = "what happens once, the profiler's time, the ends of the trace"
     without += "" if context.steps.marked else ", gaps of more than 1 ms"
     yield Occurrence(
-        place="the whole step",
+        place=context.steps.whole,
         everywhere=True,
         evidence=f"the devices were busy for {format_us(busy)} of {context.us_text(busy + idle)} "
         f"({busy / (busy + idle):.0%}; without {without} and idle time with work queued), and idle "
@@ -347,7 +347,7 @@ def _by_cause(context: Context, gaps: GapIndex) -> str:
 GPU_LOW_UTILIZATION = Rule(
     id="gpu-low-utilization",
     family="kernels",
-    title="The device is idle for most of the step",
+    title="The device is idle most of the time",
     description="Devices busy for less than half of the time. What happens once (kernels are "
     "loaded, the caching allocator grows), time of the profiler, the ends of the trace, idle time "
     "with work queued and, where no steps are marked, gaps of more than 1 ms are not counted. At "

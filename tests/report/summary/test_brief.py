@@ -43,17 +43,17 @@ ENDS_IDLE = """
 @pytest.mark.parametrize(
     ("picture", "step"),
     [
-        (AHEAD, "step 28.0 us on the host, 37.0 us with its device work (ProfilerStep#1,"),
+        (AHEAD, "step 28.0 us on the host, 37.0 us on the device (ProfilerStep#1,"),
         (
             AHEAD.replace("            ]\n    main ops", "                       ]\n    main ops"),
             "step 39.0 us on the host (ProfilerStep#1,",
         ),
         (
             AHEAD.replace(" " * 23 + "]\n", " " * 15 + "]\n"),
-            "step 28.0 us on the host, 29.0 us with its device work (ProfilerStep#1,",
+            "step 28.0 us on the host, 29.0 us until the device finishes (ProfilerStep#1,",
         ),
         (BETWEEN, "step 28.0 us on the host, 29.5 us with the gap to the next ("),
-        (ENDS_IDLE, "step 69.0 us on the host, 37.0 us of it replayed (the whole trace,"),
+        (ENDS_IDLE, "trace 69.0 us on the host, 37.0 us of it replayed (it marks no steps)"),
     ],
 )
 def test_the_step_is_also_given_with_what_the_device_has_left(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import grid
 from msgspec.structs import replace
 from rules import drawn
 
+from tb_hookview.document.document import Table
 from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
+from tb_hookview.report.summary.brief import brief_lines, whole_document
+from tb_hookview.report.summary.modules import module_table
 from tb_hookview.report.summary.tables import finding_table, operator_table
 from tb_hookview.schema import ReportData
 
@@ -34,10 +38,10 @@ def test_without_device_events_operators_are_named_by_self_time(tmp_path: Path) 
         ("aten::addmm", "32.0 us", "64.0%", "32.0 us", "1"),
         ("aten::gelu", "14.0 us", "28.0%", "14.0 us", "1"),
     ]
-    assert table.hidden.startswith("no device events: if the model runs on a device, record it")
+    assert table.hidden.startswith("No device events: if the model runs on a device, record it")
     proven = CPU.replace("aten::addmm", "aten::mkldnn_convolution")
     advice = operator_table(report(tmp_path, proven), 2).hidden
-    assert advice.startswith("On the CPU: torch.comp")
+    assert advice == "On the CPU: try torch.compile, and fit torch.set_num_threads to the cores."
     assert "bfloat16" not in advice
 
 
@@ -64,7 +68,7 @@ def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) ->
         (launches, "the device was recorded: CUPTI was not loaded"),
     ):
         table = operator_table(data, 2)
-        assert table.hidden.startswith(f"no device events, though {why}")
+        assert table.hidden.startswith(f"No device events, though {why}")
         assert "On the CPU" not in table.hidden
 
 
@@ -73,8 +77,8 @@ def test_rows_of_a_device_that_is_not_known_are_no_missing_recording(tmp_path: P
     events += [{**row, "cat": "dequeue", "tid": "npu"} for row in events[:2]]
     data = build_report(load(grid.write(tmp_path / "t.json", events))).data
     assert operator_table(data, 2).hidden == (
-        "no device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; 2 "
-        "events of unknown categories may be another device's"
+        "No device events of CUDA, HIP, XPU, MTIA or PrivateUse1, which are all that is read; 2 "
+        "events of unknown categories may be another device's."
     )
 
 
@@ -99,3 +103,28 @@ def test_a_caveat_of_several_findings_stands_once_and_the_largest_one_left_out_i
     assert table.hidden == (
         f"several findings: Stacks. 1 more (up to 70.0 us, {first.rule}); the report has them all"
     )
+
+
+def test_a_trace_without_steps_is_said_to_be_one(tmp_path: Path) -> None:
+    data = drawn.report(tmp_path, SYNC)
+    assert not data.per_step.marked
+    tables = [part for part in whole_document(data, data, 9).parts if isinstance(part, Table)]
+    words = [word for table in tables for word in (table.title, *table.columns)]
+    assert [word for word in words if re.search(r"\b(?<!no )steps?\b", word)] == []
+    places = [finding.where for finding in data.findings if "step" in finding.where]
+    assert places == []
+    assert any(line.startswith("trace ") for line in brief_lines(data))
+
+
+def test_modules_of_a_trace_without_a_backward_have_their_forward(tmp_path: Path) -> None:
+    picture = """
+        main python [nn.Module               ]
+        main ops      [aten::mm       ]
+        """
+    names = {"nn.Module": "nn.Module: Linear_0"}
+    data = build_report(load(grid.write(tmp_path / "t.json", grid.events(picture, names)))).data
+    table = module_table(data)
+    assert table.columns[3:6] == ("forward", "share", "incl. children")
+    assert [row[:2] for row in table.rows] == [("Linear_0", "Linear")]
+    assert module_table(data, contains="LINEAR").rows == table.rows
+    assert not module_table(data, contains="conv").rows

@@ -13,7 +13,7 @@ ADDS = [("aten::add", ADD)] * 12
 
 def test_a_device_that_is_busy_for_a_fifth_of_the_time(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, operators(ADDS))[RULE]
-    assert finding.where == "the whole step"
+    assert finding.where == "the whole trace"
     assert "launch 184 us" in finding.evidence
     assert finding.gain_bound_us_per_step is None
 

@@ -2,6 +2,7 @@ import type { Header, Table } from "@tanstack/react-table";
 import { useRef, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
 
 import { useTip } from "../Tip";
+import { useWords } from "../words";
 import type { features } from "./props";
 
 const SMALL_STEP = 8;
@@ -32,8 +33,9 @@ interface HeaderCellProps<Row extends object> {
 }
 
 function HeaderCell<Row extends object>({ header, onResize }: HeaderCellProps<Row>): ReactElement {
+  const words = useWords();
   const notes = header.column.columnDef.meta;
-  const { trigger, tip, close } = useTip(notes?.definition.text);
+  const { trigger, tip, close } = useTip(words(notes?.definition.text ?? ""));
   const sorted = header.column.getIsSorted();
   return (
     <div
@@ -57,7 +59,7 @@ function HeaderCell<Row extends object>({ header, onResize }: HeaderCellProps<Ro
             {sorted === "asc" ? "▲" : "▼"}
           </span>
         )}
-        {notes?.definition.title}
+        {words(notes?.definition.title ?? "")}
       </button>
       {tip}
       <ResizeHandle column={header.id} onResize={onResize} />

@@ -3,9 +3,11 @@ import { type ReactElement, useMemo } from "react";
 import type { CompareSide } from "../../api/client";
 import type { Target } from "../../api/request";
 import type { ListedTrace, ReportData, Runs } from "../../api/schema";
+import { MarkedContext } from "../../components/words";
 import { useAsk, usePlace, useServices } from "../../parts/services";
 import { ErrorCard, Loading } from "../../parts/states";
 import { Differences } from "./Differences";
+import { isPerStep } from "./definitions";
 import { ChooseBase, Sides } from "./SidePickers";
 import { baseSide, chooseBase, otherSide } from "./sides";
 
@@ -71,15 +73,17 @@ function Compared(props: ComparedProps): ReactElement {
   );
   if (compared !== null) {
     return (
-      <Differences
-        comparison={compared.comparison}
-        cut={compared.cut ?? {}}
-        base={base}
-        other={other}
-        whole={whole}
-      >
-        {sides}
-      </Differences>
+      <MarkedContext value={isPerStep(compared.comparison)}>
+        <Differences
+          comparison={compared.comparison}
+          cut={compared.cut ?? {}}
+          base={base}
+          other={other}
+          whole={whole}
+        >
+          {sides}
+        </Differences>
+      </MarkedContext>
     );
   }
   return (

@@ -112,10 +112,9 @@ function Changes({ comparison, table, all, rows, after }: ChangesProps): ReactEl
   const [{ compare, search, sort }, go] = usePlace();
   const { step_us: step } = comparison;
   const whole = Math.max(step.base ?? 0, step.other ?? 0);
-  const perStep = isPerStep(comparison);
   const columns = useMemo(
-    () => compareColumns({ table, rows: all, step: whole, search, perStep }),
-    [table, all, whole, search, perStep],
+    () => compareColumns({ table, rows: all, step: whole, search }),
+    [table, all, whole, search],
   );
   const choose = (id: string): void =>
     go({ compare: { ...compare, row: id === compare.row ? null : id } });

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 
 import type { Comparison, Pair, SpreadPair } from "../../api/schema";
+import { useWords } from "../../components/words";
 import { isHighlighted } from "../../report/syncs";
 import { define, type Definition } from "../../text/definitions";
 import { bytes, count, duration } from "../../text/formats";
@@ -12,12 +13,11 @@ import {
   noiseText,
   rangeText,
 } from "./changes";
-import { isPerStep, totalDefinitions } from "./definitions";
+import { COMPARE_TOTAL_DEFINITIONS as D } from "./definitions";
 
 /** The means of both sides. */
 export function Totals({ comparison }: { comparison: Comparison }): ReactElement {
   const device = comparison.measure === "device";
-  const D = totalDefinitions(isPerStep(comparison));
   const { spread } = comparison;
   const { whole_step_us: long, step_us: step } = comparison;
   const ahead = long.base !== step.base || long.other !== step.other;
@@ -93,9 +93,10 @@ interface TotalProps {
 }
 
 function Total({ definition, from, to, change, range, look }: TotalProps): ReactElement {
+  const words = useWords();
   return (
-    <div title={`${definition.text}${range ?? ""}`}>
-      <dt>{definition.title}</dt>
+    <div title={`${words(definition.text)}${range ?? ""}`}>
+      <dt>{words(definition.title)}</dt>
       <dd>
         <span className="muted">{from} →</span> <strong>{to}</strong>
       </dd>

@@ -7,7 +7,7 @@ import type { Definition } from "../../text/definitions";
 import { durationScale, type DurationScale } from "../../text/formats";
 import type { CompareTable } from "./address";
 import { changeText, countChange, sideText } from "./changes";
-import { columnDefinitions } from "./definitions";
+import { COMPARE_DEFINITIONS as D } from "./definitions";
 import type { CompareRow, ExtraKey } from "./rows";
 
 const NAMES = {
@@ -33,14 +33,11 @@ interface Settings {
   /** Length of the longer side's step: what a change is held against. */
   step: number;
   search: string;
-  /** Whether times are means per step; see `definitions.ts`. */
-  perStep: boolean;
 }
 
 /** Columns of one of the four tables. */
 export function compareColumns(settings: Settings): Column<CompareRow>[] {
-  const { table, rows, step, search, perStep } = settings;
-  const D = columnDefinitions(perStep);
+  const { table, rows, step, search } = settings;
   const largest = (of: (row: CompareRow) => number | null | undefined): number =>
     rows.reduce((most, row) => Math.max(most, Math.abs(of(row) ?? 0)), 0);
   const scale = durationScale(

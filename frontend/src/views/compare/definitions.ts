@@ -1,5 +1,5 @@
 import type { Comparison } from "../../api/schema";
-import { define, type Definition } from "../../text/definitions";
+import { define } from "../../text/definitions";
 
 /** Whether times are means per step; else they are of the traces, which mark no steps. */
 export function isPerStep({ base, other }: Pick<Comparison, "base" | "other">): boolean {
@@ -9,8 +9,8 @@ export function isPerStep({ base, other }: Pick<Comparison, "base" | "other">): 
 /** Totals of a comparison, means per step on both sides. */
 export const COMPARE_TOTAL_DEFINITIONS = {
   whole: define(
-    "step with its device work",
-    "Mean step until the device has done its work, which the host does not wait for, from a replay.",
+    "step, on the device",
+    "Mean step on the device, from a replay, where it takes longer than on the host, which does not wait for it; else on the host.",
     "us",
   ),
   unrecorded: define(
@@ -52,33 +52,6 @@ export const COMPARE_TOTAL_DEFINITIONS = {
   memory: define("peak memory", "Most bytes allocated at any time in the compared steps.", "bytes"),
 } as const;
 
-/** The same, where neither side marks steps. */
-export const COMPARE_TRACE_TOTAL_DEFINITIONS = {
-  ...COMPARE_TOTAL_DEFINITIONS,
-  whole: define(
-    "trace with its device work",
-    "Until the device has done its work, which the host does not wait for, from a replay.",
-    "us",
-  ),
-  unrecorded: define(
-    "trace without the profiler",
-    "Estimate of its length without what recording cost the host.",
-    "us",
-  ),
-  stepHost: define("trace, on the host", "Length of the trace, on the host's clock.", "us"),
-  step: define("trace", "Length of the trace, which marks no steps, on the host's clock.", "us"),
-  busy: define("device busy", "Time in the trace in which a device did any work.", "us"),
-  idle: define("device idle", "Time in the trace in which the devices had nothing to do.", "us"),
-  memory: define("peak memory", "Most bytes allocated at any time in the trace.", "bytes"),
-} as const;
-
-/** What the totals of a comparison are called. */
-export function totalDefinitions(
-  perStep: boolean,
-): Readonly<Record<keyof typeof COMPARE_TOTAL_DEFINITIONS, Definition>> {
-  return perStep ? COMPARE_TOTAL_DEFINITIONS : COMPARE_TRACE_TOTAL_DEFINITIONS;
-}
-
 /** Columns of the tables of a comparison. */
 export const COMPARE_DEFINITIONS = {
   module: define(
@@ -108,19 +81,3 @@ export const COMPARE_DEFINITIONS = {
   idle: define("idle caused", "The change in the device's idle time because of it.", "us"),
   gain: define("gain", "The change in what a replay without it saves.", "us"),
 } as const;
-
-/** The same, where neither side marks steps. */
-export const COMPARE_TRACE_DEFINITIONS = {
-  ...COMPARE_DEFINITIONS,
-  before: define("before", "Sum over the trace on the side before.", "us"),
-  after: define("after", "Sum over the trace on the side after.", "us"),
-  syncs: define("syncs", "The change in the number of syncs.", "count"),
-  count: define("count", "The change in how often it occurs.", "count"),
-} as const;
-
-/** What the columns of the tables of a comparison are called. */
-export function columnDefinitions(
-  perStep: boolean,
-): Readonly<Record<keyof typeof COMPARE_DEFINITIONS, Definition>> {
-  return perStep ? COMPARE_DEFINITIONS : COMPARE_TRACE_DEFINITIONS;
-}

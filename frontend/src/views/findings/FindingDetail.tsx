@@ -4,15 +4,17 @@ import { inTimeline, withoutFinding } from "../../address/links";
 import type { Place } from "../../address/place";
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
-import { SmallTable } from "../../components/SmallTable";
+import { type SmallColumn, SmallTable } from "../../components/SmallTable";
 import { CopyButton } from "../../components/controls";
+import { useWords } from "../../components/words";
 import { Fix } from "../../parts/Fix";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { perText, priceBasis, shownSaving } from "../../report/findings";
+import { stepWord } from "../../report/measures";
 import type { SyncRow } from "../../report/syncs";
 import { counted, duration, instant, NOTHING, percent } from "../../text/formats";
-import { stepLabel } from "../../text/names";
+import { capitalized, stepLabel } from "../../text/names";
 import { confidenceDefinition, EXAMPLE_DEFINITIONS as D } from "./definitions";
 import { type FindingExample, findingMarkdown, type FindingRow, sentence } from "./findings";
 
@@ -75,7 +77,7 @@ export function FindingDetail({ report, target, row }: FindingDetailProps): Reac
       </div>
       <div className="finding-places">
         <section aria-label="Cost">
-          <h3>{perText(report) === "per step" ? "Per step" : "In this trace"}</h3>
+          <h3>{capitalized(perText(report))}</h3>
           <CostBar row={row} labelled />
         </section>
         {sync !== null && (
@@ -99,6 +101,7 @@ interface CostBarProps {
 /** The step as a line, what the finding costs of it, and what a replay without it gains. */
 export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
   const { finding, costShare, gainShare } = row;
+  const words = useWords();
   const cost = Math.min(1, costShare ?? 0);
   const gain = Math.min(1, gainShare ?? 0);
   return (
@@ -106,7 +109,7 @@ export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
       <span
         className={labelled ? "cost-bar large" : "cost-bar"}
         role="img"
-        aria-label={`cost ${percent(costShare)} of the step, gain ${percent(gainShare)}`}
+        aria-label={words(`cost ${percent(costShare)} of the step, gain ${percent(gainShare)}`)}
       >
         {cost > 0 && (
           <span
@@ -155,6 +158,11 @@ function Part({ swatch, title, us, share }: PartProps): ReactElement {
 
 const FIRST = 5;
 
+const STEP: SmallColumn<FindingExample> = [
+  "step",
+  ({ step }) => <bdi>{step === null ? NOTHING : stepLabel(step)}</bdi>,
+];
+
 interface ExamplesProps {
   report: ReportData;
   row: FindingRow;
@@ -172,7 +180,9 @@ function Examples({ report, row }: ExamplesProps): ReactElement {
           `; first ${examples.length} shown`}
       </h3>
       {examples.length === 0 ? (
-        <p className="muted">It concerns the steps as a whole: no single event shows it.</p>
+        <p className="muted">
+          It concerns the {stepWord(report)} as a whole: no single event shows it.
+        </p>
       ) : (
         <SmallTable
           className="examples"
@@ -181,7 +191,7 @@ function Examples({ report, row }: ExamplesProps): ReactElement {
           keyOf={(example) => example.start_us}
           columns={[
             [D.start, (example) => instant(example.start)],
-            ["step", ({ step }) => <bdi>{step === null ? NOTHING : stepLabel(step)}</bdi>],
+            ...(report.per_step.marked ? [STEP] : []),
             [D.length, ({ length }) => duration(length)],
             ["show", (example) => <Show report={report} example={example} />],
           ]}

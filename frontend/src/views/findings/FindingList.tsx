@@ -3,6 +3,7 @@ import { type ReactElement, type ReactNode, useId } from "react";
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
+import { useWords } from "../../components/words";
 import { usePlace } from "../../parts/services";
 import { placeText, savingFigure } from "../../report/findings";
 import type { Definition } from "../../text/definitions";
@@ -28,17 +29,13 @@ export function FindingList({ report, target, rows, sort }: FindingListProps): R
   return (
     <>
       <div className="finding-head">
-        <span title={D.severity.text}>{D.severity.title}</span>
-        <span title={D.finding.text}>{D.finding.title}</span>
-        <span title={D.picture.text}>{D.picture.title}</span>
+        <Head definition={D.severity} />
+        <Head definition={D.finding} />
+        <Head definition={D.picture} />
         <SortButton name="cost" definition={D.cost} sort={sort} />
-        <span className="number" title={D.share.text}>
-          {D.share.title}
-        </span>
+        <Head definition={D.share} className="number" />
         <SortButton name="gain" definition={D.gain} sort={sort} />
-        <span className="number" title={D.count.text}>
-          {D.count.title}
-        </span>
+        <Head definition={D.count} className="number" />
       </div>
       <ul className="finding-list" aria-label="Findings">
         {rows.map((row) => (
@@ -63,6 +60,20 @@ export function FindingList({ report, target, rows, sort }: FindingListProps): R
   );
 }
 
+interface HeadProps {
+  definition: Definition;
+  className?: string;
+}
+
+function Head({ definition, className }: HeadProps): ReactElement {
+  const words = useWords();
+  return (
+    <span className={className} title={words(definition.text)}>
+      {words(definition.title)}
+    </span>
+  );
+}
+
 interface SortButtonProps {
   name: FindingSortKey;
   definition: Definition;
@@ -71,13 +82,14 @@ interface SortButtonProps {
 
 function SortButton({ name, definition, sort }: SortButtonProps): ReactElement {
   const [, go] = usePlace();
+  const words = useWords();
   const sorted = sort?.key === name;
   return (
     <span className="number">
       <button
         type="button"
         className={sorted ? "sort sorted" : "sort"}
-        title={definition.text}
+        title={words(definition.text)}
         aria-pressed={sorted}
         onClick={() =>
           go({ sort: { key: name, descending: sorted ? !sort.descending : true } }, true)
@@ -88,7 +100,7 @@ function SortButton({ name, definition, sort }: SortButtonProps): ReactElement {
             {sort.descending ? "▼" : "▲"}
           </span>
         )}
-        {definition.title}
+        {words(definition.title)}
       </button>
     </span>
   );

@@ -8,7 +8,7 @@ import { CopyButton } from "../../components/controls";
 import { PlaceFilter, PlaceLink, PlaceSearch } from "../../parts/PlaceLink";
 import { usePlace, useRules } from "../../parts/services";
 import { priceBasis } from "../../report/findings";
-import { stepNote } from "../../report/measures";
+import { stepNote, stepWord } from "../../report/measures";
 import { tallyOf } from "../../report/syncs";
 import { hostOperators, topKernels } from "../../report/topWork";
 import { count, counted, percent } from "../../text/formats";
@@ -107,8 +107,8 @@ function NothingFound({ report, rules }: NothingFoundProps): ReactElement {
       <h1>No findings</h1>
       <p>
         {rules === null ? "No rule" : `None of ${countRules(rules).visible} rules`} matched in{" "}
-        {counted(report.per_step.steps, "step")} of this trace, which has {count(trace.events)}{" "}
-        events{syncs !== null && ` and ${counted(syncs, "sync")}`}.
+        {report.per_step.marked && `${counted(report.per_step.steps, "step")} of `}this trace, which
+        has {count(trace.events)} events{syncs !== null && ` and ${counted(syncs, "sync")}`}.
       </p>
       {!busy && (
         <p>
@@ -220,7 +220,9 @@ function FindingFigures({ report, rows, rules }: FindingFiguresProps): ReactElem
         definition={D.mostExpensive}
         us={mostExpensive?.finding.cost_us_per_step}
         note={
-          mostExpensive?.costShare == null ? "" : `${percent(mostExpensive.costShare)} of the step`
+          mostExpensive?.costShare == null
+            ? ""
+            : `${percent(mostExpensive.costShare)} of the ${stepWord(report)}`
         }
       />
       <DurationFigure

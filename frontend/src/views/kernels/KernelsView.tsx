@@ -3,6 +3,7 @@ import { type ReactElement, useMemo } from "react";
 import type { Target } from "../../api/request";
 import type { ReportData } from "../../api/schema";
 import { DurationFigure, Figure } from "../../components/Figure";
+import { useWords } from "../../components/words";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { TableSection } from "../../parts/serverTable/TableSection";
 import { numberOf, rowsOf, type TableRow, textOf, useRows } from "../../parts/serverTable/rows";
@@ -114,6 +115,7 @@ const STEPS = 1000;
 
 /** MFU over the steps, and how much of the device's time it is about. */
 function UtilizationFigures({ target }: { target: Target }): ReactElement {
+  const words = useWords();
   const question = { table: "step_utilization", limit: STEPS };
   const rows = rowsOf(useRows(target, question).value);
   const length = sum(rows, "duration_us");
@@ -126,7 +128,7 @@ function UtilizationFigures({ target }: { target: Target }): ReactElement {
       <Figure
         definition={R.mfu}
         number={atPeak === null || length === 0 ? "unknown" : percent(atPeak / length)}
-        note={`${counted(rows.length, "step")}${atPeak !== null && unknown > 0 ? ", lower bound" : ""}`}
+        note={`${words(counted(rows.length, "step"))}${atPeak !== null && unknown > 0 ? ", lower bound" : ""}`}
       />
       <Figure
         definition={R.known}

@@ -19,7 +19,7 @@ export function Activations({ rows }: { rows: readonly WireMemoryModule[] }): Re
     .filter((row) => row.activations > 0)
     .sort((a, b) => (b.activation_lifetime_us ?? 0) - (a.activation_lifetime_us ?? 0));
   if (saving.length === 0) {
-    return <p className="notice">No activation is saved for a backward pass in these steps.</p>;
+    return <p className="notice">No activation is saved for a backward pass here.</p>;
   }
   return (
     <MemoryTable

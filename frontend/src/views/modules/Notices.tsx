@@ -5,6 +5,7 @@ import { Name } from "../../components/Name";
 import { type SmallColumn, SmallTable } from "../../components/SmallTable";
 import { RecordSnippet } from "../../parts/states";
 import { compiledRemedy, compiledRows, compiledText } from "../../report/compiled";
+import { perText } from "../../report/findings";
 import { type Averaging, divisor, inGraphs } from "../../report/measures";
 import { count, duration } from "../../text/formats";
 import { over } from "../../text/numbers";
@@ -60,7 +61,7 @@ export function NoModules({ report, averaging }: NoModulesProps): ReactElement {
         <div>
           <h2>
             Most expensive autograd nodes{" "}
-            <span className="muted">{mean ? "per step" : "sum over the steps"}</span>
+            <span className="muted">{mean ? perText(report) : "sum over the steps"}</span>
           </h2>
           <NodeTable rows={mostExpensive} by={divisor(report, averaging)} />
         </div>

@@ -7,6 +7,7 @@ import { Facts, SmallTable } from "../../components/SmallTable";
 import { Term } from "../../components/Tip";
 import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
+import { perText } from "../../report/findings";
 import type { Definition } from "../../text/definitions";
 import { counted, duration, NOTHING, percent, written } from "../../text/formats";
 import { kindText } from "../../text/names";
@@ -49,7 +50,11 @@ export function Kinds({ report }: { report: ReportData }): ReactElement | null {
   const rows = kindRows(report);
   if (rows.length === 0) return null;
   return (
-    <Block title="Device events by kind" note="per step, summed over streams" from={TIMELINE}>
+    <Block
+      title="Device events by kind"
+      note={`${perText(report)}, summed over streams`}
+      from={TIMELINE}
+    >
       <ShareTable
         head={[T.kind, T.kindTime, T.kindShare]}
         rows={rows}
@@ -65,7 +70,7 @@ export function BreakdownBlock({ report }: { report: ReportData }): ReactElement
   if (rows.length === 0) return null;
   const whole = rows.reduce((sum, { us }) => sum + us, 0);
   return (
-    <Block title="Step time breakdown" note="as torch_tb_profiler" from={TIMELINE}>
+    <Block title="Time breakdown" note="as torch_tb_profiler" from={TIMELINE}>
       <ShareTable
         head={[
           {
@@ -85,8 +90,10 @@ export function BreakdownBlock({ report }: { report: ReportData }): ReactElement
         wordOf={({ key }) => BREAKDOWN_DEFINITIONS[key]}
       />
       <p className="muted">
-        {duration(whole)} in all: mean of {counted(report.breakdown.length, "step")} with all their
-        device events in the trace, each until they end.
+        {duration(whole)} in all
+        {report.per_step.marked
+          ? `: mean of ${counted(report.breakdown.length, "step")} with all their device events in the trace, each until they end.`
+          : ", until the last device event ends."}
       </p>
     </Block>
   );

@@ -4,6 +4,8 @@ import type { ReportData, TraceWarning } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { Facts, SmallTable } from "../../components/SmallTable";
 import { ShareBar } from "../../components/charts";
+import { useWords } from "../../components/words";
+import { perText } from "../../report/findings";
 import { attributedShare, evidenceOf, reasonsOf } from "../../report/headline";
 import {
   backwardTotal,
@@ -29,16 +31,16 @@ export function Coverage({ report }: { report: ReportData }): ReactElement {
   return (
     <Block
       title="Backward attributed"
-      note={`${measureOf(report)} time per step`}
+      note={`${measureOf(report)} time ${perText(report)}`}
       from={{ view: "modules", title: "Modules" }}
     >
       {share === null || rows.length === 0 ? (
         <p className="muted">
           {inGraphs(report)
-            ? "The backward of these steps may be in replayed graphs: it is unknown."
+            ? "The backward may be in replayed graphs: it is unknown."
             : backwardUnknown(report)
-              ? "The trace does not say what of these steps is backward work."
-              : "There is no backward work in these steps."}
+              ? "The trace does not say what is backward work."
+              : "There is no backward work."}
         </p>
       ) : (
         <SmallTable
@@ -91,6 +93,7 @@ function Warning({ warning }: { warning: TraceWarning }): ReactElement {
 
 /** What to keep in mind when reading the numbers. */
 export function DataQuality({ report }: { report: ReportData }): ReactElement {
+  const words = useWords();
   const { warnings, recording } = report.trace;
   const { kernels_omitted: omitted, recorder } = report;
   const quiet = warnings.length === 0 && omitted === null;
@@ -115,8 +118,9 @@ export function DataQuality({ report }: { report: ReportData }): ReactElement {
           </li>
         )}
         {recorder?.own_share != null && (
-          <li title={T.recorder.text}>
-            The recorder&rsquo;s own marks took {percent(recorder.own_share)} of the steps.
+          <li title={words(T.recorder.text)}>
+            The recorder&rsquo;s own marks took {percent(recorder.own_share)} of{" "}
+            {words("the steps")}.
           </li>
         )}
       </ul>

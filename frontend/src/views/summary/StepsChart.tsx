@@ -4,6 +4,7 @@ import { devicePlace, inTimeline, phasePlace } from "../../address/links";
 import type { ReportData } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { StackedBar } from "../../components/charts";
+import { useWords } from "../../components/words";
 import { Legend, PlaceLink } from "../../parts/PlaceLink";
 import { usePlace } from "../../parts/services";
 import { meansNote } from "../../report/measures";
@@ -17,7 +18,7 @@ import {
   type LabelledPart,
 } from "../../report/stepBars";
 import { counted, duration, percent } from "../../text/formats";
-import { stepLabel } from "../../text/names";
+import { capitalized, stepLabel, stepTitle } from "../../text/names";
 import { DEVICE_COLOURS, PHASE_COLOURS } from "../../theme/colours";
 
 const HEIGHT = 14;
@@ -27,18 +28,19 @@ const MOST_ROWS = 200;
 /** Every step twice: what the host does, and what the device does. A step can be chosen. */
 export function StepsChart({ whole }: { whole: ReportData }): ReactElement | null {
   const [place] = usePlace();
+  const words = useWords();
   const bars = useMemo(() => stepBars(whole), [whole]);
   const longest = bars.reduce((most, bar) => Math.max(most, bar.duration), 0);
   const drawn = bars.filter(({ name }, at) => at < MOST_ROWS || name === place.step);
   const shown = bars.find(({ name }) => name === place.step) ?? bars[0];
   if (shown === undefined) return null;
   return (
-    <section className="steps-chart" aria-label="Steps">
+    <section className="steps-chart" aria-label="Host and device time">
       <div className="steps-heads">
         <HostHead bar={shown} means={meansNote(whole)} />
         <DeviceHead bar={shown} />
       </div>
-      <ol className="step-rows" tabIndex={0} aria-label="Time of each step">
+      <ol className="step-rows" tabIndex={0} aria-label={words("Time of each step")}>
         {drawn.map((bar) => (
           <StepRow key={bar.id ?? "mean"} report={whole} bar={bar} longest={longest} />
         ))}
@@ -100,7 +102,7 @@ function DeviceHead({ bar }: { bar: StepBars }): ReactElement {
 }
 
 function ofWhat(bar: StepBars, means: string): string {
-  return bar.name === null ? means : `step ${stepLabel(bar.name)}`;
+  return bar.name === null ? means : stepTitle(bar.name);
 }
 
 interface StepRowProps {
@@ -141,13 +143,14 @@ function StepRow({ report, bar, longest }: StepRowProps): ReactElement {
 }
 
 function StepLength({ report, bar }: Omit<StepRowProps, "longest">): ReactElement {
+  const words = useWords();
   const step = report.steps.find(({ name }) => name === bar.name);
   if (step === undefined) return <span className="step-length">{duration(bar.duration)}</span>;
   return (
     <PlaceLink
       to={inTimeline(report, step.start_us, step.duration_us)}
       className="step-length"
-      title="Show the step in the timeline"
+      title={words("Show the step in the timeline")}
     >
       {duration(bar.duration)}
     </PlaceLink>
@@ -159,7 +162,7 @@ function rowText(
   host: readonly LabelledPart<string>[],
   device: readonly LabelledPart<string>[] | null,
 ): string {
-  const name = bar.name === null ? "Mean step" : `Step ${stepLabel(bar.name)}`;
+  const name = bar.name === null ? "Mean step" : capitalized(stepTitle(bar.name));
   const rest = device === null ? "" : `; device: ${partsText(device)}`;
   return `${name}, ${duration(bar.duration)}; host: ${partsText(host)}${rest}`;
 }

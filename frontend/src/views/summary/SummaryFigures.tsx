@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { Place } from "../../address/place";
 import type { ReportData } from "../../api/schema";
 import { Unit } from "../../components/Figure";
+import { useWords } from "../../components/words";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { stepNote } from "../../report/measures";
 import { isHighlighted, knownBlocked, lostIn } from "../../report/syncs";
@@ -87,16 +88,17 @@ interface LinkedFigureProps {
 
 function LinkedFigure(props: LinkedFigureProps): ReactElement {
   const { definition, number, unit, note = "", tone = "plain", to } = props;
+  const words = useWords();
   return (
     <li>
-      <PlaceLink to={to} className={`figure ${tone}`} title={definition.text}>
+      <PlaceLink to={to} className={`figure ${tone}`} title={words(definition.text)}>
         <span className="figure-title">
-          {definition.title}
+          {words(definition.title)}
           {note !== "" && ` · ${note}`}
         </span>
         <span className="figure-number">
           {number}
-          <Unit text={unit} />
+          <Unit text={words(unit)} />
         </span>
       </PlaceLink>
     </li>

@@ -10,7 +10,6 @@ import { StepsChart } from "./StepsChart";
 import { SummaryFigures } from "./SummaryFigures";
 import { TopFindings } from "./TopFindings";
 import { TopModules } from "./TopModules";
-import { HostOperators } from "./TopWork";
 import { RunNote, Verdict } from "./Verdict";
 
 interface SummaryViewProps {
@@ -35,7 +34,7 @@ export function SummaryView({ report, whole, target, listed }: SummaryViewProps)
         </div>
         <details className="summary-details">
           <summary>
-            Details: steps, kernels by kind, step time breakdown, devices, data quality
+            Details: host and device time, kernels by kind, breakdown, devices, data quality
           </summary>
           <div className="summary-head">
             <SummaryFigures report={report} />
@@ -45,7 +44,6 @@ export function SummaryView({ report, whole, target, listed }: SummaryViewProps)
           <div className="summary-more">
             <Devices report={report} />
             <Kinds report={report} />
-            <HostOperators report={report} />
             <BreakdownBlock report={report} />
             <Coverage report={report} />
             <DataQuality report={report} />

@@ -7,7 +7,6 @@ import { ShareBar } from "../../components/charts";
 import { PlaceLink } from "../../parts/PlaceLink";
 import {
   alike,
-  mayLackDevice,
   placeText,
   priceBasis,
   type PriceBasis,
@@ -35,12 +34,7 @@ export function TopFindings({ report }: { report: ReportData }): ReactElement {
             : "Findings"}
         </PlaceLink>
       </header>
-      {mayLackDevice(report) && (
-        <p className="muted">
-          No device events: if the model runs on a device, record it too (ProfilerActivity.CUDA, XPU
-          or PrivateUse1).
-        </p>
-      )}
+      {report.device_advice !== null && <p className="muted">{report.device_advice}</p>}
       {findings.length === 0 && (
         <p className="muted">No rule found anything to change in this trace.</p>
       )}

@@ -17,7 +17,7 @@ import {
   scaledDuration,
 } from "../../text/formats";
 import { pathText } from "../../text/names";
-import { TopWork } from "./TopWork";
+import { onHost, TopWork } from "./TopWork";
 import { SUMMARY_TABLE_DEFINITIONS as D } from "./definitions";
 import { type TopClass, type TopModuleRows, topModules } from "./tables";
 
@@ -73,7 +73,9 @@ export function TopModules({ report }: { report: ReportData }): ReactElement {
           </tbody>
         </table>
       )}
-      {mostlyOutside(top) && <TopWork report={report} />}
+      {(mostlyOutside(top) || (onHost(report) && top.rows.length > 0)) && (
+        <TopWork report={report} />
+      )}
       {top.communication > 0 && (
         <p className="muted">
           {duration(top.communication)} of communication {perText(report)} ran in modules and is not
@@ -166,5 +168,5 @@ function nothingText(report: ReportData): string {
   }
   return inGraphs(report)
     ? "Times of modules are unknown: their work is in replayed graphs."
-    : "No module has self time in these steps.";
+    : "No module has self time here.";
 }

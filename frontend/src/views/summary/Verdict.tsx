@@ -39,8 +39,10 @@ export function Verdict({ report }: { report: ReportData }): ReactElement {
       saving={savingOf(report)}
       barOf={
         known
-          ? `Critical path per step${ofRecordedWork(report) ? ", recorded work" : ""}`
-          : "Mean step"
+          ? `Critical path ${perText(report)}${ofRecordedWork(report) ? ", recorded work" : ""}`
+          : report.per_step.marked
+            ? "Mean step"
+            : "Trace"
       }
       {...(known
         ? { heads: headsOf(report, segments), blocks: segments.map(blockOf) }

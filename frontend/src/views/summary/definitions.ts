@@ -33,8 +33,7 @@ export const SUMMARY_DEFINITIONS = {
 
 /** Columns of the most expensive operators of a trace without a device. */
 export const SUMMARY_OPERATOR_DEFINITIONS = {
-  operator: define("operator", "Name of the operator or annotation."),
-  self: define(
+  time: define(
     "self time",
     "Host time of its calls per step, less that of what runs inside them; summed over threads, so it may exceed the step.",
     "us",
@@ -44,7 +43,7 @@ export const SUMMARY_OPERATOR_DEFINITIONS = {
 
 /** Columns of the kernels that take the most time, where no module does. */
 export const TOP_KERNEL_DEFINITIONS = {
-  time: define("time per step", "Device time of the kernel's events per measured step.", "us"),
+  time: define("time", "Device time of the kernel's events per measured step.", "us"),
   share: define("share", "Of the time of all device events.", "fraction"),
 } as const;
 
@@ -100,7 +99,7 @@ export const SUMMARY_TABLE_DEFINITIONS = {
   kind: define("kind of work", "What the kernels compute, from their names."),
   kindTime: define(
     "sum over streams",
-    "Sum of the durations of this kind of device events that a step launched, mean over the measured steps. Streams overlap, so all kinds together may exceed the step.",
+    "Sum of the durations of this kind of device events per measured step. Streams overlap, so all kinds together may exceed the step.",
     "us",
   ),
   kindShare: define("share", "The same as a share of the time of all device events.", "fraction"),

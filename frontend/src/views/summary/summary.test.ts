@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
 import type { Idle } from "../../api/schema";
-import { mayLackDevice } from "../../report/findings";
 import {
   DEVICE_PARTS,
   labelledDevice,
@@ -90,19 +89,6 @@ test("one step needs no mean, none has no bar, and without a device there is no 
   expect(stepBars(mixed)[0]?.device).toBeNull();
   expect(stepLabel("ProfilerStep#12")).toBe("12");
   expect(stepLabel(null)).toBe("mean");
-});
-
-test.each([
-  ["unknown", [], true],
-  ["unknown", report().trace.devices, false],
-  ["host", [], false],
-] as const)("a model may lack its device: %s, %o", (bound, devices, said) => {
-  const made = report({
-    trace: { ...report().trace, devices: [...devices] },
-    verdict: { ...report().verdict, bound },
-    kernels: [],
-  });
-  expect(mayLackDevice(made)).toBe(said);
 });
 
 test("idle time whose cause is not in the trace is unknown", () => {

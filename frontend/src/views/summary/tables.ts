@@ -104,7 +104,7 @@ function markersText(report: ReportData, manifest: boolean): string {
   if (recorder !== null) {
     return recorder.markers.length === 0 ? "by the recorder" : recorder.markers.join(", ");
   }
-  if (manifest) return "the recorder's, none in these steps";
+  if (manifest) return "the recorder's, none here";
   return report.modules.length > 0 ? "none; modules come from the trace itself" : "none";
 }
 

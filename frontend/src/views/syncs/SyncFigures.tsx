@@ -137,6 +137,6 @@ export function otherStalls(report: Pick<ReportData, "totals" | "allocations">):
 /** Why there is no sync to list: none happened, or there is no device to wait for. */
 export function whyNoSyncs({ totals }: Pick<ReportData, "totals">): string {
   return Object.values(totals.device_busy_us).some((us) => us > 0)
-    ? "The host never syncs with the device in these steps."
-    : "The trace holds no device events in these steps, so there is nothing to sync with.";
+    ? "The host never syncs with the device here."
+    : "There are no device events here, so there is nothing to sync with.";
 }

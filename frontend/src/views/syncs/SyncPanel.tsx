@@ -10,7 +10,7 @@ import { Fix } from "../../parts/Fix";
 import { PlaceLink } from "../../parts/PlaceLink";
 import { SyncTimeline } from "../../parts/SyncTimeline";
 import { usePlace } from "../../parts/services";
-import { findingsOfSyncs, placeText, priceBasis } from "../../report/findings";
+import { findingsOfSyncs, perText, placeText, priceBasis } from "../../report/findings";
 import { meanStep, stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn, type SyncRow, syncsPerStep } from "../../report/syncs";
 import type { Definition } from "../../text/definitions";
@@ -159,15 +159,16 @@ function SyncFacts({ report, node }: SyncFactsProps): ReactElement {
         />
       </dl>
       {!single && (
-        <p className="muted" title={D.perStep.text}>
-          {counted(rows.length, "sync")} in {counted(report.steps.length, "step")},{" "}
+        <p className="muted" title={report.per_step.marked ? D.perStep.text : undefined}>
+          {counted(rows.length, "sync")} in{" "}
+          {report.per_step.marked ? counted(report.steps.length, "step") : "the trace"},{" "}
           {duration(
             syncsPerStep(
               report,
               rows.map(({ sync }) => sync),
             ).blocked,
           )}{" "}
-          per step
+          {perText(report)}
           {thread.value === null && `, on ${thread.different} threads`}
         </p>
       )}

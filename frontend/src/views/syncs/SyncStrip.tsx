@@ -1,6 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 
 import type { ReportData } from "../../api/schema";
+import { useWords } from "../../components/words";
 import { meanStep } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn, type SyncRow } from "../../report/syncs";
 import { counted, duration } from "../../text/formats";
@@ -25,6 +26,7 @@ interface SyncStripProps {
 /** When the host waits: the trace from left to right, full height where it does nothing else. */
 export function SyncStrip(props: SyncStripProps): ReactElement | null {
   const { report, all, rows, selected, onSelect } = props;
+  const words = useWords();
   const span = useMemo(() => stripSpan(report, all), [report, all]);
   const bins = useMemo(() => stripBins(report, rows, span, BINS), [report, rows, span]);
   const steps = useMemo(() => stripSteps(report, span), [report, span]);
@@ -34,8 +36,8 @@ export function SyncStrip(props: SyncStripProps): ReactElement | null {
       <div
         className="picture sync-strip"
         role="img"
-        title={D.strip.text}
-        aria-label={`${counted(rows.length, "sync")} over ${counted(steps.length, "step")}; the table lists them.`}
+        title={words(D.strip.text)}
+        aria-label={`${counted(rows.length, "sync")} over ${report.per_step.marked ? counted(steps.length, "step") : "the trace"}; the table lists them.`}
       >
         {steps.map((step) => (
           <span key={step.id} className="strip-step" style={across(step)}>
@@ -55,7 +57,7 @@ export function SyncStrip(props: SyncStripProps): ReactElement | null {
         ))}
       </div>
       <figcaption className="muted">
-        <span>Steps from left to right; height: time blocked.</span>
+        <span>{words("Steps")} from left to right; height: time blocked.</span>
         <span>
           <span className="swatch" style={{ background: colourOf("wait") }} />
           the device idles meanwhile

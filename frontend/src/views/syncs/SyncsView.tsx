@@ -48,7 +48,7 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
           rows={syncs.fitting}
           filtered={syncs.fitting.length < syncs.all.length}
         />
-        <SyncToolbar syncs={syncs} />
+        <SyncToolbar syncs={syncs} steps={report.per_step.marked} />
         <SyncStrip
           report={report}
           all={syncs.all}
@@ -86,7 +86,13 @@ export function SyncsView({ report, target }: SyncsViewProps): ReactElement {
   );
 }
 
-function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
+interface SyncToolbarProps {
+  syncs: SyncTree;
+  /** Whether the trace marks steps. */
+  steps: boolean;
+}
+
+function SyncToolbar({ syncs, steps }: SyncToolbarProps): ReactElement {
   const [{ search, phase, cause }] = usePlace();
   const { all, fitting, foldAll } = syncs;
   const filtered = search !== "" || phase !== null || cause !== null;
@@ -98,7 +104,7 @@ function SyncToolbar({ syncs }: { syncs: SyncTree }): ReactElement {
       />
       <PlaceFilter of="phase" options={tally(all, "phase")} />
       <PlaceFilter of="cause" options={tally(all, "cause")} />
-      <PlaceFilter of="step" options={stepTally(all)} text={stepLabel} />
+      {steps && <PlaceFilter of="step" options={stepTally(all)} text={stepLabel} />}
       <div className="group" role="group" aria-label="Fold">
         <button type="button" onClick={() => foldAll(true)}>
           Expand all

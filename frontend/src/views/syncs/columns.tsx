@@ -7,7 +7,7 @@ import type { Column } from "../../components/table/props";
 import { meanStep, stepsLength } from "../../report/measures";
 import { avoidable, isHighlighted, lostIn } from "../../report/syncs";
 import { count, durationScale, NOTHING, scaledDuration } from "../../text/formats";
-import { causeTitle, stepLabel } from "../../text/names";
+import { causeTitle, stepTitle } from "../../text/names";
 import { SYNC_DEFINITIONS as D } from "./definitions";
 import {
   common,
@@ -163,7 +163,7 @@ function What({ node, rules, search }: Omit<SyncCellProps, "open" | "onFold">): 
     const { step, api } = row.sync;
     return (
       <>
-        <Name text={step === null ? "not in a step" : `step ${stepLabel(step)}`} className="keep" />
+        <Name text={step === null ? "not in a step" : stepTitle(step)} className="keep" />
         <Name text={api} className="code muted" mark={search} />
       </>
     );

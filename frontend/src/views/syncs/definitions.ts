@@ -10,7 +10,7 @@ export const SYNC_DEFINITIONS = {
   count: define("count", "How many syncs.", "count"),
   blocked: define(
     "host blocked",
-    "How long the host was blocked in these syncs, summed over the selected steps; red where the device idled for 1% of them meanwhile.",
+    "How long the host was blocked in these syncs, summed over the selected steps; red where the device idled for 1% of their length meanwhile.",
     "us",
   ),
   idle: define(

@@ -16,6 +16,7 @@ import {
   scaledDuration,
   unbroken,
 } from "../../text/formats";
+import { capitalized } from "../../text/names";
 import { colourOf, PATH_COLOURS } from "../../theme/colours";
 import {
   answerText,
@@ -51,8 +52,7 @@ export function Answer({ prediction, changed, stale, report }: AnswerProps): Rea
             <Bar title={D.then} prediction={prediction} side="after" />
           ) : (
             <p className="muted whatif-empty">
-              Take out a finding or change a factor below: the step that a replay predicts appears
-              here.
+              Take out a finding or change a factor below: what a replay predicts appears here.
             </p>
           )}
           <p className="muted whatif-bound">
@@ -154,7 +154,7 @@ function barText(
   const said = parts
     .filter((row) => row[side] > 0)
     .map((row) => `${PATH_DEFINITIONS[row.part].title} ${duration(row[side])}`);
-  return `A step ${title}, ${duration(us)}: ${said.join(", ")}`;
+  return `${title}, ${duration(us)}: ${said.join(", ")}`;
 }
 
 /** The critical path by what passed its time: the legend of the bars, with every number. */
@@ -195,7 +195,7 @@ function PathTable({ prediction, changed, per }: PathTableProps): ReactElement {
 export function Pending(): ReactElement {
   return (
     <p className="whatif-none muted" role="status">
-      Replaying the steps…
+      Replaying…
     </p>
   );
 }
@@ -208,7 +208,7 @@ interface RefusedProps {
 
 /** A reason is a phrase: as a sentence it begins large and ends with a full stop. */
 function sentence(phrase: string): string {
-  return `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}${phrase.endsWith(".") ? "" : "."}`;
+  return `${capitalized(phrase)}${phrase.endsWith(".") ? "" : "."}`;
 }
 
 /** In place of the answer where there is none. */

@@ -211,7 +211,7 @@ function AddFactor({ report, place }: AddFactorProps): ReactElement {
         value={chosen?.name ?? ""}
         onChange={(event) => setName(event.target.value)}
       >
-        {chosen === undefined && <option value="">none in these steps</option>}
+        {chosen === undefined && <option value="">none here</option>}
         {options.map((choice) => (
           <option key={choice.name} value={choice.name}>
             {clip(choice.text, 110)}

@@ -121,7 +121,7 @@ function Unknown({ id }: { id: string }): ReactElement {
           }
         />
         <span className="whatif-what">
-          <span>Not found in these steps</span>
+          <span>Not found here</span>
           <Name text={id} className="code muted" />
         </span>
         <span className="number">{NOTHING}</span>

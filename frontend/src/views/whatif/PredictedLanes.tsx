@@ -1,9 +1,10 @@
-import { type ReactElement, useMemo, useState } from "react";
+import { type ReactElement, use, useMemo, useState } from "react";
 
 import type { Target } from "../../api/request";
 import type { ReportData, TimelineOverview, TimelineWindow } from "../../api/schema";
 import { Name } from "../../components/Name";
 import { usePalette } from "../../components/browser";
+import { MarkedContext } from "../../components/words";
 import { LanesCanvas } from "../../parts/lanes/LanesCanvas";
 import { Movement, within } from "../../parts/lanes/Movement";
 import { AXIS_PX } from "../../parts/lanes/draw";
@@ -33,6 +34,7 @@ export function PredictedLanes({ report, target, place }: PredictedLanesProps): 
   const bounds = useMemo(() => ({ from: 0, to: Math.max(value?.duration_us ?? 1, 1) }), [value]);
   const span = within(chosen ?? bounds, bounds);
   const window = { ...span, width: WIDTH };
+  const marked = use(MarkedContext);
   const shown = useAsk(api.whatIf.window, status === "ready" ? [...question, window] : null);
   return (
     <section className="facet whatif-lanes" aria-label="Recorded and predicted lanes">
@@ -40,12 +42,17 @@ export function PredictedLanes({ report, target, place }: PredictedLanesProps): 
         <h2>
           When <span className="muted">as recorded, and below as predicted</span>
         </h2>
-        <Movement span={span} bounds={bounds} all="All steps" onSpan={setChosen} />
+        <Movement
+          span={span}
+          bounds={bounds}
+          all={marked ? "All steps" : "Whole trace"}
+          onSpan={setChosen}
+        />
       </header>
       {value !== null && <Lanes lanes={value} shown={shown} span={span} />}
       <p className="muted whatif-lanes-note">
-        Both begin with the first replayed step. Between two of its moments (launches, syncs) a
-        thread's own work is drawn first, then its wait for the device.
+        Both begin where the replay does. Between two moments (launches, syncs) a thread's own work
+        is drawn first, then its wait for the device.
       </p>
     </section>
   );
@@ -91,14 +98,14 @@ function Lanes({ lanes: { lanes, colours }, shown, span }: LanesProps): ReactEle
   );
 }
 
-/** How long the steps in view take on either side, for those who do not see the picture. */
+/** How long what is in view takes on either side, for those who do not see the picture. */
 function textOf(lanes: TimelineOverview["lanes"], shown: TimelineWindow | null): string {
   const said = lanes
     .filter(({ kind }) => kind === "steps")
     .map(({ id, group }) => {
       const blocks = shown?.lanes.find((one) => one.id === id);
       const us = blocks?.duration.reduce((sum, one) => sum + one, 0) ?? null;
-      return `steps in view ${group} ${duration(us)}`;
+      return `${group} ${duration(us)}`;
     });
   return `${lanes.length} lanes: ${said.join(", ")}`;
 }

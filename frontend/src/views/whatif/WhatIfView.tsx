@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { Target } from "../../api/request";
 import type { ReportData, WhatIf } from "../../api/schema";
 import { Facts } from "../../components/SmallTable";
+import { useWords } from "../../components/words";
 import { type Loaded, usePlace } from "../../parts/services";
 import { PATH_DEFINITIONS } from "../../report/pathBar";
 import { Answer, Pending, Refused } from "./Answer";
@@ -128,6 +129,7 @@ const NOT_OFFERED = [
 
 /** What the answers mean, for who asks. */
 function Explained(): ReactElement {
+  const say = useWords();
   const words = [
     PATH_DEFINITIONS,
     SLACK_DEFINITIONS,
@@ -142,7 +144,10 @@ function Explained(): ReactElement {
       </details>
       <details>
         <summary>What the words mean</summary>
-        <Facts className="whatif-words" of={words.map(({ title, text }) => [title, text])} />
+        <Facts
+          className="whatif-words"
+          of={words.map(({ title, text }) => [say(title), say(text)])}
+        />
       </details>
     </footer>
   );

@@ -72,12 +72,15 @@ export function answerText(
   per: PriceBasis["per"],
 ): string {
   if (!changed) {
-    const what = per === "per step" ? "A step" : "This trace";
-    return `${what} takes ${duration(before)} in a replay with nothing changed.`;
+    return `${whatOf(per === "per step")} takes ${duration(before)} in a replay with nothing changed.`;
   }
   const [least, most] = [duration(low), duration(high)];
   const bounds = least === most ? "both bounds agree" : `between ${least} and ${most}`;
   return `Was ${duration(before)} ${per}, would be ${duration(after)} (${bounds}).`;
+}
+
+function whatOf(marked: boolean): string {
+  return marked ? "A step" : "This trace";
 }
 
 /** Why a step of the replay is longer than the step of the other views; null where it is not. */
@@ -85,7 +88,7 @@ export function hostClockText({ before }: Prediction, report: ReportData): strin
   const whole = wholeStep(report);
   if (whole === null) return null;
   const host = duration(meanStep(report));
-  return `A step takes ${host} on the host's clock, and ${duration(before)} ${whole.what}.`;
+  return `${whatOf(report.per_step.marked)} takes ${host} on the host's clock, and ${duration(before)} ${whole.what}.`;
 }
 
 /** How much shorter a step is, with its share. */

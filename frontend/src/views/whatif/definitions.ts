@@ -5,7 +5,7 @@ import { define, defineField } from "../../text/definitions";
 export const WHATIF_DEFINITIONS = {
   now: define(
     "now",
-    "A step in a replay with nothing changed: from the first step's start to the last one's end on the host, or from the end of the device's earlier work to the end of the last step's, whichever is longer, divided by the number of steps. The step of other views is its mean length on the host.",
+    "A step in a replay with nothing changed, by the slower of host and device. The step of other views is its mean length on the host.",
     "us",
   ),
   then: define(

@@ -95,18 +95,18 @@ export function nothingOf(report: ReportData, what: Plain | typeof SYNCS): strin
   const { totals, steps, devices, per_step: means } = report;
   if (what === "host") return null;
   if (what === "data") {
-    return steps.some((step) => (step.data_us ?? 0) > 0) ? null : "no data loading in these steps";
+    return steps.some((step) => (step.data_us ?? 0) > 0) ? null : "no data loading here";
   }
   if (what === SYNCS) {
     if (totals.sync_count === null) return "syncs unknown in this trace";
-    return totals.sync_count > totals.profiler_sync_count ? null : "no syncs in these steps";
+    return totals.sync_count > totals.profiler_sync_count ? null : "no syncs here";
   }
   if (what === "communication") {
     if ((totals.communication_device_us ?? 0) > 0) return null;
     const onHost = (means.communication_wait_us ?? 0) > 0;
-    return onHost ? "collectives on the host keep their length" : "no collectives in these steps";
+    return onHost ? "collectives on the host keep their length" : "no collectives here";
   }
-  return devices.length > 0 ? null : "no device events in these steps";
+  return devices.length > 0 ? null : "no device events here";
 }
 
 /** Something to choose, most expensive first. */
