@@ -43,7 +43,7 @@ from tb_hookview.schema.timeline import (
     TimelineWindow,
     WindowStatistics,
 )
-from tb_hookview.server import analysis, ranks, served, tables, timeline, whatif
+from tb_hookview.server import analysis, ranks, served, tables, timeline
 from tb_hookview.server.parameters import (
     NAME,
     TEXT,
@@ -271,7 +271,7 @@ ROUTES = (
     _about_trace(
         "/api/whatif",
         WhatIf,
-        whatif.what_if,
+        analysis.what_if,
         _STEP,
         *_QUESTION,
         Parameter(
@@ -283,9 +283,11 @@ ROUTES = (
         cached=True,
     ),
     _about_trace(
-        "/api/whatif/lanes", TimelineOverview, whatif.lanes, _STEP, *_QUESTION, cached=True
+        "/api/whatif/lanes", TimelineOverview, analysis.lanes, _STEP, *_QUESTION, cached=True
     ),
-    _about_trace("/api/whatif/window", TimelineWindow, whatif.window, _STEP, *_QUESTION, *_WINDOW),
+    _about_trace(
+        "/api/whatif/window", TimelineWindow, analysis.window, _STEP, *_QUESTION, *_WINDOW
+    ),
     _about_trace(
         "/api/memory",
         MemoryAnswer,
