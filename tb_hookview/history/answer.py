@@ -7,18 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from msgspec.structs import replace
 
+from tb_hookview import schema
 from tb_hookview.addresses.text import shown
 from tb_hookview.errors import TraceError
 from tb_hookview.history.parts import GC, WAITING, Part, Parts, mean, median, parts_of
 from tb_hookview.history.rows import Floats, Ints, RankRows, WatchedRun, read_run
 from tb_hookview.history.slow_steps import find_slow_steps
-from tb_hookview.schema.history import (
-    History,
-    HistoryPoints,
-    SlowRank,
-    WatchedRank,
-    WatchedRecording,
-)
 from tb_hookview.step_log import DURATIONS
 
 # Cuts a training into as many parts as a picture has room for.
@@ -28,7 +22,7 @@ MOST_POINTS = 300
 _MOST_LINES = 16
 
 
-def points_of(ranks: list[RankRows], first: int, last: int) -> HistoryPoints:
+def points_of(ranks: list[RankRows], first: int, last: int) -> schema.HistoryPoints:
     """Return the training from one step to another, in at most `MOST_POINTS` parts."""
     count = max(1, min(MOST_POINTS, last - first + 1))
     edges = np.unique(np.linspace(first, last + 1, count + 1).round().astype(np.int64))
@@ -36,7 +30,7 @@ def points_of(ranks: list[RankRows], first: int, last: int) -> HistoryPoints:
     durations = [each.split(each.rows.of("duration_us")) for each in cut]
     together = [np.concatenate(each) for each in zip(*durations, strict=True)]
     names = list(dict.fromkeys(part.name for rows in ranks for part in _names(rows)))
-    return HistoryPoints(
+    return schema.HistoryPoints(
         first=edges[:-1].tolist(),
         last=(edges[1:] - 1).tolist(),
         min_us=[_number(np.min, each) for each in together],
@@ -129,7 +123,7 @@ _SPREADS = 4.0
 """Median deviations of the other ranks."""
 
 
-def find_slow_ranks(ranks: list[RankRows]) -> list[SlowRank]:
+def find_slow_ranks(ranks: list[RankRows]) -> list[schema.SlowRank]:
     """Return what ranks need longer for, the worst first; nothing that noise alone could give."""
     if len(ranks) < 2 or any(rows.blocks != ranks[0].blocks for rows in ranks):
         return []
@@ -172,7 +166,7 @@ def _by_window(rows: RankRows, parts: Parts, windows: list[Ints]) -> Floats:
 
 def _of_rank(
     number: int, rank: int, parts: Parts, values: Floats, least_us: float
-) -> list[SlowRank]:
+) -> list[schema.SlowRank]:
     others = np.delete(values, number, axis=0)
     centre = median(others, 0)
     excess = values[number] - centre
@@ -187,7 +181,7 @@ def _of_rank(
         enough = typical >= least_us and typical >= _SPREADS * float(np.nan_to_num(spread[at]))
         if enough and more >= _WINDOWS * len(series):
             rows.append(
-                SlowRank(
+                schema.SlowRank(
                     id=0,
                     rank=rank,
                     part=part.name,
@@ -206,7 +200,7 @@ def _of_rank(
 _MOST_MISSING = 1024
 
 
-def read_history(folder: str) -> History:
+def read_history(folder: str) -> schema.History:
     """Return what the watched training run in a folder says.
 
     Raises:
@@ -215,7 +209,7 @@ def read_history(folder: str) -> History:
     return history_of(read_run(folder))
 
 
-def history_of(run: WatchedRun) -> History:
+def history_of(run: WatchedRun) -> schema.History:
     """Return what a watched training run says.
 
     Raises:
@@ -235,7 +229,7 @@ def history_of(run: WatchedRun) -> History:
     collections = [
         float(rows.gc_count[rows.measured].mean()) for rows in ranks if any(rows.measured)
     ]
-    return History(
+    return schema.History(
         path=shown(run.path),
         world_size=world,
         missing_ranks=[r for r in range(min(world, _MOST_MISSING)) if r not in present],
@@ -254,7 +248,7 @@ def history_of(run: WatchedRun) -> History:
     )
 
 
-def _rank(number: int, rows: RankRows) -> WatchedRank:
+def _rank(number: int, rows: RankRows) -> schema.WatchedRank:
     chosen = rows.durations[rows.measured]
     typical = median(chosen, 0) if len(chosen) else np.full(len(DURATIONS), np.nan)
     if len(chosen):
@@ -263,7 +257,7 @@ def _rank(number: int, rows: RankRows) -> WatchedRank:
         "step_us" if name == "duration_us" else name: None if np.isnan(value) else float(value)
         for name, value in zip(DURATIONS, typical, strict=True)
     }
-    return WatchedRank(
+    return schema.WatchedRank(
         id=number,
         rank=rows.rank,
         worker=rows.worker,
@@ -279,13 +273,13 @@ def _rank(number: int, rows: RankRows) -> WatchedRank:
     )
 
 
-def recordings_of(run: WatchedRun) -> list[WatchedRecording]:
+def recordings_of(run: WatchedRun) -> list[schema.WatchedRecording]:
     """Return the recordings of all ranks, in their order."""
     found = [
         (line.start, rows.rank, rows.worker, line) for rows in run.ranks for line in rows.recordings
     ]
     return [
-        WatchedRecording(
+        schema.WatchedRecording(
             id=number,
             rank=rank,
             file=line.recorded or "",

@@ -14,10 +14,14 @@ from __future__ import annotations
 from tb_hookview.schema.attribution import *
 from tb_hookview.schema.comparison import *
 from tb_hookview.schema.findings import *
+from tb_hookview.schema.history import *
 from tb_hookview.schema.host import *
 from tb_hookview.schema.kernels import *
 from tb_hookview.schema.memory import *
 from tb_hookview.schema.ranks import *
 from tb_hookview.schema.report import *
+from tb_hookview.schema.runs import *
 from tb_hookview.schema.steps import *
+from tb_hookview.schema.tables import *
 from tb_hookview.schema.terms import *
+from tb_hookview.schema.timeline import *

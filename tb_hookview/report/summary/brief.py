@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from msgspec.structs import replace
 
+from tb_hookview import schema
 from tb_hookview.document.document import Document, Lines, Row, Table
 from tb_hookview.formats import (
     format_count,
@@ -24,14 +25,6 @@ from tb_hookview.report.summary.tables import (
     operator_table,
     saving,
     where,
-)
-from tb_hookview.schema import (
-    WITHOUT_CALLS,
-    Finding,
-    PathWork,
-    ReportData,
-    TraceWarning,
-    severe_warnings,
 )
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
@@ -56,7 +49,7 @@ _NOT_NAMED = (
 _NOTHING = "no finding saves 0.5% of the time or more"
 
 
-def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Document:
+def brief_document(data: schema.ReportData, counted: schema.ReportData, more: str = "") -> Document:
     """What decides a step, the first findings, and the classes with the longest self time.
 
     Args:
@@ -83,7 +76,7 @@ def _headed(table: Table) -> Table:
     )
 
 
-def brief_lines(data: ReportData) -> list[str]:
+def brief_lines(data: schema.ReportData) -> list[str]:
     """What decides a step, what that consists of, how long it is, what the first finding saves."""
     means = data.per_step
     verdict = data.verdict
@@ -99,7 +92,7 @@ def brief_lines(data: ReportData) -> list[str]:
     return [*lines, f"{step}{_without_first(data)}"]
 
 
-def _without_first(data: ReportData) -> str:
+def _without_first(data: schema.ReportData) -> str:
     step, first = data.verdict.step_us, data.findings[0] if data.findings else None
     gain = None if first is None else first.gain_us_per_step
     if first is None or first.negligible or not step or not gain or gain < _WORTH_SAYING * step:
@@ -110,12 +103,12 @@ def _without_first(data: ReportData) -> str:
     return f"; {format_us(round(_replayed(data) - gain, 3))} without the first finding{recorded}"
 
 
-def _replayed(data: ReportData) -> float:
+def _replayed(data: schema.ReportData) -> float:
     """The step in the replay that the verdict and savings are about."""
     return sum(row.us for row in data.critical_path_work) or data.verdict.step_us or 0.0
 
 
-def _with_device(data: ReportData) -> str:
+def _with_device(data: schema.ReportData) -> str:
     """The step of the verdict and of savings, where it is longer than on the host's clock, or
     shorter, as where nothing more runs in the last part of a trace."""
     host, whole = data.per_step.duration_us or 0.0, _replayed(data)
@@ -131,7 +124,7 @@ def _with_device(data: ReportData) -> str:
     return f", {format_us(whole)} {longer if whole > host else 'of it replayed'}"
 
 
-def _path(data: ReportData) -> str:
+def _path(data: schema.ReportData) -> str:
     """The critical path, without work outside of the trace that is most of it."""
     work, title = data.critical_path_work, "critical path"
     if any(warning.code == "unseen-queue" for warning in data.trace.warnings):
@@ -145,7 +138,7 @@ def _path(data: ReportData) -> str:
     return f"{title}: {', '.join(shares)}"
 
 
-def _what(row: PathWork) -> str:
+def _what(row: schema.PathWork) -> str:
     if row.part == "wait":
         return "latencies"
     if row.part not in ("host", "device"):
@@ -155,7 +148,7 @@ def _what(row: PathWork) -> str:
     return f"{row.part} {what or 'not named in the trace'}"
 
 
-def class_table(counted: ReportData) -> Table:
+def class_table(counted: schema.ReportData) -> Table:
     """The classes of modules with the longest self time; where modules have next to none of it,
     kernels or operators."""
     found = _classes(counted)
@@ -165,9 +158,9 @@ def class_table(counted: ReportData) -> Table:
     return kernels if kernels.rows else operator_table(counted, CLASSES)
 
 
-def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
+def _notes(data: schema.ReportData, of_table: str, more: str) -> list[str]:
     """What makes figures wrong, in short; of how many ranks it is, and where `more` is."""
-    severe = severe_warnings(data.trace)
+    severe = schema.severe_warnings(data.trace)
     others, ranks = len(data.trace.warnings) - len(severe), data.trace.world_size or 1
     lines = [f"warning: {_in_short(warning)}" for warning in severe]
     last = [
@@ -178,7 +171,7 @@ def _notes(data: ReportData, of_table: str, more: str) -> list[str]:
     return [*filter(None, (*lines, _unnamed(data), of_table, "; ".join(filter(None, last))))]
 
 
-def _unnamed(data: ReportData) -> str:
+def _unnamed(data: schema.ReportData) -> str:
     """Why time without rows is in no finding, where it is most of the critical path."""
     work = data.critical_path_work
     us = sum(row.us for row in work if row.part == "host" and not (row.name or row.phase))
@@ -186,14 +179,14 @@ def _unnamed(data: ReportData) -> str:
     return _NOT_NAMED if 2 * us > sum(row.us for row in work) and 2 * saved < us else ""
 
 
-def _in_short(warning: TraceWarning) -> str:
-    if warning.code in WITHOUT_CALLS:
+def _in_short(warning: schema.TraceWarning) -> str:
+    if warning.code in schema.WITHOUT_CALLS:
         return warning.message
     return _WHY.split(warning.message, maxsplit=1)[0]
 
 
-def _findings(data: ReportData) -> Table:
-    shown: dict[str, Finding] = {}
+def _findings(data: schema.ReportData) -> Table:
+    shown: dict[str, schema.Finding] = {}
     for group in alike(each for each in data.findings if not each.negligible):
         shown.setdefault(_headline(group), group[0])
     first = list(shown.items())[:FINDINGS]
@@ -206,14 +199,14 @@ def _findings(data: ReportData) -> Table:
     return Table("", columns, rows, names=2, wrapped=1, cropped=True)
 
 
-def _headline(group: list[Finding]) -> str:
+def _headline(group: list[schema.Finding]) -> str:
     """What it is and, where that says more, its place."""
     finding, place = group[0], where(group).removeprefix("not in a module, ")
     named = finding.module is not None or _NAMES.search(place)
     return f"{finding.title}: {place}" if named else finding.title
 
 
-def _classes(data: ReportData) -> Table:
+def _classes(data: schema.ReportData) -> Table:
     """Classes by self time of the backward, without communication; without one, of the forward."""
     backward = any(step.backward_us for step in data.steps)
     device = data.coverage.measure == "device" if backward else _on_device(data)
@@ -243,17 +236,17 @@ def _classes(data: ReportData) -> Table:
     return Table("Modules by self time", columns, list(rows))
 
 
-def _device_time(data: ReportData, device: bool) -> float:
+def _device_time(data: schema.ReportData, device: bool) -> float:
     """Time of all device events but collectives; 0 for the host."""
     kinds = data.totals.device_us_by_kind or {}
     return sum(us for kind, us in kinds.items() if kind != "communication") if device else 0.0
 
 
-def _on_device(data: ReportData) -> bool:
+def _on_device(data: schema.ReportData) -> bool:
     return any(module.forward.device_us for module in data.modules)
 
 
-def whole_document(data: ReportData, counted: ReportData, rows: int) -> Document:
+def whole_document(data: schema.ReportData, counted: schema.ReportData, rows: int) -> Document:
     """Return all that a summary says: verdict, findings, classes of modules, then all else.
 
     Args:
@@ -261,7 +254,7 @@ def whole_document(data: ReportData, counted: ReportData, rows: int) -> Document
         counted: that on the measured steps.
         rows: rows of a table.
     """
-    severe = severe_warnings(data.trace)
+    severe = schema.severe_warnings(data.trace)
     head = [*brief_lines(data), *(f"warning: {warning.message}" for warning in severe)]
     notes = [_note(warning) for warning in data.trace.warnings if warning not in severe]
     parts: tuple[Lines | Table, ...] = (
@@ -275,6 +268,6 @@ def whole_document(data: ReportData, counted: ReportData, rows: int) -> Document
     return Document("Summary of a trace", parts)
 
 
-def _note(warning: TraceWarning) -> str:
+def _note(warning: schema.TraceWarning) -> str:
     times = f" ({format_number(warning.count)})" if warning.count > 1 else ""
     return f"warning: {warning.message}{times}"
