@@ -19,7 +19,7 @@ from tb_hookview.analysis.device.kinds import kind_of_kernel, kind_of_operator
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, running_max, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.sums import greatest_by, least_by, sum_by
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, StringIndex
 
 # Calls of what a replayed graph ran between the kernels that its map names.
@@ -198,12 +198,14 @@ def _in_order(
     Returns:
         The events, and whether each is in order of time, and in order of nodes.
     """
-    stream, group = events.stream[mine].astype(np.int64), unique_inverse(events.launch[mine])[1]
+    stream = events.stream[mine].astype(np.int64)
+    launches, group = unique_inverse(events.launch[mine])
+    size = len(launches)
     node = host.trace.events.graph_node[events.event[mine]].astype(np.int64)
-    by_time = _lowest(group, stream) == -_lowest(group, -stream)
+    by_time = least_by(group, stream, size) == greatest_by(group, stream, size)
     first = first_of_each(dense_rank(group, node))
     distinct = np.bincount(group[first]) == np.bincount(group)
-    by_node = ~by_time & distinct & (_lowest(group, node) > 0)
+    by_node = ~by_time & distinct & (least_by(group, node, size) > 0)
     order = np.lexsort((np.where(by_node[group], node, events.start[mine]), group))
     return mine[order], by_time[group[order]], by_node[group[order]]
 
@@ -227,13 +229,6 @@ def _aligned(variants: Variants, variant: Int, run: _Run) -> tuple[Int, Bool]:
         np.where(run.replayed, _unique_names(variants, variant, group, run.name), run.call),
     )
     return np.where(different[group], -1, call), different
-
-
-def _lowest(group: Int, value: Int) -> Int:
-    """Lowest value of each group."""
-    found = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(found, group, value)
-    return found
 
 
 def _unique_names(variants: Variants, variant: Int, group: Int, name: Int) -> Int:

@@ -17,7 +17,7 @@ from tb_hookview.analysis.modules.attribution import EVIDENCE, RECOMPUTE, Parts
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays.joins import grouped, index_of, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup, nearest
-from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.sums import greatest_by, least_by, sum_by
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
@@ -219,11 +219,9 @@ def _spans(analysis: Analysis, nodes: NodeIndex, call: Int, size: int) -> Interv
     """Span from the first to the last given node of each call."""
     nodes, call = nodes[call >= 0], call[call >= 0]
     rows = analysis.nodes.row[nodes]
-    never = np.iinfo(np.int64).max
-    start, end = np.full(size, never, np.int64), np.full(size, -1, np.int64)
-    np.minimum.at(start, call, analysis.call_tree.start[rows])
-    np.maximum.at(end, call, analysis.call_tree.end[rows])
-    start[start == never] = -1
+    start = least_by(call, analysis.call_tree.start[rows], size)
+    end = greatest_by(call, analysis.call_tree.end[rows], size, -1)
+    start[end < 0] = -1
     return np.stack([start, end], axis=1)
 
 
@@ -514,10 +512,9 @@ def search_kernels(
     if not wanted or len(wanted) > MOST_TEXT:
         raise UsageError(f"the query needs q=TEXT, of at most {MOST_TEXT} characters")
     chosen = np.flatnonzero(select(analysis, steps).device_events)
-    strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[chosen]])
-    names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
-    holds = np.array([wanted in name for name in names], bool)
-    matching = mask_of(chosen[holds[name]], len(analysis.device_events))
+    name = analysis.trace.events.name[analysis.device_events.event[chosen]]
+    holds = analysis.trace.strings.map(name, lambda text: wanted in text.lower(), bool)
+    matching = mask_of(chosen[holds], len(analysis.device_events))
     module = analysis.device_parts.of(matching).module
     found = unique(module[module >= 0]).tolist()
     paths = list(dict.fromkeys(analysis.modules.path[index] for index in found))

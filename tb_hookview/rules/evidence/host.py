@@ -21,6 +21,7 @@ from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, mask_of, pair_key, scatter, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import least_by
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
@@ -191,9 +192,8 @@ def _times(context: Context, gaps: GapIndex, group: Int) -> list[tuple[int, floa
     """Number and time of each group of gaps, nanoseconds, by its first launch."""
     numbers, place = unique_inverse(group)
     time = np.bincount(place, context.analysis.gaps.duration[gaps])
-    begun = np.full(len(numbers), np.iinfo(np.int64).max)
-    np.minimum.at(begun, place, context.call_tree.start[launches_after(context, gaps)])
-    order = np.argsort(begun, kind="stable")
+    begun = context.call_tree.start[launches_after(context, gaps)]
+    order = np.argsort(least_by(place, begun, len(numbers)), kind="stable")
     return list(zip(numbers[order].tolist(), time[order].tolist(), strict=True))
 
 
