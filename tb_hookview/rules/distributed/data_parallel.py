@@ -106,7 +106,7 @@ def _find_ddp_bucket_or_unused(context: Context) -> Iterator[Occurrence]:
     searching = context.rows.ending(_SEARCHED) & context.rows.counted
     if searching.any():
         call_tree = context.call_tree
-        spans = intervals.of(call_tree.start[searching], call_tree.end[searching])
+        spans = call_tree.time_of(searching)
         yield Occurrence(
             place="search for unused parameters",
             everywhere=True,

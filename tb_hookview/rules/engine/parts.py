@@ -284,7 +284,7 @@ class RowContext(NamedRows, frozen=True):
         tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
         thread = tree.thread[rows]
         return tuple(
-            HostTime(each, self.steps.cut(intervals.of(tree.start[mine], tree.end[mine])))
+            HostTime(each, self.steps.cut(tree.time_of(mine)))
             for each in unique(thread).tolist()
             for mine in (rows[thread == each],)
         )

@@ -273,7 +273,7 @@ def without_operators(context: Context, thread: int) -> TimeSet:
     rows = np.flatnonzero(known & (context.call_tree.thread == thread))
     tree = context.call_tree
     steps = intervals.normal(context.steps.windows)
-    left = intervals.subtract(steps, intervals.of(tree.start[rows], tree.end[rows]))
+    left = intervals.subtract(steps, tree.time_of(rows))
     return intervals.subtract(left, context.analysis.communication_waits)
 
 
