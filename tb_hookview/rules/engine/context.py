@@ -7,7 +7,7 @@ nanoseconds, those "a step" microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
@@ -72,6 +72,11 @@ class Context(Struct, frozen=True, dict=True):
     def us_text(self, us: float) -> str:
         """Write a mean over the steps, microseconds: `167 ms per step`."""
         return f"{format_us(us)}{self.each}"
+
+    def listed(self, times: Iterable[tuple[str, float]]) -> str:
+        """Write names with means of their times, given in nanoseconds: `aten::mm (2 ms), ...`."""
+        mean = self.steps.us_per_step
+        return ", ".join(f"{name} ({format_us(mean(time))})" for name, time in times)
 
     @cached_property
     def rows(self) -> RowContext:

@@ -35,7 +35,7 @@ from tb_hookview.arrays.types import (
     TimeSet,
     TreeRow,
 )
-from tb_hookview.formats import format_kernel, format_us
+from tb_hookview.formats import format_kernel
 from tb_hookview.rules.engine.by_place import place_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.trace import EventCategory
@@ -201,10 +201,7 @@ def _largest(context: Context, times: list[tuple[str, float]], most: int) -> str
     whole: Counter[str] = Counter()
     for name, time in times:
         whole[name] += time  # type: ignore[assignment]  # whole nanoseconds
-    return ", ".join(
-        f"{name} ({format_us(context.steps.us_per_step(time))})"
-        for name, time in whole.most_common(most)
-    )
+    return context.listed(whole.most_common(most))
 
 
 # Work of a host thread where the model runs on the CPU: operators, and calls around them.

@@ -319,9 +319,8 @@ def _excess(mine: dict[int, float], others: list[dict[int, float]]) -> dict[int,
 
 def _named(context: Context, excess: dict[int, float]) -> str:
     texts = context.analysis.trace.strings
-    return ", ".join(
-        f"{'Python' if name == _PYTHON else node_name(texts[name])} "
-        f"({format_us(context.steps.us_per_step(time))})"
+    return context.listed(
+        ("Python" if name == _PYTHON else node_name(texts[name]), time)
         for name, time in list(excess.items())[:_NAMED]
     )
 
