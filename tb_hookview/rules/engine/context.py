@@ -131,6 +131,10 @@ class Context(Struct, frozen=True, dict=True):
         number = next(number for number, each in enumerate(self.rules) if each is rule)
         return np.asarray(self.explained == number)
 
+    def work_of(self, rows: Bool) -> Bool:
+        """Counted device events that are launched inside of some rows of the call tree."""
+        return self.device_events.launched_by(self.rows.inside(rows)) & self.device_events.counted
+
     def any_name(self, test: Callable[[str], bool]) -> bool:
         """Whether the name of any host row or device event passes a test."""
         return self.rows.any_name(test) or self.device_events.any_name(test)
