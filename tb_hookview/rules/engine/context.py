@@ -73,6 +73,10 @@ class Context(Struct, frozen=True, dict=True):
         """Write a mean over the steps, microseconds: `167 ms per step`."""
         return f"{format_us(us)}{self.each}"
 
+    def part_text(self, us: float) -> str:
+        """Write a mean with its part of a step: `167 ms per step, 12% of it`."""
+        return f"{self.us_text(us)}, {us / self.steps.duration_us:.0%} of it"
+
     def listed(self, times: Iterable[tuple[str, float]]) -> str:
         """Write names with means of their times, given in nanoseconds: `aten::mm (2 ms), ...`."""
         mean = self.steps.us_per_step

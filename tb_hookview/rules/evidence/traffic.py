@@ -372,8 +372,7 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     yield Occurrence(
         place=context.host.name(int(rows[0])),
         everywhere=True,
-        evidence=f"the host was in the loader for {context.us_text(held)}, "
-        f"{held / context.steps.duration_us:.0%} of it, for {least}at most "
+        evidence=f"the host was in the loader for {context.part_text(held)}, for {least}at most "
         f"{format_us(took.max())} at a time",
         count=len(rows),
         gaps=gaps,

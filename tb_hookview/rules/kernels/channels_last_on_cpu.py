@@ -56,7 +56,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="pooling, resizing and depthwise convolutions",
         everywhere=True,
-        evidence=f"{context.us_text(held)}, {held / context.steps.duration_us:.0%} of it, in "
+        evidence=f"{context.part_text(held)}, in "
         f"{_named(context, np.flatnonzero(rows))}; the weights of all convolutions are in the "
         "order NCHW",
         count=int(np.count_nonzero(rows)),

@@ -124,8 +124,7 @@ def _occurrence(context: Context, module: int, rows: Bool, held: float, kind: _K
         place="aten::index_put",
         module=module,
         everywhere=module < 0,
-        evidence=f"aten::index_put{kind.what}, with its backward {context.us_text(held)}, "
-        f"{held / context.steps.duration_us:.0%} of it",
+        evidence=f"aten::index_put{kind.what}, with its backward {context.part_text(held)}",
         count=int(np.count_nonzero(shown)),
         host=context.rows.host_time(rows),
         saved=kind.saved,

@@ -106,8 +106,7 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
         everywhere=True,
         evidence=f"{total / len(context.steps):.0f} operators{context.each} on single "
         f"tensors, about {passes:.0f} for each parameter, none that does a whole update; "
-        f"Optimizer.step takes {context.us_text(held)}, "
-        f"{held / context.steps.duration_us:.0%} of it",
+        f"Optimizer.step takes {context.part_text(held)}",
         count=total,
         host=context.rows.host_time(inside & computing(context)),
         saved=max(0.0, 1 - 2 / passes),
