@@ -27,15 +27,12 @@ _QUICK = 3
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = page.arguments_of(__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="traces; the large ones by default")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each contender (5)")
+    parser.add_argument("--repeats", type=page.positive, default=5, help="runs of each (5)")
     parser.add_argument("--peers-python", type=Path, help="Python with the peers installed")
-    arguments = parser.parse_args(argv)
-    if arguments.repeats < 1:
-        parser.error("--repeats must be at least 1")
+    arguments = page.parsed(parser, _PROGRAM, argv)
     for path in arguments.files:
         if not path.is_file():
             parser.error(f"{path}: no such file")
-    page.check(parser, arguments, _PROGRAM)
     return arguments
 
 

@@ -44,8 +44,7 @@ def main(argv: Sequence[str]) -> int:
     """Read the files and print the tables."""
     parser = page.arguments_of(__doc__)
     parser.add_argument("files", nargs="*", type=Path)
-    options = parser.parse_args(argv)
-    page.check(parser, options, _PROGRAM)
+    options = page.parsed(parser, _PROGRAM, argv)
     load = page.load_now()
     files = options.files or _traces()
     gains = [gain for path in files[: _QUICK if options.quick else None] for gain in _gains(path)]

@@ -28,13 +28,13 @@ CLIENTS = 8
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = page.arguments_of(__doc__)
     parser.add_argument("trace", nargs="?", type=Path, help="the one to ask about")
-    parser.add_argument("--each", type=int, default=50, help="questions of each client (50)")
-    parser.add_argument("--repeats", type=int, default=5, help="fresh servers of each kind (5)")
-    arguments = parser.parse_args(argv)
-    if arguments.each < 1 or arguments.repeats < 1:
-        parser.error("--each and --repeats must be at least 1")
-    page.check(parser, arguments, _PROGRAM)
-    return arguments
+    parser.add_argument(
+        "--each", type=page.positive, default=50, help="questions of each client (50)"
+    )
+    parser.add_argument(
+        "--repeats", type=page.positive, default=5, help="fresh servers of each kind (5)"
+    )
+    return page.parsed(parser, _PROGRAM, argv)
 
 
 def _measured(trace: Path, each: int, repeats: int) -> tuple[list[str], list[Aim]]:

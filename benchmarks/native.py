@@ -93,12 +93,8 @@ def _at_best(cells: dict[str, Cell]) -> str:
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = page.arguments_of(__doc__)
     parser.add_argument("trace", nargs="?", type=Path, help="the one to read")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each way (5)")
-    arguments = parser.parse_args(argv)
-    if arguments.repeats < 1:
-        parser.error("--repeats must be at least 1")
-    page.check(parser, arguments, _PROGRAM)
-    return arguments
+    parser.add_argument("--repeats", type=page.positive, default=5, help="runs of each way (5)")
+    return page.parsed(parser, _PROGRAM, argv)
 
 
 def main(argv: Sequence[str]) -> int:

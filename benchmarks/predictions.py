@@ -37,8 +37,7 @@ def main() -> None:
     parser = page.arguments_of(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--resume", type=Path, help="folder that keeps what each program gave")
-    options = parser.parse_args()
-    page.check(parser, options, _PROGRAM)
+    options = page.parsed(parser, _PROGRAM)
     without_cache()
     load, rounds = page.load_now(), 1 if options.quick else options.rounds
     priority = _ahead_of_others()

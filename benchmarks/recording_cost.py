@@ -33,8 +33,7 @@ def main() -> None:
     """Measure, and print the table."""
     parser = page.arguments_of(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
-    page.check(parser, options, _PROGRAM)
+    options = page.parsed(parser, _PROGRAM)
     without_cache()
     load, rows, found = page.load_now(), [], []
     try:

@@ -55,9 +55,8 @@ def main() -> None:
     """Measure the files and print the tables."""
     parser = page.arguments_of(__doc__)
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
-    page.check(parser, options, _PROGRAM)
+    parser.add_argument("--repeats", type=page.positive, default=5)
+    options = page.parsed(parser, _PROGRAM)
     load = page.load_now()
     rows, refused, errors = [], [], []
     for path in options.files or _traces():

@@ -31,14 +31,11 @@ _QUICK = 2
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = page.arguments_of(__doc__)
     parser.add_argument("trace", nargs="?", type=Path, help="the one to make others of")
-    parser.add_argument("--repeats", type=int, default=3, help="runs for each size (3)")
+    parser.add_argument("--repeats", type=page.positive, default=3, help="runs for each size (3)")
     parser.add_argument("--gigabytes", type=float, help="only a trace of so much JSON, once")
-    arguments = parser.parse_args(argv)
-    if arguments.repeats < 1:
-        parser.error("--repeats must be at least 1")
+    arguments = page.parsed(parser, _PROGRAM, argv)
     if arguments.gigabytes and arguments.write:
         parser.error("--gigabytes is not for the page; leave out --write")
-    page.check(parser, arguments, _PROGRAM)
     return arguments
 
 

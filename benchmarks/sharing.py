@@ -104,14 +104,13 @@ def main(argv: Sequence[str]) -> int:
     """Measure, print, write."""
     parser = page.arguments_of(__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="traces; the largest by default")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each (5)")
+    parser.add_argument("--repeats", type=page.positive, default=5, help="runs of each (5)")
     parser.add_argument("--once", nargs=2, help=argparse.SUPPRESS)
-    arguments = parser.parse_args(argv)
+    arguments = page.parsed(parser, _PROGRAM, argv)
     if arguments.once:
         processes, path = arguments.once
         print(json.dumps(once(int(processes), path)))
         return 0
-    page.check(parser, arguments, _PROGRAM)
     files = arguments.files or large_traces()[-_FILES:]
     if arguments.quick:
         files, arguments.repeats = files[-1:], 1

@@ -141,12 +141,8 @@ def _aims(times: Times) -> list[Aim]:
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = page.arguments_of(__doc__)
-    parser.add_argument("--repeats", type=int, default=15, help="runs of each (15)")
-    arguments = parser.parse_args(argv)
-    if arguments.repeats < 1:
-        parser.error("--repeats must be at least 1")
-    page.check(parser, arguments, _PROGRAM)
-    return arguments
+    parser.add_argument("--repeats", type=page.positive, default=15, help="runs of each (15)")
+    return page.parsed(parser, _PROGRAM, argv)
 
 
 def main(argv: Sequence[str]) -> int:

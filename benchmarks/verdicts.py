@@ -112,8 +112,7 @@ READINGS = (
 def main() -> None:
     """Compute the verdicts and print the table."""
     parser = page.arguments_of(__doc__)
-    options = parser.parse_args()
-    page.check(parser, options, _PROGRAM)
+    options = page.parsed(parser, _PROGRAM)
     load, rows, agreed, open_ = page.load_now(), [], 0, 0
     for reading in READINGS:
         name = reading.trace if "/" in reading.trace else f"{reading.trace}.json.gz"

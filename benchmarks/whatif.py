@@ -92,10 +92,8 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = page.arguments_of(__doc__)
     default = [FOLDER / STACKS, FOLDER / _MANY_NODES]
     parser.add_argument("traces", nargs="*", type=Path, default=default)
-    parser.add_argument("--repeats", type=int, default=9, help="runs of each (9)")
-    options = parser.parse_args(argv)
-    page.check(parser, options, _PROGRAM)
-    return options
+    parser.add_argument("--repeats", type=page.positive, default=9, help="runs of each (9)")
+    return page.parsed(parser, _PROGRAM, argv)
 
 
 def _sizes(trace: Path, options: argparse.Namespace) -> Iterator[Measured]:

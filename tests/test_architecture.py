@@ -224,7 +224,7 @@ LAZY = {
     "history/tables.py": {"tb_hookview.sql"},
     # Windows has none.
     "sql/confined.py": {"resource"},
-    "watching/background.py": {"resource"},
+    "watching/keeping.py": {"resource"},
     # It takes a fifth of a second to import, and may not be installed.
     "watching/scalars.py": {
         "tensorboard.compat.proto.event_pb2",

@@ -34,12 +34,23 @@ def arguments_of(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def check(parser: argparse.ArgumentParser, arguments: argparse.Namespace, program: str) -> None:
-    """End the program where the file to write has no place for what it measures."""
+def positive(text: str) -> int:
+    """An option that is a whole number above 0."""
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def parsed(
+    parser: argparse.ArgumentParser, program: str, argv: Sequence[str] | None = None
+) -> argparse.Namespace:
+    """The options; ends the program where the file to write has no place for what it measures."""
+    arguments = parser.parse_args(argv)
     for name in (program, _AIMS) if arguments.write else ():
         if not _has_place(arguments.write, name):
             begin, end = _markers(name)
             parser.error(f"{arguments.write}: has no lines {begin} and {end} to write between")
+    return arguments
 
 
 def measured_on(program: str, argv: Sequence[str], load: float) -> str:

@@ -69,7 +69,6 @@ from tb_hookview.analysis.steps import (
     step_times,
 )
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
-from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.sums import sum_by
@@ -280,7 +279,7 @@ class Analysis(Struct, frozen=True, dict=True):
     def step_times(self) -> StepTimes:
         """Times of every step."""
         rows = self.blocked_launches
-        queue_full = intervals.of(self.call_tree.start[rows], self.call_tree.end[rows])
+        queue_full = self.call_tree.time_of(rows)
         return step_times(
             self.steps,
             self.phases,

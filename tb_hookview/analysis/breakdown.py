@@ -24,6 +24,7 @@ from tb_hookview.analysis.host.rows import Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import greatest_by
 from tb_hookview.arrays.types import Bool, Int, Intervals, Nanoseconds, StepIndex
 from tb_hookview.trace import EventCategory
 
@@ -69,8 +70,7 @@ def device_steps(analysis: Analysis) -> tuple[Intervals, int]:
     launched = np.bincount(step[step >= 0], minlength=len(host))
     if not launched.any():
         return host, len(host)
-    last = np.full(len(host), np.iinfo(np.int64).min)
-    np.maximum.at(last, step[step >= 0], device_events.end[step >= 0])
+    last = greatest_by(step[step >= 0], device_events.end[step >= 0], len(host))
     end = np.maximum.accumulate(np.maximum(host[:, 1], last))
     before = host[0, 0]
     if launched[0]:

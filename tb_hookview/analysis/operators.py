@@ -23,6 +23,7 @@ from tb_hookview.analysis.device.kinds import eligible_operators
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin, mask_of
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import least_by
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, TreeRow
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
@@ -264,9 +265,7 @@ def group_calls(calls: OperatorCalls, *key: Int) -> OperatorGroups:
     kept = np.flatnonzero(count)
     place = index_of(kept, len(count))
     event = selection.analysis.call_tree.event[rows]
-    least = np.full(len(count), np.iinfo(np.int64).max)
-    np.minimum.at(least, rank, event)
-    of_least = np.flatnonzero(event == least[rank])
+    of_least = np.flatnonzero(event == least_by(rank, event, len(count))[rank])
     first = np.empty(len(count), np.int64)
     first[rank[of_least]] = rows[of_least]
     return OperatorGroups(calls, place[rank], first[kept], count[kept])

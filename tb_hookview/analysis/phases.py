@@ -90,7 +90,7 @@ def find_phases(
         if not test.any():
             continue
         inside = host.call_tree.nearest(test) >= 0
-        whole = intervals.of(host.call_tree.start[test], host.call_tree.end[test])
+        whole = host.call_tree.time_of(test)
         if test is updating:
             inside &= ~called
             whole = intervals.subtract(whole, closures)
@@ -134,7 +134,7 @@ def _closures(
         inside = inside[(above[inside] == row) & intervals.contains(whole, tree.start[inside])]
         called[inside] = ~updating[inside]
         nested = inside[updating[inside]]
-        times.append(intervals.subtract(whole, intervals.of(tree.start[nested], tree.end[nested])))
+        times.append(intervals.subtract(whole, tree.time_of(nested)))
     return called, intervals.normal(np.concatenate(times))
 
 

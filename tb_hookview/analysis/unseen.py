@@ -13,7 +13,7 @@ from tb_hookview.analysis.host.rows import EVALUATE, Role
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.sums import greatest_by, least_by, sum_by
 from tb_hookview.arrays.types import Bool
 from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory
@@ -72,10 +72,8 @@ def between_nodes(analysis: Analysis) -> Bool:
     if not names or any(texts[name].startswith(EVALUATE) for name in names):
         return np.zeros(len(launch), bool)
     thread = host.call_tree.thread
-    first = np.full(len(host.trace.threads), len(host), np.int64)
-    np.minimum.at(first, thread[nodes.row], nodes.row)
-    last = np.full(len(host.trace.threads), -1, np.int64)
-    np.maximum.at(last, thread[nodes.row], nodes.row)
+    first = least_by(thread[nodes.row], nodes.row, len(host.trace.threads), len(host))
+    last = greatest_by(thread[nodes.row], nodes.row, len(host.trace.threads), -1)
     elsewhere = ~isin(analysis.phases.row, [int(Phase.BACKWARD), int(Phase.OTHER)])
     last[thread[elsewhere]] = -1
     last[analysis.steps.thread[analysis.steps.thread >= 0]] = -1

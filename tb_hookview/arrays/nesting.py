@@ -25,6 +25,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.types import (
     Bool,
@@ -34,6 +35,7 @@ from tb_hookview.arrays.types import (
     Int,
     Nanoseconds,
     ThreadIndex,
+    TimeSet,
     TreeRow,
 )
 
@@ -55,6 +57,10 @@ class CallTree(Struct, frozen=True, dict=True):
 
     def __len__(self) -> int:
         return len(self.event)
+
+    def time_of(self, rows: TreeRow | Bool) -> TimeSet:
+        """Time in which some rows run."""
+        return intervals.of(self.start[rows], self.end[rows])
 
     @property
     def duration(self) -> Nanoseconds:

@@ -1,4 +1,4 @@
-"""Sums over groups of rows, and divisions of whole numbers without a remainder."""
+"""Sums and extremes of groups of rows, and divisions of whole numbers without a remainder."""
 
 from __future__ import annotations
 
@@ -22,6 +22,20 @@ def sum_by(group: Int, values: Int | Bool, size: int) -> Int:
         group, values = group[known], values[known]
     np.add.at(total, group, values.astype(np.int64, copy=False))  # truths take 40 times as long
     return total
+
+
+def least_by(group: Int, values: Int, size: int, none: int = np.iinfo(np.int64).max) -> Int:
+    """Least value of each of `size` groups; `none`, nothing above it, where there is none."""
+    least = np.full(size, none, np.int64)
+    np.minimum.at(least, group, values)
+    return least
+
+
+def greatest_by(group: Int, values: Int, size: int, none: int = np.iinfo(np.int64).min) -> Int:
+    """Greatest value of each of `size` groups; `none`, nothing below it, where there is none."""
+    greatest = np.full(size, none, np.int64)
+    np.maximum.at(greatest, group, values)
+    return greatest
 
 
 def weighted_mean(group: Int, size: int, weight: Int, values: Float) -> Float:

@@ -12,21 +12,12 @@ from functools import partial
 from statistics import median
 from typing import TypeVar
 
+from tb_hookview import schema
 from tb_hookview.comparison.sides import within_noise
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_count, format_per, format_share, format_us
 from tb_hookview.ranks.document import place_text
 from tb_hookview.report.result import Report
-from tb_hookview.schema import (
-    Coverage,
-    ReportData,
-    Run,
-    Sync,
-    is_behind,
-    module_label,
-    own_syncs,
-)
-from tb_hookview.schema.history import Cause, History, SlowRank, SlowSteps
 
 _Subject = TypeVar("_Subject")
 
@@ -40,13 +31,13 @@ class Outcome:
     value: float
     limit: float
     unit: str
-    syncs: tuple[Sync, ...] = ()
+    syncs: tuple[schema.Sync, ...] = ()
     """The syncs it counted, those that block longest first."""
     note: str = ""
     """What the value contains or leaves out, as a phrase."""
 
 
-def backward_syncs(report: ReportData, limit: float) -> Outcome:
+def backward_syncs(report: schema.ReportData, limit: float) -> Outcome:
     """Count the syncs in the backward pass.
 
     Raises:
@@ -57,7 +48,7 @@ def backward_syncs(report: ReportData, limit: float) -> Outcome:
     return _outcome("syncs in backward", len(counted), limit, "", counted)
 
 
-def syncs(report: ReportData, limit: float) -> Outcome:
+def syncs(report: schema.ReportData, limit: float) -> Outcome:
     """Count the syncs of all phases.
 
     Raises:
@@ -67,7 +58,7 @@ def syncs(report: ReportData, limit: float) -> Outcome:
     return _outcome("syncs", len(counted), limit, "", counted)
 
 
-def sync_us(report: ReportData, limit: float) -> Outcome:
+def sync_us(report: schema.ReportData, limit: float) -> Outcome:
     """Add up the time the host is blocked, in microseconds.
 
     Raises:
@@ -78,7 +69,7 @@ def sync_us(report: ReportData, limit: float) -> Outcome:
     return _outcome("host blocked in syncs", blocked, limit, " us", counted)
 
 
-def unattributed_percent(report: ReportData, limit: float) -> Outcome:
+def unattributed_percent(report: schema.ReportData, limit: float) -> Outcome:
     """Compute the share of the backward time that belongs to no module, in percent.
 
     Time that belongs to an annotation alone is not in it; the note says how much that is.
@@ -96,7 +87,7 @@ def unattributed_percent(report: ReportData, limit: float) -> Outcome:
     return replace(outcome, note=f"{format_share(named, whole)} is attributed to annotations only")
 
 
-def idle_percent(report: ReportData, limit: float) -> Outcome:
+def idle_percent(report: schema.ReportData, limit: float) -> Outcome:
     """Compute the share of the mean step in which the devices were idle, in percent.
 
     Raises:
@@ -111,7 +102,7 @@ def idle_percent(report: ReportData, limit: float) -> Outcome:
     )
 
 
-def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
+def module_percent(report: schema.ReportData, path: str, limit: float) -> Outcome:
     """Compute a module's share of the backward, including children, without communication; percent.
 
     Raises:
@@ -125,11 +116,11 @@ def module_percent(report: ReportData, path: str, limit: float) -> Outcome:
         paths = [module.path for module in report.modules]
         close = difflib.get_close_matches(path, paths, n=3, cutoff=0.5)
         hint = f" (close: {', '.join(close)})" if close else ""
-        raise UsageError(f"{report.trace.path}: no module {module_label(path)!r}{hint}")
+        raise UsageError(f"{report.trace.path}: no module {schema.module_label(path)!r}{hint}")
     part = found.backward.total(device=device)
-    counted = [sync for sync in own_syncs(report.syncs) if _is_below(sync.module, path)]
+    counted = [sync for sync in schema.own_syncs(report.syncs) if _is_below(sync.module, path)]
     counted = [sync for sync in counted if sync.phase == "backward"]
-    name = f"backward of {module_label(path)}, {report.per_step.text}"
+    name = f"backward of {schema.module_label(path)}, {report.per_step.text}"
     share = (part or 0.0) / whole if whole else 0.0
     return _outcome(name, 100 * share, limit, "%", counted)
 
@@ -138,14 +129,14 @@ def _is_below(path: str | None, above: str) -> bool:
     return path is not None and (not above or path == above or path.startswith(f"{above}."))
 
 
-_OF_ALL: dict[str, Callable[[ReportData, float], Outcome]] = {
+_OF_ALL: dict[str, Callable[[schema.ReportData, float], Outcome]] = {
     "max_backward_syncs": backward_syncs,
     "max_syncs": syncs,
     "max_sync_us": sync_us,
 }
 """Limits of the whole trace, or of the chosen steps."""
 
-_OF_COUNTED: dict[str, Callable[[ReportData, float], Outcome]] = {
+_OF_COUNTED: dict[str, Callable[[schema.ReportData, float], Outcome]] = {
     "max_unattributed_percent": unattributed_percent,
     "max_idle_percent": idle_percent,
 }
@@ -181,7 +172,7 @@ def tests(
         yield partial(module_percent, report.counted.data, path, limit)
 
 
-def _need_backward(report: ReportData) -> None:
+def _need_backward(report: schema.ReportData) -> None:
     if not any(_backward(report.coverage)):
         what = "no backward pass, so nothing of it"
         if report.totals.backward_device_us is None and report.totals.unplaced_graph_us:
@@ -190,22 +181,24 @@ def _need_backward(report: ReportData) -> None:
         raise UsageError(f"{report.trace.path}: {missing}")
 
 
-def _syncs(report: ReportData) -> list[Sync]:
+def _syncs(report: schema.ReportData) -> list[schema.Sync]:
     """Syncs of the program's own; without any, the trace must be able to show one."""
     launches_known = report.totals.queue_full_count is not None
     if not report.syncs and not launches_known:
         lacking = "launches" if report.trace.devices else "device events"
         raise UsageError(f"{report.trace.path}: no {lacking}, so no sync with a device to check")
-    return own_syncs(report.syncs)
+    return schema.own_syncs(report.syncs)
 
 
-def _backward(coverage: Coverage) -> tuple[float, float]:
+def _backward(coverage: schema.Coverage) -> tuple[float, float]:
     if coverage.measure == "device":
         return coverage.backward_device_us or 0.0, coverage.unattributed_us or 0.0
     return coverage.backward_host_us, coverage.unattributed_host_us
 
 
-def _outcome(what: str, value: float, limit: float, unit: str, counted: list[Sync]) -> Outcome:
+def _outcome(
+    what: str, value: float, limit: float, unit: str, counted: list[schema.Sync]
+) -> Outcome:
     longest = tuple(sorted(counted, key=lambda sync: -sync.duration_us))
     return Outcome(value <= limit, what, value, limit, unit, longest)
 
@@ -240,13 +233,13 @@ def regression_percent(report: Report, baseline: Report, limit: float) -> Outcom
 
 def _step(*reports: Report) -> str:
     """What is timed: steps on the device, where they take longer there than on the host."""
-    behind = any(is_behind(report.counted.data) for report in reports)
+    behind = any(schema.is_behind(report.counted.data) for report in reports)
     return "median step on the device" if behind else "median step"
 
 
 def _durations_ms(report: Report) -> list[float]:
     data = report.counted.data
-    rows = data.breakdown if is_behind(data) and data.breakdown else data.steps
+    rows = data.breakdown if schema.is_behind(data) and data.breakdown else data.steps
     found = [row.duration_us / 1000 for row in rows]
     if not data.per_step.marked or not found or not all(found):
         raise UsageError(
@@ -264,7 +257,7 @@ def _spread(steps: list[float]) -> str:
 # The limits that `hookview check` checks a run of many ranks against.
 
 
-def rank_wait_percent(run: Run, limit: float) -> Outcome:
+def rank_wait_percent(run: schema.Run, limit: float) -> Outcome:
     """Share of the mean step that the ranks wait for each other, mean of the ranks, in percent.
 
     Raises:
@@ -279,7 +272,7 @@ def rank_wait_percent(run: Run, limit: float) -> Outcome:
     return _outcome_of_run(run, "ranks wait for others", value, limit, "%")
 
 
-def stragglers(run: Run, limit: float) -> Outcome:
+def stragglers(run: schema.Run, limit: float) -> Outcome:
     """Number of ranks that are late in most steps, each with those before it fixed.
 
     Raises:
@@ -289,14 +282,14 @@ def stragglers(run: Run, limit: float) -> Outcome:
     return _outcome_of_run(run, "stragglers", len(run.stragglers), limit, "")
 
 
-RUN_LIMITS: dict[str, Callable[[Run, float], Outcome]] = {
+RUN_LIMITS: dict[str, Callable[[schema.Run, float], Outcome]] = {
     "max_rank_wait_percent": rank_wait_percent,
     "max_stragglers": stragglers,
 }
 """Limits of a run, by the names of their options."""
 
 
-def _need_all(run: Run) -> None:
+def _need_all(run: schema.Run) -> None:
     if run.unreadable:
         first = run.unreadable[0]
         rest = f", and {len(run.unreadable) - 1} more" if len(run.unreadable) > 1 else ""
@@ -309,7 +302,7 @@ def _need_all(run: Run) -> None:
         raise UsageError(f"{run.path}: {ranks} and no collective matched, so no waits to check")
 
 
-def _outcome_of_run(run: Run, what: str, value: float, limit: float, unit: str) -> Outcome:
+def _outcome_of_run(run: schema.Run, what: str, value: float, limit: float, unit: str) -> Outcome:
     late = [
         f"rank {row.rank}, {place_text(row.reasons[0]) if row.reasons else 'unknown'}, costs "
         f"{format_us(row.gain_us_per_step)} {format_per(run.marked)}"
@@ -324,7 +317,7 @@ def _outcome_of_run(run: Run, what: str, value: float, limit: float, unit: str) 
 # The limits that `hookview check` checks a watched training run against.
 
 
-def slow_steps_percent(said: History, limit: float) -> Outcome:
+def slow_steps_percent(said: schema.History, limit: float) -> Outcome:
     """Share of the measured steps that were slow, in percent.
 
     Raises:
@@ -341,11 +334,11 @@ def slow_steps_percent(said: History, limit: float) -> Outcome:
     return Outcome(value <= limit, "slow steps", value, limit, "%", note="; ".join(where))
 
 
-def _steps(row: SlowSteps) -> str:
+def _steps(row: schema.SlowSteps) -> str:
     return f"step {row.first}" if row.first == row.last else f"steps {row.first} to {row.last}"
 
 
-def slow_ranks(said: History, limit: float) -> Outcome:
+def slow_ranks(said: schema.History, limit: float) -> Outcome:
     """Number of ranks that need longer than the others, all the time.
 
     Raises:
@@ -358,12 +351,12 @@ def slow_ranks(said: History, limit: float) -> Outcome:
     return Outcome(value <= limit, "slow ranks", value, limit, "", note="; ".join(where))
 
 
-HISTORY_LIMITS: dict[str, Callable[[History, float], Outcome]] = {
+HISTORY_LIMITS: dict[str, Callable[[schema.History, float], Outcome]] = {
     "max_slow_steps_percent": slow_steps_percent,
     "max_slow_ranks": slow_ranks,
 }
 """Limits of a watched training run, by the names of their options."""
 
 
-def _cause(row: Cause | SlowRank) -> str:
-    return row.part if row.block is None else f"{row.part} of {module_label(row.block)}"
+def _cause(row: schema.Cause | schema.SlowRank) -> str:
+    return row.part if row.block is None else f"{row.part} of {schema.module_label(row.block)}"

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from tb_hookview import schema
 from tb_hookview.history.answer import history_of
 from tb_hookview.history.rows import STATE_NAMES, RankRows, WatchedRun, read_run
-from tb_hookview.schema.history import (
-    SlowRank,
-    SlowSteps,
-    WatchedBlock,
-    WatchedRank,
-    WatchedRecording,
-    WatchedStep,
-)
 from tb_hookview.step_log import DURATIONS
 from tb_hookview.tables.table import Table
 
@@ -25,12 +18,12 @@ if TYPE_CHECKING:
     from tb_hookview.sql import Result
 
 TABLES: Mapping[str, type[msgspec.Struct]] = {
-    "watched_ranks": WatchedRank,
-    "watched_steps": WatchedStep,
-    "watched_blocks": WatchedBlock,
-    "watched_recordings": WatchedRecording,
-    "watched_slow_steps": SlowSteps,
-    "watched_slow_ranks": SlowRank,
+    "watched_ranks": schema.WatchedRank,
+    "watched_steps": schema.WatchedStep,
+    "watched_blocks": schema.WatchedBlock,
+    "watched_recordings": schema.WatchedRecording,
+    "watched_slow_steps": schema.SlowSteps,
+    "watched_slow_ranks": schema.SlowRank,
 }
 """Type of the rows of each table."""
 
@@ -65,12 +58,12 @@ def tables_of(run: WatchedRun) -> dict[str, Table[Any]]:
     return {name: Table(kind, rows[name], name) for name, kind in TABLES.items()}
 
 
-def _steps(ranks: list[RankRows]) -> Iterator[WatchedStep]:
+def _steps(ranks: list[RankRows]) -> Iterator[schema.WatchedStep]:
     count = 0
     for number, rows in enumerate(ranks):
         for at, step in enumerate(rows.step.tolist()):
             durations = dict(zip(DURATIONS[1:], map(_known, rows.durations[at, 1:]), strict=True))
-            yield WatchedStep(
+            yield schema.WatchedStep(
                 id=count,
                 rank_id=number,
                 rank=rows.rank,
@@ -84,12 +77,12 @@ def _steps(ranks: list[RankRows]) -> Iterator[WatchedStep]:
             count += 1
 
 
-def _blocks(ranks: list[RankRows]) -> Iterator[WatchedBlock]:
+def _blocks(ranks: list[RankRows]) -> Iterator[schema.WatchedBlock]:
     count = 0
     for number, rows in enumerate(ranks):
         for at, step in enumerate(rows.step.tolist()):
             for place, block in enumerate(rows.blocks):
-                yield WatchedBlock(
+                yield schema.WatchedBlock(
                     id=count,
                     rank_id=number,
                     rank=rows.rank,

@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+from tb_hookview import schema
 from tb_hookview.comparison.compare import compare
 from tb_hookview.errors import UsageError
 from tb_hookview.report.memory import memory_answer
 from tb_hookview.report.module.detail import module_bars, module_detail, search_kernels
 from tb_hookview.report.open_trace import OpenTrace
-from tb_hookview.schema import COUNTED, MemoryAnswer, ReportData
-from tb_hookview.schema.attribution import KernelSearch, ModuleDetail
-from tb_hookview.schema.comparison import Compared
-from tb_hookview.schema.tables import ReportRows
 from tb_hookview.server.answers import fitting
 from tb_hookview.server.parameters import span
+from tb_hookview.server.timeline import fitting_window, required_span
+from tb_hookview.simulation.questions import parse_factors
+from tb_hookview.timeline.replayed import overview
+
+# Replays of a trace with something changed: how long a step takes, and when all happens.
 
 
-def report(trace: OpenTrace, *, step: list[str]) -> ReportData:
+def what_if(
+    trace: OpenTrace, *, step: list[str], without: list[str], scale: list[str], modules: str
+) -> schema.WhatIf:
+    """How long a step would take with something taken out or scaled."""
+    return trace.what_ifs(step).answer(without, parse_factors(scale), modules=modules == "1")
+
+
+def lanes(
+    trace: OpenTrace, *, step: list[str], without: list[str], scale: list[str]
+) -> schema.TimelineOverview:
+    """The lanes of the replayed steps, as recorded and as predicted."""
+    return overview(trace.replayed(step, without, parse_factors(scale)))
+
+
+def window(
+    trace: OpenTrace,
+    *,
+    step: list[str],
+    without: list[str],
+    scale: list[str],
+    start: float,
+    end: float,
+    width: int,
+) -> schema.TimelineWindow:
+    """The blocks of a window of these lanes."""
+    shown = trace.replayed(step, without, parse_factors(scale))
+    return fitting_window(shown, range(len(shown.entries)), *required_span(start, end), width)
+
+
+def report(trace: OpenTrace, *, step: list[str]) -> schema.ReportData:
     """The report of one trace."""
     return trace.data(step)
 
 
-def report_rows(trace: OpenTrace, *, step: list[str], table: str, offset: int) -> ReportRows:
+def report_rows(trace: OpenTrace, *, step: list[str], table: str, offset: int) -> schema.ReportRows:
     """Rows of a table of the report, where the report leaves some out.
 
     Raises:
@@ -31,10 +62,10 @@ def report_rows(trace: OpenTrace, *, step: list[str], table: str, offset: int) -
     if not isinstance(rows, list):
         raise UsageError(f"table={table[:50]}: not a list of rows of the report")
     some = rows[offset:]
-    return ReportRows(table, offset, len(rows), some[: fitting(some)])
+    return schema.ReportRows(table, offset, len(rows), some[: fitting(some)])
 
 
-def module(trace: OpenTrace, *, path: str, step: list[str]) -> ModuleDetail:
+def module(trace: OpenTrace, *, path: str, step: list[str]) -> schema.ModuleDetail:
     """One module."""
     return module_detail(trace.analysis, path, step)
 
@@ -46,7 +77,7 @@ def bars(
     return module_bars(trace.analysis, path, measure, step)
 
 
-def search(trace: OpenTrace, *, q: str, step: list[str]) -> KernelSearch:
+def search(trace: OpenTrace, *, q: str, step: list[str]) -> schema.KernelSearch:
     """The modules whose kernels have a text in their names."""
     return search_kernels(trace.analysis, q, step)
 
@@ -64,7 +95,7 @@ def memory(
     start: float | None,
     end: float | None,
     points: int,
-) -> MemoryAnswer:
+) -> schema.MemoryAnswer:
     """Memory of a device: peaks, modules at the peak, and the curve of a window."""
     window = span(start, end)
     return memory_answer(trace.steps(step), device, window, points)
@@ -72,10 +103,12 @@ def memory(
 
 def compared(
     base: OpenTrace, other: OpenTrace, *, step: list[str], other_step: list[str]
-) -> Compared:
+) -> schema.Compared:
     """What changed between two traces."""
-    return Compared(
-        comparison=compare(base.data(step or [COUNTED]), other.data(other_step or [COUNTED])),
+    return schema.Compared(
+        comparison=compare(
+            base.data(step or [schema.COUNTED]), other.data(other_step or [schema.COUNTED])
+        ),
         base_steps=[each.name for each in base.data().steps],
         other_steps=[each.name for each in other.data().steps],
     )

@@ -16,17 +16,10 @@ from flask import Flask, Response, request
 from isal import igzip
 from werkzeug.exceptions import HTTPException
 
+from tb_hookview import schema
 from tb_hookview.cache import program
 from tb_hookview.errors import HookviewError, NotFoundError, TraceError, UsageError
 from tb_hookview.loading.store import UnwantedError, Wanted, always
-from tb_hookview.schema.runs import (
-    ErrorAnswer,
-    ErrorDetail,
-    ErrorKind,
-    ListedRun,
-    ListedTrace,
-    ListedWorker,
-)
 from tb_hookview.trace import Run, TraceEntry
 from tb_hookview.trace.source.runs import Listing, is_offered, list_runs
 
@@ -121,7 +114,7 @@ SMALLEST_COMPRESSED = 1024
 
 _COMPRESSIBLE = {JSON, "text/html", "text/css", "text/javascript", "image/svg+xml"}
 
-_KINDS: dict[type[HookviewError], tuple[ErrorKind, int]] = {
+_KINDS: dict[type[HookviewError], tuple[schema.ErrorKind, int]] = {
     NotFoundError: ("not_found", 404),
     UsageError: ("usage", 400),
     TraceError: ("trace", 422),
@@ -176,7 +169,9 @@ def _answer_error(error: Exception) -> Response:
 
 def _answer_http_error(error: HTTPException) -> Response:
     status = error.code or 500
-    kind: ErrorKind = "not_found" if status == 404 else "usage" if status < 500 else "internal"
+    kind: schema.ErrorKind = (
+        "not_found" if status == 404 else "usage" if status < 500 else "internal"
+    )
     message = f"{request.path[:200]}: {error.name.lower()}"
     answer = json(_error(kind, message), status)
     if status == 405:
@@ -184,9 +179,9 @@ def _answer_http_error(error: HTTPException) -> Response:
     return answer
 
 
-def _error(kind: ErrorKind, message: str) -> ErrorAnswer:
+def _error(kind: schema.ErrorKind, message: str) -> schema.ErrorAnswer:
     # What was asked for is in it, line breaks included; a message is one line.
-    return ErrorAnswer(ErrorDetail(kind, as_text(" ".join(message.splitlines()))))
+    return schema.ErrorAnswer(schema.ErrorDetail(kind, as_text(" ".join(message.splitlines()))))
 
 
 def _harden(policy: str, response: Response) -> Response:
@@ -295,13 +290,13 @@ class RunList:
         return trace
 
 
-def describe_runs(runs: Iterable[Run]) -> list[ListedRun]:
+def describe_runs(runs: Iterable[Run]) -> list[schema.ListedRun]:
     """Return the runs as `api/runs` lists them."""
     return [
-        ListedRun(
+        schema.ListedRun(
             name=as_text(run.name),
             workers=[
-                ListedWorker(
+                schema.ListedWorker(
                     name=as_text(worker.name),
                     traces=[_describe(trace) for trace in worker.traces],
                 )
@@ -337,8 +332,8 @@ def _run(runs: Iterable[Run], query: Mapping[str, str], prefix: str) -> Run:
     return _named("run", _required(query, f"{prefix}run"), {as_text(run.name): run for run in runs})
 
 
-def _describe(trace: TraceEntry) -> ListedTrace:
-    return ListedTrace(
+def _describe(trace: TraceEntry) -> schema.ListedTrace:
+    return schema.ListedTrace(
         id=as_text(trace.id),
         file=as_text(trace.file.name),
         bytes=trace.size,

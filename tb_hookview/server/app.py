@@ -6,14 +6,65 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from flask import Flask, Response, request
+from flask import Flask, Response, request, send_from_directory
 
 from tb_hookview.report.open_trace import OpenTrace
-from tb_hookview.server import answers, page
+from tb_hookview.server import answers
 from tb_hookview.server.answers import tag_of, tagged
 from tb_hookview.server.routes import ROUTES, Route
 from tb_hookview.server.served import Served, dry_run_file
 from tb_hookview.trace import TraceFile
+
+# The files of the page, out of one folder of the package and nowhere else.
+
+
+STATIC = Path(__file__).resolve().parents[1] / "static"
+"""Where the build of frontend/ leaves the page."""
+
+_NOT_BUILT = """<!doctype html>
+<html lang="en">
+  <meta charset="utf-8">
+  <title>HOOKVIEW</title>
+  <body style="font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 4em auto">
+    <h1>The page is not built yet</h1>
+    <p>This copy of tb_hookview comes from a checkout, and its page has to be built once:</p>
+    <pre>make frontend</pre>
+    <p>Then load this page again.</p>
+  </body>
+</html>
+"""
+
+_NOT_BUILT_SCRIPT = """export function render() {
+  document.title = "HOOKVIEW";
+  const text = document.createElement("p");
+  text.style.font = "16px/1.5 system-ui, sans-serif";
+  text.textContent =
+    "The page is not built yet. Run `make frontend` in the checkout of tb_hookview, then reload.";
+  document.body.replaceChildren(text);
+}
+"""
+
+
+def install_page(app: Flask, folder: Path = STATIC) -> None:
+    """Add the page's routes to an application."""
+
+    @app.get("/")
+    @app.get("/index.html")
+    def index() -> Response:
+        if not (folder / "index.html").is_file():
+            return Response(_NOT_BUILT, mimetype="text/html")
+        return send_from_directory(folder, "index.html")
+
+    @app.get("/index.js")
+    def script() -> Response:
+        if not (folder / "index.js").is_file():
+            return Response(_NOT_BUILT_SCRIPT, mimetype="text/javascript")
+        return send_from_directory(folder, "index.js", mimetype="text/javascript")
+
+    @app.get("/assets/<path:name>")
+    def asset(name: str) -> Response:
+        mimetype = "text/javascript" if name.endswith(".js") else None
+        return send_from_directory(folder / "assets", name, mimetype=mimetype)
 
 
 def create_app(
@@ -32,7 +83,7 @@ def create_app(
     """
     app = Flask("tb_hookview", static_folder=None)
     answers.install(app, hosts, policy)
-    page.install(app)
+    install_page(app)
     served = Served(logdir, dry_run_file(logdir))
     for route in ROUTES:
         if route.handler is not None:

@@ -9,41 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tb_hookview import schema
 from tb_hookview.ranks.overview import QUANTITIES
 from tb_hookview.ranks.result import TABLES as RUN_TABLES
 from tb_hookview.report.module.detail import MEASURES, MOST_PATHS, MOST_TEXT
-from tb_hookview.schema import (
-    CollectiveRanks,
-    MemoryAnswer,
-    RankActivity,
-    ReportData,
-    Run,
-    RunOverview,
-    StepMatrix,
-)
-from tb_hookview.schema.attribution import KernelSearch, ModuleDetail
-from tb_hookview.schema.comparison import Compared
-from tb_hookview.schema.findings import RuleInfo, WhatIf
-from tb_hookview.schema.history import History
-from tb_hookview.schema.host import DryRunReport
-from tb_hookview.schema.runs import (
-    ErrorAnswer,
-    KnownTrace,
-    ReadingProgress,
-    Runs,
-    SqlAnswer,
-    SqlTables,
-)
-from tb_hookview.schema.tables import ReportRows, TablePage
-from tb_hookview.schema.terms import Us
-from tb_hookview.schema.timeline import (
-    EventDetail,
-    SearchResult,
-    TimelineOverview,
-    TimelineWindow,
-    WindowStatistics,
-)
-from tb_hookview.server import analysis, ranks, served, tables, timeline, whatif
+from tb_hookview.server import analysis, ranks, served, tables, timeline
 from tb_hookview.server.parameters import (
     NAME,
     TEXT,
@@ -175,23 +145,23 @@ ROUTES = (
     _page("/assets/{name}", "*/*", "A file of the page.")._replace(
         parameters=(Parameter("name", "the file's name", NAME, required=True),), errors=(404,)
     ),
-    Route("/api/runs", Runs, (), (422,), served.runs),
-    Route("/api/runs/known", list[KnownTrace], (), (422,), served.known),
-    Route("/api/dry_run", DryRunReport, (), (404, 422), served.dry_run),
-    _about_trace("/api/report", ReportData, analysis.report, _STEP, cached=True),
+    Route("/api/runs", schema.Runs, (), (422,), served.runs),
+    Route("/api/runs/known", list[schema.KnownTrace], (), (422,), served.known),
+    Route("/api/dry_run", schema.DryRunReport, (), (404, 422), served.dry_run),
+    _about_trace("/api/report", schema.ReportData, analysis.report, _STEP, cached=True),
     _about_trace(
         "/api/report/rows",
-        ReportRows,
+        schema.ReportRows,
         analysis.report_rows,
         _STEP,
         Parameter("table", "a list of rows of the report, as `modules`", NAME, required=True),
         _OFFSET,
     ),
-    Route("/api/rules", list[RuleInfo], (), (), served.rules),
-    Route("/api/progress", ReadingProgress, _trace(), (404, 422), served.progress),
+    Route("/api/rules", list[schema.RuleInfo], (), (), served.rules),
+    Route("/api/progress", schema.ReadingProgress, _trace(), (404, 422), served.progress),
     Route(
         "/api/table/{table}",
-        TablePage,
+        schema.TablePage,
         (_table(list(CATALOGUE)), *_trace(), _STEP, *_ROWS),
         (*_OF_TRACE, 406),
         tables.table_rows,
@@ -200,11 +170,11 @@ ROUTES = (
         tagged=True,
         by_form=True,
     ),
-    _about_run("/api/ranks", RunOverview, ranks.ranks),
-    _about_run("/api/history", History, served.history),
+    _about_run("/api/ranks", schema.RunOverview, ranks.ranks),
+    _about_run("/api/history", schema.History, served.history),
     _about_run(
         "/api/ranks/steps",
-        StepMatrix,
+        schema.StepMatrix,
         ranks.steps,
         Parameter(
             "quantity",
@@ -216,31 +186,37 @@ ROUTES = (
     ),
     _about_run(
         "/api/ranks/collective",
-        CollectiveRanks,
+        schema.CollectiveRanks,
         ranks.collective,
         _COLLECTIVE,
         Parameter("offset", "ranks to leave out first", whole(0, ranks.RANKS), default=0),
     ),
     _about_run(
         "/api/ranks/collective/rank",
-        RankActivity,
+        schema.RankActivity,
         ranks.collective_rank,
         _COLLECTIVE,
         Parameter("rank", "a rank's number", whole(0, ranks.RANKS), required=True),
     ),
     _about_run("/api/ranks/collective/file", ranks.MERGED, ranks.collective_file, _COLLECTIVE),
     _about_run(
-        "/api/ranks/table/{table}", TablePage, ranks.run_rows, _table(list(RUN_TABLES)), *_ROWS
+        "/api/ranks/table/{table}",
+        schema.TablePage,
+        ranks.run_rows,
+        _table(list(RUN_TABLES)),
+        *_ROWS,
     )._replace(errors=(*_OF_TRACE, 406), text=f"Some rows of a table of a run; {_FORMS}"),
-    _about_run("/api/ranks/progress", ReadingProgress, ranks.progress)._replace(errors=(404, 422)),
+    _about_run("/api/ranks/progress", schema.ReadingProgress, ranks.progress)._replace(
+        errors=(404, 422)
+    ),
     # A query may ask for random numbers, and so for another answer each time.
-    _about_trace("/api/sql", SqlAnswer, tables.sql, _SQL, _STEP)._replace(tagged=False),
-    Route("/api/sql/tables", SqlTables, (), (), tables.trace_tables),
-    _about_run("/api/ranks/sql", SqlAnswer, tables.sql_of_run, _SQL),
-    Route("/api/ranks/sql/tables", SqlTables, (), (), tables.run_tables),
+    _about_trace("/api/sql", schema.SqlAnswer, tables.sql, _SQL, _STEP)._replace(tagged=False),
+    Route("/api/sql/tables", schema.SqlTables, (), (), tables.trace_tables),
+    _about_run("/api/ranks/sql", schema.SqlAnswer, tables.sql_of_run, _SQL),
+    Route("/api/ranks/sql/tables", schema.SqlTables, (), (), tables.run_tables),
     _about_trace(
         "/api/module",
-        ModuleDetail,
+        schema.ModuleDetail,
         analysis.module,
         Parameter("path", _PATH, TEXT, required=True),
         _STEP,
@@ -248,7 +224,7 @@ ROUTES = (
     ),
     _about_trace(
         "/api/module/bars",
-        dict[str, list[Us]],
+        dict[str, list[schema.Us]],
         analysis.bars,
         Parameter("path", f"{_PATH}; may be repeated", TEXTS | {"maxItems": MOST_PATHS}),
         Parameter("measure", "which cost", {"enum": list(MEASURES)}, required=True),
@@ -256,22 +232,22 @@ ROUTES = (
     ),
     _about_trace(
         "/api/module/search",
-        KernelSearch,
+        schema.KernelSearch,
         analysis.search,
         Parameter("q", "the text", text_up_to(MOST_TEXT), required=True),
         _STEP,
     ),
     _about_trace(
         "/api/compare",
-        Compared,
+        schema.Compared,
         analysis.compared,
         *(_STEP, *_trace(OTHER), _STEP._replace(name=f"{OTHER}step")),
         cached=True,
     )._replace(sides=("", OTHER)),
     _about_trace(
         "/api/whatif",
-        WhatIf,
-        whatif.what_if,
+        schema.WhatIf,
+        analysis.what_if,
         _STEP,
         *_QUESTION,
         Parameter(
@@ -283,12 +259,14 @@ ROUTES = (
         cached=True,
     ),
     _about_trace(
-        "/api/whatif/lanes", TimelineOverview, whatif.lanes, _STEP, *_QUESTION, cached=True
+        "/api/whatif/lanes", schema.TimelineOverview, analysis.lanes, _STEP, *_QUESTION, cached=True
     ),
-    _about_trace("/api/whatif/window", TimelineWindow, whatif.window, _STEP, *_QUESTION, *_WINDOW),
+    _about_trace(
+        "/api/whatif/window", schema.TimelineWindow, analysis.window, _STEP, *_QUESTION, *_WINDOW
+    ),
     _about_trace(
         "/api/memory",
-        MemoryAnswer,
+        schema.MemoryAnswer,
         analysis.memory,
         _STEP,
         Parameter("device", "as `cpu` or `cuda:0`; the one that matters most without it", TEXT),
@@ -300,25 +278,27 @@ ROUTES = (
             default=analysis.POINTS,
         ),
     ),
-    _about_trace("/api/timeline", TimelineOverview, timeline.overview, cached=True)._replace(
+    _about_trace("/api/timeline", schema.TimelineOverview, timeline.overview, cached=True)._replace(
         text="The lanes of the timeline, its bounds and a minimap."
     ),
-    _about_trace("/api/timeline/window", TimelineWindow, timeline.window, *_WINDOW, _LANES),
-    _about_trace("/api/timeline/event", EventDetail, timeline.event, _EVENT),
+    _about_trace("/api/timeline/window", schema.TimelineWindow, timeline.window, *_WINDOW, _LANES),
+    _about_trace("/api/timeline/event", schema.EventDetail, timeline.event, _EVENT),
     _about_trace(
         "/api/timeline/search",
-        SearchResult,
+        schema.SearchResult,
         timeline.find,
         Parameter("q", "the text", text_up_to(timeline.LONGEST_TEXT), required=True),
         *(_START, _END, _WIDTH._replace(default=timeline.PARTS), _LANES),
     ),
-    _about_trace("/api/timeline/statistics", WindowStatistics, timeline.statistics, *_WINDOW[:2]),
+    _about_trace(
+        "/api/timeline/statistics", schema.WindowStatistics, timeline.statistics, *_WINDOW[:2]
+    ),
 )
 
 ANSWERS = [
     *(route.answer for route in ROUTES if not isinstance(route.answer, str)),
-    Run,
-    ErrorAnswer,
+    schema.Run,
+    schema.ErrorAnswer,
 ]
 """The types of what is sent as JSON: of the routes in their order, then of what the rows of a
 run's tables are part of, then of errors."""

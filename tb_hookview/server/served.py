@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import asdict
 
+from tb_hookview import schema
 from tb_hookview.addresses.text import is_address, shown
 from tb_hookview.errors import NotFoundError, TraceError
 from tb_hookview.history.answer import read_history
@@ -24,10 +25,6 @@ from tb_hookview.ranks.result import RunReport
 from tb_hookview.ranks.run import RunFiles, analyze_traces
 from tb_hookview.report.open_trace import BYTES, Budget, Opened, rows_bytes
 from tb_hookview.rules.catalogue import RULES
-from tb_hookview.schema.findings import RuleInfo
-from tb_hookview.schema.history import History
-from tb_hookview.schema.host import DryRunReport
-from tb_hookview.schema.runs import KnownTrace, LeftOut, ReadingProgress, Runs
 from tb_hookview.server.answers import RunList, as_text, client_waits, describe_runs, select
 from tb_hookview.step_log import ENDING
 from tb_hookview.trace import Run, TraceEntry, TraceFile
@@ -117,19 +114,19 @@ def _newest(listed: RunList, run: Run) -> Iterator[tuple[str, TraceEntry]]:
 # Answers without a trace: runs, rules, and how far the reading of a trace is.
 
 
-def runs(served: Served) -> Runs:
+def runs(served: Served) -> schema.Runs:
     """The runs of the log directory; parses nothing."""
     found = served.listed.listing()
-    return Runs(
+    return schema.Runs(
         logdir="" if served.logdir is None else as_text(shown(served.logdir)),
         version=__version__,
         runs=describe_runs(found.runs),
-        left_out=LeftOut(links=found.links_left_out, folders=found.folders_left_out),
+        left_out=schema.LeftOut(links=found.links_left_out, folders=found.folders_left_out),
         dry_run=None if served.dry_run is None else as_text(served.dry_run.name),
     )
 
 
-def known(served: Served) -> list[KnownTrace]:
+def known(served: Served) -> list[schema.KnownTrace]:
     """What is known of the newest trace of each worker without reading it; reads none."""
     found = (
         (run, worker, served.reader().outline(worker.traces[0].file))
@@ -138,18 +135,18 @@ def known(served: Served) -> list[KnownTrace]:
         if worker.traces
     )
     return [
-        KnownTrace(run=as_text(run.name), worker=as_text(worker.name), **asdict(outline))
+        schema.KnownTrace(run=as_text(run.name), worker=as_text(worker.name), **asdict(outline))
         for run, worker, outline in found
         if outline is not None
     ]
 
 
-def rules(_served: Served) -> list[RuleInfo]:
+def rules(_served: Served) -> list[schema.RuleInfo]:
     """The rules that traces are checked against."""
     return [rule.described() for rule in RULES]
 
 
-def progress(served: Served, *, run: str, worker: str, trace: str | None) -> ReadingProgress:
+def progress(served: Served, *, run: str, worker: str, trace: str | None) -> schema.ReadingProgress:
     """How far the reading of a trace is."""
     named = {"run": run, "worker": worker, "trace": trace}
     query = {name: value for name, value in named.items() if value is not None}
@@ -165,7 +162,7 @@ CACHED = 8
 State = tuple[tuple[str, int, int], ...]
 
 
-def history(served: Served, *, run: str) -> History:
+def history(served: Served, *, run: str) -> schema.History:
     """A watched training run over all its steps.
 
     Raises:
@@ -180,7 +177,7 @@ def history(served: Served, *, run: str) -> History:
 
 
 @lru_cache(CACHED)
-def _read(folder: str, _state: State) -> History:
+def _read(folder: str, _state: State) -> schema.History:
     return read_history(folder)
 
 
@@ -232,7 +229,7 @@ def dry_run_file(path: str | Path | None) -> Path | None:
         return None  # the list of runs says why it cannot be read
 
 
-def dry_run(served: Served) -> DryRunReport:
+def dry_run(served: Served) -> schema.DryRunReport:
     """The dry run that is served.
 
     Raises:
@@ -244,12 +241,12 @@ def dry_run(served: Served) -> DryRunReport:
     return _read_dry_run(served.dry_run)
 
 
-def _read_dry_run(path: Path) -> DryRunReport:
+def _read_dry_run(path: Path) -> schema.DryRunReport:
     remedy = "write it again with hookview dry-run --json"
     try:
         if path.stat().st_size > LARGEST:
             raise TraceError(path, f"has more than {LARGEST >> 20} MiB", "run fewer --steps")
-        return msgspec.json.decode(path.read_bytes(), type=DryRunReport)
+        return msgspec.json.decode(path.read_bytes(), type=schema.DryRunReport)
     except OSError as error:
         raise TraceError(path, f"cannot be read ({error.strerror})", remedy) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -12,20 +12,12 @@ from typing import Any
 import msgspec
 from flask import Response, request
 
+from tb_hookview import schema
 from tb_hookview.errors import UsageError
 from tb_hookview.ranks.result import TABLES
 from tb_hookview.ranks.run import run_sources
 from tb_hookview.report.open_trace import OpenTrace
 from tb_hookview.schema.describe import description
-from tb_hookview.schema.runs import (
-    ErrorAnswer,
-    ErrorDetail,
-    SqlAnswer,
-    SqlColumn,
-    SqlTable,
-    SqlTables,
-)
-from tb_hookview.schema.tables import TableColumn, TablePage
 from tb_hookview.server import answers
 from tb_hookview.server.answers import MOST_BYTES, as_text, fitting
 from tb_hookview.server.served import Served
@@ -78,21 +70,23 @@ def _answer(rows: Table[Any], page: Page, question: Question) -> Response:
             return Response(_arrow(rows, page, question), mimetype=ARROW)
         except UsageError as error:
             if accepted[answers.JSON] <= 0:
-                return answers.json(ErrorAnswer(ErrorDetail("usage", str(error))), 406)
+                return answers.json(
+                    schema.ErrorAnswer(schema.ErrorDetail("usage", str(error))), 406
+                )
     return answers.json(_page(rows, page, question, written[: len(page.rows)]))
 
 
 def _page(
     table: Table[Any], page: Page, question: Question, written: list[dict[str, Any]]
-) -> TablePage:
-    return TablePage(
+) -> schema.TablePage:
+    return schema.TablePage(
         table=table.name,
         key=KEY,
         total=page.total,
         offset=question.offset,
         left_out=_left_out(page, question),
         columns=[
-            TableColumn(column.name, column.type_name, column.unit, column.description)
+            schema.TableColumn(column.name, column.type_name, column.unit, column.description)
             for column in page.columns
         ],
         rows=written,
@@ -137,13 +131,13 @@ _turns = BoundedSemaphore(2)
 """Queries that run at a time; further ones wait."""
 
 
-def sql(trace: OpenTrace, *, query: str, step: list[str]) -> SqlAnswer:
+def sql(trace: OpenTrace, *, query: str, step: list[str]) -> schema.SqlAnswer:
     """Rows that answer a query on the tables of a trace."""
     tables = {name: trace.table(name, step) for name in CATALOGUE}
     return _asked(query, sources_of(tables, lambda table: trace.arrow(table.name, step)))
 
 
-def sql_of_run(served: Served, *, run: str, query: str) -> SqlAnswer:
+def sql_of_run(served: Served, *, run: str, query: str) -> schema.SqlAnswer:
     """Rows that answer a query on the tables of a run."""
     traces = served.traces_of(run)
 
@@ -156,24 +150,24 @@ def sql_of_run(served: Served, *, run: str, query: str) -> SqlAnswer:
     return _asked(query, sources)
 
 
-def trace_tables(_served: Served) -> SqlTables:
+def trace_tables(_served: Served) -> schema.SqlTables:
     """What a query on a trace can read."""
     return _tables(_of_trace(()))
 
 
-def run_tables(_served: Served) -> SqlTables:
+def run_tables(_served: Served) -> schema.SqlTables:
     """What a query on a run can read."""
     return _tables([*_of_run(), *_of_trace((_WORKER,))])
 
 
-def _asked(query: str, sources: Mapping[str, Source]) -> SqlAnswer:
+def _asked(query: str, sources: Mapping[str, Source]) -> schema.SqlAnswer:
     with _turns:
         return _answer_sql(run_query(query, sources, LIMITS))
 
 
-def _answer_sql(result: Result) -> SqlAnswer:
+def _answer_sql(result: Result) -> schema.SqlAnswer:
     """As many of the rows as fit."""
-    columns = [SqlColumn(name, kind) for name, kind in result.columns.items()]
+    columns = [schema.SqlColumn(name, kind) for name, kind in result.columns.items()]
     rows, left = [], BYTES
     for row in result:
         values = [_plain(value) for value in row]
@@ -181,7 +175,7 @@ def _answer_sql(result: Result) -> SqlAnswer:
         if left < 0:
             break
         rows.append(values)
-    return SqlAnswer(columns, rows, None if result.more else len(result))
+    return schema.SqlAnswer(columns, rows, None if result.more else len(result))
 
 
 def _plain(value: Any) -> Any:
@@ -191,31 +185,33 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_WORKER = TableColumn(WORKER, "text", None, "The trace that the row is of.")
+_WORKER = schema.TableColumn(WORKER, "text", None, "The trace that the row is of.")
 
 
-def _tables(tables: list[SqlTable]) -> SqlTables:
+def _tables(tables: list[schema.SqlTable]) -> schema.SqlTables:
     missing = find_spec("duckdb") is None or find_spec("pyarrow") is None
-    return SqlTables("pip install 'tb-hookview[sql]'" if missing else None, tables)
+    return schema.SqlTables("pip install 'tb-hookview[sql]'" if missing else None, tables)
 
 
-def _of_trace(first: Iterable[TableColumn]) -> list[SqlTable]:
+def _of_trace(first: Iterable[schema.TableColumn]) -> list[schema.SqlTable]:
     """Tables of a trace, with some columns before their own."""
     return [
-        SqlTable(name, entry.description, [*first, *_columns(empty_table(name))])
+        schema.SqlTable(name, entry.description, [*first, *_columns(empty_table(name))])
         for name, entry in CATALOGUE.items()
     ]
 
 
-def _of_run() -> list[SqlTable]:
+def _of_run() -> list[schema.SqlTable]:
     return [
-        SqlTable(name, (row_type.__doc__ or "").partition("\n")[0], _columns(Table(row_type, ())))
+        schema.SqlTable(
+            name, (row_type.__doc__ or "").partition("\n")[0], _columns(Table(row_type, ()))
+        )
         for name, row_type in TABLES.items()
     ]
 
 
-def _columns(table: Table[Any]) -> list[TableColumn]:
+def _columns(table: Table[Any]) -> list[schema.TableColumn]:
     return [
-        TableColumn(column.name, column.type_name, column.unit, column.description)
+        schema.TableColumn(column.name, column.type_name, column.unit, column.description)
         for column in table.columns
     ]

@@ -6,15 +6,9 @@ from collections.abc import Collection
 
 import msgspec
 
+from tb_hookview import schema
 from tb_hookview.errors import NotFoundError
 from tb_hookview.report.open_trace import OpenTrace
-from tb_hookview.schema.timeline import (
-    EventDetail,
-    SearchResult,
-    TimelineOverview,
-    TimelineWindow,
-    WindowStatistics,
-)
 from tb_hookview.server.answers import MOST_BYTES
 from tb_hookview.server.parameters import span
 from tb_hookview.timeline import Timeline
@@ -31,14 +25,14 @@ PARTS = 1000
 LONGEST_TEXT = 1000
 
 
-def overview(trace: OpenTrace) -> TimelineOverview:
+def overview(trace: OpenTrace) -> schema.TimelineOverview:
     """The lanes, the bounds, the minimap."""
     return wire.overview(trace.timeline)
 
 
 def window(
     trace: OpenTrace, *, start: float, end: float, width: int, lanes: str | None
-) -> TimelineWindow:
+) -> schema.TimelineWindow:
     """The blocks of a window.
 
     Raises:
@@ -51,7 +45,7 @@ def window(
 
 def fitting_window(
     lanes: LaneSet, numbers: Collection[int], start: int, end: int, pixels: int
-) -> TimelineWindow:
+) -> schema.TimelineWindow:
     """The blocks of a window, merged further where the answer would be too large."""
     while True:
         found = wire.window(lanes, numbers, start, end, pixels)
@@ -68,7 +62,7 @@ def required_span(start: float, end: float) -> tuple[int, int]:
     return found
 
 
-def event(trace: OpenTrace, *, id: int) -> EventDetail:  # noqa: A002  # the parameter's name
+def event(trace: OpenTrace, *, id: int) -> schema.EventDetail:  # noqa: A002  # the parameter's name
     """One event.
 
     Raises:
@@ -85,7 +79,7 @@ def find(
     end: float | None,
     width: int,
     lanes: str | None,
-) -> SearchResult:
+) -> schema.SearchResult:
     """The events with a text in their names.
 
     Raises:
@@ -97,7 +91,7 @@ def find(
     return search(timeline, Question(q, _lanes(timeline, lanes), first, last, width))
 
 
-def statistics(trace: OpenTrace, *, start: float, end: float) -> WindowStatistics:
+def statistics(trace: OpenTrace, *, start: float, end: float) -> schema.WindowStatistics:
     """What host and devices did in a window.
 
     Raises:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import Links, row_links, wait_links
 from tb_hookview.analysis.idle.gaps import Cause
@@ -16,14 +17,6 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, ItemIndex, TreeRow, microseconds, to_us
 from tb_hookview.errors import NotFoundError
-from tb_hookview.schema.timeline import (
-    LaneBlocks,
-    LaneCurve,
-    Minimap,
-    TimelineLane,
-    TimelineOverview,
-    TimelineWindow,
-)
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.timeline.lanes.catalogue import PathLane, lane_of_rows, list_lanes
 from tb_hookview.timeline.lanes.lane import NAMES, Colours, LaneNames
@@ -154,10 +147,10 @@ class Timeline(LaneSet):
 # The timeline as `http_api.md` describes it: microseconds from the start of the trace.
 
 
-def overview(timeline: Timeline) -> TimelineOverview:
+def overview(timeline: Timeline) -> schema.TimelineOverview:
     """The bounds, the lanes, the minimap and the names of colours."""
     first, last = timeline.analysis.bounds
-    return TimelineOverview(
+    return schema.TimelineOverview(
         start_us=to_us(first),
         duration_us=to_us(last - first),
         events=timeline.analysis.trace.event_count,
@@ -167,9 +160,9 @@ def overview(timeline: Timeline) -> TimelineOverview:
     )
 
 
-def _minimap(timeline: Timeline) -> Minimap:
+def _minimap(timeline: Timeline) -> schema.Minimap:
     blocks = timeline.minimap()
-    return Minimap(
+    return schema.Minimap(
         start=microseconds(blocks.start - timeline.origin),
         duration=microseconds(blocks.end - blocks.start),
         colour=blocks.colour.tolist(),
@@ -178,7 +171,7 @@ def _minimap(timeline: Timeline) -> Minimap:
 
 def window(
     timeline: LaneSet, lanes: Iterable[int], start: int, end: int, width: int
-) -> TimelineWindow:
+) -> schema.TimelineWindow:
     """Blocks and curves of some lanes between two times.
 
     The times are nanoseconds from the start of the trace.
@@ -191,7 +184,7 @@ def window(
         used[lane.blocks.name] = True
     used[-1] = False  # where the name of merged events, -1, was put
     row = np.where(used, np.cumsum(used) - 1, -1)
-    return TimelineWindow(
+    return schema.TimelineWindow(
         start=to_us(start),
         end=to_us(end),
         width=width,
@@ -201,13 +194,13 @@ def window(
     )
 
 
-def lane_row(timeline: LaneSet, number: int) -> TimelineLane:
+def lane_row(timeline: LaneSet, number: int) -> schema.TimelineLane:
     """What one lane is."""
     entry = timeline.entries[number]
     shown = entry.items is not None and not entry.late
     lane = timeline.lane(number) if shown else None
     curve = timeline.curve(number) if entry.curve else None
-    return TimelineLane(
+    return schema.TimelineLane(
         id=str(number),
         group=entry.group,
         title=entry.title,
@@ -224,7 +217,7 @@ def lane_row(timeline: LaneSet, number: int) -> TimelineLane:
     )
 
 
-def _blocks(timeline: LaneSet, lane: DrawnLane, row: Int) -> LaneBlocks:
+def _blocks(timeline: LaneSet, lane: DrawnLane, row: Int) -> schema.LaneBlocks:
     """Blocks of a lane.
 
     Args:
@@ -233,7 +226,7 @@ def _blocks(timeline: LaneSet, lane: DrawnLane, row: Int) -> LaneBlocks:
         row: row of each name in the answer, and last -1.
     """
     found = lane.blocks
-    return LaneBlocks(
+    return schema.LaneBlocks(
         id=str(lane.number),
         start=microseconds(found.start - timeline.origin),
         duration=microseconds(found.end - found.start),
@@ -245,6 +238,6 @@ def _blocks(timeline: LaneSet, lane: DrawnLane, row: Int) -> LaneBlocks:
     )
 
 
-def _curve(timeline: LaneSet, number: int, asked: Window) -> LaneCurve:
+def _curve(timeline: LaneSet, number: int, asked: Window) -> schema.LaneCurve:
     time, value = timeline.curve(number).within(asked.start, asked.end, asked.resolution)
-    return LaneCurve(str(number), microseconds(time - timeline.origin), value.tolist())
+    return schema.LaneCurve(str(number), microseconds(time - timeline.origin), value.tolist())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_hookview.cache import Cache
-from tb_hookview.trace.source.blocks import AHEAD, BlockReader, FileBlocks
+from tb_hookview.trace.source.remote import AHEAD, BlockReader, FileBlocks
 
 CONTENT = bytes(range(256)) * 5
 STEPS = st.lists(

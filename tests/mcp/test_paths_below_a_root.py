@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tb_hookview.errors import HookviewError, NotFoundError, UsageError
-from tb_hookview.mcp.traces import RootFolder
+from tb_hookview.mcp.server import RootFolder
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from support.tensorboard_process import TensorBoard, TensorBoardHere, running
 from tensorboard.plugins import base_plugin
 
 from tb_hookview.plugin import ACTIVE_FOR_S, HookviewPlugin
-from tb_hookview.server.page import STATIC
+from tb_hookview.server.app import STATIC
 
 TRACE = "host.1700000000123.pt.trace.json.gz"
 

@@ -15,7 +15,7 @@ from support.recording import Trace, only_trace, record
 from torch import nn
 
 import tb_hookview as hookview
-from tb_hookview.recorder import trace_file
+from tb_hookview.recorder import writing
 from tb_hookview.recorder.backward_marks_from_trace import Mark, Nested, find_backward_marks
 from tb_hookview.recorder.hooks import CallMarks, OpenCalls
 from tb_hookview.recorder.ranges import BackwardNames, FinishedCall, RecordingState, ThreadCalls
@@ -245,6 +245,6 @@ def test_times_are_on_the_files_own_clock(base_ns):
     event = '{"ph": "X", "name": "a", "ts": 1.5, "dur": 1}'
     source = io.BytesIO(f'{{\n{head}  "traceEvents": [\n{event}\n]}}'.encode())
     target = io.BytesIO()
-    trace_file.copy(source, target, [Mark('b "c"', 1, 2, base_ns + 1_234_567)])
+    writing.copy(source, target, [Mark('b "c"', 1, 2, base_ns + 1_234_567)])
     rows = json.loads(target.getvalue())["traceEvents"]
     assert [(row["name"], row["ts"]) for row in rows] == [('b "c"', 1234.567), ("a", 1.5)]

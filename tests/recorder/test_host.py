@@ -12,7 +12,7 @@ from support.recording import traces
 import tb_hookview as hookview
 from tb_hookview import markers
 from tb_hookview.loading import load
-from tb_hookview.recorder import host
+from tb_hookview.recorder import manifest
 
 
 def test_collections_are_marked_while_it_records_and_not_after(tmp_path: Path) -> None:
@@ -38,9 +38,9 @@ def test_collections_are_marked_while_it_records_and_not_after(tmp_path: Path) -
 )
 def test_a_containers_limit(tmp_path: Path, text: str, most: float | None) -> None:
     limit = tmp_path / "cpu.max"
-    unlimited = host.cores(limit)
+    unlimited = manifest.cores(limit)
     limit.write_text(text)
-    assert host.cores(limit) == (unlimited if most is None else most)
+    assert manifest.cores(limit) == (unlimited if most is None else most)
 
 
 @pytest.mark.parametrize(("text", "count"), [("4", 4), ("", 1), ("0", 1), ("x", 1)])
@@ -48,4 +48,4 @@ def test_processes_as_a_launcher_counts_them(
     monkeypatch: pytest.MonkeyPatch, text: str, count: int
 ) -> None:
     monkeypatch.setenv("LOCAL_WORLD_SIZE", text)
-    assert host.describe()["processes"] == count
+    assert manifest._describe_host()["processes"] == count

@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from tb_hookview.recorder import trace_file
+from tb_hookview.recorder import writing
 from tb_hookview.recorder.backward_marks_from_trace import Mark
 
 BASE = 1_700_000_000_000_000_000
@@ -20,7 +20,7 @@ TRAP = {"name": 'looks like "traceEvents": [ and "baseTimeNanoseconds": 5, in a 
 
 def copied(text: str, marks=MARKS) -> tuple[bool, bytes]:
     target = io.BytesIO()
-    return trace_file.copy(io.BytesIO(text.encode()), target, marks), target.getvalue()
+    return writing.copy(io.BytesIO(text.encode()), target, marks), target.getvalue()
 
 
 def rows(text: bytes) -> list[tuple[object, ...]]:
@@ -53,7 +53,7 @@ def test_marks_are_added_to_any_layout(layout, order, events):
 
 @pytest.mark.parametrize("distance", range(-60, 5, 3))
 def test_the_list_is_found_wherever_chunks_end(distance):
-    chunk = trace_file._CHUNK
+    chunk = writing._CHUNK
     filler = {"filler": "x" * (chunk - 30 + distance), "baseTimeNanoseconds": BASE}
     done, text = copied(json.dumps({**filler, "traceEvents": EVENTS}))
     assert done
@@ -79,11 +79,11 @@ def test_a_line_as_long_as_the_file_is_not_held_in_memory(tmp_path):
         for _ in range(400_000):
             file.write(f",{event}")
         file.write("]}")
-    assert plain.stat().st_size > 20 * trace_file._CHUNK
+    assert plain.stat().st_size > 20 * writing._CHUNK
     with plain.open("rb") as source, (tmp_path / "copy.json").open("wb") as target:
         tracemalloc.start()
-        done = trace_file.copy(source, target, MARKS)
+        done = writing.copy(source, target, MARKS)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert done
-    assert peak < 5 * trace_file._CHUNK
+    assert peak < 5 * writing._CHUNK

@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 from tb_hookview.watching.agreement import Alone, FolderBoard, RecordingPlan, parse_plan
-from tb_hookview.watching.background import take_request
 from tb_hookview.watching.blocks import choose_blocks
 from tb_hookview.watching.clock import (
     BACKWARD,
@@ -25,6 +24,7 @@ from tb_hookview.watching.clock import (
     ROOT,
 )
 from tb_hookview.watching.device import DeviceStamps
+from tb_hookview.watching.keeping import take_request
 from tb_hookview.watching.recordings import Kept, surplus
 from tb_hookview.watching.sampling import Sampling, sampling_of
 from tb_hookview.watching.step_file import StepFile, row_lines

@@ -7,8 +7,7 @@ from pathlib import Path
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.selection import select
 from tb_hookview.loading import load
-from tb_hookview.rules.advice import ADVICE
-from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.catalogue import ADVICE, RULES
 from tb_hookview.rules.diagnosis import causes_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import findings

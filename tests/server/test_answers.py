@@ -9,7 +9,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tb_hookview.server import answers, page
+from tb_hookview.server import answers
+from tb_hookview.server.app import install_page
 
 REPORT = "/api/report?run=rank2&worker=host_1"
 
@@ -78,7 +79,7 @@ def page_folder(tmp_path: Path) -> Path:
 def page_client(folder: Path) -> FlaskClient:
     app = Flask("page", static_folder=None)
     answers.install(app, None)
-    page.install(app, folder)
+    install_page(app, folder)
     return app.test_client()
 
 

@@ -12,8 +12,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent, Tool
 
-from tb_hookview.mcp.server import make
-from tb_hookview.mcp.traces import RootFolder
+from tb_hookview.mcp.server import RootFolder, make
 
 Question = tuple[str, dict[str, Any]]
 

@@ -22,6 +22,7 @@ from tb_hookview.arrays.joins import (
     isin,
     mask_of,
     pair_key,
+    scatter,
     unique,
     unique_counts,
     unique_inverse,
@@ -243,12 +244,11 @@ def _stems(host: HostRows) -> Int:
     """A number for the stem of each row's name: that of nodes and operators; -1 for other rows."""
     numbers = {name: number for number, name in enumerate(_SINKS)}
     rows = np.flatnonzero((host.kind == EventCategory.OPERATOR) | (host.role == Role.NODE))
-    strings, place = unique_inverse(host.string[rows])
-    names = [stem(node_name(host.trace.strings[string])) for string in strings.tolist()]
-    found = np.full(len(host), -1, np.int64)
-    listed = [numbers.setdefault(name, len(numbers)) for name in names]
-    found[rows] = np.array(listed, np.int64)[place]
-    return found
+
+    def number(name: str) -> int:
+        return numbers.setdefault(stem(node_name(name)), len(numbers))
+
+    return scatter(rows, host.trace.strings.map(host.string[rows], number, np.int64), len(host))
 
 
 def _passes(host: HostRows, row_node: NodeIndex, stems: Int) -> _Passes:

@@ -214,9 +214,7 @@ def is_device_wide(host: HostRows, row: TreeRow) -> Bool:
 
 def _named(host: HostRows, row: TreeRow, pattern: re.Pattern[str]) -> Bool:
     """Whether the whole name of each row matches."""
-    names, place = unique_inverse(host.string[row])
-    found = [pattern.fullmatch(host.trace.strings[name]) is not None for name in names.tolist()]
-    return np.asarray(np.array(found, bool)[place])
+    return host.trace.strings.map(host.string[row], pattern.fullmatch, bool)
 
 
 # Copies that hold the host: they return only when their memory may be used again.
@@ -282,9 +280,7 @@ def find_copies(timing: LaunchTiming) -> Copies:
 
 
 def _named_copies(host: HostRows, event: EventRow, pattern: re.Pattern[str]) -> Bool:
-    name, place = unique_inverse(host.trace.events.name[event])
-    found = [pattern.search(host.trace.strings[text]) is not None for text in name.tolist()]
-    return np.asarray(np.array(found, bool)[place])
+    return host.trace.strings.map(host.trace.events.name[event], pattern.search, bool)
 
 
 def of_copies(timing: LaunchTiming, copies: Copies, skew: int) -> Part:

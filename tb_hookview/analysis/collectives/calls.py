@@ -24,6 +24,7 @@ from tb_hookview.analysis.host.rows import HostRows, Role
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
+from tb_hookview.arrays.sums import greatest_by, least_by
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
@@ -194,12 +195,9 @@ def _on_devices(
     # Kernels without a launch are calls of their own.
     key = np.where(owner >= 0, owner, -2 - mine)
     calls, of_event = unique_inverse(key)
-    start = np.full(len(calls), np.iinfo(np.int64).max)
-    end = np.full(len(calls), np.iinfo(np.int64).min)
-    np.minimum.at(start, of_event, events.start[mine])
-    np.maximum.at(end, of_event, events.end[mine])
-    first = np.full(len(calls), len(events))
-    np.minimum.at(first, of_event, mine)
+    start = least_by(of_event, events.start[mine], len(calls))
+    end = greatest_by(of_event, events.end[mine], len(calls))
+    first = least_by(of_event, mine, len(calls))
     return np.maximum(calls, -1), start, end, first
 
 

@@ -25,7 +25,7 @@ from tb_hookview.analysis.compiled.times import (
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
-from tb_hookview.arrays.joins import index_of, isin, unique_inverse
+from tb_hookview.arrays.joins import index_of, isin
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
@@ -147,11 +147,10 @@ def _names(host: HostRows, variants: Variants, string: StringIndex, replays: Boo
         replays: whether a graph is replayed next to each. Its inputs and its random state are
             copied by operators that may be in the map too.
     """
-    texts, strings = host.trace.strings, unique_inverse(string)
-    names = [texts[text] for text in strings[0].tolist()]
-    numbers = [variants.names.get(row_name(name), -1) for name in names]
-    copies = np.array([name in _COPIES for name in names], bool)[strings[1]]
-    return np.where(replays & copies, -1, np.array(numbers, np.int64)[strings[1]])
+    texts, number = host.trace.strings, variants.names.get
+    copies = texts.map(string, _COPIES.__contains__, bool)
+    called = texts.map(string, lambda name: number(row_name(name), -1), np.int64)
+    return np.where(replays & copies, -1, called)
 
 
 def _children(host: HostRows, row: TreeRow) -> tuple[TreeRow, Int]:

@@ -29,7 +29,7 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import dense_rank, first_of_each, index_of, isin, mask_of
 from tb_hookview.arrays.nesting import CallTree, lookup
-from tb_hookview.arrays.sums import ranges, split
+from tb_hookview.arrays.sums import greatest_by, least_by, ranges, split
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.compiled_graphs import CompiledGraph, CompiledGraphs
@@ -286,9 +286,7 @@ def _shared(variants: Variants, gaps: _Gaps, call: Int, place: Int) -> Portions:
     dense = np.cumsum(has) - 1
     shares = split(gaps.time[has], dense[place], variants.weight[part])
     module, size = variants.module[part], len(gaps.time)
-    low, high = np.full(size, np.iinfo(np.int64).max), np.full(size, -2)
-    np.minimum.at(low, place, module)
-    np.maximum.at(high, place, module)
+    low, high = least_by(place, module, size), greatest_by(place, module, size)
     return Portions(gaps.group[place], part, shares, (low < high)[place])
 
 

@@ -181,7 +181,7 @@ def _loading(
             (edges.kind == EdgeKind.HOST) & (nodes.thread[edges.target] == thread)
         )
         spans = np.stack([nodes.time[edges.source[mine]], nodes.time[edges.target[mine]]], axis=1)
-        inside = intervals.of(tree.start[rows], tree.end[rows]) - window.start
+        inside = tree.time_of(rows) - window.start
         covered = intervals.lengths_within(inside, spans)
         loading[mine] = (covered > 0) & (covered == spans[:, 1] - spans[:, 0])
     return loading

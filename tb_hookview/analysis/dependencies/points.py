@@ -251,7 +251,7 @@ def _work(analysis: Analysis, thread: int) -> TimeSet:
     """Time in which a thread is inside an operator or a call of the runtime."""
     tree = analysis.call_tree
     rows = np.flatnonzero((tree.thread == thread) & isin(analysis.host.kind, _AT_WORK))
-    return intervals.of(tree.start[rows], tree.end[rows])
+    return tree.time_of(rows)
 
 
 def _sleeps(work: Callable[[], TimeSet], since: Nanoseconds, until: Nanoseconds) -> Bool:

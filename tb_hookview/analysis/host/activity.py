@@ -57,10 +57,8 @@ def named_activity(host: HostRows, thread: ThreadIndex, span: Intervals) -> list
 
 def event_names(host: HostRows, event: EventRow) -> list[str]:
     """Names of events as a person reads them; "" where there is none."""
-    trace = host.trace
-    string, place = unique_inverse(lookup(trace.events.name, event))
-    names = [_name(trace.strings[s]) if s >= 0 else "" for s in string.tolist()]
-    return list(np.array(names, object)[place])
+    string = lookup(host.trace.events.name, event)
+    return list(host.trace.strings.map(string, _name, object))
 
 
 OPTIMIZER = "Optimizer."

@@ -321,9 +321,10 @@ class HostRows(Struct, frozen=True, dict=True):
         """Whether each row has the name of the node that the evaluation is of."""
         texts = self.trace.strings
         number = {texts[string]: string for string in unique(self.string[row]).tolist()}
-        wanted, place = unique_inverse(self.string[evaluation])
-        names = [number.get(node_name(texts[string]), -1) for string in wanted.tolist()]
-        return np.asarray(self.string[row] == np.array(names, np.int64)[place])
+        wanted = texts.map(
+            self.string[evaluation], lambda t: number.get(node_name(t), -1), np.int64
+        )
+        return np.asarray(self.string[row] == wanted)
 
     def name(self, row: int) -> str:
         """Name of one row."""

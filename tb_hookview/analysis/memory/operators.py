@@ -12,7 +12,7 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.memory.blocks import AllocatorEvents, MemoryBlocks
 from tb_hookview.analysis.memory.live import NEVER, Lives, MemoryClass
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.sums import greatest_by, sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory
 
@@ -48,8 +48,7 @@ def activation_lives(
     module = lives.module[mine] + 1
     ends = lives.death[mine] != NEVER
     time = np.where(ends, lives.death[mine] - lives.birth[mine], 0)
-    longest = np.zeros(modules + 1, np.int64)
-    np.maximum.at(longest, module, time)
+    longest = greatest_by(module, time, modules + 1, 0)
 
     def summed(values: Int) -> Int:
         return sum_by(module, values, modules + 1)

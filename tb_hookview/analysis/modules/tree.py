@@ -300,9 +300,11 @@ def _ranked(numbers: list[int], names: Sequence[ModuleName], rank: dict[str, int
 def marked_modules(host: HostRows, modules: Modules, rows: TreeRow) -> ModuleIndex:
     """Module that each mark names, -1 for one that is not in the tree."""
     by_path = {path: number for number, path in enumerate(modules.path)}
-    strings, place = unique_inverse(host.string[rows])
-    names = [module_name(host.trace.strings[string], Role.NONE) for string in strings.tolist()]
-    return np.array([by_path.get(name.path, -1) for name in names], np.int64)[place]
+
+    def number(name: str) -> int:
+        return by_path.get(module_name(name, Role.NONE).path, -1)
+
+    return host.trace.strings.map(host.string[rows], number, np.int64)
 
 
 def module_between_marks(host: HostRows, modules: Modules, rows: TreeRow) -> ModuleIndex:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.attribution import CompiledTime
 from tb_hookview.analysis.device.kinds import COMMUNICATION
@@ -16,7 +17,7 @@ from tb_hookview.analysis.modules.attribution import EVIDENCE, RECOMPUTE, Parts
 from tb_hookview.analysis.selection import Selection, select
 from tb_hookview.arrays.joins import grouped, index_of, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup, nearest
-from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.sums import greatest_by, least_by, sum_by
 from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
@@ -31,21 +32,6 @@ from tb_hookview.arrays.types import (
 )
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.report.tables.modules import Calls
-from tb_hookview.schema import KINDS
-from tb_hookview.schema.attribution import (
-    Amount,
-    CallRow,
-    CallsOverTime,
-    KernelSearch,
-    KernelUse,
-    KernelUseOmitted,
-    ModuleDetail,
-    NodeUse,
-    NodeUseOmitted,
-    Parameters,
-    SharedParameter,
-    Unplaced,
-)
 from tb_hookview.tables.events.names import first_events, numbered_kernels
 from tb_hookview.trace import EventCategory
 
@@ -85,18 +71,18 @@ class _Times(Struct, frozen=True):
     """Shape (measures,)."""
 
 
-def calls_over_time(selection: Selection, module: int) -> CallsOverTime:
+def calls_over_time(selection: Selection, module: int) -> schema.CallsOverTime:
     """The calls of one module (an index into `Modules`) in the selection."""
     times = _times(selection, Calls(selection), module)
     count, known = len(times.start), selection.analysis.launches_known
     every = np.arange(count + 1)
     binned = count > MOST_SINGLE
     edges = np.linspace(0, count, BINS + 1).astype(np.int64) if binned else every
-    return CallsOverTime(
+    return schema.CallsOverTime(
         count=count,
         binned=binned,
         rows=_rows(times, edges[:-1], edges[1:], known),
-        unplaced=Unplaced(**_amounts(times.unplaced, known)),
+        unplaced=schema.Unplaced(**_amounts(times.unplaced, known)),
         slowest=_slowest(times, known),
     )
 
@@ -233,15 +219,13 @@ def _spans(analysis: Analysis, nodes: NodeIndex, call: Int, size: int) -> Interv
     """Span from the first to the last given node of each call."""
     nodes, call = nodes[call >= 0], call[call >= 0]
     rows = analysis.nodes.row[nodes]
-    never = np.iinfo(np.int64).max
-    start, end = np.full(size, never, np.int64), np.full(size, -1, np.int64)
-    np.minimum.at(start, call, analysis.call_tree.start[rows])
-    np.maximum.at(end, call, analysis.call_tree.end[rows])
-    start[start == never] = -1
+    start = least_by(call, analysis.call_tree.start[rows], size)
+    end = greatest_by(call, analysis.call_tree.end[rows], size, -1)
+    start[end < 0] = -1
     return np.stack([start, end], axis=1)
 
 
-def _slowest(times: _Times, known: bool) -> dict[str, CallRow]:
+def _slowest(times: _Times, known: bool) -> dict[str, schema.CallRow]:
     found = {}
     for measure, name in enumerate(MEASURES):
         column = times.time[:, measure]
@@ -251,7 +235,7 @@ def _slowest(times: _Times, known: bool) -> dict[str, CallRow]:
     return found
 
 
-def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
+def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[schema.CallRow]:
     """One row for the calls from each `first` to the one before each `end`."""
     if not len(first):
         return []
@@ -262,7 +246,7 @@ def _rows(times: _Times, first: Int, end: Int, known: bool) -> list[CallRow]:
         start, ran = int(times.start[a]), times.backward[a:b][times.backward[a:b, 0] >= 0]
         begun = int(ran[:, 0].min()) if len(ran) else None
         rows.append(
-            CallRow(
+            schema.CallRow(
                 id=int(times.event[a]),
                 calls=b - a,
                 start_us=to_us(start),
@@ -294,7 +278,7 @@ _EVENTS = {EventCategory.KERNEL: "kernel", EventCategory.COPY: "copy", EventCate
 
 def module_detail(
     analysis: Analysis, path: str, steps: Sequence[str] | None = None
-) -> ModuleDetail:
+) -> schema.ModuleDetail:
     """Sum up one module, over the whole trace or over the steps named.
 
     Kernels sum to the module's device time in the report, nodes to its host time, calls to both.
@@ -306,7 +290,7 @@ def module_detail(
     subtree = _Subtree(analysis, _module(analysis, path))
     kernels, kernels_omitted = _kernels(selection, subtree)
     nodes, nodes_omitted = _nodes(selection, subtree)
-    return ModuleDetail(
+    return schema.ModuleDetail(
         path=path,
         kernels=kernels,
         kernels_omitted=kernels_omitted,
@@ -374,14 +358,14 @@ class _Groups(Struct, frozen=True):
 
 def _kernels(
     selection: Selection, subtree: _Subtree
-) -> tuple[list[KernelUse], KernelUseOmitted | None]:
+) -> tuple[list[schema.KernelUse], schema.KernelUseOmitted | None]:
     groups = _device_events_by_name(selection, subtree)
     order = groups.most_expensive()
     rows = [_kernel(selection.analysis, groups, g) for g in order[:MOST_KERNELS].tolist()]
     rest = order[MOST_KERNELS:]
     if not len(rest):
         return rows, None
-    return rows, KernelUseOmitted(len(rest), *_directions(groups.amount[rest].sum(axis=0)))
+    return rows, schema.KernelUseOmitted(len(rest), *_directions(groups.amount[rest].sum(axis=0)))
 
 
 def _device_events_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
@@ -401,27 +385,29 @@ def _device_events_by_name(selection: Selection, subtree: _Subtree) -> _Groups:
     return _Groups(number[1][distinct], mine[first], amount)
 
 
-def _kernel(analysis: Analysis, groups: _Groups, group: int) -> KernelUse:
+def _kernel(analysis: Analysis, groups: _Groups, group: int) -> schema.KernelUse:
     example = int(groups.first[group])
     events, event = analysis.trace.events, analysis.device_events.event[example]
     core = int(analysis.kinds.tensor_core[example])
-    return KernelUse(
+    return schema.KernelUse(
         int(groups.id[group]),
         analysis.trace.strings[events.name[event]],
-        KINDS[analysis.kinds.kind[example]],
+        schema.KINDS[analysis.kinds.kind[example]],
         _EVENTS[EventCategory(events.kind[event])],
         None if core < 0 else bool(core),
         *_directions(groups.amount[group]),
     )
 
 
-def _directions(amount: Int) -> Iterable[Amount]:
+def _directions(amount: Int) -> Iterable[schema.Amount]:
     """Forward, backward, recompute; from shape (3, 4)."""
     for count, time, self_count, self_time in amount.tolist():
-        yield Amount(count, to_us(time), self_count, to_us(self_time))
+        yield schema.Amount(count, to_us(time), self_count, to_us(self_time))
 
 
-def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], NodeUseOmitted | None]:
+def _nodes(
+    selection: Selection, subtree: _Subtree
+) -> tuple[list[schema.NodeUse], schema.NodeUseOmitted | None]:
     analysis = selection.analysis
     nodes, attribution = analysis.nodes, analysis.device_attribution
     strings, group = unique_inverse(analysis.host.string[nodes.row])
@@ -444,13 +430,15 @@ def _nodes(selection: Selection, subtree: _Subtree) -> tuple[list[NodeUse], Node
     order = order[(sums[order] > 0).any(axis=1)]
     names, known = analysis.trace.strings, analysis.launches_known
     rows = [
-        NodeUse(int(ids[g]), node_name(names[int(strings[g])]), *_node_fields(sums[g], known))
+        schema.NodeUse(
+            int(ids[g]), node_name(names[int(strings[g])]), *_node_fields(sums[g], known)
+        )
         for g in order[:MOST_NODES].tolist()
     ]
     rest = order[MOST_NODES:]
     if not len(rest):
         return rows, None
-    return rows, NodeUseOmitted(len(rest), *_node_fields(sums[rest].sum(axis=0), known))
+    return rows, schema.NodeUseOmitted(len(rest), *_node_fields(sums[rest].sum(axis=0), known))
 
 
 def _node_fields(sums: Int, known: bool) -> Iterable[Any]:
@@ -483,7 +471,7 @@ def _sums(evidence: Int, time: Nanoseconds) -> dict[str, float]:
     return {name: to_us(ns) for name, ns in zip(EVIDENCE, sums.tolist(), strict=True) if ns}
 
 
-def _parameters(analysis: Analysis, subtree: _Subtree) -> Parameters | None:
+def _parameters(analysis: Analysis, subtree: _Subtree) -> schema.Parameters | None:
     manifest = analysis.trace.manifest
     below = frozenset(subtree.paths)
     listed = {m.path: m for m in (manifest.modules if manifest else ()) if m.path in below}
@@ -491,14 +479,14 @@ def _parameters(analysis: Analysis, subtree: _Subtree) -> Parameters | None:
     own = listed.get(path)
     if manifest is None or own is None or own.parameters is None:
         return None
-    return Parameters(
+    return schema.Parameters(
         count=sum(module.parameters or 0 for module in listed.values()),
         bytes=sum(module.bytes for module in listed.values()),
         self_count=own.parameters,
         self_bytes=own.bytes,
         trainable=own.trainable,
         shared=[
-            SharedParameter(entry.parameter, entry.owner, entry.owner_parameter)
+            schema.SharedParameter(entry.parameter, entry.owner, entry.owner_parameter)
             for entry in manifest.shared
             if entry.path == path
         ],
@@ -513,7 +501,7 @@ MOST_FOUND = 2000
 
 def search_kernels(
     analysis: Analysis, text: str, steps: Sequence[str] | None = None
-) -> KernelSearch:
+) -> schema.KernelSearch:
     """Find modules by the names of their own device events, whatever the text's case.
 
     Raises:
@@ -524,11 +512,12 @@ def search_kernels(
     if not wanted or len(wanted) > MOST_TEXT:
         raise UsageError(f"the query needs q=TEXT, of at most {MOST_TEXT} characters")
     chosen = np.flatnonzero(select(analysis, steps).device_events)
-    strings, name = unique_inverse(analysis.trace.events.name[analysis.device_events.event[chosen]])
-    names = [analysis.trace.strings[string].lower() for string in strings.tolist()]
-    holds = np.array([wanted in name for name in names], bool)
-    matching = mask_of(chosen[holds[name]], len(analysis.device_events))
+    name = analysis.trace.events.name[analysis.device_events.event[chosen]]
+    holds = analysis.trace.strings.map(name, lambda text: wanted in text.lower(), bool)
+    matching = mask_of(chosen[holds], len(analysis.device_events))
     module = analysis.device_parts.of(matching).module
     found = unique(module[module >= 0]).tolist()
     paths = list(dict.fromkeys(analysis.modules.path[index] for index in found))
-    return KernelSearch(int(holds.sum()), paths[:MOST_FOUND], max(0, len(paths) - MOST_FOUND))
+    return schema.KernelSearch(
+        int(holds.sum()), paths[:MOST_FOUND], max(0, len(paths) - MOST_FOUND)
+    )

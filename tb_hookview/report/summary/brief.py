@@ -6,6 +6,7 @@ import re
 
 from msgspec.structs import replace
 
+from tb_hookview import schema
 from tb_hookview.document.document import Document, Lines, Row, Table
 from tb_hookview.formats import (
     format_count,
@@ -27,15 +28,6 @@ from tb_hookview.report.summary.tables import (
     saving,
     where,
 )
-from tb_hookview.schema import (
-    WITHOUT_CALLS,
-    Finding,
-    PathWork,
-    ReportData,
-    TraceWarning,
-    is_behind,
-    severe_warnings,
-)
 
 FINDINGS, CLASSES, PARTS = 3, 3, 3
 """Findings, classes of modules, and parts of the critical path that are named."""
@@ -56,7 +48,7 @@ _NOT_NAMED = (
 _NOTHING = "no finding saves 0.5% of the time or more"
 
 
-def brief_document(data: ReportData, counted: ReportData, more: str = "") -> Document:
+def brief_document(data: schema.ReportData, counted: schema.ReportData, more: str = "") -> Document:
     """What decides a step, the first findings, and the classes with the longest self time.
 
     Args:
@@ -83,7 +75,7 @@ def _headed(table: Table) -> Table:
     )
 
 
-def brief_lines(data: ReportData) -> list[str]:
+def brief_lines(data: schema.ReportData) -> list[str]:
     """What decides a step, what that consists of, how long it is, what the first finding saves."""
     means = data.per_step
     verdict = data.verdict
@@ -100,7 +92,7 @@ def brief_lines(data: ReportData) -> list[str]:
     return [*lines, f"{step}{_without_first(data)}"]
 
 
-def _without_first(data: ReportData) -> str:
+def _without_first(data: schema.ReportData) -> str:
     step, first = data.verdict.step_us, data.findings[0] if data.findings else None
     gain = None if first is None else first.gain_us_per_step
     if first is None or first.negligible or not step or not gain or gain < _WORTH_SAYING * step:
@@ -111,12 +103,12 @@ def _without_first(data: ReportData) -> str:
     return f"; {format_us(round(_replayed(data) - gain, 3))} without the first finding{recorded}"
 
 
-def _replayed(data: ReportData) -> float:
+def _replayed(data: schema.ReportData) -> float:
     """The step in the replay that the verdict and savings are about."""
     return sum(row.us for row in data.critical_path_work) or data.verdict.step_us or 0.0
 
 
-def _whole(data: ReportData) -> str:
+def _whole(data: schema.ReportData) -> str:
     """The step of the verdict and of savings, where it is longer than on the host's clock, or
     shorter, as where nothing more runs in the last part of a trace."""
     host, whole = data.per_step.duration_us or 0.0, _replayed(data)
@@ -125,20 +117,20 @@ def _whole(data: ReportData) -> str:
     return f", {format_us(whole)} {_which(data, whole)}"
 
 
-def _which(data: ReportData, whole: float) -> str:
+def _which(data: schema.ReportData, whole: float) -> str:
     """What makes a step another length than on the host's clock."""
     host, verdict = data.per_step.duration_us or 0.0, data.verdict
     if whole < host:
         return "of it replayed"
     if (verdict.step_us or 0.0) <= (1 + _LONGER) * host:
         return "replayed"
-    if is_behind(data):
+    if schema.is_behind(data):
         return "on the device"
     by_host = verdict.device_us is None or (verdict.host_side_us or 0.0) >= (1 - _LONGER) * whole
     return "with the gap to the next" if by_host else "until the device finishes"
 
 
-def _path(data: ReportData) -> str:
+def _path(data: schema.ReportData) -> str:
     """The critical path, without work outside of the trace that is most of it."""
     work, title = data.critical_path_work, "critical path"
     if any(warning.code == "unseen-queue" for warning in data.trace.warnings):
@@ -152,7 +144,7 @@ def _path(data: ReportData) -> str:
     return f"{title}: {', '.join(shares)}"
 
 
-def _what(row: PathWork) -> str:
+def _what(row: schema.PathWork) -> str:
     if row.part == "wait":
         return "latencies"
     if row.part not in ("host", "device"):
@@ -162,7 +154,7 @@ def _what(row: PathWork) -> str:
     return f"{row.part} {what or 'not named in the trace'}"
 
 
-def class_table(counted: ReportData) -> Table:
+def class_table(counted: schema.ReportData) -> Table:
     """The classes of modules with the longest self time; where modules have next to none of it,
     kernels or operators."""
     found = class_rows(counted, CLASSES)
@@ -172,9 +164,9 @@ def class_table(counted: ReportData) -> Table:
     return kernels if kernels.rows else operator_table(counted, CLASSES)
 
 
-def _notes(data: ReportData, more: str) -> list[str]:
+def _notes(data: schema.ReportData, more: str) -> list[str]:
     """What makes figures wrong, in short; advice; of how many ranks it is, and where `more` is."""
-    severe = severe_warnings(data.trace)
+    severe = schema.severe_warnings(data.trace)
     others, ranks = len(data.trace.warnings) - len(severe), data.trace.world_size or 1
     lines = [f"warning: {_in_short(warning)}" for warning in severe]
     last = [
@@ -186,7 +178,7 @@ def _notes(data: ReportData, more: str) -> list[str]:
     return [*filter(None, (*lines, _unnamed(data), advice, "; ".join(filter(None, last))))]
 
 
-def _unnamed(data: ReportData) -> str:
+def _unnamed(data: schema.ReportData) -> str:
     """Why time without rows is in no finding, where it is most of the critical path."""
     work = data.critical_path_work
     us = sum(row.us for row in work if row.part == "host" and not (row.name or row.phase))
@@ -194,14 +186,14 @@ def _unnamed(data: ReportData) -> str:
     return _NOT_NAMED if 2 * us > sum(row.us for row in work) and 2 * saved < us else ""
 
 
-def _in_short(warning: TraceWarning) -> str:
-    if warning.code in WITHOUT_CALLS:
+def _in_short(warning: schema.TraceWarning) -> str:
+    if warning.code in schema.WITHOUT_CALLS:
         return warning.message
     return _WHY.split(warning.message, maxsplit=1)[0]
 
 
-def _findings(data: ReportData) -> Table:
-    shown: dict[str, Finding] = {}
+def _findings(data: schema.ReportData) -> Table:
+    shown: dict[str, schema.Finding] = {}
     for group in alike(each for each in data.findings if not each.negligible):
         shown.setdefault(_headline(group), group[0])
     first = list(shown.items())[:FINDINGS]
@@ -214,14 +206,14 @@ def _findings(data: ReportData) -> Table:
     return Table("", columns, rows, names=2, wrapped=1, cropped=True)
 
 
-def _headline(group: list[Finding]) -> str:
+def _headline(group: list[schema.Finding]) -> str:
     """What it is and, where that says more, its place."""
     finding, place = group[0], where(group).removeprefix("not in a module, ")
     named = finding.module is not None or _NAMES.search(place)
     return f"{finding.title}: {place}" if named else finding.title
 
 
-def whole_document(data: ReportData, counted: ReportData, rows: int) -> Document:
+def whole_document(data: schema.ReportData, counted: schema.ReportData, rows: int) -> Document:
     """Return all that a summary says: verdict, findings, classes of modules, then all else.
 
     Args:
@@ -229,7 +221,7 @@ def whole_document(data: ReportData, counted: ReportData, rows: int) -> Document
         counted: that on the measured steps.
         rows: rows of a table.
     """
-    severe = severe_warnings(data.trace)
+    severe = schema.severe_warnings(data.trace)
     head = [*brief_lines(data), *(f"warning: {warning.message}" for warning in severe)]
     notes = [_note(warning) for warning in data.trace.warnings if warning not in severe]
     parts: tuple[Lines | Table, ...] = (
@@ -243,6 +235,6 @@ def whole_document(data: ReportData, counted: ReportData, rows: int) -> Document
     return Document("Summary of a trace", parts)
 
 
-def _note(warning: TraceWarning) -> str:
+def _note(warning: schema.TraceWarning) -> str:
     times = f" ({format_number(warning.count)})" if warning.count > 1 else ""
     return f"warning: {warning.message}{times}"

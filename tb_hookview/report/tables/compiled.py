@@ -24,7 +24,7 @@ from tb_hookview.analysis.modules.attribution import COMPILED, EVIDENCE, NO_FORW
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, index_of, isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import sum_by
+from tb_hookview.arrays.sums import least_by, sum_by
 from tb_hookview.arrays.types import Bool, Int, StringIndex, TreeRow, to_us
 from tb_hookview.schema import CompiledGraphs, CompiledLump, CompiledRegion, PlacedTime
 from tb_hookview.trace import EventCategory
@@ -207,8 +207,7 @@ def compiled_region_rows(selection: Selection) -> list[CompiledRegion]:
     group = dense_rank(*keys)
     size = int(group.max(initial=-1)) + 1
     sums = np.array([sum_by(group[chosen], values[chosen], size) for values in times])
-    first = np.full(sums.shape[1], np.iinfo(np.int64).max)
-    np.minimum.at(first, group, event)
+    first = least_by(group, event, sums.shape[1])
     example = np.zeros(sums.shape[1], np.int64)
     example[group[::-1]] = np.arange(len(group))[::-1]
     rank = np.argsort(np.argsort([text for text, _ in texts] or [""]))[named[example]]

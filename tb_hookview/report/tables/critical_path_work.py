@@ -182,7 +182,7 @@ def _without_operators(analysis: Analysis, thread: int, spans: TimeSet) -> list[
     ran = (host.kind == EventCategory.OPERATOR) & isin(host.role, [int(Role.NONE), int(Role.NODE)])
     ran |= host.kind == EventCategory.RUNTIME
     rows = np.flatnonzero(ran & (tree.thread == thread))
-    left = intervals.subtract(spans, intervals.of(tree.start[rows], tree.end[rows]))
+    left = intervals.subtract(spans, tree.time_of(rows))
     left = left[left[:, 1] - left[:, 0] >= LONG_NS]
     named = zip(*_names(analysis, thread, left), strict=True)
     return [(name, float(end - start)) for name, (start, end) in named if name]

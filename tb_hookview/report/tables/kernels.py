@@ -9,7 +9,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.device.events import of_graph
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import grouped
-from tb_hookview.arrays.sums import sum_by, weighted_mean
+from tb_hookview.arrays.sums import greatest_by, least_by, sum_by, weighted_mean
 from tb_hookview.arrays.types import (
     DeviceEventIndex,
     EventRow,
@@ -72,10 +72,7 @@ def _group(selection: Selection) -> _Groups | None:
     number, ids = numbered_kernels(analysis)
     distinct, first, group = grouped(number[chosen])
     size = len(first)
-    total, longest = sum_by(group, duration, size), np.zeros(size, np.int64)
-    np.maximum.at(longest, group, duration)
-    shortest = longest.copy()
-    np.minimum.at(shortest, group, duration)
+    total, shortest, longest = (by(group, duration, size) for by in (sum_by, least_by, greatest_by))
     launch = device_events.launch[chosen]
     launched = np.flatnonzero(launch >= 0)
     place = group[launched] * len(Phase) + analysis.phases.row[launch[launched]]

@@ -248,7 +248,7 @@ def _compiling(context: Context) -> Iterator[Occurrence]:
     rows = np.flatnonzero(counted & (context.call_tree.nearest_above(compiling) < 0))
     if not len(rows):
         return
-    spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
+    spans = context.call_tree.time_of(rows)
     time = context.steps.us_per_step(context.call_tree.duration[rows].sum())
     yield Occurrence(
         title="Code is compiled during the steps",
@@ -332,7 +332,7 @@ _SHARE, _SHARE_IDLE = 0.05, 0.01
 
 def _find_guard_checks(context: Context) -> Iterator[Occurrence]:
     rows = np.flatnonzero(context.rows.named(LOOKUP) & context.rows.counted)
-    spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
+    spans = context.call_tree.time_of(rows)
     time = context.steps.us_per_step(intervals.length(spans))
     gaps = context.gaps.within(spans, Cause.LAUNCH)
     step, idle = context.steps.measured_us, context.gaps.us_per_step(gaps)

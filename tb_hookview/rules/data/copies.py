@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, setdiff, union, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, TreeRow
@@ -85,7 +84,7 @@ def _with_fills(
     tree, mine = context.call_tree, occurrence.syncs
     fills = unique(filled[mine][filled[mine] >= 0])
     held = context.steps.us_per_step(tree.duration[fills].sum())
-    time = intervals.of(tree.start[fills], tree.end[fills])
+    time = tree.time_of(fills)
     return msgspec.structs.replace(
         occurrence,
         evidence=f"{occurrence.evidence}; each right after an operator that filled a tensor on the "

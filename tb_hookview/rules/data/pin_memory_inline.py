@@ -46,7 +46,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
 
 
 def _pinned(context: Context, module: int, place: str, rows: TreeRow) -> Occurrence:
-    spans = intervals.of(context.call_tree.start[rows], context.call_tree.end[rows])
+    spans = context.call_tree.time_of(rows)
     length, steps = intervals.length(spans), steps_with(context, spans[:, 0])
     of_operator = not _asked_for(context, rows)
     once = in_one_step(context, spans[:, 0]) or (of_operator and steps == 1)

@@ -35,10 +35,7 @@ def _find_dataparallel_used(context: Context) -> Iterator[Occurrence]:
     devices = unique(work.device[context.device_events.counted & (work.launch >= 0)])
     if not calls.any() or len(devices) < 2:
         return
-    moves = (
-        context.device_events.launched_by(context.rows.inside(context.rows.named(*_MOVES)))
-        & context.device_events.counted
-    )
+    moves = context.work_of(context.rows.named(*_MOVES))
     yield Occurrence(
         place="DataParallel",
         everywhere=True,
@@ -86,10 +83,7 @@ _MANY = 10
 def _find_ddp_bucket_or_unused(context: Context) -> Iterator[Occurrence]:
     yield from _small_buckets(context)
     copying = context.rows.ending(_COPIED) & context.rows.counted
-    copies = (
-        context.device_events.launched_by(context.rows.inside(copying))
-        & context.device_events.counted
-    )
+    copies = context.work_of(copying)
     if copies.any():
         time = context.device_events.us_per_step(copies)
         yield Occurrence(
@@ -106,7 +100,7 @@ def _find_ddp_bucket_or_unused(context: Context) -> Iterator[Occurrence]:
     searching = context.rows.ending(_SEARCHED) & context.rows.counted
     if searching.any():
         call_tree = context.call_tree
-        spans = intervals.of(call_tree.start[searching], call_tree.end[searching])
+        spans = call_tree.time_of(searching)
         yield Occurrence(
             place="search for unused parameters",
             everywhere=True,

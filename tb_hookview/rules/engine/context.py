@@ -7,7 +7,7 @@ nanoseconds, those "a step" microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
@@ -73,6 +73,15 @@ class Context(Struct, frozen=True, dict=True):
         """Write a mean over the steps, microseconds: `167 ms per step`."""
         return f"{format_us(us)}{self.each}"
 
+    def part_text(self, us: float) -> str:
+        """Write a mean with its part of a step: `167 ms per step, 12% of it`."""
+        return f"{self.us_text(us)}, {us / self.steps.duration_us:.0%} of it"
+
+    def listed(self, times: Iterable[tuple[str, float]]) -> str:
+        """Write names with means of their times, given in nanoseconds: `aten::mm (2 ms), ...`."""
+        mean = self.steps.us_per_step
+        return ", ".join(f"{name} ({format_us(mean(time))})" for name, time in times)
+
     @cached_property
     def rows(self) -> RowContext:
         """Rows of the call tree."""
@@ -125,6 +134,10 @@ class Context(Struct, frozen=True, dict=True):
         """Syncs that this rule explains, shape (s,)."""
         number = next(number for number, each in enumerate(self.rules) if each is rule)
         return np.asarray(self.explained == number)
+
+    def work_of(self, rows: Bool) -> Bool:
+        """Counted device events that are launched inside of some rows of the call tree."""
+        return self.device_events.launched_by(self.rows.inside(rows)) & self.device_events.counted
 
     def any_name(self, test: Callable[[str], bool]) -> bool:
         """Whether the name of any host row or device event passes a test."""

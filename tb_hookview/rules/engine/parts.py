@@ -264,6 +264,12 @@ class RowContext(NamedRows, frozen=True):
         """Rows that are, or lie in, one of the wanted rows."""
         return self.analysis.call_tree.inside(wanted)
 
+    def nodes_of(self, wanted: Bool) -> Bool:
+        """Rows of the nodes that operators inside of some rows made."""
+        nodes = self.analysis.nodes
+        made = lookup(self.inside(wanted), nodes.forward_op) == 1
+        return mask_of(nodes.row[made], len(wanted))
+
     def operator_of(self, rows: TreeRow) -> TreeRow:
         """Innermost operator around each of some rows (-1 for none); -1 for none."""
         return lookup(self.analysis.host.operator_around, rows)
@@ -290,7 +296,7 @@ class RowContext(NamedRows, frozen=True):
         tree, rows = self.analysis.call_tree, np.flatnonzero(wanted)
         thread = tree.thread[rows]
         return tuple(
-            HostTime(each, self.steps.cut(intervals.of(tree.start[mine], tree.end[mine])))
+            HostTime(each, self.steps.cut(tree.time_of(mine)))
             for each in unique(thread).tolist()
             for mine in (rows[thread == each],)
         )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.rows import Role
-from tb_hookview.arrays.joins import asof, isin, mask_of, scatter, unique, unique_inverse
+from tb_hookview.arrays.joins import asof, isin, mask_of, scatter, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, StringIndex, TreeRow
 from tb_hookview.rules.engine.parts import RowContext
@@ -278,10 +278,8 @@ class SyncContext(Struct, frozen=True, dict=True):
 
     def names(self, row: TreeRow) -> NDArray[np.object_]:
         """Name of each row, "" for -1."""
-        strings, place = unique_inverse(lookup(self.analysis.host.string, row))
-        texts = self.analysis.trace.strings
-        known = [texts[string] if string >= 0 else "" for string in strings.tolist()]
-        return np.array(known, object)[place]
+        string = lookup(self.analysis.host.string, row)
+        return self.analysis.trace.strings.map(string, str, object)
 
     def named(self, row: TreeRow, *names: str) -> Bool:
         """Whether each row (shape (s,), -1 for none) has one of these names."""

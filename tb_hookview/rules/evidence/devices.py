@@ -12,6 +12,7 @@ from msgspec import Struct
 from tb_hookview.analysis.device.kinds import capability_by_kernels
 from tb_hookview.analysis.flops.peaks import name_of, peaks_of
 from tb_hookview.arrays.joins import mask_of, unique
+from tb_hookview.arrays.sums import greatest_by, least_by
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.evidence.host import Inputs, inputs_of, with_inputs
@@ -330,15 +331,11 @@ def device_events_of(context: Context, found: Attention) -> Bool:
 def _outside(context: Context, first: TreeRow, last: TreeRow) -> Bool:
     """Rows of the first operators ahead of their product, and of the last ones after it."""
     call_tree = context.call_tree
-    wanted = np.zeros(len(call_tree), bool)
-    wanted[first] = wanted[last] = True
-    around = call_tree.nearest(wanted)
-    product = np.flatnonzero(context.rows.named(*_BATCHED) & (around >= 0))
-    begin = np.full(len(call_tree), np.iinfo(np.int64).max)
-    end = np.full(len(call_tree), np.iinfo(np.int64).min)
-    np.minimum.at(begin, around[product], call_tree.start[product])
-    np.maximum.at(end, around[product], call_tree.end[product])
     opens, closes = mask_of(first, len(call_tree)), mask_of(last, len(call_tree))
+    around = call_tree.nearest(opens | closes)
+    product = np.flatnonzero(context.rows.named(*_BATCHED) & (around >= 0))
+    begin = least_by(around[product], call_tree.start[product], len(call_tree))
+    end = greatest_by(around[product], call_tree.end[product], len(call_tree))
     rows = np.flatnonzero(around >= 0)
     of, start = around[rows], call_tree.start[rows]
     ahead = opens[of] & ~closes[of] & (start < begin[of])

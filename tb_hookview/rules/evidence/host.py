@@ -29,6 +29,7 @@ from tb_hookview.arrays.joins import (
     unique_inverse,
 )
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import least_by
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
@@ -42,7 +43,7 @@ from tb_hookview.arrays.types import (
     TimeSet,
     TreeRow,
 )
-from tb_hookview.formats import format_kernel, format_us
+from tb_hookview.formats import format_kernel
 from tb_hookview.rules.engine.by_place import place_of
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.trace import EventCategory
@@ -199,9 +200,8 @@ def _times(context: Context, gaps: GapIndex, group: Int) -> list[tuple[int, floa
     """Number and time of each group of gaps, nanoseconds, by its first launch."""
     numbers, place = unique_inverse(group)
     time = np.bincount(place, context.analysis.gaps.duration[gaps])
-    begun = np.full(len(numbers), np.iinfo(np.int64).max)
-    np.minimum.at(begun, place, context.call_tree.start[launches_after(context, gaps)])
-    order = np.argsort(begun, kind="stable")
+    begun = context.call_tree.start[launches_after(context, gaps)]
+    order = np.argsort(least_by(place, begun, len(numbers)), kind="stable")
     return list(zip(numbers[order].tolist(), time[order].tolist(), strict=True))
 
 
@@ -209,10 +209,7 @@ def _largest(context: Context, times: list[tuple[str, float]], most: int) -> str
     whole: Counter[str] = Counter()
     for name, time in times:
         whole[name] += time  # type: ignore[assignment]  # whole nanoseconds
-    return ", ".join(
-        f"{name} ({format_us(context.steps.us_per_step(time))})"
-        for name, time in whole.most_common(most)
-    )
+    return context.listed(whole.most_common(most))
 
 
 # Work of a host thread where the model runs on the CPU: operators, and calls around them.
@@ -281,7 +278,7 @@ def without_operators(context: Context, thread: int) -> TimeSet:
     rows = np.flatnonzero(known & (context.call_tree.thread == thread))
     tree = context.call_tree
     steps = intervals.normal(context.steps.windows)
-    left = intervals.subtract(steps, intervals.of(tree.start[rows], tree.end[rows]))
+    left = intervals.subtract(steps, tree.time_of(rows))
     return intervals.subtract(left, context.analysis.communication_waits)
 
 

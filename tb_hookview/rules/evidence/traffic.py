@@ -147,7 +147,6 @@ def by_place_of_copies(
     *,
     saved: float = 0.0,
     pinning: bool = False,
-    note: str = "",
     caveats: tuple[str, ...] = (),
     confidence: Confidence | None = None,
     fix_small: str = "",
@@ -159,7 +158,6 @@ def by_place_of_copies(
         copies: rows of `DeviceEvents` whose launch is known.
         saved: part of the time without an overlapping kernel that the fix saves.
         pinning: take what pinned memory saves for that.
-        note: a phrase that the evidence ends with.
         caveats: sentences for every occurrence.
         confidence: where it differs from the rule's.
         fix_small: where it differs from the rule's for copies that are all small.
@@ -174,6 +172,7 @@ def by_place_of_copies(
         syncs = np.flatnonzero(isin(context.syncs.copy, group))
         alone = exposed(context, group)
         gaps = _gaps(context, group, syncs)
+        evidence = _evidence(context, group, syncs, context.steps.us_per_step(alone.sum()))
         assumed = caveats
         if pinning:
             saved, caveat = saved_by_pinning(context, group)
@@ -181,8 +180,7 @@ def by_place_of_copies(
         yield Occurrence(
             place=place,
             module=module,
-            evidence=_evidence(context, group, syncs, context.steps.us_per_step(alone.sum()))
-            + "".join(f"; {each}" for each in (note, under(context, syncs, module)) if each),
+            evidence="; ".join(filter(None, (evidence, under(context, syncs, module)))),
             count=len(group),
             syncs=syncs,
             gaps=gaps,
@@ -374,8 +372,7 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
     yield Occurrence(
         place=context.host.name(int(rows[0])),
         everywhere=True,
-        evidence=f"the host was in the loader for {context.us_text(held)}, "
-        f"{held / context.steps.duration_us:.0%} of it, for {least}at most "
+        evidence=f"the host was in the loader for {context.part_text(held)}, for {least}at most "
         f"{format_us(took.max())} at a time",
         count=len(rows),
         gaps=gaps,

@@ -40,8 +40,8 @@ def _find(context: Context) -> Iterator[Occurrence]:
         time = []
         for thread in np.unique(tree.thread[rows[mine]]).tolist():
             own, others = (each[tree.thread[each] == thread] for each in (rows[mine], inner))
-            spans = intervals.of(tree.start[own], tree.end[own])
-            within = intervals.of(tree.start[others], tree.end[others])
+            spans = tree.time_of(own)
+            within = tree.time_of(others)
             time.append(HostTime(thread, intervals.subtract(spans, within)))
         held = context.steps.us_per_step(sum(intervals.length(each.time) for each in time))
         share = held / context.steps.duration_us if context.steps.duration_us else 0.0

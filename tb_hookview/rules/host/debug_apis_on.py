@@ -71,7 +71,7 @@ def _filled_memory(context: Context) -> Iterator[Occurrence]:
     fills = rows.named("aten::fill_") & rows.counted & new
     if not fills.any():
         return
-    events = context.device_events.launched_by(rows.inside(fills)) & context.device_events.counted
+    events = context.work_of(fills)
     held = context.steps.us_per_step(tree.duration[fills].sum())
     share = held / context.steps.duration_us
     if max(share, context.device_events.share(events)) < _SHARE:

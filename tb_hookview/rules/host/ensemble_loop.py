@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.arrays.joins import isin, mask_of, median, pair_key, unique, unique_inverse
-from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Int, TreeRow
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -60,7 +59,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
             places.setdefault(key, []).append(rows)
     for members, runs in places.items():
         calls = mask_of(np.concatenate(runs), len(context.call_tree))
-        with_nodes = calls | parts.nodes_of(calls)
+        with_nodes = calls | context.rows.nodes_of(calls)
         held = context.rows.host_us(with_nodes)
         if held > _SHARE * context.steps.duration_us and parts.are_small(calls):
             yield _occurrence(context, members, with_nodes, calls, held)
@@ -127,11 +126,6 @@ class _Parts:
         member that is trained returns does.
         """
         return self._follow_closely(rows) and all(map(self._begins_with_data, rows.tolist()))
-
-    def nodes_of(self, calls: Bool) -> Bool:
-        """Nodes that the operators in some calls made."""
-        made = lookup(self._context.rows.inside(calls), self._nodes.forward_op) == 1
-        return mask_of(self._nodes.row[made], len(self._tree))
 
     def are_small(self, calls: Bool) -> bool:
         """Whether operators in some calls are so short that calling them counts."""

@@ -36,6 +36,7 @@ _LITTLE = 10
 _ALL = 0.95
 """Part of gaps from which on all of them is said to be in what names them."""
 _NAMED = 3
+_NOTHING = "nothing with a name"
 """Names that the evidence has: operators, and what held the host where no steps are marked."""
 _BEFORE = (
     "What the device did before its first event is not in the trace; it is taken to have idled."
@@ -167,11 +168,7 @@ def _fix(context: Context, name: str, most: str) -> str:
 
 
 def _in_operators(context: Context, inside: Counter[str]) -> str:
-    named = ", ".join(
-        f"{name} ({format_us(context.steps.us_per_step(time))})"
-        for name, time in inside.most_common(_NAMED)
-    )
-    return f"; most of it in operators {named}"
+    return f"; most of it in operators {context.listed(inside.most_common(_NAMED))}"
 
 
 def _trains(context: Context) -> bool:
@@ -231,10 +228,10 @@ def _several(
 
 def _most(context: Context, names: npt.NDArray[np.object_], gaps: GapIndex) -> str:
     """Phrase of the names that most of the time of some gaps is in."""
-    each = {name: context.gaps.us_per_step(gaps[names == name]) for name in names.tolist()}
+    length = context.analysis.gaps.duration[gaps]
+    each = {name: length[names == name].sum() for name in names.tolist()}
     most = sorted(each.items(), key=lambda item: -item[1])[:_NAMED]
-    named = ", ".join(f"{name or 'nothing with a name'} ({format_us(us)})" for name, us in most)
-    return f"most of it in {named}"
+    return f"most of it in {context.listed((name or _NOTHING, time) for name, time in most)}"
 
 
 def _without_steps(

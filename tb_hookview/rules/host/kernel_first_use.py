@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import UNKNOWN
@@ -99,17 +100,12 @@ def _modules(context: Context, loads: Int) -> str:
     """Modules in whose host time most of the loading is."""
     table, modules = context.analysis.kernel_loads, context.analysis.modules
     module = context.analysis.attribution.row_module[table.row[loads]]
-    inside = module >= 0
-    if not inside.any():
+    if not (module >= 0).any():
         return ""
-    time = np.zeros(len(modules), np.int64)
-    np.add.at(time, module[inside], table.duration[loads[inside]])
+    time = sum_by(module, table.duration[loads], len(modules))
     most = [m for m in np.argsort(-time, kind="stable")[:_NAMED].tolist() if time[m]]
-    named = (
-        f"{module_label(modules.path[m])} ({format_us(context.steps.us_per_step(float(time[m])))})"
-        for m in most
-    )
-    return f"; host times of modules contain it, most of all those of {', '.join(named)}"
+    named = context.listed((module_label(modules.path[m]), time[m]) for m in most)
+    return f"; host times of modules contain it, most of all those of {named}"
 
 
 RULE = Rule(

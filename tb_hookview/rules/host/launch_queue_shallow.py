@@ -115,7 +115,7 @@ def _in_operators(context: Context, gaps: GapIndex, whole: float) -> str:
     rows = rows[context.rows.on_training_thread(rows)]
     if not len(rows):
         return ""
-    busy = intervals.of(call_tree.start[rows], call_tree.end[rows])
+    busy = call_tree.time_of(rows)
     windows = np.stack([idle.start[gaps], idle.end[gaps]], axis=1)
     share = context.steps.us_per_step(intervals.lengths_within(busy, windows).sum()) / whole
     part = f"{share:.0%}"

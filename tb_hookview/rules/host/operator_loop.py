@@ -93,7 +93,7 @@ def _occurrence(
         everywhere=module < 0,
         evidence=f"{name} up to {format_count(repeats, 'time')} in a row, "
         f"{format_count(sum(len(each.time) for each in group), 'loop')} in {context.steps.text}; "
-        f"{backward}{context.us_text(held)}, {held / context.steps.duration_us:.0%} of it",
+        f"{backward}{context.part_text(held)}",
         count=sum(len(each.time) for each in group),
         host=host,
         saved=1 - 1 / repeats,

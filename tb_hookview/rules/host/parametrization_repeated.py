@@ -31,12 +31,10 @@ def _find(context: Context) -> Iterator[Occurrence]:
     again = rows[_repeated(context, rows)]
     if not len(again):
         return
-    tree, nodes = context.call_tree, context.analysis.nodes
+    tree = context.call_tree
     calls = mask_of(again, len(tree))
-    made = lookup(context.rows.inside(calls), nodes.forward_op) == 1
-    calls |= mask_of(nodes.row[made], len(tree))
-    work = context.device_events.launched_by(context.rows.inside(calls))
-    work &= context.device_events.counted
+    calls |= context.rows.nodes_of(calls)
+    work = context.work_of(calls)
     held, least = context.rows.host_us(calls), _SHARE * context.steps.duration_us
     if context.device_events.share(work) <= _SHARE and not (context.on_host and held > least):
         return

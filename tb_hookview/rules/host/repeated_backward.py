@@ -33,8 +33,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     evaluated = mask_of(nodes.row[known[again[which]]], len(context.call_tree))
     made = rows.inside(evaluated)[nodes.forward_op[known]]  # with create_graph=True
     evaluated |= mask_of(nodes.row[known[made]], len(context.call_tree))
-    work = context.device_events.launched_by(rows.inside(evaluated))
-    work &= context.device_events.counted
+    work = context.work_of(evaluated)
     held = rows.host_us(evaluated)
     least = _SHARE * context.steps.duration_us
     if context.device_events.share(work) <= _SHARE and not (context.on_host and held > least):

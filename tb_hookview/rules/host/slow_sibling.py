@@ -13,6 +13,7 @@ from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import grouped, isin, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup
+from tb_hookview.arrays.sums import least_by
 from tb_hookview.arrays.types import (
     Bool,
     Float,
@@ -228,8 +229,7 @@ def _always(work: _Work, step: Int, steps: int) -> tuple[ModuleIndex, Nanosecond
     first = np.flatnonzero(np.diff(group, prepend=-1))
     number = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
     _, lead, place = grouped(pair_key(same[order], number))
-    least = np.full(len(lead), np.iinfo(np.int64).max)
-    np.minimum.at(least, place, work.length[order])
+    least = least_by(place, work.length[order], len(lead))
     always = np.bincount(place, minlength=len(lead)) == steps
     return work.module[order][lead][always], least[always]
 
@@ -319,9 +319,8 @@ def _excess(mine: dict[int, float], others: list[dict[int, float]]) -> dict[int,
 
 def _named(context: Context, excess: dict[int, float]) -> str:
     texts = context.analysis.trace.strings
-    return ", ".join(
-        f"{'Python' if name == _PYTHON else node_name(texts[name])} "
-        f"({format_us(context.steps.us_per_step(time))})"
+    return context.listed(
+        ("Python" if name == _PYTHON else node_name(texts[name]), time)
         for name, time in list(excess.items())[:_NAMED]
     )
 

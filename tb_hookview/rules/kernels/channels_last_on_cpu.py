@@ -10,7 +10,6 @@ from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import TreeRow
-from tb_hookview.formats import format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import Inputs, with_inputs
@@ -57,7 +56,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="pooling, resizing and depthwise convolutions",
         everywhere=True,
-        evidence=f"{context.us_text(held)}, {held / context.steps.duration_us:.0%} of it, in "
+        evidence=f"{context.part_text(held)}, in "
         f"{_named(context, np.flatnonzero(rows))}; the weights of all convolutions are in the "
         "order NCHW",
         count=int(np.count_nonzero(rows)),
@@ -77,10 +76,8 @@ def _named(context: Context, rows: TreeRow) -> str:
     names, place = unique_inverse(context.host.string[rows])
     time = np.bincount(place, context.call_tree.duration[rows])
     texts = context.analysis.trace.strings
-    return ", ".join(
-        f"{node_name(texts[int(names[i])])} ({format_us(context.steps.us_per_step(time[i]))})"
-        for i in np.argsort(-time)[:_NAMED]
-    )
+    most = np.argsort(-time)[:_NAMED].tolist()
+    return context.listed((node_name(texts[int(names[i])]), time[i]) for i in most)
 
 
 RULE = Rule(

@@ -113,10 +113,8 @@ def _has_index_of_elements(inputs: Inputs) -> bool:
 
 def _gathered(context: Context, puts: Bool) -> Bool:
     """Evaluations of the nodes of some index_put: they select the gradient by the same index."""
-    nodes, found = context.analysis.nodes, np.zeros(len(puts), bool)
-    made = lookup(context.rows.inside(puts), nodes.forward_op) == 1
-    found[nodes.row[made]] = True
-    return found & context.rows.containing(_BACKWARD) & context.rows.counted
+    nodes = context.rows.nodes_of(puts)
+    return nodes & context.rows.containing(_BACKWARD) & context.rows.counted
 
 
 def _occurrence(context: Context, module: int, rows: Bool, held: float, kind: _Kind) -> Occurrence:
@@ -126,8 +124,7 @@ def _occurrence(context: Context, module: int, rows: Bool, held: float, kind: _K
         place="aten::index_put",
         module=module,
         everywhere=module < 0,
-        evidence=f"aten::index_put{kind.what}, with its backward {context.us_text(held)}, "
-        f"{held / context.steps.duration_us:.0%} of it",
+        evidence=f"aten::index_put{kind.what}, with its backward {context.part_text(held)}",
         count=int(np.count_nonzero(shown)),
         host=context.rows.host_time(rows),
         saved=kind.saved,
@@ -143,10 +140,7 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
     asking = context.rows.named(*_SORTED)
     if not asking.any() or not context.device_events.matching(_SORTS).any():
         return
-    asked = (
-        context.device_events.launched_by(context.rows.inside(asking))
-        & context.device_events.counted
-    )
+    asked = context.work_of(asking)
     found = asked & context.device_events.matching(_KERNELS)
     sorts = (asked & context.device_events.matching(_SORTS)).any()
     if context.device_events.share(found) <= _SHARE or not sorts:

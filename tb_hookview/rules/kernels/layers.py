@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_hookview.arrays.joins import asof, isin, mask_of, unique
+from tb_hookview.arrays.joins import asof, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, SyncIndex, TreeRow
 from tb_hookview.formats import format_count, format_us
@@ -70,10 +70,8 @@ def _find_attention_unfused(context: Context) -> Iterator[Occurrence]:
 
 def _on_host(context: Context, found: Attention) -> Iterator[Occurrence]:
     """Yield one occurrence for the chains that the CPU runs, with their nodes."""
-    analysis = context.analysis
-    made = isin(analysis.nodes.forward_op, np.flatnonzero(context.rows.inside(found.rows)))
-    nodes = mask_of(analysis.nodes.row[made], len(context.call_tree))
-    forward, whole = context.rows.host_us(found.rows), context.rows.host_us(found.rows | nodes)
+    both = found.rows | context.rows.nodes_of(found.rows)
+    forward, whole = context.rows.host_us(found.rows), context.rows.host_us(both)
     if whole <= _SHARE * context.steps.duration_us:
         return
     module = context.rows.common_module(np.flatnonzero(found.rows))
@@ -85,7 +83,7 @@ def _on_host(context: Context, found: Attention) -> Iterator[Occurrence]:
         f"and a product in a row{_sizes(context, found)}, {context.us_text(whole)}, "
         f"{format_us(forward)} of it in the forward",
         count=len(found),
-        host=context.rows.host_time(found.rows | nodes),
+        host=context.rows.host_time(both),
         saved=_SAVED,
         examples=context.call_tree.start[found.first],
         caveats=(_ASSUMED,),
@@ -147,10 +145,7 @@ def _find_conv_bias_before_bn(context: Context) -> Iterator[Occurrence]:
         return
     adding = _biases(context)
     rows = np.flatnonzero(adding)
-    work = (
-        context.device_events.launched_by(context.rows.inside(adding))
-        & context.device_events.counted
-    )
+    work = context.work_of(adding)
     if not work.any():
         return
     module = context.rows.common_module(rows)

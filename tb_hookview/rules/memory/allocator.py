@@ -171,7 +171,7 @@ def _calls(context: Context, rows: TreeRow, freeing: int, *, once: bool = False)
 def _held(context: Context, rows: TreeRow) -> int:
     """Time of the host in some calls, nanoseconds."""
     tree = context.call_tree
-    return intervals.length(intervals.of(tree.start[rows], tree.end[rows]))
+    return intervals.length(tree.time_of(rows))
 
 
 def _fix(context: Context, rows: TreeRow) -> str:

@@ -65,8 +65,7 @@ def _find_optimizer_single_tensor(context: Context) -> Iterator[Occurrence]:
         return
     work = context.device_events.launched_by(inside) & context.device_events.counted
     rows = inside & context.rows.named(*_UPDATES)
-    updates = context.rows.inside(rows)
-    updates = context.device_events.launched_by(updates) & context.device_events.counted
+    updates = context.work_of(rows)
     count, whole = int(np.count_nonzero(updates)), int(np.count_nonzero(work))
     if not count or count < _MANY * len(context.steps) or 2 * count < whole:
         return
@@ -107,8 +106,7 @@ def _on_host(context: Context, stepping: Bool, inside: Bool) -> Iterator[Occurre
         everywhere=True,
         evidence=f"{total / len(context.steps):.0f} operators{context.each} on single "
         f"tensors, about {passes:.0f} for each parameter, none that does a whole update; "
-        f"Optimizer.step takes {context.us_text(held)}, "
-        f"{held / context.steps.duration_us:.0%} of it",
+        f"Optimizer.step takes {context.part_text(held)}",
         count=total,
         host=context.rows.host_time(inside & computing(context)),
         saved=max(0.0, 1 - 2 / passes),
@@ -164,10 +162,7 @@ def _find_zero_grad_fill(context: Context) -> Iterator[Occurrence]:
     if not fills.any():
         return
     adding = context.rows.inside(context.rows.containing(_SINK)) & context.rows.named(*_SUMS)
-    adds = (
-        context.device_events.launched_by(context.rows.inside(adding))
-        & context.device_events.counted
-    )
+    adds = context.work_of(adding)
     filled, added = int(np.count_nonzero(fills)), int(np.count_nonzero(adds))
     # With gradients summed over several backward passes only the first sum of each is in vain.
     share = min(1.0, filled / added) if added else 0.0

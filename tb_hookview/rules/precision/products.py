@@ -140,8 +140,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="operators on type double",
         everywhere=True,
-        evidence=f"{context.us_text(held)}, {held / context.steps.duration_us:.0%} of it, in "
-        f"{listed}{' and others' if len(names) > 4 else ''}",
+        evidence=f"{context.part_text(held)}, in {listed}{' and others' if len(names) > 4 else ''}",
         count=int(np.count_nonzero(rows)),
         host=context.rows.host_time(rows),
         saved=min(saved / max(int(context.call_tree.duration[rows].sum()), 1), 1.0),

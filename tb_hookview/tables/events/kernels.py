@@ -12,7 +12,7 @@ from tb_hookview.analysis.operators import OperatorCalls, Sequences, find_sequen
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import dense_rank, first_of_each, unique
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.sums import heaviest, weighted_mean
+from tb_hookview.arrays.sums import greatest_by, heaviest, least_by, weighted_mean
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Float, Int, Nanoseconds
 from tb_hookview.simulation.questions import fused, longest_kernels
 from tb_hookview.simulation.simulator import Simulator
@@ -105,9 +105,7 @@ def _time_columns(groups: _Groups) -> Columns:
     size, duration = len(groups.first), groups.duration
     count = np.bincount(groups.group, minlength=size)
     total = np.bincount(groups.group, duration, minlength=size)
-    least, most = np.full(size, np.iinfo(np.int64).max), np.zeros(size, np.int64)
-    np.minimum.at(least, groups.group, duration)
-    np.maximum.at(most, groups.group, duration)
+    least, most = (by(groups.group, duration, size) for by in (least_by, greatest_by))
     return {
         "count": lambda i: Numbers(count[i]),
         "total_us": lambda i: Numbers(total[i] / 1000),

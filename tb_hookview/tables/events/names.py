@@ -11,6 +11,7 @@ from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.analysis.modules.attribution import EVIDENCE, REASONS
 from tb_hookview.arrays.joins import pair_key, unique_inverse
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import least_by
 from tb_hookview.arrays.types import (
     DeviceNumber,
     EventRow,
@@ -112,14 +113,9 @@ def kind_texts(kind: Int) -> Texts:
     return Texts(KINDS, kind)
 
 
-NO_EVENT = np.iinfo(np.int64).max
-
-
 def first_events(group: Int, event: EventRow) -> EventRow:
-    """Least event of each group, shape (largest group + 1,); NO_EVENT for none."""
-    first = np.full(int(group.max(initial=-1)) + 1, NO_EVENT)
-    np.minimum.at(first, group, event)
-    return first
+    """Least event of each group, shape (largest group + 1,); the greatest number for none."""
+    return least_by(group, event, int(group.max(initial=-1)) + 1)
 
 
 def stream_ids(analysis: Analysis) -> Int:

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from msgspec.structs import asdict
 
+from tb_hookview import schema
 from tb_hookview.analysis.dependencies.graph import EVIDENCE, EdgeKind, Evidence, Links
 from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.analysis.host.stacks import is_frame
@@ -24,15 +25,6 @@ from tb_hookview.arrays.types import (
     NodeIndex,
     TreeRow,
     microseconds,
-)
-from tb_hookview.schema.timeline import (
-    ChainKind,
-    ChainLink,
-    EventLink,
-    EventSummary,
-    LinkEvidence,
-    LinkKind,
-    Relation,
 )
 from tb_hookview.simulation.critical_path import Part
 from tb_hookview.timeline.lanes.lane import label
@@ -177,7 +169,7 @@ def nodes_inside(timeline: Timeline, subject: EventRef) -> NodeIndex:
     return np.flatnonzero(mine)
 
 
-def summaries(timeline: Timeline, lane: int, position: ItemIndex) -> list[EventSummary]:
+def summaries(timeline: Timeline, lane: int, position: ItemIndex) -> list[schema.EventSummary]:
     """Some events of a lane."""
     items = timeline.lane(lane)
     columns = (
@@ -189,12 +181,12 @@ def summaries(timeline: Timeline, lane: int, position: ItemIndex) -> list[EventS
         microseconds(items.end[position] - items.start[position]),
     )
     return [
-        EventSummary(event, str(lane), depth, name, colour, start, duration)
+        schema.EventSummary(event, str(lane), depth, name, colour, start, duration)
         for event, depth, name, colour, start, duration in zip(*columns, strict=True)
     ]
 
 
-def summary(timeline: Timeline, at: LanePosition) -> EventSummary:
+def summary(timeline: Timeline, at: LanePosition) -> schema.EventSummary:
     """The event at one position of a lane."""
     return summaries(timeline, at.lane, np.array([at.position]))[0]
 
@@ -205,15 +197,15 @@ MOST = 200
 class Linked(NamedTuple):
     """Some events of one lane, and the relation of the subject to them."""
 
-    relation: Relation
+    relation: schema.Relation
     lane: int
     position: ItemIndex
-    kind: LinkKind | None = None
-    evidence: LinkEvidence | None = None
+    kind: schema.LinkKind | None = None
+    evidence: schema.LinkEvidence | None = None
 
 
-_Shown: TypeAlias = tuple[LinkKind, LinkEvidence]
-_KINDS: dict[EdgeKind, LinkKind] = {
+_Shown: TypeAlias = tuple[schema.LinkKind, schema.LinkEvidence]
+_KINDS: dict[EdgeKind, schema.LinkKind] = {
     EdgeKind.HOST: "host",
     EdgeKind.LAUNCH: "launch",
     EdgeKind.STREAM: "stream",
@@ -224,13 +216,13 @@ _KINDS: dict[EdgeKind, LinkKind] = {
     EdgeKind.ORIGIN: "origin",
     EdgeKind.COLLECTIVE: "collective",
 }
-_OUT: dict[LinkKind, Relation] = {
+_OUT: dict[schema.LinkKind, schema.Relation] = {
     "launch": "launches",
     "autograd": "forward of",
     "sync": "waited for by",
     "cross_stream": "waited for by",
 }
-_IN: dict[LinkKind, Relation] = {
+_IN: dict[schema.LinkKind, schema.Relation] = {
     "launch": "launched by",
     "autograd": "backward of",
     "sync": "waits for",
@@ -238,13 +230,13 @@ _IN: dict[LinkKind, Relation] = {
 }
 
 
-def links(timeline: Timeline, subject: EventRef) -> tuple[list[EventLink], int]:
+def links(timeline: Timeline, subject: EventRef) -> tuple[list[schema.EventLink], int]:
     """The first `MOST` links by relation and start, and how many are left out."""
     found = list(_all(timeline, subject))
-    first: list[EventLink] = []
+    first: list[schema.EventLink] = []
     for relation, lane, position, kind, evidence in found:
         first += [
-            EventLink(**asdict(event), relation=relation, kind=kind, evidence=evidence)
+            schema.EventLink(**asdict(event), relation=relation, kind=kind, evidence=evidence)
             for event in summaries(timeline, lane, position[: MOST - len(first)])
         ]
     return first, sum(len(linked.position) for linked in found) - len(first)
@@ -285,10 +277,10 @@ def _between_rows(timeline: Timeline, row: int, known: Iterable[Links]) -> Itera
 
 def _events(
     timeline: Timeline,
-    relation: Relation,
+    relation: schema.Relation,
     rows: EventRow,
-    kind: LinkKind | None = None,
-    evidence: LinkEvidence | None = None,
+    kind: schema.LinkKind | None = None,
+    evidence: schema.LinkEvidence | None = None,
 ) -> Iterator[Linked]:
     """Links to rows of the trace, lane by lane."""
     lanes = timeline.lane_of_event[rows]
@@ -297,7 +289,7 @@ def _events(
         yield Linked(relation, lane, position, kind, evidence)
 
 
-def _host_rows(timeline: Timeline, relation: Relation, rows: TreeRow) -> Iterator[Linked]:
+def _host_rows(timeline: Timeline, relation: schema.Relation, rows: TreeRow) -> Iterator[Linked]:
     return _events(timeline, relation, timeline.analysis.call_tree.event[rows[rows >= 0]], "idle")
 
 
@@ -355,7 +347,7 @@ def _call_around(timeline: Timeline, module: int, rows: TreeRow) -> TreeRow:
 
 
 def _sources(
-    timeline: Timeline, relation: Relation, lanes: str, sources: Int, kind: LinkKind
+    timeline: Timeline, relation: schema.Relation, lanes: str, sources: Int, kind: schema.LinkKind
 ) -> Iterator[Linked]:
     for number in timeline.lanes_of(lanes):
         position = timeline.lane(number).position_of(sources)
@@ -401,14 +393,14 @@ def _of_piece(timeline: Timeline, subject: EventRef) -> Iterator[Linked]:
 LONGEST = 2000
 """Characters of a link's text."""
 
-_KINDS_CHAIN: dict[EventCategory, ChainKind] = {
+_KINDS_CHAIN: dict[EventCategory, schema.ChainKind] = {
     EventCategory.OPERATOR: "operator",
     EventCategory.ANNOTATION: "annotation",
     EventCategory.RUNTIME: "call",
 }
 
 
-def chain(timeline: Timeline, subject: EventRef) -> list[ChainLink]:
+def chain(timeline: Timeline, subject: EventRef) -> list[schema.ChainLink]:
     """Links of the chain, innermost first.
 
     The `id` of a link that is on no lane is None.
@@ -431,7 +423,7 @@ def chain(timeline: Timeline, subject: EventRef) -> list[ChainLink]:
     return links + list(_lines(timeline, subject, row))
 
 
-def _rows(timeline: Timeline, row: int) -> list[ChainLink]:
+def _rows(timeline: Timeline, row: int) -> list[schema.ChainLink]:
     """A host row and those around it, but for Python frames, which are lines."""
     analysis, links = timeline.analysis, []
     kind, module = analysis.host.kind, analysis.module_calls.module
@@ -442,7 +434,7 @@ def _rows(timeline: Timeline, row: int) -> list[ChainLink]:
     return links
 
 
-def _row(timeline: Timeline, row: int) -> ChainLink:
+def _row(timeline: Timeline, row: int) -> schema.ChainLink:
     analysis = timeline.analysis
     host, event = analysis.host, int(analysis.call_tree.event[row])
     module = int(analysis.module_calls.module[row])
@@ -453,7 +445,7 @@ def _row(timeline: Timeline, row: int) -> ChainLink:
     return _link(_KINDS_CHAIN[EventCategory(int(host.kind[row]))], host.name(row), event)
 
 
-def _module(timeline: Timeline, row: int, links: list[ChainLink]) -> list[ChainLink]:
+def _module(timeline: Timeline, row: int, links: list[schema.ChainLink]) -> list[schema.ChainLink]:
     """The module of a row, unless one of the links is its call."""
     module = int(timeline.analysis.attribution.row_module[row])
     if module < 0:
@@ -463,14 +455,14 @@ def _module(timeline: Timeline, row: int, links: list[ChainLink]) -> list[ChainL
     return [] if named else [_link("module", path, None)]
 
 
-def _modules_above(timeline: Timeline, module: int) -> list[ChainLink]:
+def _modules_above(timeline: Timeline, module: int) -> list[schema.ChainLink]:
     links = []
     while (module := int(timeline.analysis.modules.parent[module])) >= 0:
         links.append(_link("module", timeline.names.texts[timeline.names.module + module], None))
     return links
 
 
-def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[ChainLink]:
+def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[schema.ChainLink]:
     """Python frames around an event, or in the backward pass around its forward operator."""
     analysis = timeline.analysis
     if row >= 0:
@@ -485,7 +477,7 @@ def _lines(timeline: Timeline, subject: EventRef, row: int) -> Iterator[ChainLin
 
 def _frames(
     timeline: Timeline, thread: int, moment: int, below: int | None = None
-) -> Iterator[ChainLink]:
+) -> Iterator[schema.ChainLink]:
     """Frames open on a thread at a moment, innermost first.
 
     Only those of the lane's rows above `below`, if that is given.
@@ -502,5 +494,5 @@ def _frames(
                 yield _link("line", text, int(lane.source[position]))
 
 
-def _link(kind: ChainKind, text: str, event: int | None) -> ChainLink:
-    return ChainLink(kind, label(text, LONGEST), event)
+def _link(kind: schema.ChainKind, text: str, event: int | None) -> schema.ChainLink:
+    return schema.ChainLink(kind, label(text, LONGEST), event)

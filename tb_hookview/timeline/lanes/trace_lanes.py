@@ -17,17 +17,16 @@ from tb_hookview.analysis.device.events import queue_length
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.memory.blocks import AllocatorEvents
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import asof, grouped, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
     EventRow,
     Int,
-    Intervals,
     ModuleIndex,
     Nanoseconds,
     ThreadIndex,
-    TimeSet,
     TreeRow,
 )
 from tb_hookview.schema import Phase
@@ -155,7 +154,7 @@ def step_items(analysis: Analysis, names: LaneNames) -> LaneItems:
 
 def phase_spans(analysis: Analysis) -> tuple[Nanoseconds, Nanoseconds, Int]:
     """Start, end and phase of each span, in order, cut at bounds of steps."""
-    times = [_cut(time, unique(analysis.steps.window)) for time in analysis.phases.time]
+    times = [intervals.cut(time, unique(analysis.steps.window)) for time in analysis.phases.time]
     numbers = [np.full(len(time), number) for number, time in enumerate(times)]
     spans, phase = np.concatenate(times), np.concatenate(numbers)
     order = np.argsort(spans[:, 0], kind="stable")
@@ -167,15 +166,6 @@ def phase_spans(analysis: Analysis) -> tuple[Nanoseconds, Nanoseconds, Int]:
     edge = np.ones(min(len(phase), 1), bool)
     opens, closes = np.concatenate([edge, ~goes_on]), np.concatenate([~goes_on, edge])
     return spans[opens, 0], spans[closes, 1], phase[opens]
-
-
-def _cut(time: TimeSet, bounds: Nanoseconds) -> Intervals:
-    """A set of time cut at some moments (ascending), in order."""
-    place = np.searchsorted(time[:, 0], bounds, side="left") - 1
-    inside = (place >= 0) & (time[np.maximum(place, 0), 1] > bounds) if len(time) else place >= 0
-    start = np.sort(np.concatenate([time[:, 0], bounds[inside]]))
-    end = np.sort(np.concatenate([time[:, 1], bounds[inside]]))
-    return np.stack([start, end], axis=1)
 
 
 # Lanes of modules: their calls, and their spans of the backward pass.

@@ -11,6 +11,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, mask_of, unique
 from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
     Bool,
     Int,
@@ -71,12 +72,6 @@ def clip(start: Nanoseconds, end: Nanoseconds, window: tuple[int, int]) -> Clipp
     return Clipped(row, np.maximum(start[row], first), np.minimum(end[row], last))
 
 
-def sums(group: Int, time: Nanoseconds, size: int) -> Nanoseconds:
-    """Sum of the times of each group."""
-    # Doubles hold every sum of nanoseconds below a hundred days exactly.
-    return np.bincount(group, time, minlength=size).astype(np.int64)
-
-
 MOST = 20
 Bounds = tuple[int, int]
 
@@ -132,7 +127,7 @@ def _device_events(timeline: Timeline, window: Bounds) -> Ranking:
     size = len(analysis.trace.strings)
     names = analysis.trace.strings.__getitem__
     count = np.bincount(name, minlength=size)
-    return Ranking("device", "device", names, count, sums(name, inside.time, size), None)
+    return Ranking("device", "device", names, count, sum_by(name, inside.time, size), None)
 
 
 def _operators(timeline: Timeline, window: Bounds) -> Ranking:
@@ -150,8 +145,8 @@ def _operators(timeline: Timeline, window: Bounds) -> Ranking:
         measure="host",
         names=analysis.trace.strings.__getitem__,
         count=np.bincount(string[calls], minlength=size),
-        total=sums(string[outer], inside.time[outer], size),
-        own=sums(string[named], own_time[named], size),
+        total=sum_by(string[outer], inside.time[outer], size),
+        own=sum_by(string[named], own_time[named], size),
     )
 
 
@@ -192,7 +187,7 @@ def _modules(
 ) -> Ranking:
     modules, first = timeline.analysis.modules, timeline.names.module
     count = np.bincount(module, minlength=len(modules))
-    own = sums(module, time, len(modules))
+    own = sum_by(module, time, len(modules))
     return Ranking(
         kind=kind,
         measure=measure,
@@ -266,7 +261,7 @@ def _devices(timeline: Timeline, window: Bounds) -> list[DeviceStatistics]:
     found = []
     for device, busy in timeline.analysis.device_events.busy.items():
         mine = gaps.device[inside.row] == device
-        idle = sums(gaps.cause[inside.row][mine], inside.time[mine], len(Cause))
+        idle = sum_by(gaps.cause[inside.row][mine], inside.time[mine], len(Cause))
         found.append(
             DeviceStatistics(
                 id=str(device),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import getsizeof
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple
+from numpy.typing import NDArray
 
+from tb_hookview.arrays.joins import unique_inverse
 from tb_hookview.arrays.types import Code, DeviceNumber, EventRow, Float, Index, Int, Nanoseconds
 from tb_hookview.trace.format.compiled_graphs import CompiledGraphs
 from tb_hookview.trace.format.manifest import Manifest
@@ -38,6 +42,12 @@ class StringTable(Struct, frozen=True):
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def map(self, index: Index | Int, of: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
+        """What a function makes of each text, asked once for each; of "" where the index is -1."""
+        distinct, place = unique_inverse(index)
+        texts = (self.texts[each] if each >= 0 else "" for each in distinct.tolist())
+        return np.array([of(text) for text in texts], dtype)[place]
 
 
 class Events(Struct, frozen=True):

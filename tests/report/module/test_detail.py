@@ -19,9 +19,8 @@ from tb_hookview.loading import load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.module import detail as module_calls
 from tb_hookview.report.module import detail as module_detail
-from tb_hookview.report.module.detail import ModuleDetail
 from tb_hookview.report.tables.modules import module_rows
-from tb_hookview.schema import Module, ReportData
+from tb_hookview.schema import Module, ModuleDetail, ReportData
 
 TRACES = (
     "tracelens_mi300_resnet_checkpointing_ddp",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.loaded import loaded
 
+from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.errors import NotFoundError, UsageError
 from tb_hookview.report.module import detail as module_detail
@@ -71,4 +72,4 @@ def test_an_unknown_step_is_not_found(analysis: Analysis) -> None:
 
 def test_a_trace_without_device_finds_nothing() -> None:
     found = module_detail.search_kernels(loaded("hta_cpu_only"), "gemm")
-    assert found == module_detail.KernelSearch(0, [], 0)
+    assert found == schema.KernelSearch(0, [], 0)
