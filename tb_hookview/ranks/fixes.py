@@ -233,7 +233,7 @@ class Fixes:
 def step_waits(
     ranks: Sequence[RankSummary], members: Members, alone: Nanoseconds
 ) -> list[Nanoseconds]:
-    """Time that each rank waits, by its step in which the collectives began.
+    """Time that each rank waits, by the step of the collectives.
 
     Args:
         ranks: summaries.

@@ -20,7 +20,8 @@ class Rank(Struct, frozen=True, kw_only=True):
     steps: Count
     """Measured steps."""
     step_us: Us | None
-    """Duration of a step on the host; null without a measured step, as what follows."""
+    """A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on
+    the host's clock where that is null. Null without a measured step, as what follows."""
     compute_us: Us | None
     """Something ran that is no collective: on a device or, without one, an operator."""
     communication_us: Us | None
@@ -51,7 +52,9 @@ class RankStep(Struct, frozen=True, kw_only=True):
     start_us: Us
     """On the clock of the rank's own trace."""
     duration_us: Us
-    """Duration of the step on the host."""
+    """From the start of a measured step on the host to that of the next one. Where the device takes
+    longer for the measured steps than the host, each lasts from the end of its work for the step
+    before to the end of that for this one."""
     compute_us: Us
     """As in `ranks`."""
     communication_us: Us
@@ -61,7 +64,8 @@ class RankStep(Struct, frozen=True, kw_only=True):
     idle_us: Us
     """As in `ranks`."""
     wait_us: Us
-    """As in `ranks`, of collectives that began in the step."""
+    """As in `ranks`, of collectives that the step launched, though they begin after it; of those
+    that began in it where launches are unknown, or hosts run them."""
 
 
 class Collective(Struct, frozen=True, kw_only=True):
@@ -75,7 +79,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     sequence: int
     """Number in its group: as the traces number them, else counted over the run."""
     step: str | None
-    """Step of the first rank that took part; null for none."""
+    """Step that launched it on the first rank that took part, as of `rank_steps`; null for none."""
     bytes: Bytes | None
     """Bytes of the whole operation, of the rank that has most where they differ (an uneven
     all-to-all); null for unknown."""

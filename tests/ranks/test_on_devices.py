@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ranks.device_programs import Part, Program, length, write
+from ranks.device_programs import CALL, Part, Program, length, write
 from ranks.test_run import analyzed
 
+from tb_hookview import analyze
 from tb_hookview.ranks.document import straggler_lines
 from tb_hookview.schema import Straggler
 
@@ -89,6 +90,21 @@ def test_work_of_a_host_that_is_ahead_of_its_device_delays_nothing(tmp_path: Pat
     slow = [even[0], *(part._replace(host=2.0) for part in even[1:])]
     assert gain_ms(slow, even) == pytest.approx(0.0, abs=0.01)
     assert not analyzed(write(tmp_path / "run", program(slow, even), STEPS)).stragglers
+
+
+@pytest.mark.parametrize("host", [1.0, 6.0])
+def test_a_step_is_as_long_as_in_the_report_of_its_rank(tmp_path: Path, host: float) -> None:
+    """Where the device takes longer, its work for the last step is after all marks."""
+    parts = [Part(host=host, device=4.0) for _ in range(3)]
+    run = analyzed(write(tmp_path / "run", [parts, parts], STEPS))
+    for rank in run.ranks:
+        assert rank.step_us == pytest.approx(analyze(rank.path).verdict.step_us)
+        assert rank.step_us == pytest.approx(3000 * (max(host, 5.0) + 2 * CALL * (host > 5)))
+    for row in run.steps:
+        parts_of = row.compute_us + row.exposed_communication_us + row.idle_us
+        assert row.duration_us == pytest.approx(parts_of)
+    waited = {row.step for row in run.collectives}
+    assert waited == {f"ProfilerStep#{step}" for step in range(STEPS)}
 
 
 def test_time_of_a_device_in_no_module_is_not_of_its_host(tmp_path: Path) -> None:

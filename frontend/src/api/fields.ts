@@ -118,7 +118,9 @@ export const Collective = {
   name: { text: '`all_reduce`, ...; "" for unknown.' },
   group: { text: 'Process group by name and ranks; "" where no trace names it.' },
   sequence: { text: "Number in its group: as the traces number them, else counted over the run." },
-  step: { text: "Step of the first rank that took part; null for none." },
+  step: {
+    text: "Step that launched it on the first rank that took part, as of `rank_steps`; null for none.",
+  },
   bytes: {
     unit: "bytes",
     text: "Bytes of the whole operation, of the rank that has most where they differ (an uneven all-to-all); null for unknown.",
@@ -1140,7 +1142,7 @@ export const Rank = {
   steps: { unit: "count", text: "Measured steps." },
   step_us: {
     unit: "us",
-    text: "Duration of a step on the host; null without a measured step, as what follows.",
+    text: "A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows.",
   },
   compute_us: {
     unit: "us",
@@ -1188,12 +1190,18 @@ export const RankPart = {
 
 export const RankStep = {
   start_us: { unit: "us", text: "On the clock of the rank's own trace." },
-  duration_us: { unit: "us", text: "Duration of the step on the host." },
+  duration_us: {
+    unit: "us",
+    text: "From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, each lasts from the end of its work for the step before to the end of that for this one.",
+  },
   compute_us: { unit: "us", text: "As in `ranks`." },
   communication_us: { unit: "us", text: "As in `ranks`." },
   exposed_communication_us: { unit: "us", text: "As in `ranks`." },
   idle_us: { unit: "us", text: "As in `ranks`." },
-  wait_us: { unit: "us", text: "As in `ranks`, of collectives that began in the step." },
+  wait_us: {
+    unit: "us",
+    text: "As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them.",
+  },
 } as const;
 
 export const ReadingProgress = {

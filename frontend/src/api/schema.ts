@@ -168,7 +168,7 @@ export interface Collective {
   group: string;
   /** Number in its group: as the traces number them, else counted over the run. */
   sequence: number;
-  /** Step of the first rank that took part; null for none. */
+  /** Step that launched it on the first rank that took part, as of `rank_steps`; null for none. */
   step: string | null;
   /** Bytes of the whole operation, of the rank that has most where they differ (an uneven all-to-all); null for unknown. */
   bytes: number | null;
@@ -1457,7 +1457,7 @@ export interface Rank {
   start_us: number;
   /** Measured steps. */
   steps: number;
-  /** Duration of a step on the host; null without a measured step, as what follows. */
+  /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows. */
   step_us: number | null;
   /** Something ran that is no collective: on a device or, without one, an operator. */
   compute_us: number | null;
@@ -1513,7 +1513,7 @@ export interface RankStep {
   name: string;
   /** On the clock of the rank's own trace. */
   start_us: number;
-  /** Duration of the step on the host. */
+  /** From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, each lasts from the end of its work for the step before to the end of that for this one. */
   duration_us: number;
   /** As in `ranks`. */
   compute_us: number;
@@ -1523,7 +1523,7 @@ export interface RankStep {
   exposed_communication_us: number;
   /** As in `ranks`. */
   idle_us: number;
-  /** As in `ranks`, of collectives that began in the step. */
+  /** As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them. */
   wait_us: number;
 }
 
