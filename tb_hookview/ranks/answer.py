@@ -69,7 +69,7 @@ def answer(
         world_size=_world_size(ranks),
         ranks=rank_rows,
         steps=list(chain.from_iterable(step_rows)),
-        collectives=_collective_rows(ranks, matched, waits, episodes),
+        collectives=_collective_rows(ranks, matched, waits, fixes.new_waits, episodes),
         stragglers=[
             _straggler_row(place, found, numbers, ranks, finding_of, slow_of(found.rank))
             for place, found in enumerate(stragglers)
@@ -195,11 +195,12 @@ def _collective_rows(
     ranks: Sequence[RankSummary],
     matched: Matched,
     waits: Waits,
+    new: Float,
     episodes: Sequence[Episode],
 ) -> list[schema.Collective]:
     of = {episode.collective: episode for episode in episodes}
     numbers, members = _numbers(ranks), matched.members
-    sizes = _sizes(ranks, members)
+    sizes, newly = _sizes(ranks, members), members.mean_of_others(new)
     started = members.start - np.nan_to_num(matched.clocks.offset)[members.rank]
     rows = []
     for place in range(len(members)):
@@ -225,6 +226,7 @@ def _collective_rows(
                 start_us=float(started[mine].min()) / _US,
                 transfer_us=transfer / _US,
                 wait_us=float(waits.caused[place]) / _US,
+                new_wait_us=float(newly[place]) / _US,
                 late_rank=numbers[members.rank[last]] if last >= 0 else None,
                 late_start_us=float(members.start[last]) / _US if last >= 0 else None,
                 late_module=path if kind == "module" else None,

@@ -83,7 +83,13 @@ class Fixes:
     @cached_property
     def recorded(self) -> World:
         """The run as it was."""
-        return World(self._charged(self._matched.members, self._replay.own()), {}, 0.0)
+        waits = self._charged(self._matched.members, self._waits.alone, self.new_waits)
+        return World(waits, {}, 0.0)
+
+    @cached_property
+    def new_waits(self) -> Float:
+        """Part of each member's wait that is for no delay of an earlier collective, shape (n,)."""
+        return self._new_waits(self._matched.members, self._replay.own())
 
     @cached_property
     def _replay(self) -> Replay:
@@ -172,17 +178,19 @@ class Fixes:
     ) -> World:
         saved = {**world.saved, rank: self._saved(rank, episodes, excess)}
         played = self._replay.play(saved)
-        waits = self._charged(played.members, played.own)
+        new = self._new_waits(played.members, played.own)
+        waits = self._charged(played.members, find_waits(played.members).alone, new)
         gained = max(world.gained, self._unchanged - played.length)
         return World(waits, saved, gained)
 
-    def _charged(self, members: Members, own: Own) -> list[Nanoseconds]:
-        """Time that each rank waits in each of its steps, without what is carried."""
-        alone = find_waits(members).alone
-        carried = find_carried(members, own, self._replay.earlier)
+    def _new_waits(self, members: Members, own: Own) -> Float:
         wait = members.end - members.start
         wait = wait - members.least(wait)[members.collective]
-        return step_waits(self._ranks, members, np.minimum(alone, whole(wait - carried)))
+        return wait - find_carried(members, own, self._replay.earlier)
+
+    def _charged(self, members: Members, alone: Nanoseconds, new: Float) -> list[Nanoseconds]:
+        """Time that each rank waits in each of its steps, without what is carried."""
+        return step_waits(self._ranks, members, np.minimum(alone, whole(new)))
 
     def _saved(
         self, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]

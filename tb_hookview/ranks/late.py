@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median_low
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
 from tb_hookview.analysis.collectives.calls import POINT_TO_POINT
@@ -79,9 +80,13 @@ class Members(Struct, frozen=True):
         """Least of the values of each collective's members, shape (m,)."""
         return np.minimum.reduceat(values, self.first[:-1]) if len(self) else values[:0]
 
-    def total(self, values: Int) -> Int:
+    def total(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum of the values of each collective's members, shape (m,)."""
         return np.add.reduceat(values, self.first[:-1]) if len(self) else values[:0]
+
+    def mean_of_others(self, values: NDArray[Any]) -> Float:
+        """Mean of the values of each collective's members but one, whose value is 0; shape (m,)."""
+        return np.asarray(self.total(values) / np.maximum(np.diff(self.first) - 1, 1))
 
     def ordered(self, by: Float) -> Members:
         """The same collectives in an ascending order of theirs, shape (m,)."""

@@ -207,8 +207,7 @@ def find_waits(members: Members) -> Waits:
     transfer = members.least(duration)
     wait = duration - transfer[collective]
     alone = _alone(members, wait)
-    others = np.maximum(np.diff(members.first) - 1, 1)
-    caused = members.total(wait) / others
+    caused = members.mean_of_others(wait)
     shortest = np.where(wait == 0, np.arange(len(wait)), len(wait))
     last = np.where(caused >= WAITED_NS, members.least(shortest), -1)
     return Waits(transfer, alone, last, caused)

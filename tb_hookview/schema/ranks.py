@@ -91,6 +91,9 @@ class Collective(Struct, frozen=True, kw_only=True):
     """Shortest duration over the ranks."""
     wait_us: Us
     """Mean over the other ranks of how much their duration exceeds the shortest."""
+    new_wait_us: Us
+    """The part of it for no delay that earlier collectives of the same ranks have shown: where no
+    host waits for its device, a rank that was late once comes as late to the next ones."""
     late_rank: int | None
     """The rank with the shortest duration: it came last. Null where the others waited too little
     for that."""
@@ -301,7 +304,7 @@ class CollectiveKind(Struct, frozen=True, kw_only=True):
     transfer_us: Us
     """Sum over them."""
     wait_us: Us
-    """Sum over them of the mean wait of a rank."""
+    """Sum over them of the mean wait of a rank; a delay counts in each that it delays."""
     transfers: list[Count]
     """Number of them by transfer time, between the `edges_us` of the run."""
     waits: list[Count]

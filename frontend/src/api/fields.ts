@@ -132,6 +132,10 @@ export const Collective = {
     unit: "us",
     text: "Mean over the other ranks of how much their duration exceeds the shortest.",
   },
+  new_wait_us: {
+    unit: "us",
+    text: "The part of it for no delay that earlier collectives of the same ranks have shown: where no host waits for its device, a rank that was late once comes as late to the next ones.",
+  },
   late_rank: {
     text: "The rank with the shortest duration: it came last. Null where the others waited too little for that.",
   },
@@ -159,7 +163,10 @@ export const CollectiveKind = {
   count: { unit: "count", text: "Number of matched collectives." },
   bytes: { unit: "bytes", text: "Sum of what is known; null where nothing is." },
   transfer_us: { unit: "us", text: "Sum over them." },
-  wait_us: { unit: "us", text: "Sum over them of the mean wait of a rank." },
+  wait_us: {
+    unit: "us",
+    text: "Sum over them of the mean wait of a rank; a delay counts in each that it delays.",
+  },
   transfers: {
     unit: "count",
     text: "Number of them by transfer time, between the `edges_us` of the run.",

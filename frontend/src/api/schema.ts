@@ -180,6 +180,8 @@ export interface Collective {
   transfer_us: number;
   /** Mean over the other ranks of how much their duration exceeds the shortest. */
   wait_us: number;
+  /** The part of it for no delay that earlier collectives of the same ranks have shown: where no host waits for its device, a rank that was late once comes as late to the next ones. */
+  new_wait_us: number;
   /** The rank with the shortest duration: it came last. Null where the others waited too little for that. */
   late_rank: number | null;
   /** Its start on that rank, on the clock of that rank's own trace. */
@@ -205,7 +207,7 @@ export interface CollectiveKind {
   bytes: number | null;
   /** Sum over them. */
   transfer_us: number;
-  /** Sum over them of the mean wait of a rank. */
+  /** Sum over them of the mean wait of a rank; a delay counts in each that it delays. */
   wait_us: number;
   /** Number of them by transfer time, between the `edges_us` of the run. */
   transfers: number[];

@@ -56,6 +56,7 @@ export const COLLECTIVE_DEFINITIONS = {
   ranks: defineField("ranks", Collective.ranks),
   transfer: defineField("transfer", Collective.transfer_us),
   wait: defineField("wait", Collective.wait_us),
+  newWait: defineField("new wait", Collective.new_wait_us),
   lateRank: define("straggler", lateRank.text, "count"),
   lateModule: defineField("straggler's module", Collective.late_module),
   lateReason: defineField("reason", Collective.late_reason),
