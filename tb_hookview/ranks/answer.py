@@ -26,7 +26,7 @@ from tb_hookview.ranks.stragglers import SlowOf, Straggling, find_stragglers, fi
 
 _US = 1000.0
 _EXPLAINED = 1 / 4
-"""Part of what a stage is slow by in all, which a pass exceeds to be named."""
+"""Part of what is to be explained that a cause takes at least, to be named."""
 
 FindingOf = Callable[[RankSummary, schema.StragglerReason], str | None]
 """Rule of the most expensive finding of a rank that is about a reason; None without one."""
@@ -208,7 +208,7 @@ def _collective_rows(
         rank, index = ranks[members.rank[mine.start]], int(members.index[mine.start])
         calls, step = rank.collectives, int(rank.step[index])
         episode = of.get(place)
-        kind, path, excess = _reason_of(episode)
+        kind, path = _reason_of(episode, float(newly[place]))
         number = int(calls.number[index])
         size = int(sizes[mine].max())
         transfer = int(waits.transfer[place])
@@ -230,7 +230,7 @@ def _collective_rows(
                 late_rank=numbers[members.rank[last]] if last >= 0 else None,
                 late_start_us=float(members.start[last]) / _US if last >= 0 else None,
                 late_module=path if kind == "module" else None,
-                late_reason=kind if excess else None,
+                late_reason=kind,
                 late_by_us=episode.late_by / _US if episode else None,
                 bus_gb_per_s=_bandwidth(calls.kind[index], size, transfer, in_group),
             )
@@ -246,12 +246,12 @@ def _sizes(ranks: Sequence[RankSummary], members: Members) -> Int:
     return sizes
 
 
-def _reason_of(episode: Episode | None) -> tuple[str | None, str | None, int]:
-    """Kind, path and excess of the largest reason."""
+def _reason_of(episode: Episode | None, waited: float) -> tuple[str | None, str | None]:
+    """Kind and path of the largest reason, where it explains some of a new wait."""
     if episode is None or not episode.reasons:
-        return None, None, 0
-    (kind, path), excess = max(episode.reasons.items(), key=lambda item: item[1])
-    return (kind, path, excess) if excess > 0 else (None, None, 0)
+        return None, None
+    reason, excess = max(episode.reasons.items(), key=lambda item: item[1])
+    return reason if excess > _EXPLAINED * waited else (None, None)
 
 
 def _bandwidth(kind: str, size: int, transfer: int, ranks: int) -> float | None:
@@ -280,6 +280,7 @@ def _straggler_row(
         for (kind, path), excess in found.excess.items()
     ]
     first = reasons[0] if reasons else None
+    is_cause = first is not None and first.excess_us * _US > _EXPLAINED * found.late
     return schema.Straggler(
         id=place,
         rank=numbers[found.rank],
@@ -294,7 +295,7 @@ def _straggler_row(
         stage=_stage_work(found, slow),
         gain_us_per_step=found.gain / _US,
         left_step_us=found.left / _US,
-        finding=finding_of(ranks[found.rank], first) if first else None,
+        finding=finding_of(ranks[found.rank], first) if first and is_cause else None,
     )
 
 

@@ -5,8 +5,9 @@
                                                  late by: b
 
 From the last collective that all of them had left to this one, each rank's time goes to modules,
-loader, optimizer, waits for its device, and the rest. A part by which the straggler exceeds the
-lower median of the others is a reason: half of them at least take no longer. The time of devices is
+loader, optimizer, waits for its device, and the rest. Before the first one it is that since the
+begin of the step, as far as the rank came later. A part by which the straggler exceeds the lower
+median of the others is a reason: half of them at least take no longer. The time of devices is
 counted from start to start, that of hosts from launch to launch: there each rank is at the same
 place of the program, which it need not be where the collective ends. What a rank did before all had
 left the last collective on a device delays nothing, for that is when the next one could begin: no
@@ -188,7 +189,8 @@ def find_episodes(
     for collective in _by_ranks(members, np.flatnonzero(late_member >= 0)):
         late = int(late_member[collective])
         own = of_ranks[int(members.rank[late])]
-        window = _window(members, collective, own[: np.searchsorted(own, late)], explained)
+        earlier = own[: np.searchsorted(own, late)]
+        window = _window(ranks, members, collective, earlier, explained)
         if window is not None:
             explained[window.present.tobytes()] = window.until
             episodes.append(_episode(ranks, times, members, window, late))
@@ -198,7 +200,8 @@ def find_episodes(
 class _Window(NamedTuple):
     """Time of some ranks from the last collective that all had left to another, by their clocks.
 
-    Shape (p,), or (2, p) of devices, from start to start, and of hosts, from launch to launch.
+    Before the first one from the begin of its step. Shape (p,), or (2, p) of devices, from start to
+    start, and of hosts, from launch to launch.
     """
 
     collective: int
@@ -208,14 +211,21 @@ class _Window(NamedTuple):
     left: Int
     """When each rank's device had left the last collective."""
     until: Int
+    is_first: bool
+    """Whether the ranks had left no collective before; then their steps may begin apart."""
 
 
 def _window(
-    members: Members, collective: int, earlier: Int, explained: Mapping[bytes, Int]
+    ranks: Sequence[RankSummary],
+    members: Members,
+    collective: int,
+    earlier: Int,
+    explained: Mapping[bytes, Int],
 ) -> _Window | None:
     """The time before a collective that is not explained yet; None where it has no begin.
 
     Args:
+        ranks: summaries.
         members: of all collectives.
         collective: the one.
         earlier: members of collectives before, all of one of its ranks.
@@ -224,12 +234,27 @@ def _window(
     mine = members.of(collective)
     present, start = members.rank[mine], members.start[mine]
     before = _before(members, earlier, present, start)
-    if before is None:
+    if before is not None:
+        begin, left = np.stack([members.start[before], members.launch[before]]), members.end[before]
+    elif (begins := _step_begins(ranks, members, mine)) is not None:
+        begin, left = begins, begins[0]
+    else:
         return None
-    begin = np.stack([members.start[before], members.launch[before]])
     begin = np.maximum(begin, explained.get(present.tobytes(), begin))
-    until = np.maximum(begin, [start, members.launch[mine]])
-    return _Window(collective, present, begin, np.maximum(members.end[before], begin[0]), until)
+    until, left = np.maximum(begin, [start, members.launch[mine]]), np.maximum(left, begin[0])
+    return _Window(collective, present, begin, left, until, before is None)
+
+
+def _step_begins(ranks: Sequence[RankSummary], members: Members, mine: slice) -> Int | None:
+    """When devices and hosts began the step of a collective; None where it is not in one step."""
+    rows = zip(members.rank[mine].tolist(), members.index[mine].tolist(), strict=True)
+    found = [(ranks[rank].steps, int(ranks[rank].step[index])) for rank, index in rows]
+    if len({steps.name[at] if steps.marked and at >= 0 else None for steps, at in found}) > 1:
+        return None
+    if not found[0][0].marked or found[0][1] < 0:
+        return None
+    begins = [(steps.start[at], steps.host_start[at]) for steps, at in found]
+    return np.array(begins, np.int64).T
 
 
 def _episode(
@@ -246,6 +271,8 @@ def _episode(
     )
     reasons, spans, on_device = reasons_of(ranks, times, device, host, rank)
     mine = members.of(window.collective)
+    if window.is_first:
+        reasons = _at_most(reasons, _later(members, mine, late))
     late_by, place = np.maximum(members.start[mine] - window.left, 0), late - mine.start
     return Episode(
         collective=window.collective,
@@ -256,6 +283,19 @@ def _episode(
         spans=spans,
         on_device=on_device,
     )
+
+
+def _later(members: Members, mine: slice, late: int) -> int:
+    """By how much a member came later than the lower median of the others, who left with it."""
+    duration = (members.end[mine] - members.start[mine]).tolist()
+    own = duration.pop(late - mine.start)
+    return max(0, median_low(duration) - own)
+
+
+def _at_most(reasons: Mapping[Reason, int], most: int) -> dict[Reason, int]:
+    """Reasons that explain no more than some time."""
+    share = min(1.0, most / max(_longer(reasons), 1))
+    return {why: int(time * share) for why, time in reasons.items()}
 
 
 def each_once(episodes: Sequence[Episode]) -> list[Episode]:

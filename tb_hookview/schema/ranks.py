@@ -100,8 +100,9 @@ class Collective(Struct, frozen=True, kw_only=True):
     late_start_us: Us | None
     """Its start on that rank, on the clock of that rank's own trace."""
     late_module: str | None
-    """Module on which it spent more time than the others since their last collective; null for
-    none."""
+    """Module on which it spent more time than the others since their last collective, or since the
+    begin of the step where they had none before; null for none, and where that explains less than a
+    quarter of `new_wait_us`."""
     late_reason: str | None
     """What it spent that time on: module, data, optimizer, sync, host, device; null for unknown."""
     late_by_us: Us | None
@@ -177,7 +178,8 @@ class Straggler(Struct, frozen=True, kw_only=True):
     """Mean step that is left with it and those before it fixed."""
     finding: str | None
     """Rule of the most expensive finding of this rank about that module, or of data loading or the
-    optimizer where that is the reason; null where there is none."""
+    optimizer where that is the reason; null where there is none, or it is less than a quarter of
+    `wait_caused_us`."""
 
 
 class RankGroup(Struct, frozen=True, kw_only=True):

@@ -144,7 +144,7 @@ export const Collective = {
     text: "Its start on that rank, on the clock of that rank's own trace.",
   },
   late_module: {
-    text: "Module on which it spent more time than the others since their last collective; null for none.",
+    text: "Module on which it spent more time than the others since their last collective, or since the begin of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`.",
   },
   late_reason: {
     text: "What it spent that time on: module, data, optimizer, sync, host, device; null for unknown.",
@@ -1562,7 +1562,7 @@ export const Straggler = {
   },
   left_step_us: { unit: "us", text: "Mean step that is left with it and those before it fixed." },
   finding: {
-    text: "Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none.",
+    text: "Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none, or it is less than a quarter of `wait_caused_us`.",
   },
 } as const;
 

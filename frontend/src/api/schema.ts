@@ -186,7 +186,7 @@ export interface Collective {
   late_rank: number | null;
   /** Its start on that rank, on the clock of that rank's own trace. */
   late_start_us: number | null;
-  /** Module on which it spent more time than the others since their last collective; null for none. */
+  /** Module on which it spent more time than the others since their last collective, or since the begin of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`. */
   late_module: string | null;
   /** What it spent that time on: module, data, optimizer, sync, host, device; null for unknown. */
   late_reason: string | null;
@@ -1980,7 +1980,7 @@ export interface Straggler {
   gain_us_per_step: number;
   /** Mean step that is left with it and those before it fixed. */
   left_step_us: number;
-  /** Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none. */
+  /** Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none, or it is less than a quarter of `wait_caused_us`. */
   finding: string | null;
 }
 

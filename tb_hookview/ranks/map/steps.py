@@ -72,7 +72,9 @@ class StepTimes(Struct, frozen=True):
     marked: bool
     """Whether the trace shows steps; else its one step is the whole trace."""
     counted: Bool
+    host_start: Nanoseconds
     start: Nanoseconds
+    """The same, or when the device began with it, as of `timed_steps`."""
     duration: Nanoseconds
     compute: Nanoseconds
     """Time in which something but collectives ran: on a device or, without one, operators, less
@@ -104,6 +106,7 @@ def step_times(analysis: Analysis, steps: Steps, calls: CollectiveCalls) -> Step
         name=steps.name,
         marked=steps.marked,
         counted=steps.counted,
+        host_start=analysis.steps.window[:, 0],
         start=steps.window[:, 0],
         duration=duration,
         compute=intervals.lengths_within(compute, steps.window),

@@ -240,7 +240,8 @@ def summarize(analysis: Analysis) -> Mapped:
     steps, launch = timed_steps(analysis), _launch(analysis, calls)
     begun = steps.at(calls.start)
     launched_step = _launched_step(analysis, calls, begun)
-    edges = unique(np.concatenate([calls.start, calls.end, launch, steps.window.ravel()]))
+    bounds = np.concatenate([steps.window.ravel(), analysis.steps.window[:, 0]])
+    edges = unique(np.concatenate([calls.start, calls.end, launch, bounds]))
     spent = [
         _spent(activity, edges) for activity in (host_activity(analysis), device_activity(analysis))
     ]
