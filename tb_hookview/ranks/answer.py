@@ -12,10 +12,11 @@ from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
 from tb_hookview.ranks.fixes import Fixes, step_waits
-from tb_hookview.ranks.late import Episode, Members, find_episodes
+from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.lateness import Waits, find_waits
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Clocks, Matched, find_groups
+from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.pipelines import (
     SlowPass,
     find_pipelines,

@@ -12,12 +12,12 @@ from ranks.test_run import analyzed
 
 from tb_hookview.arrays.types import Float
 from tb_hookview.document.document import Table
-from tb_hookview.ranks.carried import Own, find_carried
+from tb_hookview.ranks.carried import Own, find_new_waits
 from tb_hookview.ranks.document import run_document
-from tb_hookview.ranks.late import Members
 from tb_hookview.ranks.lateness import find_waits
 from tb_hookview.ranks.map.summary import Mapped
 from tb_hookview.ranks.matching import match
+from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.replay import Replay
 from tb_hookview.ranks.run import summarize_file
 from tb_hookview.trace.source.file import trace_file
@@ -79,7 +79,7 @@ def test_columns_say_what_a_plain_loop_does(tmp_path: Path, seed: int) -> None:
     ranks = [each.summary for each in mapped if isinstance(each, Mapped)]
     matched = match(ranks)
     replay = Replay(ranks, matched, find_waits(matched.members))
-    found = find_carried(matched.members, replay.own(), replay.earlier)
+    found = matched.members.wait - find_new_waits(matched.members, replay.own(), replay.earlier)
     assert found.any()
     assert found == pytest.approx(plainly_carried(matched.members, replay.own()), abs=1.0)
 
