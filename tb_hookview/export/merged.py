@@ -108,7 +108,7 @@ def _chosen(run: Run, number: int | None) -> Collective:
     if not late:
         which = "no collective" if number is None else f"no collective {number}"
         raise NotFoundError(f"{run.path}: {which} with a straggler")
-    return max(late, key=lambda row: row.wait_us)
+    return max(late, key=lambda row: (row.new_wait_us, row.wait_us))
 
 
 def _ranks_of(report: RunReport, collective: Collective) -> list[Rank]:

@@ -12,10 +12,11 @@ from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
 from tb_hookview.ranks.fixes import Fixes, step_waits
-from tb_hookview.ranks.late import Episode, Members, find_episodes
+from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.lateness import Waits, find_waits
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.matching import Clocks, Matched, find_groups
+from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.pipelines import (
     SlowPass,
     find_pipelines,
@@ -26,7 +27,7 @@ from tb_hookview.ranks.stragglers import SlowOf, Straggling, find_stragglers, fi
 
 _US = 1000.0
 _EXPLAINED = 1 / 4
-"""Part of what a stage is slow by in all, which a pass exceeds to be named."""
+"""Part of what is to be explained that a cause takes at least, to be named."""
 
 FindingOf = Callable[[RankSummary, schema.StragglerReason], str | None]
 """Rule of the most expensive finding of a rank that is about a reason; None without one."""
@@ -69,7 +70,7 @@ def answer(
         world_size=_world_size(ranks),
         ranks=rank_rows,
         steps=list(chain.from_iterable(step_rows)),
-        collectives=_collective_rows(ranks, matched, waits, episodes),
+        collectives=_collective_rows(ranks, matched, waits, fixes.new_waits, episodes),
         stragglers=[
             _straggler_row(place, found, numbers, ranks, finding_of, slow_of(found.rank))
             for place, found in enumerate(stragglers)
@@ -195,11 +196,12 @@ def _collective_rows(
     ranks: Sequence[RankSummary],
     matched: Matched,
     waits: Waits,
+    new: Float,
     episodes: Sequence[Episode],
 ) -> list[schema.Collective]:
     of = {episode.collective: episode for episode in episodes}
     numbers, members = _numbers(ranks), matched.members
-    sizes = _sizes(ranks, members)
+    sizes, newly = _sizes(ranks, members), members.mean_of_others(new)
     started = members.start - np.nan_to_num(matched.clocks.offset)[members.rank]
     rows = []
     for place in range(len(members)):
@@ -207,7 +209,7 @@ def _collective_rows(
         rank, index = ranks[members.rank[mine.start]], int(members.index[mine.start])
         calls, step = rank.collectives, int(rank.step[index])
         episode = of.get(place)
-        kind, path, excess = _reason_of(episode)
+        kind, path = _reason_of(episode, float(newly[place]))
         number = int(calls.number[index])
         size = int(sizes[mine].max())
         transfer = int(waits.transfer[place])
@@ -225,10 +227,11 @@ def _collective_rows(
                 start_us=float(started[mine].min()) / _US,
                 transfer_us=transfer / _US,
                 wait_us=float(waits.caused[place]) / _US,
+                new_wait_us=float(newly[place]) / _US,
                 late_rank=numbers[members.rank[last]] if last >= 0 else None,
                 late_start_us=float(members.start[last]) / _US if last >= 0 else None,
                 late_module=path if kind == "module" else None,
-                late_reason=kind if excess else None,
+                late_reason=kind,
                 late_by_us=episode.late_by / _US if episode else None,
                 bus_gb_per_s=_bandwidth(calls.kind[index], size, transfer, in_group),
             )
@@ -244,12 +247,12 @@ def _sizes(ranks: Sequence[RankSummary], members: Members) -> Int:
     return sizes
 
 
-def _reason_of(episode: Episode | None) -> tuple[str | None, str | None, int]:
-    """Kind, path and excess of the largest reason."""
+def _reason_of(episode: Episode | None, waited: float) -> tuple[str | None, str | None]:
+    """Kind and path of the largest reason, where it explains some of a new wait."""
     if episode is None or not episode.reasons:
-        return None, None, 0
-    (kind, path), excess = max(episode.reasons.items(), key=lambda item: item[1])
-    return (kind, path, excess) if excess > 0 else (None, None, 0)
+        return None, None
+    reason, excess = max(episode.reasons.items(), key=lambda item: item[1])
+    return reason if excess > _EXPLAINED * waited else (None, None)
 
 
 def _bandwidth(kind: str, size: int, transfer: int, ranks: int) -> float | None:
@@ -278,6 +281,7 @@ def _straggler_row(
         for (kind, path), excess in found.excess.items()
     ]
     first = reasons[0] if reasons else None
+    is_cause = first is not None and first.excess_us * _US > _EXPLAINED * found.late
     return schema.Straggler(
         id=place,
         rank=numbers[found.rank],
@@ -292,7 +296,7 @@ def _straggler_row(
         stage=_stage_work(found, slow),
         gain_us_per_step=found.gain / _US,
         left_step_us=found.left / _US,
-        finding=finding_of(ranks[found.rank], first) if first else None,
+        finding=finding_of(ranks[found.rank], first) if first and is_cause else None,
     )
 
 

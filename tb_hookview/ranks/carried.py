@@ -20,7 +20,7 @@ import numpy as np
 
 from tb_hookview.arrays.sums import ranges
 from tb_hookview.arrays.types import Bool, Float, Int
-from tb_hookview.ranks.late import Members
+from tb_hookview.ranks.members import Members
 
 
 class Own(NamedTuple):
@@ -45,18 +45,16 @@ class Earlier(NamedTuple):
     """The collectives: the first ones of all sets of ranks, their second ones, ..."""
 
 
-def find_carried(members: Members, own: Own, earlier: Earlier) -> Float:
-    """Part of each member's wait that is for a delay of an earlier collective, shape (n,).
+def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
+    """Part of each member's wait that is for no delay of an earlier collective, shape (n,).
 
     Args:
         members: m collectives.
         own: time of the ranks without waits.
         earlier: collectives of the same ranks.
     """
-    before = earlier.before
-    duration = members.end - members.start
-    wait = (duration - members.least(duration)[members.collective]).astype(np.float64)
-    carried, known = np.zeros(len(wait)), np.zeros(len(wait))
+    before, wait = earlier.before, members.wait.astype(np.float64)
+    newly_waited, known = np.zeros(len(wait)), np.zeros(len(wait))
     late, lag, newly, most = _latenesses(members, own, before, wait)
     launched = members.launch - own.host
     for collectives in earlier.rounds:
@@ -71,9 +69,9 @@ def find_carried(members: Members, own: Own, earlier: Earlier) -> Float:
         same = np.clip(np.minimum(late[mine] - newly[mine], most[mine]), 0.0, still)
         new = late[mine] - same
         for_new = np.maximum.reduceat(new, first)[of] - new
-        carried[mine] = np.maximum(wait[mine] - for_new, 0.0)
+        newly_waited[mine] = np.minimum(wait[mine], for_new)
         known[mine] = np.minimum(lag[mine], np.maximum(still, late[mine]))
-    return carried
+    return newly_waited
 
 
 def earlier_of(members: Members, recurs: Bool) -> Earlier:

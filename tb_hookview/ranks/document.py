@@ -68,11 +68,12 @@ def _rank(row: Rank) -> Row:
 
 
 def _collectives_table(run: Run, rows: int) -> Table:
-    shown = sorted(run.collectives, key=lambda row: -row.wait_us)[:rows]
+    shown = sorted(run.collectives, key=lambda row: (-row.new_wait_us, -row.wait_us))[:rows]
     step = ("step",) if run.marked else ()
-    columns = ("collective", *step, "module", "bytes", "straggler", "transfer", "wait", "GB/s")
+    times = ("transfer", "wait", "new wait", "GB/s")
+    columns = ("collective", *step, "module", "bytes", "straggler", *times)
     return Table(
-        "Collectives for which the ranks waited longest",
+        "Collectives for which the ranks waited longest, each delay once",
         columns,
         [_collective(row, run.marked) for row in shown],
         names=columns.index("bytes"),
@@ -86,7 +87,7 @@ def _collective(row: Collective, marked: bool) -> Row:
         _late_in(row),
         format_number(row.bytes),
         "" if row.late_rank is None else str(row.late_rank),
-        *(format_us(row.transfer_us), format_us(row.wait_us)),
+        *map(format_us, (row.transfer_us, row.wait_us, row.new_wait_us)),
         "" if row.bus_gb_per_s is None else f"{row.bus_gb_per_s:.2f}",
     )
 
@@ -196,8 +197,8 @@ def _why(row: Straggler, marked: bool) -> Iterator[str]:
     if excess < _EXPLAINED * row.wait_caused_us:
         unexplained = format_us(row.wait_caused_us - excess)
         yield (
-            f"the cause of {unexplained} is unknown: times of ranks are compared from one "
-            "collective of all of them to the next"
+            f"the cause of {unexplained} is unknown: times of ranks are compared from the begin of "
+            "their steps, and from one collective of all of them to the next"
         )
     if row.finding:
         yield f"its finding: {row.finding}"

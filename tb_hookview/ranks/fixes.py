@@ -14,10 +14,9 @@ import numpy as np
 
 from tb_hookview.analysis.activity import PEERS
 from tb_hookview.arrays.types import Float, Nanoseconds
-from tb_hookview.ranks.carried import Own, find_carried
+from tb_hookview.ranks.carried import find_new_waits
 from tb_hookview.ranks.late import (
     Episode,
-    Members,
     Phase,
     Reason,
     compared,
@@ -34,6 +33,7 @@ from tb_hookview.ranks.late import (
 from tb_hookview.ranks.lateness import Waits, find_waits, is_consistent
 from tb_hookview.ranks.map.summary import RankSummary, RankTimes, TimesOf
 from tb_hookview.ranks.matching import Matched
+from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.replay import Replay, Saved, whole
 
 _SAMPLED = 5
@@ -83,7 +83,13 @@ class Fixes:
     @cached_property
     def recorded(self) -> World:
         """The run as it was."""
-        return World(self._charged(self._matched.members, self._replay.own()), {}, 0.0)
+        waits = self._charged(self._matched.members, self._waits.alone, self.new_waits)
+        return World(waits, {}, 0.0)
+
+    @cached_property
+    def new_waits(self) -> Float:
+        """Part of each member's wait that is for no delay of an earlier collective, shape (n,)."""
+        return find_new_waits(self._matched.members, self._replay.own(), self._replay.earlier)
 
     @cached_property
     def _replay(self) -> Replay:
@@ -172,17 +178,14 @@ class Fixes:
     ) -> World:
         saved = {**world.saved, rank: self._saved(rank, episodes, excess)}
         played = self._replay.play(saved)
-        waits = self._charged(played.members, played.own)
+        new = find_new_waits(played.members, played.own, self._replay.earlier)
+        waits = self._charged(played.members, find_waits(played.members).alone, new)
         gained = max(world.gained, self._unchanged - played.length)
         return World(waits, saved, gained)
 
-    def _charged(self, members: Members, own: Own) -> list[Nanoseconds]:
+    def _charged(self, members: Members, alone: Nanoseconds, new: Float) -> list[Nanoseconds]:
         """Time that each rank waits in each of its steps, without what is carried."""
-        alone = find_waits(members).alone
-        carried = find_carried(members, own, self._replay.earlier)
-        wait = members.end - members.start
-        wait = wait - members.least(wait)[members.collective]
-        return step_waits(self._ranks, members, np.minimum(alone, whole(wait - carried)))
+        return step_waits(self._ranks, members, np.minimum(alone, whole(new)))
 
     def _saved(
         self, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]
@@ -233,7 +236,7 @@ class Fixes:
 def step_waits(
     ranks: Sequence[RankSummary], members: Members, alone: Nanoseconds
 ) -> list[Nanoseconds]:
-    """Time that each rank waits, by its step in which the collectives began.
+    """Time that each rank waits, by the step of the collectives.
 
     Args:
         ranks: summaries.

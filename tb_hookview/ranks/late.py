@@ -1,12 +1,13 @@
-"""Members and stages of a run, and what a straggler spent more time on than the others.
+"""Stages of a run, and what a straggler spent more time on than the others.
 
     others   [last common one ]--- a ---|-- b --[waits    ]
     late       [              ]--- a ---|------ b --------[]
                                                  late by: b
 
 From the last collective that all of them had left to this one, each rank's time goes to modules,
-loader, optimizer, waits for its device, and the rest. A part by which the straggler exceeds the
-lower median of the others is a reason: half of them at least take no longer. The time of devices is
+loader, optimizer, waits for its device, and the rest. Before the first one it is that since the
+begin of the step, as far as the rank came later. A part by which the straggler exceeds the lower
+median of the others is a reason: half of them at least take no longer. The time of devices is
 counted from start to start, that of hosts from launch to launch: there each rank is at the same
 place of the program, which it need not be where the collective ends. What a rank did before all had
 left the last collective on a device delays nothing, for that is when the next one could begin: no
@@ -21,100 +22,13 @@ from statistics import median_low
 from typing import Literal, NamedTuple
 
 import numpy as np
-from msgspec import Struct
 
 from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
 from tb_hookview.analysis.collectives.calls import POINT_TO_POINT
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.types import Float, Int, Nanoseconds
+from tb_hookview.arrays.types import Int, Nanoseconds
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
-
-# Which collectives of which ranks are one, as columns: linear in what the ranks recorded.
-#
-# A matrix of collectives by ranks would grow with both: of a mesh each rank is in few of the
-# groups.
-
-
-class Members(Struct, frozen=True):
-    """Members of m collectives over r ranks: one for each rank that takes part; n of all.
-
-    In order of collective, then rank. Every collective has one at least.
-    """
-
-    first: Int
-    """The i-th collective has the members from `first[i]` to `first[i + 1]`, shape (m + 1,)."""
-    rank: Int
-    """Rank of each by its place among the summaries, shape (n,)."""
-    index: Int
-    """Index of each in the collectives of its rank, shape (n,)."""
-    start: Nanoseconds
-    end: Nanoseconds
-    """Times of each by the clock of its rank, shape (n,)."""
-    launch: Nanoseconds
-    """When the host launched each, as in `RankSummary`, shape (n,)."""
-
-    def __len__(self) -> int:
-        return len(self.first) - 1
-
-    @property
-    def collective(self) -> Int:
-        """The collective of each, shape (n,)."""
-        return np.repeat(np.arange(len(self)), np.diff(self.first))
-
-    def of(self, collective: int) -> slice:
-        """Members of a collective."""
-        return slice(int(self.first[collective]), int(self.first[collective + 1]))
-
-    def at(self, collective: int, rank: int) -> int:
-        """The member of a collective that a rank is, which takes part."""
-        ranks = self.rank[self.of(collective)]
-        return int(self.first[collective] + np.searchsorted(ranks, rank))
-
-    def of_ranks(self, ranks: int) -> list[Int]:
-        """Members of each of some ranks, in order of the collectives."""
-        order = np.argsort(self.rank, kind="stable")
-        return np.split(order, np.searchsorted(self.rank[order], np.arange(1, ranks)))
-
-    def least(self, values: Int) -> Int:
-        """Least of the values of each collective's members, shape (m,)."""
-        return np.minimum.reduceat(values, self.first[:-1]) if len(self) else values[:0]
-
-    def total(self, values: Int) -> Int:
-        """Sum of the values of each collective's members, shape (m,)."""
-        return np.add.reduceat(values, self.first[:-1]) if len(self) else values[:0]
-
-    def ordered(self, by: Float) -> Members:
-        """The same collectives in an ascending order of theirs, shape (m,)."""
-        order = np.argsort(by, kind="stable")
-        place = np.empty(len(self), np.int64)
-        place[order] = np.arange(len(self))
-        moved = np.argsort(place[self.collective], kind="stable")
-        columns = (self.rank, self.index, self.start, self.end, self.launch)
-        return Members(_bounds(np.diff(self.first)[order]), *(column[moved] for column in columns))
-
-
-def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: Int) -> Members:
-    """Make members of some rows.
-
-    Args:
-        ranks: summaries.
-        collective: number of the collective of each, from 0 and without a gap; shape (n,).
-        rank: of each.
-        index: of each in the collectives of its rank.
-    """
-    order = np.lexsort((rank, collective))
-    first, rank, index = _bounds(np.bincount(collective)), rank[order], index[order]
-    made = Members(first, rank, index, *(np.empty_like(index) for _ in range(3)))
-    for place, mine in enumerate(made.of_ranks(len(ranks)) if ranks else []):
-        made.start[mine] = ranks[place].collectives.start[index[mine]]
-        made.end[mine] = ranks[place].collectives.end[index[mine]]
-        made.launch[mine] = ranks[place].launch[index[mine]]
-    return made
-
-
-def _bounds(counts: Int) -> Int:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
+from tb_hookview.ranks.members import Members
 
 CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
 """Reasons that are no module, by their codes; any other is "host" or "device"."""
@@ -183,7 +97,8 @@ def find_episodes(
     for collective in _by_ranks(members, np.flatnonzero(late_member >= 0)):
         late = int(late_member[collective])
         own = of_ranks[int(members.rank[late])]
-        window = _window(members, collective, own[: np.searchsorted(own, late)], explained)
+        earlier = own[: np.searchsorted(own, late)]
+        window = _window(ranks, members, collective, earlier, explained)
         if window is not None:
             explained[window.present.tobytes()] = window.until
             episodes.append(_episode(ranks, times, members, window, late))
@@ -193,7 +108,8 @@ def find_episodes(
 class _Window(NamedTuple):
     """Time of some ranks from the last collective that all had left to another, by their clocks.
 
-    Shape (p,), or (2, p) of devices, from start to start, and of hosts, from launch to launch.
+    Before the first one from the begin of its step. Shape (p,), or (2, p) of devices, from start to
+    start, and of hosts, from launch to launch.
     """
 
     collective: int
@@ -203,14 +119,21 @@ class _Window(NamedTuple):
     left: Int
     """When each rank's device had left the last collective."""
     until: Int
+    is_first: bool
+    """Whether the ranks had left no collective before; then their steps may begin apart."""
 
 
 def _window(
-    members: Members, collective: int, earlier: Int, explained: Mapping[bytes, Int]
+    ranks: Sequence[RankSummary],
+    members: Members,
+    collective: int,
+    earlier: Int,
+    explained: Mapping[bytes, Int],
 ) -> _Window | None:
     """The time before a collective that is not explained yet; None where it has no begin.
 
     Args:
+        ranks: summaries.
         members: of all collectives.
         collective: the one.
         earlier: members of collectives before, all of one of its ranks.
@@ -219,12 +142,27 @@ def _window(
     mine = members.of(collective)
     present, start = members.rank[mine], members.start[mine]
     before = _before(members, earlier, present, start)
-    if before is None:
+    if before is not None:
+        begin, left = np.stack([members.start[before], members.launch[before]]), members.end[before]
+    elif (begins := _step_begins(ranks, members, mine)) is not None:
+        begin, left = begins, begins[0]
+    else:
         return None
-    begin = np.stack([members.start[before], members.launch[before]])
     begin = np.maximum(begin, explained.get(present.tobytes(), begin))
-    until = np.maximum(begin, [start, members.launch[mine]])
-    return _Window(collective, present, begin, np.maximum(members.end[before], begin[0]), until)
+    until, left = np.maximum(begin, [start, members.launch[mine]]), np.maximum(left, begin[0])
+    return _Window(collective, present, begin, left, until, before is None)
+
+
+def _step_begins(ranks: Sequence[RankSummary], members: Members, mine: slice) -> Int | None:
+    """When devices and hosts began the step of a collective; None where it is not in one step."""
+    rows = zip(members.rank[mine].tolist(), members.index[mine].tolist(), strict=True)
+    found = [(ranks[rank].steps, int(ranks[rank].step[index])) for rank, index in rows]
+    if len({steps.name[at] if steps.marked and at >= 0 else None for steps, at in found}) > 1:
+        return None
+    if not found[0][0].marked or found[0][1] < 0:
+        return None
+    begins = [(steps.start[at], steps.host_start[at]) for steps, at in found]
+    return np.array(begins, np.int64).T
 
 
 def _episode(
@@ -241,6 +179,8 @@ def _episode(
     )
     reasons, spans, on_device = reasons_of(ranks, times, device, host, rank)
     mine = members.of(window.collective)
+    if window.is_first:
+        reasons = _at_most(reasons, _later(members, mine, late))
     late_by, place = np.maximum(members.start[mine] - window.left, 0), late - mine.start
     return Episode(
         collective=window.collective,
@@ -251,6 +191,19 @@ def _episode(
         spans=spans,
         on_device=on_device,
     )
+
+
+def _later(members: Members, mine: slice, late: int) -> int:
+    """By how much a member came later than the lower median of the others, who left with it."""
+    duration = (members.end[mine] - members.start[mine]).tolist()
+    own = duration.pop(late - mine.start)
+    return max(0, int(median_low(duration) - own))
+
+
+def _at_most(reasons: Mapping[Reason, int], most: int) -> dict[Reason, int]:
+    """Reasons that explain no more than some time."""
+    share = min(1.0, most / max(_longer(reasons), 1))
+    return {why: int(time * share) for why, time in reasons.items()}
 
 
 def each_once(episodes: Sequence[Episode]) -> list[Episode]:

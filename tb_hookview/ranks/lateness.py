@@ -21,8 +21,9 @@ import numpy as np
 
 from tb_hookview.arrays.joins import running_max
 from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
-from tb_hookview.ranks.late import Members, unpaired
+from tb_hookview.ranks.late import unpaired
 from tb_hookview.ranks.map.summary import RankSummary
+from tb_hookview.ranks.members import Members
 
 MOST = 3 / 4
 """Share of the steps in which a straggler is late."""
@@ -203,12 +204,9 @@ class Waits(NamedTuple):
 
 def find_waits(members: Members) -> Waits:
     """Measure transfer and waits of every collective."""
-    duration, collective = members.end - members.start, members.collective
-    transfer = members.least(duration)
-    wait = duration - transfer[collective]
+    transfer, wait = members.least(members.end - members.start), members.wait
     alone = _alone(members, wait)
-    others = np.maximum(np.diff(members.first) - 1, 1)
-    caused = members.total(wait) / others
+    caused = members.mean_of_others(wait)
     shortest = np.where(wait == 0, np.arange(len(wait)), len(wait))
     last = np.where(caused >= WAITED_NS, members.least(shortest), -1)
     return Waits(transfer, alone, last, caused)

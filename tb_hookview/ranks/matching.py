@@ -20,8 +20,8 @@ from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, unique, un
 from tb_hookview.arrays.sums import ranges
 from tb_hookview.arrays.types import Bool, Float, Int
 from tb_hookview.formats import format_count
-from tb_hookview.ranks.late import Members, members_of
 from tb_hookview.ranks.map.summary import RankSummary
+from tb_hookview.ranks.members import Members, members_of
 
 # Collectives of the ranks by the groups within which they are matched, as columns.
 

@@ -14,7 +14,7 @@ from tb_hookview.ranks.document import run_lines
 from tb_hookview.tables.table import Table
 
 if TYPE_CHECKING:
-    from tb_hookview.ranks.late import Members
+    from tb_hookview.ranks.members import Members
     from tb_hookview.sql import Limits, Result
 
 TABLES: Mapping[str, type[msgspec.Struct]] = {

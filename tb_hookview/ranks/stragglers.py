@@ -16,7 +16,7 @@ import numpy as np
 from tb_hookview.arrays.types import Float
 from tb_hookview.formats import format_us
 from tb_hookview.ranks.fixes import Fix, Fixes, World
-from tb_hookview.ranks.late import Members, Phase, Reason, unpaired
+from tb_hookview.ranks.late import Phase, Reason, unpaired
 from tb_hookview.ranks.lateness import (
     LEAST_SHARE,
     MOST,
@@ -28,6 +28,7 @@ from tb_hookview.ranks.lateness import (
     suspected,
 )
 from tb_hookview.ranks.map.summary import RankSummary
+from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.pipelines import SlowPass
 
 MOST_NAMED = 32

@@ -20,7 +20,8 @@ class Rank(Struct, frozen=True, kw_only=True):
     steps: Count
     """Measured steps."""
     step_us: Us | None
-    """Duration of a step on the host; null without a measured step, as what follows."""
+    """A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on
+    the host's clock where that is null. Null without a measured step, as what follows."""
     compute_us: Us | None
     """Something ran that is no collective: on a device or, without one, an operator."""
     communication_us: Us | None
@@ -51,7 +52,9 @@ class RankStep(Struct, frozen=True, kw_only=True):
     start_us: Us
     """On the clock of the rank's own trace."""
     duration_us: Us
-    """Duration of the step on the host."""
+    """From the start of a measured step on the host to that of the next one. Where the device takes
+    longer for the measured steps than the host, each lasts from the end of its work for the step
+    before to the end of that for this one."""
     compute_us: Us
     """As in `ranks`."""
     communication_us: Us
@@ -61,7 +64,8 @@ class RankStep(Struct, frozen=True, kw_only=True):
     idle_us: Us
     """As in `ranks`."""
     wait_us: Us
-    """As in `ranks`, of collectives that began in the step."""
+    """As in `ranks`, of collectives that the step launched, though they begin after it; of those
+    that began in it where launches are unknown, or hosts run them."""
 
 
 class Collective(Struct, frozen=True, kw_only=True):
@@ -75,7 +79,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     sequence: int
     """Number in its group: as the traces number them, else counted over the run."""
     step: str | None
-    """Step of the first rank that took part; null for none."""
+    """Step that launched it on the first rank that took part, as of `rank_steps`; null for none."""
     bytes: Bytes | None
     """Bytes of the whole operation, of the rank that has most where they differ (an uneven
     all-to-all); null for unknown."""
@@ -87,14 +91,18 @@ class Collective(Struct, frozen=True, kw_only=True):
     """Shortest duration over the ranks."""
     wait_us: Us
     """Mean over the other ranks of how much their duration exceeds the shortest."""
+    new_wait_us: Us
+    """The part of it for no delay that earlier collectives of the same ranks have shown: where no
+    host waits for its device, a rank that was late once comes as late to the next ones."""
     late_rank: int | None
     """The rank with the shortest duration: it came last. Null where the others waited too little
     for that."""
     late_start_us: Us | None
     """Its start on that rank, on the clock of that rank's own trace."""
     late_module: str | None
-    """Module on which it spent more time than the others since their last collective; null for
-    none."""
+    """Module on which it spent more time than the others since their last collective, or since the
+    begin of the step where they had none before; null for none, and where that explains less than a
+    quarter of `new_wait_us`."""
     late_reason: str | None
     """What it spent that time on: module, data, optimizer, sync, host, device; null for unknown."""
     late_by_us: Us | None
@@ -170,7 +178,8 @@ class Straggler(Struct, frozen=True, kw_only=True):
     """Mean step that is left with it and those before it fixed."""
     finding: str | None
     """Rule of the most expensive finding of this rank about that module, or of data loading or the
-    optimizer where that is the reason; null where there is none."""
+    optimizer where that is the reason; null where there is none, or it is less than a quarter of
+    `wait_caused_us`."""
 
 
 class RankGroup(Struct, frozen=True, kw_only=True):
@@ -297,7 +306,7 @@ class CollectiveKind(Struct, frozen=True, kw_only=True):
     transfer_us: Us
     """Sum over them."""
     wait_us: Us
-    """Sum over them of the mean wait of a rank."""
+    """Sum over them of the mean wait of a rank; a delay counts in each that it delays."""
     transfers: list[Count]
     """Number of them by transfer time, between the `edges_us` of the run."""
     waits: list[Count]

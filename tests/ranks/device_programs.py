@@ -119,9 +119,13 @@ class Rank:
             self.row("cpu_op", "aten::empty", begun, self.host)
 
 
-def played(program: Program, steps: int, groups: Groups = ()) -> list[Rank]:
-    """Play a program: one collective at a time, all ranks in turn."""
+def played(
+    program: Program, steps: int, groups: Groups = (), begins: Sequence[float] = ()
+) -> list[Rank]:
+    """Play a program: one collective at a time, all ranks in turn, begun at some moments."""
     ranks, everyone = [Rank() for _ in program], range(len(program))
+    for rank, begin in zip(ranks, begins, strict=False):
+        rank.host = begin
     for step in range(steps):
         begun = [rank.host for rank in ranks]
         for place, parts in enumerate(zip(*program, strict=True)):
@@ -139,10 +143,16 @@ def length(program: Program, steps: int, groups: Groups = ()) -> float:
     return max(rank.collectives for rank in played(program, steps, groups))
 
 
-def write(folder: Path, program: Program, steps: int, groups: Groups = ()) -> Path:
+def write(
+    folder: Path,
+    program: Program,
+    steps: int,
+    groups: Groups = (),
+    begins: Sequence[float] = (),
+) -> Path:
     """Write the traces of a program."""
     folder.mkdir()
-    for number, rank in enumerate(played(program, steps, groups)):
+    for number, rank in enumerate(played(program, steps, groups, begins)):
         info = {"rank": number, "world_size": len(program)}
         text = json.dumps({"distributedInfo": info, "traceEvents": rank.rows})
         (folder / f"rank{number}.1.pt.trace.json.gz").write_bytes(gzip.compress(text.encode()))

@@ -11,11 +11,13 @@ from ranks.device_programs import Part, Program, length, write
 from ranks.test_run import analyzed
 
 from tb_hookview.arrays.types import Float
-from tb_hookview.ranks.carried import Own, find_carried
-from tb_hookview.ranks.late import Members
+from tb_hookview.document.document import Table
+from tb_hookview.ranks.carried import Own, find_new_waits
+from tb_hookview.ranks.document import run_document
 from tb_hookview.ranks.lateness import find_waits
 from tb_hookview.ranks.map.summary import Mapped
 from tb_hookview.ranks.matching import match
+from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.replay import Replay
 from tb_hookview.ranks.run import summarize_file
 from tb_hookview.trace.source.file import trace_file
@@ -54,6 +56,13 @@ def test_a_rank_that_is_late_once_is_late_in_one_step(tmp_path: Path) -> None:
     assert min(waits) > 4000
     (straggler,) = run.stragglers
     assert straggler.wait_caused_us == pytest.approx(5000, abs=50)
+    first, *others = sorted((row.new_wait_us for row in run.collectives), reverse=True)
+    assert first == pytest.approx(5000, abs=50)
+    assert sum(others) == pytest.approx(0, abs=50)
+    (table,) = (part for part in run_document(run, 1).parts if part.title.startswith("Collectives"))
+    assert isinstance(table, Table)
+    (shown,) = table.rows
+    assert shown[table.columns.index("new wait")] == "5.00 ms"
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 4, 5])
@@ -70,7 +79,7 @@ def test_columns_say_what_a_plain_loop_does(tmp_path: Path, seed: int) -> None:
     ranks = [each.summary for each in mapped if isinstance(each, Mapped)]
     matched = match(ranks)
     replay = Replay(ranks, matched, find_waits(matched.members))
-    found = find_carried(matched.members, replay.own(), replay.earlier)
+    found = matched.members.wait - find_new_waits(matched.members, replay.own(), replay.earlier)
     assert found.any()
     assert found == pytest.approx(plainly_carried(matched.members, replay.own()), abs=1.0)
 

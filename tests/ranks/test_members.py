@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_hookview.ranks.late import Members
 from tb_hookview.ranks.lateness import WAITED_NS, find_waits
 from tb_hookview.ranks.matching import find_clocks
+from tb_hookview.ranks.members import Members
 
 RANKS, COLLECTIVES = 6, 30
 

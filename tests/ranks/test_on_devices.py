@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ranks.device_programs import Part, Program, length, write
+from ranks.device_programs import CALL, Part, Program, length, write
 from ranks.test_run import analyzed
 
+from tb_hookview import analyze
+from tb_hookview.formats import format_us
 from tb_hookview.ranks.document import straggler_lines
 from tb_hookview.schema import Straggler
 
@@ -89,6 +91,47 @@ def test_work_of_a_host_that_is_ahead_of_its_device_delays_nothing(tmp_path: Pat
     slow = [even[0], *(part._replace(host=2.0) for part in even[1:])]
     assert gain_ms(slow, even) == pytest.approx(0.0, abs=0.01)
     assert not analyzed(write(tmp_path / "run", program(slow, even), STEPS)).stragglers
+
+
+@pytest.mark.parametrize("host", [1.0, 6.0])
+def test_a_step_is_as_long_as_in_the_report_of_its_rank(tmp_path: Path, host: float) -> None:
+    """Where the device takes longer, its work for the last step is after all marks."""
+    parts = [Part(host=host, device=4.0) for _ in range(3)]
+    run = analyzed(write(tmp_path / "run", [parts, parts], STEPS))
+    for rank in run.ranks:
+        assert rank.step_us == pytest.approx(analyze(rank.path).verdict.step_us)
+        assert rank.step_us == pytest.approx(3000 * (max(host, 5.0) + 2 * CALL * (host > 5)))
+    for row in run.steps:
+        parts_of = row.compute_us + row.exposed_communication_us + row.idle_us
+        assert row.duration_us == pytest.approx(parts_of)
+    waited = {row.step for row in run.collectives}
+    assert waited == {f"ProfilerStep#{step}" for step in range(STEPS)}
+
+
+@pytest.mark.parametrize(
+    ("more", "begins", "excess"),
+    [
+        ({"loader": 12.0}, (), 12_000),
+        # what it does longer is no cause where it began as much sooner
+        ({"loader": 12.0}, (12.0, 6.0, 12.0, 12.0), 6_000),
+        ({}, (0.0, 12.0, 0.0, 0.0), 0),
+    ],
+    ids=["loads longer", "began sooner", "began later"],
+)
+@pytest.mark.parametrize("waits", WAITS)
+def test_a_delay_of_the_first_collective_is_explained_from_the_begin_of_its_step(
+    tmp_path: Path, waits: Any, more: dict[str, Any], begins: tuple[float, ...], excess: float
+) -> None:
+    even = [Part(waits=waits), Part(waits="sync")]
+    slow = [even[0]._replace(**more), even[1]]
+    run = analyzed(write(tmp_path / "run", program(slow, even), 1, (), begins))
+    (straggler,), first = run.stragglers, run.collectives[0]
+    assert straggler.rank == first.late_rank == SLOW
+    assert first.late_reason == ("data" if excess else None)
+    assert sum(reason.excess_us for reason in straggler.reasons) == pytest.approx(excess, abs=50)
+    unknown = straggler.wait_caused_us - excess
+    text = f"  the cause of {format_us(unknown)} is unknown"
+    assert any(text in line for line in straggler_lines([straggler])) == (unknown > 50)
 
 
 def test_time_of_a_device_in_no_module_is_not_of_its_host(tmp_path: Path) -> None:

@@ -118,7 +118,9 @@ export const Collective = {
   name: { text: '`all_reduce`, ...; "" for unknown.' },
   group: { text: 'Process group by name and ranks; "" where no trace names it.' },
   sequence: { text: "Number in its group: as the traces number them, else counted over the run." },
-  step: { text: "Step of the first rank that took part; null for none." },
+  step: {
+    text: "Step that launched it on the first rank that took part, as of `rank_steps`; null for none.",
+  },
   bytes: {
     unit: "bytes",
     text: "Bytes of the whole operation, of the rank that has most where they differ (an uneven all-to-all); null for unknown.",
@@ -130,6 +132,10 @@ export const Collective = {
     unit: "us",
     text: "Mean over the other ranks of how much their duration exceeds the shortest.",
   },
+  new_wait_us: {
+    unit: "us",
+    text: "The part of it for no delay that earlier collectives of the same ranks have shown: where no host waits for its device, a rank that was late once comes as late to the next ones.",
+  },
   late_rank: {
     text: "The rank with the shortest duration: it came last. Null where the others waited too little for that.",
   },
@@ -138,7 +144,7 @@ export const Collective = {
     text: "Its start on that rank, on the clock of that rank's own trace.",
   },
   late_module: {
-    text: "Module on which it spent more time than the others since their last collective; null for none.",
+    text: "Module on which it spent more time than the others since their last collective, or since the begin of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`.",
   },
   late_reason: {
     text: "What it spent that time on: module, data, optimizer, sync, host, device; null for unknown.",
@@ -157,7 +163,10 @@ export const CollectiveKind = {
   count: { unit: "count", text: "Number of matched collectives." },
   bytes: { unit: "bytes", text: "Sum of what is known; null where nothing is." },
   transfer_us: { unit: "us", text: "Sum over them." },
-  wait_us: { unit: "us", text: "Sum over them of the mean wait of a rank." },
+  wait_us: {
+    unit: "us",
+    text: "Sum over them of the mean wait of a rank; a delay counts in each that it delays.",
+  },
   transfers: {
     unit: "count",
     text: "Number of them by transfer time, between the `edges_us` of the run.",
@@ -1140,7 +1149,7 @@ export const Rank = {
   steps: { unit: "count", text: "Measured steps." },
   step_us: {
     unit: "us",
-    text: "Duration of a step on the host; null without a measured step, as what follows.",
+    text: "A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows.",
   },
   compute_us: {
     unit: "us",
@@ -1188,12 +1197,18 @@ export const RankPart = {
 
 export const RankStep = {
   start_us: { unit: "us", text: "On the clock of the rank's own trace." },
-  duration_us: { unit: "us", text: "Duration of the step on the host." },
+  duration_us: {
+    unit: "us",
+    text: "From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, each lasts from the end of its work for the step before to the end of that for this one.",
+  },
   compute_us: { unit: "us", text: "As in `ranks`." },
   communication_us: { unit: "us", text: "As in `ranks`." },
   exposed_communication_us: { unit: "us", text: "As in `ranks`." },
   idle_us: { unit: "us", text: "As in `ranks`." },
-  wait_us: { unit: "us", text: "As in `ranks`, of collectives that began in the step." },
+  wait_us: {
+    unit: "us",
+    text: "As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them.",
+  },
 } as const;
 
 export const ReadingProgress = {
@@ -1550,7 +1565,7 @@ export const Straggler = {
   },
   left_step_us: { unit: "us", text: "Mean step that is left with it and those before it fixed." },
   finding: {
-    text: "Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none.",
+    text: "Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none, or it is less than a quarter of `wait_caused_us`.",
   },
 } as const;
 

@@ -168,7 +168,7 @@ export interface Collective {
   group: string;
   /** Number in its group: as the traces number them, else counted over the run. */
   sequence: number;
-  /** Step of the first rank that took part; null for none. */
+  /** Step that launched it on the first rank that took part, as of `rank_steps`; null for none. */
   step: string | null;
   /** Bytes of the whole operation, of the rank that has most where they differ (an uneven all-to-all); null for unknown. */
   bytes: number | null;
@@ -180,11 +180,13 @@ export interface Collective {
   transfer_us: number;
   /** Mean over the other ranks of how much their duration exceeds the shortest. */
   wait_us: number;
+  /** The part of it for no delay that earlier collectives of the same ranks have shown: where no host waits for its device, a rank that was late once comes as late to the next ones. */
+  new_wait_us: number;
   /** The rank with the shortest duration: it came last. Null where the others waited too little for that. */
   late_rank: number | null;
   /** Its start on that rank, on the clock of that rank's own trace. */
   late_start_us: number | null;
-  /** Module on which it spent more time than the others since their last collective; null for none. */
+  /** Module on which it spent more time than the others since their last collective, or since the begin of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`. */
   late_module: string | null;
   /** What it spent that time on: module, data, optimizer, sync, host, device; null for unknown. */
   late_reason: string | null;
@@ -205,7 +207,7 @@ export interface CollectiveKind {
   bytes: number | null;
   /** Sum over them. */
   transfer_us: number;
-  /** Sum over them of the mean wait of a rank. */
+  /** Sum over them of the mean wait of a rank; a delay counts in each that it delays. */
   wait_us: number;
   /** Number of them by transfer time, between the `edges_us` of the run. */
   transfers: number[];
@@ -1457,7 +1459,7 @@ export interface Rank {
   start_us: number;
   /** Measured steps. */
   steps: number;
-  /** Duration of a step on the host; null without a measured step, as what follows. */
+  /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows. */
   step_us: number | null;
   /** Something ran that is no collective: on a device or, without one, an operator. */
   compute_us: number | null;
@@ -1513,7 +1515,7 @@ export interface RankStep {
   name: string;
   /** On the clock of the rank's own trace. */
   start_us: number;
-  /** Duration of the step on the host. */
+  /** From the start of a measured step on the host to that of the next one. Where the device takes longer for the measured steps than the host, each lasts from the end of its work for the step before to the end of that for this one. */
   duration_us: number;
   /** As in `ranks`. */
   compute_us: number;
@@ -1523,7 +1525,7 @@ export interface RankStep {
   exposed_communication_us: number;
   /** As in `ranks`. */
   idle_us: number;
-  /** As in `ranks`, of collectives that began in the step. */
+  /** As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them. */
   wait_us: number;
 }
 
@@ -1980,7 +1982,7 @@ export interface Straggler {
   gain_us_per_step: number;
   /** Mean step that is left with it and those before it fixed. */
   left_step_us: number;
-  /** Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none. */
+  /** Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none, or it is less than a quarter of `wait_caused_us`. */
   finding: string | null;
 }
 

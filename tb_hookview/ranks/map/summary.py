@@ -24,7 +24,6 @@ from tb_hookview.analysis.activity import (
 )
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import (
-    CALLS,
     POINT_TO_POINT,
     CollectiveCalls,
     find_collectives,
@@ -32,10 +31,10 @@ from tb_hookview.analysis.collectives.calls import (
 )
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.activity import microbatch_ranges
-from tb_hookview.analysis.host.rows import MODULE_PREFIX, Role
+from tb_hookview.analysis.host.rows import MODULE_PREFIX
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import dense_rank, first_of_each, isin, unique
+from tb_hookview.arrays.joins import dense_rank, first_of_each, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
@@ -52,7 +51,8 @@ from tb_hookview.cache import Source
 from tb_hookview.errors import UsageError
 from tb_hookview.loading.columns import pack, unpack
 from tb_hookview.ranks.map.ahead import Ahead, find_ahead
-from tb_hookview.trace import EventCategory, Wanted
+from tb_hookview.ranks.map.steps import StepTimes, step_times, timed_steps
+from tb_hookview.trace import Wanted
 
 # Time that a rank works on each microbatch of a step, forward and backward.
 #
@@ -159,28 +159,6 @@ NEEDED = Wanted(
 What needs more of them, as the checks of numbers, is not asked of such an analysis."""
 
 
-class StepTimes(Struct, frozen=True):
-    """Steps of a rank, shape (s,); times in nanoseconds."""
-
-    name: tuple[str, ...]
-    marked: bool
-    """Whether the trace shows steps; else its one step is the whole trace."""
-    counted: Bool
-    start: Nanoseconds
-    duration: Nanoseconds
-    compute: Nanoseconds
-    """Time in which something but collectives ran: on a device or, without one, operators, less
-    waits for other ranks."""
-    communication: Nanoseconds
-    """Time in which a collective ran, waiting for other ranks included."""
-    exposed: Nanoseconds
-    """The part of it in which nothing computed."""
-    idle: Nanoseconds
-    """Time in which nothing computed and no collective ran."""
-    microbatches: Int
-    """Ranges that mark the forward of a microbatch."""
-
-
 class Spent(Struct, frozen=True):
     """Time by what ran between consecutive edges, shape (k,)."""
 
@@ -217,7 +195,7 @@ class RankSummary(Struct, frozen=True):
     steps: StepTimes
     collectives: CollectiveCalls
     step: StepIndex
-    """Step in which each collective began, -1 for none."""
+    """Step that launched each collective, in which it began where that is unknown; -1 for none."""
     launched_step: StepIndex
     """Step that launched each, -1 for none; the same on all ranks, however late it began."""
     launch: Nanoseconds
@@ -259,8 +237,11 @@ TimesOf = Callable[[int], RankTimes]
 def summarize(analysis: Analysis) -> Mapped:
     """Summarize the trace of one rank."""
     calls = find_collectives(analysis.host, analysis.device_events, analysis.kinds)
-    launch = _launch(analysis, calls)
-    edges = unique(np.concatenate([calls.start, calls.end, launch, analysis.steps.window.ravel()]))
+    steps, launch = timed_steps(analysis), _launch(analysis, calls)
+    begun = steps.at(calls.start)
+    launched_step = _launched_step(analysis, calls, begun)
+    bounds = np.concatenate([steps.window.ravel(), analysis.steps.window[:, 0]])
+    edges = unique(np.concatenate([calls.start, calls.end, launch, bounds]))
     spent = [
         _spent(activity, edges) for activity in (host_activity(analysis), device_activity(analysis))
     ]
@@ -273,10 +254,10 @@ def summarize(analysis: Analysis) -> Mapped:
         world_size=trace.world_size,
         process_groups=trace.process_groups,
         start=int(analysis.bounds[0]),
-        steps=_steps(analysis, calls),
+        steps=step_times(analysis, steps, calls),
         collectives=calls,
-        step=(step := analysis.steps.at(calls.start)),
-        launched_step=_launched_step(analysis, calls, step),
+        step=np.where(launched_step >= 0, launched_step, begun),
+        launched_step=launched_step,
         launch=launch,
         edges=edges,
         held=intervals.lengths_within(held, _between(edges)),
@@ -327,46 +308,6 @@ def _other(spent: Spent, windows: int) -> Nanoseconds:
 def _renumbered(spent: Spent, used: Int) -> Spent:
     code = np.where(spent.code >= 0, np.searchsorted(used, spent.code), spent.code)
     return Spent(spent.window, code.astype(np.int32), spent.time)
-
-
-def _steps(analysis: Analysis, calls: CollectiveCalls) -> StepTimes:
-    steps = analysis.steps
-    communication = intervals.of(calls.start, calls.end)
-    compute = _compute(analysis)
-    busy = intervals.normal(np.concatenate([communication, compute]))
-    exposed = intervals.subtract(communication, compute)
-    duration = steps.window[:, 1] - steps.window[:, 0]
-    return StepTimes(
-        name=steps.name,
-        marked=steps.marked,
-        counted=steps.counted,
-        start=steps.window[:, 0],
-        duration=duration,
-        compute=intervals.lengths_within(compute, steps.window),
-        communication=intervals.lengths_within(communication, steps.window),
-        exposed=intervals.lengths_within(exposed, steps.window),
-        idle=duration - intervals.lengths_within(busy, steps.window),
-        microbatches=_microbatches(analysis),
-    )
-
-
-def _microbatches(analysis: Analysis) -> Int:
-    forward = microbatch_ranges(analysis.host).forward_rows
-    step = analysis.steps.at(analysis.call_tree.start[forward])
-    return np.bincount(step[step >= 0], minlength=len(analysis.steps.name))
-
-
-def _compute(analysis: Analysis) -> TimeSet:
-    """Time of device events that are no communication; without any, that of operators."""
-    if len(analysis.device_events):
-        return analysis.device_events.time_of(analysis.kinds.kind != COMMUNICATION)
-    host, tree = analysis.host, analysis.call_tree
-    plain = isin(host.role, [int(Role.NONE), int(Role.NODE), int(Role.GRADIENT_SINK)])
-    rows = plain & (host.kind == EventCategory.OPERATOR)
-    rows[host.named(lambda name: name.startswith(CALLS))] = False
-    return intervals.subtract(
-        intervals.of(tree.start[rows], tree.end[rows]), analysis.communication_waits
-    )
 
 
 # Times of the ranks in a temporary file: in memory are those that were asked for last.

@@ -185,7 +185,7 @@ COLLECTIVE_PER_PARAMETER = Rule(
 
 
 _SHARE_COMM_EXPOSED = 0.1
-_WAITS = (
+INCLUDES_WAITS = (
     "A collective's time includes the wait for other ranks; one rank's trace does not separate it "
     "from the transfer."
 )
@@ -295,7 +295,7 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         confidence="medium",
         examples=context.call_tree.start[calls],
-        caveats=(_WAITS,),
+        caveats=(INCLUDES_WAITS,),
         fix=(_COMPARE if share > _MOSTLY else "")
         + (_fix(context, name, np.flatnonzero(calls), context.call_tree.duration[calls]) or _FIX),
     )
@@ -338,7 +338,9 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         scale="communication",  # what is exposed may be of steps before the replayed ones
         claims_gain=False,
         examples=context.device_events.starts(transfers),
-        caveats=(_WAITS, _GRAPHS) if context.any_name(_is_graph_launch) else (_WAITS,),
+        caveats=(INCLUDES_WAITS, _GRAPHS)
+        if context.any_name(_is_graph_launch)
+        else (INCLUDES_WAITS,),
         fix=(_WAITING if _wait(context) else _COMPARE if share > _MOSTLY else "")
         + (_fix(context, next(iter(times)), launch, alone) or _FIX),
     )

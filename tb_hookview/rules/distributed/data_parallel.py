@@ -10,7 +10,11 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import unique
 from tb_hookview.formats import format_count, format_us
-from tb_hookview.rules.distributed.collectives import of_batch_norms, reduced_one_by_one
+from tb_hookview.rules.distributed.collectives import (
+    INCLUDES_WAITS,
+    of_batch_norms,
+    reduced_one_by_one,
+)
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.traffic import collectives, has_ddp, transfers_of
@@ -163,7 +167,6 @@ DDP_BUCKET_OR_UNUSED = Rule(
 _HOST_BACKEND = ("gloo:", "mpi:")
 _COLLECTIVE = r"^(c10d::(?!barrier)|gloo:|mpi:)"
 _BETWEEN = ("HtoD", "DtoH", "Host -> Device", "Device -> Host")
-_SAVED = 0.8
 
 
 def _find_ddp_non_nccl(context: Context) -> Iterator[Occurrence]:
@@ -188,7 +191,8 @@ def _find_ddp_non_nccl(context: Context) -> Iterator[Occurrence]:
         count=int(np.count_nonzero(collectives)),
         gaps=context.gaps.of(Cause.COMMUNICATION),
         wasted=np.flatnonzero(copies),
-        saved=_SAVED,
+        claims_gain=False,
+        caveats=(INCLUDES_WAITS,),
         examples=context.call_tree.start[collectives],
     )
 

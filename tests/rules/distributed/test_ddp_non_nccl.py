@@ -16,7 +16,15 @@ COPIES = [("aten::copy_", "Memcpy DtoH (Device -> Pinned)")] * 2
 def test_gradients_by_way_of_the_host(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, operators(COPIES), [REDUCE, GLOO])[RULE]
     assert finding.cost_us_per_step == pytest.approx(8 + 58), "copies, and idle till gloo is done"
-    assert finding.gain_bound_us_per_step == pytest.approx(0.8 * 8 + 58)
+
+
+def test_what_the_host_waits_for_is_not_said_to_save_nothing(tmp_path: Path) -> None:
+    """The host waits for gloo, which includes waits for other ranks: the saving is unknown."""
+    (finding,) = findings(tmp_path, operators(COPIES), [REDUCE, GLOO])[RULE]
+    assert finding.gain_us_per_step is None
+    assert finding.saves_after is None
+    assert finding.gain_unknown == "this trace does not show what the fix gains"
+    assert any("wait for other ranks" in caveat for caveat in finding.caveats)
 
 
 def test_messages_of_the_host(tmp_path: Path) -> None:

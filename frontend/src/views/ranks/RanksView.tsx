@@ -173,7 +173,7 @@ function Lists({ runKey, run }: PartProps): ReactElement {
   );
 }
 
-const LONGEST = { table: "collectives", sort: ["-wait_us"], limit: 1 };
+const LONGEST = { table: "collectives", sort: ["-new_wait_us", "-wait_us"], limit: 1 };
 
 /**
  * The picture of the collective that the address names; else, of few ranks with a straggler, that of

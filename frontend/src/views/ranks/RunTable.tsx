@@ -123,7 +123,7 @@ export function CollectiveList({ runKey, run }: CollectiveListProps): ReactEleme
         label="Collectives"
         table="collectives"
         columns={COLLECTIVE_COLUMNS}
-        first={{ key: "wait_us", descending: true }}
+        first={{ key: "new_wait_us", descending: true }}
         filter={place.kind === null ? [] : [`name:eq:${place.kind}`]}
         isSelected={(row) => row.id === place.collective}
         onSelect={(row) => change({ collective: row === null ? null : Number(row.id), others: 0 })}

@@ -1,0 +1,107 @@
+"""Which collectives of which ranks are one, as columns: linear in what the ranks recorded.
+
+A matrix of collectives by ranks would grow with both: of a mesh each rank is in few of the groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from tb_hookview.arrays.types import Float, Int, Nanoseconds
+from tb_hookview.ranks.map.summary import RankSummary
+
+
+class Members(Struct, frozen=True):
+    """Members of m collectives over r ranks: one for each rank that takes part; n of all.
+
+    In order of collective, then rank. Every collective has one at least.
+    """
+
+    first: Int
+    """The i-th collective has the members from `first[i]` to `first[i + 1]`, shape (m + 1,)."""
+    rank: Int
+    """Rank of each by its place among the summaries, shape (n,)."""
+    index: Int
+    """Index of each in the collectives of its rank, shape (n,)."""
+    start: Nanoseconds
+    end: Nanoseconds
+    """Times of each by the clock of its rank, shape (n,)."""
+    launch: Nanoseconds
+    """When the host launched each, as in `RankSummary`, shape (n,)."""
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def collective(self) -> Int:
+        """The collective of each, shape (n,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+    @property
+    def wait(self) -> Nanoseconds:
+        """By how much the duration of each exceeds the shortest of its collective, shape (n,)."""
+        duration = self.end - self.start
+        return np.asarray(duration - self.least(duration)[self.collective])
+
+    def of(self, collective: int) -> slice:
+        """Members of a collective."""
+        return slice(int(self.first[collective]), int(self.first[collective + 1]))
+
+    def at(self, collective: int, rank: int) -> int:
+        """The member of a collective that a rank is, which takes part."""
+        ranks = self.rank[self.of(collective)]
+        return int(self.first[collective] + np.searchsorted(ranks, rank))
+
+    def of_ranks(self, ranks: int) -> list[Int]:
+        """Members of each of some ranks, in order of the collectives."""
+        order = np.argsort(self.rank, kind="stable")
+        return np.split(order, np.searchsorted(self.rank[order], np.arange(1, ranks)))
+
+    def least(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Least of the values of each collective's members, shape (m,)."""
+        return np.minimum.reduceat(values, self.first[:-1]) if len(self) else values[:0]
+
+    def total(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sum of the values of each collective's members, shape (m,)."""
+        return np.add.reduceat(values, self.first[:-1]) if len(self) else values[:0]
+
+    def mean_of_others(self, values: NDArray[Any]) -> Float:
+        """Mean of the values of each collective's members but one, whose value is 0; shape (m,)."""
+        return np.asarray(self.total(values) / np.maximum(np.diff(self.first) - 1, 1))
+
+    def ordered(self, by: Float) -> Members:
+        """The same collectives in an ascending order of theirs, shape (m,)."""
+        order = np.argsort(by, kind="stable")
+        place = np.empty(len(self), np.int64)
+        place[order] = np.arange(len(self))
+        moved = np.argsort(place[self.collective], kind="stable")
+        columns = (self.rank, self.index, self.start, self.end, self.launch)
+        return Members(_bounds(np.diff(self.first)[order]), *(column[moved] for column in columns))
+
+
+def members_of(ranks: Sequence[RankSummary], collective: Int, rank: Int, index: Int) -> Members:
+    """Make members of some rows.
+
+    Args:
+        ranks: summaries.
+        collective: number of the collective of each, from 0 and without a gap; shape (n,).
+        rank: of each.
+        index: of each in the collectives of its rank.
+    """
+    order = np.lexsort((rank, collective))
+    first, rank, index = _bounds(np.bincount(collective)), rank[order], index[order]
+    made = Members(first, rank, index, *(np.empty_like(index) for _ in range(3)))
+    for place, mine in enumerate(made.of_ranks(len(ranks)) if ranks else []):
+        made.start[mine] = ranks[place].collectives.start[index[mine]]
+        made.end[mine] = ranks[place].collectives.end[index[mine]]
+        made.launch[mine] = ranks[place].launch[index[mine]]
+    return made
+
+
+def _bounds(counts: Int) -> Int:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
