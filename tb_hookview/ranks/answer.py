@@ -86,7 +86,7 @@ def answer(
         ],
         unmatched=matched.unmatched,
         clock_spread_us=_spread(clocks.spread),
-        warnings=[*matched.refused, *remarks(ranks, _spread(clocks.spread), suspect)],
+        warnings=[*matched.refused, *remarks(ranks, members, _spread(clocks.spread), suspect)],
         replay_error=fixes.error,
         suspect=None if suspect is None else suspect.rank,
         marked=any(rank.steps.marked for rank in ranks),
@@ -279,6 +279,7 @@ def _straggler_row(
             excess_us=excess / _US,
         )
         for (kind, path), excess in found.excess.items()
+        if sum(found.excess.values()) >= _EXPLAINED * found.late
     ]
     first = reasons[0] if reasons else None
     is_cause = first is not None and first.excess_us * _US > _EXPLAINED * found.late

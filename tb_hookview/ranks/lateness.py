@@ -99,6 +99,24 @@ def find_lateness(
     return late
 
 
+def late_at_begin(ranks: Sequence[RankSummary], members: Members) -> Float:
+    """Time by which each rank is late for its first collective where no step is marked, shape (r,).
+
+    It shows when each recording began, and not how long a rank worked: 0 where steps are marked.
+    """
+    late = np.zeros(len(ranks))
+    if any(rank.steps.marked for rank in ranks):
+        return late
+    wait, total, count = members.wait, members.total(members.wait), np.diff(members.first)
+    for number, mine in enumerate(members.of_ranks(len(ranks))):
+        if len(mine):
+            first = mine[members.index[mine].argmin()]
+            collective = members.collective[first]
+            others = (total[collective] - wait[first]) / max(count[collective] - 1, 1)
+            late[number] = others - wait[first]
+    return late
+
+
 def latest(
     late: Float, step: float, left_out: set[int], is_sure: Callable[[int], bool] = lambda _: False
 ) -> int | None:

@@ -22,6 +22,7 @@ from tb_hookview.ranks.lateness import (
     MOST,
     compared_steps,
     find_lateness,
+    late_at_begin,
     latest,
     names_of,
     peers_of,
@@ -158,8 +159,8 @@ def _compared(
 ) -> tuple[list[str], Callable[[World], Float]]:
     """Names of the steps that are compared, and how late each rank is in them in a world."""
     compared, peers = compared_steps(ranks, members), peers_of(ranks, members)
-    names = names_of(ranks, compared)
-    return names, lambda world: find_lateness(ranks, world.waits, compared, names, peers)
+    names, begun = names_of(ranks, compared), late_at_begin(ranks, members)[:, None]
+    return names, lambda world: find_lateness(ranks, world.waits, compared, names, peers) - begun
 
 
 def _explains(fix: Fix, step: float, late: Collection[float]) -> bool:
@@ -201,16 +202,36 @@ _NAMED = 20
 
 
 def remarks(
-    ranks: Sequence[RankSummary], clock_spread_us: float | None, suspect: Suspect | None
+    ranks: Sequence[RankSummary],
+    members: Members,
+    clock_spread_us: float | None,
+    suspect: Suspect | None,
 ) -> list[str]:
     """Return a line for each.
 
     Args:
         ranks: summaries.
+        members: their collectives.
         clock_spread_us: by how much the clocks differ.
         suspect: late in all of too few steps; by its number.
     """
-    return [*_of_traces(ranks), *_losses(ranks), *_doubts(clock_spread_us), *_of_steps(suspect)]
+    return [
+        *_of_traces(ranks),
+        *_begins(ranks, members),
+        *_losses(ranks),
+        *_doubts(clock_spread_us),
+        *_of_steps(suspect),
+    ]
+
+
+def _begins(ranks: Sequence[RankSummary], members: Members) -> Iterator[str]:
+    late = late_at_begin(ranks, members)
+    worst = float(late.max(initial=0.0))
+    if worst >= LEAST_SHARE * _step(ranks) > 0:
+        yield (
+            f"no steps are marked: the wait of {format_us(worst / 1000)} for the first collective "
+            "makes no rank a straggler, as each recording begins at a moment of its own"
+        )
 
 
 def _of_steps(suspect: Suspect | None) -> Iterator[str]:

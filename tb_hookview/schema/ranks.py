@@ -165,7 +165,8 @@ class Straggler(Struct, frozen=True, kw_only=True):
     excess_us: Us | None
     """Time it spends on that beyond the lower median of the others, per step; null for unknown."""
     reasons: list[StragglerReason]
-    """All that it spends more time on, the largest first."""
+    """All that it spends more time on, the largest first; none where that is less than a quarter of
+    `wait_caused_us`."""
     stage: StageWork | None
     """On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes
     explains a quarter of what it spends more time on."""

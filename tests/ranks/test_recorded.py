@@ -6,6 +6,8 @@ recordings (`support.held_up`): whoever is on time in a recording is on time by 
 
 from __future__ import annotations
 
+import gzip
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -162,12 +164,27 @@ def test_torch_tb_profiler_has_the_same_times(held: Held, recorded: Path, case: 
     for rank, data in enumerate(parsed):
         mine = [row for row in run.steps if row.rank_id == rank]
         theirs = [costs.communication for costs in data.comm_overlap_costs]
-        assert [row.communication_us for row in mine] == pytest.approx(theirs, abs=0.01)
+        more = [row.communication_us - time for row, time in zip(mine, theirs, strict=True)]
+        assert min(more) > -0.01
+        assert max(more) <= _between_marks(paths[rank]) + 0.01
         transfers = [
             end - start for node in data.comm_node_list for start, end in node.real_time_ranges
         ]
         ours = [row.transfer_us for row in run.collectives]
         assert sorted(ours) == pytest.approx(sorted(transfers), abs=0.01)
+
+
+def _between_marks(path: str) -> float:
+    """Time of collectives in no mark of a step, microseconds: it leaves them out, we do not."""
+    rows = json.loads(gzip.decompress(Path(path).read_bytes()))["traceEvents"]
+    rows = [(row["name"], row["ts"], row["ts"] + row["dur"]) for row in rows if row["ph"] == "X"]
+    marks = [(start, end) for name, start, end in rows if name.startswith("ProfilerStep")]
+    outside = 0.0
+    for name, start, end in rows:
+        if name.startswith("gloo:"):
+            inside = [max(min(end, until) - max(start, begin), 0.0) for begin, until in marks]
+            outside += end - start - sum(inside)
+    return outside
 
 
 @pytest.mark.parametrize("method", METHODS)

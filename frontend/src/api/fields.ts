@@ -1555,7 +1555,9 @@ export const Straggler = {
     unit: "us",
     text: "Time it spends on that beyond the lower median of the others, per step; null for unknown.",
   },
-  reasons: { text: "All that it spends more time on, the largest first." },
+  reasons: {
+    text: "All that it spends more time on, the largest first; none where that is less than a quarter of `wait_caused_us`.",
+  },
   stage: {
     text: "On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on.",
   },

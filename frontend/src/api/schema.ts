@@ -1974,7 +1974,7 @@ export interface Straggler {
   reason: string | null;
   /** Time it spends on that beyond the lower median of the others, per step; null for unknown. */
   excess_us: number | null;
-  /** All that it spends more time on, the largest first. */
+  /** All that it spends more time on, the largest first; none where that is less than a quarter of `wait_caused_us`. */
   reasons: StragglerReason[];
   /** On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on. */
   stage: StageWork | null;
