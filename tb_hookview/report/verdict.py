@@ -123,12 +123,11 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     one_batch = not marked and _loads_one_batch(alone)
     once = simulator.unchanged.step - simulator.steady.pace.step
     later = (simulator.recorded.step - once) / 1000
-    when = format_per(marked)
     launch = simulator.analysis.device_events.launch
     is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
     words = _Sentence(
         found,
-        when,
+        format_per(marked),
         later,
         alone.queued / 1000,
         _host_waits(simulator) / 1000,
