@@ -108,8 +108,8 @@ def syncs(data: ReportData, contains: str, page: Page) -> str:
     total = sum(sync.duration_us for sync in found)
     lines = [
         *intro("Syncs: the host waits for the device", data),
-        f"{len(found):,} syncs, {format_us(total)} of waiting, in the whole trace; longest first, "
-        "at the time since the trace's start. `event` explains the event of an id.",
+        f"{len(found):,} syncs, {format_us(total)} of waiting, {data.per_step.scope}; longest "
+        "first, at the time since the trace's start. `event` explains the event of an id.",
     ]
     return paged(lines, [], [_sync(sync, data) for sync in found], page)
 

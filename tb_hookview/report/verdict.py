@@ -123,17 +123,17 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     one_batch = not marked and _loads_one_batch(alone)
     once = simulator.unchanged.step - simulator.steady.pace.step
     later = (simulator.recorded.step - once) / 1000
-    when = format_per(marked)
     launch = simulator.analysis.device_events.launch
     is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
     words = _Sentence(
         found,
-        when,
+        format_per(marked),
         later,
         alone.queued / 1000,
         _host_waits(simulator) / 1000,
         one_batch=one_batch,
         is_snippet=is_snippet,
+        launched_elsewhere=len(launch) > 0,
     )
     if lost := _without_events(alone):
         return replace(found, bound="unknown", sentence=words.without_events(lost))
@@ -260,9 +260,11 @@ class _Sentence:
         *,
         one_batch: bool,
         is_snippet: bool,
+        launched_elsewhere: bool,
     ) -> None:
         self._found, self._when, self._one_batch = found, when, one_batch
         self._is_snippet = is_snippet
+        self._launched_elsewhere = launched_elsewhere  # where these steps have no device event
         self._later = later_us  # a step in which nothing happens that happens once
         self._queued = queued_us  # before the first event of a stream
         self._waited = waited_us  # the host for the device, or for other ranks
@@ -377,7 +379,8 @@ class _Sentence:
         needs = [f"the host takes {format_us(found.host_us)} {when}"]
         needs += [f"communication {self._device}"] if found.communication_us else []
         needs += [f"data loading {format_us(found.data_us)}"] if self._loads else []
-        return f"Unknown, because the trace has no device events: {', '.join(needs)}."
+        where = "the selected steps launched" if self._launched_elsewhere else "the trace has"
+        return f"Unknown, because {where} no device events: {', '.join(needs)}."
 
 
 def _apart(waits: dict[str, float]) -> str:

@@ -45,7 +45,8 @@ class Idle(Struct, frozen=True):
     once."""
     communication: Us
     """The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been
-    launched in time and it or the work before was a collective's."""
+    launched by then and was a collective's; or it had been launched in time and the work before was
+    a collective's. What is launched after a collective's end waits for no other rank."""
     profiler: Us
     """The profiler recorded overhead of its own, or was inside its own sync. `overhead` rows of the
     driver (loading of modules, a full command buffer) are not the profiler's."""
@@ -258,6 +259,11 @@ class PerStep(Struct, frozen=True, kw_only=True):
     """Host time, as `steps[].communication_wait_us`."""
     unplaced_graph_us: Us | None = None
     """Device time, as `totals.unplaced_graph_us`."""
+
+    @property
+    def scope(self) -> str:
+        """What sums over all selected steps are of, as a phrase."""
+        return "in the selected steps" if self.chosen else "in the whole trace"
 
 
 class Breakdown(Struct, frozen=True):

@@ -590,7 +590,7 @@ export const Idle = {
   },
   communication: {
     unit: "us",
-    text: "The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched in time and it or the work before was a collective's.",
+    text: "The host was inside a collective of gloo, MPI or UCC, or a barrier; or the next work had been launched by then and was a collective's; or it had been launched in time and the work before was a collective's. What is launched after a collective's end waits for no other rank.",
   },
   profiler: {
     unit: "us",

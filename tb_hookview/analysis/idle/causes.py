@@ -321,7 +321,9 @@ def _launch_claims(
     ready = np.where(late, np.clip(timing.startable[row], start, end), start)
     opens = first | timing.first_of_stream[row]
     known = ~first & ((launch >= 0) | timing.queued_before[row])
-    collective = timing.communication[row] | (~first & timing.communication[previous])
+    # What is launched after a collective's end waits for no other rank.
+    after = ~first & ~late & timing.communication[previous]
+    collective = timing.communication[row] | after
 
     def claims(cause: Cause, wanted: Bool, begin: Nanoseconds, stop: Nanoseconds) -> Claims:
         mine = launch[wanted] if cause != Cause.UNKNOWN else np.full(wanted.sum(), -1)

@@ -58,7 +58,7 @@ class Cause(IntEnum):
     LAUNCH = 5
     """The next device event was launched too late: the host had other things to do."""
     COMMUNICATION = 6
-    """The host, or the next or last device event, was in a collective."""
+    """The host was in a collective; or the next device event is one, or was queued behind one."""
     PROFILER = 7
     """The profiler was running."""
     DEVICE = 8

@@ -137,7 +137,7 @@ def _syncs(report: ReportData) -> str:
     text = (
         f"host blocked for {format_us(means.sync_blocked_us)} {format_per(means.marked)} in "
         f"{format_number(means.sync_count)} {'sync' if means.sync_count == 1 else 'syncs'}; "
-        f"{format_count(own[0], 'sync')} in the whole trace, "
+        f"{format_count(own[0], 'sync')} {means.scope}, "
         f"{format_number(totals.backward_sync_count) if totals.backward_sync_count else 'none'} "
         "in backward"
     )
@@ -215,7 +215,7 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
         for operators, time in sorted(times.items(), key=lambda item: -item[1])
         if operators and time
     ]
-    largest = f"; most of it {', '.join(most[:LUMPS])} in the whole trace" if most else ""
+    largest = f"; most of it {', '.join(most[:LUMPS])} {report.per_step.scope}" if most else ""
     said = [*([without] if unknown else []), f"not broken down by module{largest}"]
     return [
         f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the "

@@ -17,6 +17,7 @@ from tb_hookview.rules.engine.by_place import OPERATOR, UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import LOOKUP, REGION, graph_calls, region_around, regions
+from tb_hookview.rules.evidence.optimizer import fix_of_gaps
 from tb_hookview.schema import module_label
 from tb_hookview.trace import EventCategory
 from tb_hookview.trace.format.compiled_graphs import GraphBreak
@@ -388,7 +389,7 @@ def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
     if context.any_name(_is_compiled) or syncs > _SYNCS * len(context.steps) or not _alike(context):
         return
     reasons = [rule for rule in context.rules if rule.id in _REASONS]
-    found = [rule.id for rule in reasons if context.found(rule)]
+    found = [rule.id for rule in reasons if any(_of_model(context, rule))]
     if not found:
         return
     yield Occurrence(
@@ -402,6 +403,12 @@ def _find_eager_compile_candidate(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         latent="its cost is that of the findings it names",
     )
+
+
+def _of_model(context: Context, rule: Rule) -> Iterator[bool]:
+    """Yield whether each finding of a rule is of the model, and not of the optimizer."""
+    for each in context.found(rule):
+        yield not fix_of_gaps(context, each.gaps)
 
 
 def _is_compiled(name: str) -> bool:
@@ -430,8 +437,8 @@ EAGER_COMPILE_CANDIDATE = Rule(
     family="compile",
     title="The model is not compiled and may gain from torch.compile",
     description="No region of torch.compile, Triton kernel or CUDA graph; pointwise-unfused "
-    "or tiny-kernels-launch-bound holds; at most two syncs per step; the same kernels, equally "
-    "often, in every step.",
+    "or tiny-kernels-launch-bound holds, of more than the optimizer; at most two syncs per step; "
+    "the same kernels, equally often, in every step.",
     fix="Try torch.compile on the model or on the functions that take the time. Leave the first "
     "steps out of the measurement: they compile. Remove shapes that depend on data first.",
     reference="PyTorch, Introduction to torch.compile",

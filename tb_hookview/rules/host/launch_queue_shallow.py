@@ -20,6 +20,7 @@ from tb_hookview.rules.evidence.host import (
     launched_places,
     mostly_before_compiled_code,
 )
+from tb_hookview.rules.evidence.optimizer import fix_of_gaps
 from tb_hookview.trace import EventCategory
 
 _SHARE = 0.05
@@ -36,8 +37,9 @@ _GAPS = 10
 """Gaps a step; with fewer they are single delays, not the pace of the host. No more device events
 than that are a snippet."""
 
+_BEGIN = "Begin where the device waits longest."
 _FIX_COMPILED = (
-    "Begin where the device waits longest. Most of the time it waits for launches of compiled "
+    f"{_BEGIN} Most of the time it waits for launches of compiled "
     'code: replay them from a CUDA graph (mode="reduce-overhead"), have the code around them '
     "written in C++ (torch._inductor.config.cpp_wrapper = True), or give each launch more to do by "
     "a larger batch. Look for threads that compete for the cores, and for garbage collection."
@@ -68,8 +70,14 @@ def _find(context: Context) -> Iterator[Occurrence]:
         gaps=gaps,
         examples=context.analysis.gaps.start[gaps],
         caveats=() if context.steps.marked else (NO_STEPS,),
-        fix=_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else "",
+        fix=_fix(context, gaps),
     )
+
+
+def _fix(context: Context, gaps: GapIndex) -> str:
+    if of_optimizer := fix_of_gaps(context, gaps):
+        return f"{_BEGIN} {of_optimizer}"
+    return _FIX_COMPILED if mostly_before_compiled_code(context, gaps) else ""
 
 
 def _found(context: Context, rule_id: str) -> list[Occurrence]:
@@ -132,7 +140,7 @@ RULE = Rule(
     "device event was launched too late, ten gaps per step or more and more device events, where "
     "tiny-kernels-launch-bound does not hold. The cost is what all other findings leave; what it "
     "names is without the gaps of host-work.",
-    fix="Begin where the device waits longest. Give each launch more to do: a larger batch, "
+    fix=f"{_BEGIN} Give each launch more to do: a larger batch, "
     "torch.compile or CUDA graphs. Have fewer modules, hooks and Python in the loop. Look for "
     "threads that compete for the cores, and for garbage collection.",
     reference="Holistic Trace Analysis, queue length and idle time breakdown",

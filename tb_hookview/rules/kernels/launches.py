@@ -16,6 +16,7 @@ from tb_hookview.rules.engine.parts import NO_STEPS
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.devices import in_float64
 from tb_hookview.rules.evidence.host import LONG_NS, launched_places, mostly_before_compiled_code
+from tb_hookview.rules.evidence.optimizer import fix_of_events, fix_of_gaps
 from tb_hookview.schema import Phase
 from tb_hookview.trace import EventCategory
 
@@ -68,7 +69,8 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         examples=context.analysis.gaps.start[gaps],
         caveats=("The gain is an upper bound.",),
         latent="these gaps are in the cost of other findings",
-        fix=_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else "",
+        fix=fix_of_gaps(context, gaps)
+        or (_FIX_COMPILED if mostly_before_compiled_code(context, gaps) else ""),
     )
 
 
@@ -263,7 +265,13 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
         examples=context.device_events.starts(few | thin),
         caveats=("Assumes that half of the time of empty multiprocessors can be saved.",),
         latent="occupancy alone does not show what a larger grid would save",
+        fix=fix_of_events(context, *_with_time(context, few | thin)),
     )
+
+
+def _with_time(context: Context, wanted: Bool) -> tuple[DeviceEventIndex, Nanoseconds]:
+    events = np.flatnonzero(wanted)
+    return events, context.analysis.device_events.duration[events]
 
 
 def _both(context: Context, few: Bool, thin: Bool) -> str:
@@ -306,6 +314,8 @@ kernels are missing from a trace, those of a CUDA graph for instance."""
 _LITTLE_GPU_LOW_UTILIZATION = 10
 """Device events per step; a trace with no more is a snippet."""
 
+_BEGIN = "Start with the most expensive cause, and the findings that name it."
+
 
 def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
     length = context.analysis.gaps.duration
@@ -330,6 +340,7 @@ def _find_gpu_low_utilization(context: Context) -> Iterator[Occurrence]:
         claims_gain=False,
         caveats=() if context.steps.marked else (NO_STEPS,),
         latent="all of that idle time is in the cost of other findings",
+        fix=f"{_BEGIN} {of_optimizer}" if (of_optimizer := fix_of_gaps(context, gaps)) else "",
     )
 
 
@@ -352,9 +363,8 @@ GPU_LOW_UTILIZATION = Rule(
     "loaded, the caching allocator grows), time of the profiler, the ends of the trace, idle time "
     "with work queued and, where no steps are marked, gaps of more than 1 ms are not counted. At "
     "least 11 device events per step. Idle time in the cost of other findings is not in this one.",
-    fix="Start with the most expensive cause, and the findings that name it. Where the host "
-    "launches too late and kernels are short, raise the batch size, compile the model or use CUDA "
-    "graphs.",
+    fix=f"{_BEGIN} Where the host launches too late and kernels are short, raise the batch size, "
+    "compile the model or use CUDA graphs.",
     reference="torch_tb_profiler, GPU utilization; Nsight Systems rules gpu_gaps, gpu_time_util; "
     "Holistic Trace Analysis, idle time breakdown",
     find=_find_gpu_low_utilization,

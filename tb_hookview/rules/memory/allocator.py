@@ -20,6 +20,7 @@ from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.host import steps_with
 from tb_hookview.rules.evidence.memory import modules_text, size_of, top_modules
+from tb_hookview.rules.evidence.optimizer import launched_by_optimizer
 
 # Device memory allocated and freed during steps, past the caching allocator.
 
@@ -402,9 +403,11 @@ def _name(context: Context, devices: Int, device: int) -> str:
 def _waits_for_launches(context: Context) -> str:
     """Phrase of the time that the devices wait for launches, "" if it is not most of the time.
 
-    A larger batch fills only such time: neither that of a loader, nor what is done once.
+    A larger batch fills only such time: neither that of a loader, nor what is done once, nor
+    between kernels of the optimizer, which are as large as the parameters.
     """
     gaps = context.gaps.of(Cause.LAUNCH)
+    gaps = gaps[~launched_by_optimizer(context, context.analysis.gaps.device_event[gaps])]
     between = gaps[context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS]
     idle = context.gaps.us_per_step(between)
     busy, whole = context.steps.busy_us or 0.0, context.steps.idle_us or 0.0
@@ -424,8 +427,8 @@ MEMORY_NEAR_LIMIT_OR_IDLE = Rule(
     family="memory",
     title="Device memory is nearly full, or mostly free on an idle device",
     description="In a trace recorded with profile_memory: torch holds more than 90% of a device's "
-    "memory at its peak; or less than 50%, on a device that waits for launches for half of the "
-    "time or more.",
+    "memory at its peak; or less than 50%, on a device that waits for launches, other "
+    "than the optimizer's, for half of the time or more.",
     fix="Lower the peak: lower precision, checkpointing, a smaller batch. "
     "torch.cuda.memory_stats() counts how often allocations were retried.",
     reference="torch.cuda.memory_stats; torch_tb_profiler, memory recommendation",

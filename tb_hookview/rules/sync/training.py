@@ -10,6 +10,7 @@ from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, Nanoseconds
+from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.by_place import by_place
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -24,7 +25,7 @@ _MEASUREMENT = (
     "There is one such sync in every step, as in a program that measures time; if it is part of "
     "the measurement only, ignore this finding.",
 )
-
+_LEFT_OUT = "Not counted here: {} before the first or after the last operator of the trace."
 _UNKNOWN = "The trace has no operators: the sync may be one of torch, or of a library."
 
 
@@ -40,6 +41,9 @@ def _find_explicit(context: Context) -> Iterator[Occurrence]:
     if not context.syncs.operators_known:
         return by_place(context, syncs, caveats=(_UNKNOWN,), confidence="low")
     caveats = _MEASUREMENT if _once_a_step(context, syncs) else ()
+    left_out = context.explained_by(SYNC_EXPLICIT) & _outside(context) & context.syncs.counted
+    if count := np.count_nonzero(left_out):
+        caveats += (_LEFT_OUT.format(format_count(int(count), "sync")),)
     return by_place(context, syncs, caveats=caveats)
 
 

@@ -278,6 +278,22 @@ def test_a_collective_of_the_host_and_the_pause_next_to_one_of_the_device(tmp_pa
     assert idle_of(data)["communication"] == 15 + 3
 
 
+@pytest.mark.parametrize(("launched", "cause"), [(30, "communication"), (100, "device")])
+def test_a_pause_after_a_collective_that_ended_before_the_launch(
+    launched: int, cause: str, tmp_path: Path
+) -> None:
+    """No other rank is waited for then."""
+    calls = "main calls [launch corr=1][launch corr=2]".ljust(10 + launched) + "[launch corr=3]"
+    picture = f"""
+        {calls}
+        gpu kernel   [k corr=1][nccl corr=2{" " * 60}]{" " * 160}[k corr=3]
+        """
+    idle = idle_of(report_of(tmp_path, picture))
+    other = ({"communication", "device"} - {cause}).pop()
+    assert idle.get(cause, 0) > 0
+    assert other not in idle
+
+
 def test_what_a_device_did_before_its_launches_were_recorded_was_queued(tmp_path: Path) -> None:
     data = report_of(
         tmp_path,

@@ -149,3 +149,20 @@ def test_device_events_without_a_call_of_the_runtime_leave_waits_unknown(tmp_pat
     data = build_report(load(path)).data
     assert (data.totals.sync_count, data.steps[0].sync_blocked_us) == (None, None)
     assert "host blocked: unknown" in "\n".join(detail_lines(data))
+
+
+def test_a_chosen_step_is_not_the_whole_trace(tmp_path: Path) -> None:
+    """It launches nothing, and waits for nothing; the other step does."""
+    picture = """
+        main notes [ProfilerStep#1                ] [ProfilerStep#2   ]
+        main calls [cudaLaunchKernel corr=1]
+        main ops                                     [aten::mm ]
+        gpu kernel         [k corr=1    ]
+        """
+    analysis = load(grid.write(tmp_path / "t.json", grid.events(picture)))
+    whole, chosen = (build_report(analysis, steps).data for steps in (None, ["ProfilerStep#2"]))
+    assert any("syncs in the whole trace" in line for line in detail_lines(whole))
+    assert any("0 syncs in the selected steps" in line for line in detail_lines(chosen))
+    assert chosen.verdict.sentence.startswith(
+        "Unknown, because the selected steps launched no device events: the host takes"
+    )

@@ -152,3 +152,16 @@ def test_a_real_trace_without_operators() -> None:
     assert {"h2d-pageable-blocking", "sync-d2h-copy"} <= rules
     causes = Counter(s.cause for s in found.syncs if not s.api.startswith("cudaDevice"))
     assert causes == {"sync-d2h-copy": 32, "h2d-pageable-blocking": 16}
+
+
+def test_what_is_left_out_after_the_last_operator_is_counted(tmp_path: Path) -> None:
+    """The summary counts it too."""
+    picture = """
+        main ops   [aten::mm     ]                  [aten::mm     ]
+        main calls [launch corr=1] [waitall       ] [launch corr=7] [waitall       ] [cudaEventSynchronize]
+        gpu  kernel        [k corr=1]                       [k corr=7]
+        """
+    (finding,) = findings(tmp_path, picture)["sync-explicit"]
+    assert finding.count == 1
+    left_out = "Not counted here: 1 sync before the first or after the last operator of the trace."
+    assert left_out in finding.caveats
