@@ -24,7 +24,7 @@ _NODES = 0.5
 """Part of the autograd nodes with outputs that must be checked; anomaly detection checks all."""
 _TRACEBACKS = (
     "What a traceback takes is by how much an operator takes longer where it makes a node than in "
-    "the backward, where it makes none."
+    "the backward, where it makes none: turning the mode off saves at least that."
 )
 _LAUNCHES = 0.98
 _KERNELS = 50

@@ -63,6 +63,7 @@ def _find(context: Context) -> Iterator[Occurrence]:
         host=context.rows.host_time(rows),
         saved=gained / max(int(tree.duration[rows].sum()), 1),
         examples=tree.start[rows],
+        caveats=("It saves at most that: other convolutions may take longer in channels-last.",),
     )
 
 
