@@ -85,7 +85,12 @@ function CameLast({
   rank,
 }: RankPanelProps & { rank: number }): ReactElement {
   const filter = [`late_rank:eq:${rank}`, ...(step === null ? [] : [`step:eq:${step}`])];
-  const question = { table: "collectives", sort: ["-new_wait_us", "-wait_us"], filter, limit: MOST };
+  const question = {
+    table: "collectives",
+    sort: ["-new_wait_us", "-wait_us"],
+    filter,
+    limit: MOST,
+  };
   const found = useRunRows(runKey, question);
   const rows = rowsOf(found.value);
   const [{ ranks: shown }] = usePlace();

@@ -16,7 +16,11 @@ export const RANK_DEFINITIONS = {
   rank: define("rank", "Number of the rank, as its trace says.", "count"),
   steps: defineField("steps", Rank.steps),
   step: defineField("step", Rank.step_us),
-  length: define("length", "Duration of the trace, which marks no steps, by the slower of host and device.", "us"),
+  length: define(
+    "length",
+    "Duration of the trace, which marks no steps, by the slower of host and device.",
+    "us",
+  ),
   compute: defineField("compute", Rank.compute_us),
   communication: defineField("communication", Rank.communication_us),
   exposed: defineField("exposed", Rank.exposed_communication_us),
