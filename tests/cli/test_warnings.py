@@ -31,7 +31,7 @@ PICTURES = {
 def test_a_severe_one_is_before_all_tables(tmp_path: Path, message: str) -> None:
     path = grid.write(tmp_path / "t.json", grid.events(PICTURES[message], NAMES))
     shown = call("analyze", "--verbose", path).stdout.replace("\n", " ")
-    assert shown.index(f"warning: {message}") < shown.index("Steps")
+    assert shown.index(f"warning: {message}") < shown.index("Host time by phase")
     html = tb_hookview.analyze(path)._repr_html_()
     assert html.index(message) < html.index("<table")
 
@@ -49,7 +49,7 @@ def test_one_of_little_weight_is_at_the_end_and_a_sound_trace_begins_with_none(
     sound = grid.events(PICTURES[LATE].replace("[k corr=1  ]", " " * 18 + "[k corr=1  ]"), NAMES)
     path = grid.write(tmp_path / "t.json", sound)
     shown = call("analyze", "--verbose", path).stdout
-    assert "warning" not in shown[: shown.index("Steps")]
+    assert "warning" not in shown[: shown.index("Host time by phase")]
     odd = {"ph": "X", "cat": "cat of mine", "name": "x", "pid": 1, "tid": 1, "ts": 1004, "dur": 1}
     shown = call("analyze", "--verbose", grid.write(path, [*sound, odd])).stdout
-    assert shown.index("warning: events of an unknown category") > shown.index("Steps")
+    assert shown.index("warning: events of an unknown category") > shown.index("Host time by phase")
