@@ -128,7 +128,7 @@ def _cause(
         if not before:
             return "unknown"
         previous = max(before, key=lambda work: (work.end, works.index(work)))
-        if "nccl" in following.name or "nccl" in previous.name:
+        if "nccl" in following.name or (not late and "nccl" in previous.name):
             return "communication"
         opens = not any(work.thread == following.thread for work in works[: works.index(following)])
         return "unknown" if launch and opens else "device"
