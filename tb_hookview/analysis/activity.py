@@ -19,6 +19,7 @@ from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals, nesting
 from tb_hookview.arrays.joins import unique, unique_inverse
+from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds, TimeSet
 from tb_hookview.schema import Phase
@@ -120,18 +121,19 @@ def _forward(analysis: Analysis) -> Activity:
 
 
 def _backward(analysis: Analysis) -> Activity:
-    """Spans of modules in the backward pass; inner modules come after outer ones."""
-    thread = analysis.call_tree.thread[analysis.nodes.row]
-    found = [
-        spans_of_nodes(analysis, np.flatnonzero(thread == each)) for each in unique(thread).tolist()
-    ]
-    if not found:
-        nothing = np.zeros(0, np.int64)
-        return _same(nothing, nothing, nothing, backward=True)
-    start, end, module = (
-        np.concatenate([getattr(spans, name) for spans in found])
-        for name in ("start", "end", "module")
-    )
+    """Spans of modules in the backward pass; inner modules come after outer ones.
+
+    An annotation has no span there: of the nodes that were made right in it, each has its own.
+    """
+    tree, nodes = analysis.call_tree, analysis.nodes.row
+    thread, owner = tree.thread[nodes], analysis.attribution.node_module
+    annotated = np.flatnonzero(lookup(analysis.modules.annotation, owner) > 0)
+    rows = nodes[annotated]
+    found = [(tree.start[rows], tree.end[rows], owner[annotated])]
+    for each in unique(thread).tolist():
+        spans = spans_of_nodes(analysis, np.flatnonzero(thread == each))
+        found.append((spans.start, spans.end, spans.module))
+    start, end, module = (np.concatenate(column) for column in zip(*found, strict=True))
     return _same(start, end, module, backward=True)
 
 

@@ -16,6 +16,7 @@ from tb_hookview.formats import (
     format_us,
 )
 from tb_hookview.schema import (
+    CollectiveChange,
     Comparison,
     FindingChange,
     ModuleChange,
@@ -222,6 +223,11 @@ def _names(whole: str) -> list[str]:
     return [whole, *list(_TIMES)[1:]]
 
 
+def _is_rest(row: CollectiveChange) -> bool:
+    """Whether a kind that not every step had is gone: no number of it would be left."""
+    return row.status == "vanished" and row.bytes is None and (row.count.base or 0.0) < 1
+
+
 def _changes(found: RunComparison, rows: int, whole: str) -> Sequence[Table]:
     ranks: list[Row] = []
     for row in found.ranks:
@@ -235,6 +241,7 @@ def _changes(found: RunComparison, rows: int, whole: str) -> Sequence[Table]:
             format_change(each.wait_us.change),
         )
         for each in found.collectives
+        if not _is_rest(each)
     ]
     per = "per step" if whole == "step" else "count"
     title = f"Ranks by change of their self time (the {whole} less the waits)"

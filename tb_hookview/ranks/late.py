@@ -36,9 +36,15 @@ CAUSES = {DATA: "data", OPTIMIZER: "optimizer", WAIT: "sync"}
 _COMPARED = 16
 """Ranks with which a late one is compared, so that the cost of a collective is bounded."""
 
+_AT_ONCE = 1 / 10
+"""Share of its lateness within which a collective begins at once after its launch."""
+_AT_ONCE_NS = 1_000_000
+"""The same as a time, where that is less than half of the lateness."""
+
 Reason = tuple[str, str]
 """Kind ("module", "data", "optimizer", "sync", "host" or "device"), and path of the module."""
 
+_WAITED: Reason = (CAUSES[WAIT], "")
 Phase = Literal["forward", "backward"]
 Key = Callable[[RankSummary, int, bool], Reason]
 
@@ -177,10 +183,12 @@ def _episode(
         _spans(np.stack([window.present, begin, left, until], axis=1), chosen)
         for begin, until in zip(window.begin, window.until, strict=True)
     )
-    reasons, spans, on_device = reasons_of(ranks, times, device, host, rank)
     mine = members.of(window.collective)
+    later = _later(members, mine, late)
+    at_once = by_device and _begins_at_once(members, late, later)
+    reasons, spans, on_device = reasons_of(ranks, times, device, host, rank, at_once=at_once)
     if window.is_first:
-        reasons = _at_most(reasons, _later(members, mine, late))
+        reasons = _at_most(reasons, later)
     late_by, place = np.maximum(members.start[mine] - window.left, 0), late - mine.start
     return Episode(
         collective=window.collective,
@@ -198,6 +206,12 @@ def _later(members: Members, mine: slice, late: int) -> int:
     duration = (members.end[mine] - members.start[mine]).tolist()
     own = duration.pop(late - mine.start)
     return max(0, int(median_low(duration) - own))
+
+
+def _begins_at_once(members: Members, late: int, later: int) -> bool:
+    """Whether a late member began so soon after its launch that it was its host that was late."""
+    delay = int(members.start[late] - members.launch[late])
+    return 0 < delay < max(_AT_ONCE * later, min(_AT_ONCE_NS, later / 2))
 
 
 def _at_most(reasons: Mapping[Reason, int], most: int) -> dict[Reason, int]:
@@ -269,7 +283,13 @@ def _spans(of_ranks: Int, chosen: Sequence[int]) -> Spans:
 
 
 def reasons_of(
-    ranks: Sequence[RankSummary], times: TimesOf, device: Spans, host: Spans, late: int
+    ranks: Sequence[RankSummary],
+    times: TimesOf,
+    device: Spans,
+    host: Spans,
+    late: int,
+    *,
+    at_once: bool = False,
 ) -> tuple[dict[Reason, int], Spans, bool]:
     """Excess of the straggler by reason: by its device where that did more, else by its host.
 
@@ -279,6 +299,8 @@ def reasons_of(
         device: in which time devices are compared.
         host: in which time hosts are compared.
         late: the straggler.
+        at_once: whether it began at once after its launch: then its host made it late, if that
+            did not wait for the device.
 
     Returns:
         The excess, in which time, and whether it is of its device.
@@ -286,7 +308,8 @@ def reasons_of(
     by_host = excess_of(ranks, times, host, late, device=False)
     if len(times(late).device.window):
         by_device = excess_of(ranks, times, device, late, device=True)
-        if 2 * _longer(by_device) >= _longer(by_host):
+        waited = 2 * max(0, by_host.get(_WAITED, 0)) >= _longer(by_host)
+        if 2 * _longer(by_device) >= _longer(by_host) and (waited or not at_once):
             return by_device, device, True
     return by_host, host, False
 

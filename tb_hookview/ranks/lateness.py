@@ -12,9 +12,9 @@ lateness is 0 on average, whatever the distribution of its noise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, comb, log, sqrt
-from statistics import median
+from statistics import median, median_high
 from typing import NamedTuple
 
 import numpy as np
@@ -34,17 +34,50 @@ _ERRORS = 4.0
 _CHANCE = 0.002
 """Or: chance in an even run that any rank is the latest in as many steps, at most."""
 
+_WHOLE = 1 / 2
+"""Part of a step's duration on most ranks below which one that lacks collectives was cut off."""
+
 
 def compared_steps(ranks: Sequence[RankSummary], members: Members) -> list[Bool]:
-    """Measured steps of each rank in which it has a collective with others, or a message."""
-    found = []
+    """Measured steps of each rank in which it has a collective with others, or a message.
+
+    Those of which its trace has but a part are left out.
+    """
+    begun = []
     for rank, mine in zip(ranks, members.of_ranks(len(ranks)), strict=True):
-        begun = np.concatenate([members.index[mine], np.array(unpaired(rank), np.int64)])
-        has_any = np.zeros(len(rank.steps.name), bool)
-        step = rank.step[begun]
-        has_any[step[step >= 0]] = True
-        found.append(has_any & rank.steps.counted)
-    return found
+        step = rank.step[np.concatenate([members.index[mine], np.array(unpaired(rank), np.int64)])]
+        begun.append(np.bincount(step[step >= 0], minlength=len(rank.steps.name)))
+    usual = _usual_steps(ranks, begun)
+    return [
+        rank.steps.counted & (count > 0) & ~_cut_off(rank, count, usual)
+        for rank, count in zip(ranks, begun, strict=True)
+    ]
+
+
+def _usual_steps(
+    ranks: Sequence[RankSummary], begun: Sequence[Int]
+) -> Mapping[str, tuple[int, float]]:
+    """Most collectives that a rank has in a step, and the step's median duration, by its name."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for rank, counts in zip(ranks, begun, strict=True):
+        for at in np.flatnonzero(rank.steps.counted).tolist():
+            of = int(counts[at]), int(rank.steps.duration[at])
+            found.setdefault(rank.steps.name[at], []).append(of)
+    return {
+        name: (max(count for count, _ in of), median_high(time for _, time in of))
+        for name, of in found.items()
+    }
+
+
+def _cut_off(rank: RankSummary, begun: Int, usual: Mapping[str, tuple[int, float]]) -> Bool:
+    """Which steps lack collectives and most of the time that they have on other ranks."""
+    steps = zip(rank.steps.name, begun.tolist(), rank.steps.duration.tolist(), strict=True)
+    none = (0, 0.0)
+    cut = [
+        count < usual.get(name, none)[0] and time < _WHOLE * usual.get(name, none)[1]
+        for name, count, time in steps
+    ]
+    return np.array(cut, bool)
 
 
 def names_of(ranks: Sequence[RankSummary], compared: Sequence[Bool]) -> list[str]:

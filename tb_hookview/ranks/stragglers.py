@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tb_hookview.arrays.types import Float
+from tb_hookview.arrays.types import Bool, Float
 from tb_hookview.formats import format_us
 from tb_hookview.ranks.fixes import Fix, Fixes, World
 from tb_hookview.ranks.late import Phase, Reason, unpaired
@@ -84,7 +84,7 @@ def find_stragglers(
         slow_of: what a stage of a pipeline takes longer for.
     """
     world, seen, found = fixes.recorded, set[int](), list[Straggling]()
-    step, (names, lateness) = _step(ranks), _compared(ranks, members)
+    names, step, lateness = _compared(ranks, members)
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
         worst = _latest_of_all(late, seen)
@@ -138,10 +138,10 @@ def find_suspect(
     ranks: Sequence[RankSummary], members: Members, fixes: Fixes, numbers: Sequence[int]
 ) -> Suspect | None:
     """Find the rank that was late in all of the steps, where they are too few to be sure."""
-    names, lateness = _compared(ranks, members)
+    names, step, lateness = _compared(ranks, members)
     if not names:
         return None
-    late, step = lateness(fixes.recorded), _step(ranks)
+    late = lateness(fixes.recorded)
     found = suspected(late, step)
     if found is None:
         return None
@@ -156,11 +156,15 @@ def find_suspect(
 
 def _compared(
     ranks: Sequence[RankSummary], members: Members
-) -> tuple[list[str], Callable[[World], Float]]:
-    """Names of the steps that are compared, and how late each rank is in them in a world."""
+) -> tuple[list[str], float, Callable[[World], Float]]:
+    """Names of the steps that are compared, their mean, and how late ranks are in a world."""
     compared, peers = compared_steps(ranks, members), peers_of(ranks, members)
     names, begun = names_of(ranks, compared), late_at_begin(ranks, members)[:, None]
-    return names, lambda world: find_lateness(ranks, world.waits, compared, names, peers) - begun
+
+    def lateness(world: World) -> Float:
+        return find_lateness(ranks, world.waits, compared, names, peers) - begun
+
+    return names, _step(ranks, compared), lateness
 
 
 def _explains(fix: Fix, step: float, late: Collection[float]) -> bool:
@@ -176,19 +180,21 @@ def _straggling(
     return Straggling(
         rank=rank,
         late=fmean(late),
-        share=fmean(late) / step,
+        share=min(1.0, fmean(late) / step),
         steps=sum(time > 0 for time in late),
         of_steps=count,
         excess={reason: time / count for reason, time in fix.excess.items()},
         phases=fix.phases,
         gain=(fix.world.gained - world.gained) / count,
-        left=step - fix.world.gained / count,
+        left=max(0.0, step - fix.world.gained / count),
     )
 
 
-def _step(ranks: Sequence[RankSummary]) -> float:
-    """Mean duration of the measured steps."""
-    durations = np.concatenate([rank.steps.duration[rank.steps.counted] for rank in ranks])
+def _step(ranks: Sequence[RankSummary], compared: Sequence[Bool]) -> float:
+    """Mean duration of the steps that are compared."""
+    durations = np.concatenate(
+        [rank.steps.duration[mine] for rank, mine in zip(ranks, compared, strict=True)]
+    )
     return float(durations.mean()) if len(durations) else 0.0
 
 
@@ -227,7 +233,7 @@ def remarks(
 def _begins(ranks: Sequence[RankSummary], members: Members) -> Iterator[str]:
     late = late_at_begin(ranks, members)
     worst = float(late.max(initial=0.0))
-    if worst >= LEAST_SHARE * _step(ranks) > 0:
+    if worst >= LEAST_SHARE * _step(ranks, compared_steps(ranks, members)) > 0:
         yield (
             f"no steps are marked: the wait of {format_us(worst / 1000)} for the first collective "
             "makes no rank a straggler, as each recording begins at a moment of its own"

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from ranks.traces import Spell, write_run
 
+from tb_hookview.comparison.document import runs_document
 from tb_hookview.comparison.runs import compare_runs
 from tb_hookview.ranks.run import analyze_run
 from tb_hookview.schema import Run
@@ -51,3 +52,14 @@ def test_ranks_and_collectives_of_one_run_alone(late: Run) -> None:
     (collective,) = compare_runs(fewer, late).collectives
     assert (collective.status, collective.count.base) == ("appeared", 0.0)
     assert collective.transfer_us.base is None
+
+
+@pytest.mark.parametrize(("kept", "shown"), [(1, False), (None, True)])
+def test_a_vanished_kind_of_which_no_number_is_left_is_not_listed(
+    late: Run, kept: int | None, shown: bool
+) -> None:
+    odd = [replace(row, name="odd", bytes=None) for row in late.collectives[:kept]]
+    found = compare_runs(replace(late, collectives=[*late.collectives, *odd]), late)
+    assert "odd" in [row.name for row in found.collectives]
+    listed = [row[0] for row in runs_document(found, 20).parts[-1].rows]
+    assert ("odd" in listed) == shown

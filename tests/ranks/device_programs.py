@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 TRANSFER, CALL, INSIDE = 1.0, 0.01, 0.001
 """Of a collective; of a call; from the start of a module to that of its operator. Milliseconds."""
-_COMPUTE, _COLLECTIVES = 7, 20
+_COMPUTE, _BESIDE, _COLLECTIVES = 7, 9, 20
 """Streams."""
 
 
@@ -33,6 +33,10 @@ class Part(NamedTuple):
     """From the time at which the collective could begin, on the device."""
     waits: Literal["", "sync", "retry"] = ""
     """How the host waits for the collective."""
+    beside: float = 0.0
+    """Of a kernel on a stream for which nothing waits."""
+    annotated: bool = False
+    """Whether the module is an annotation of the user's."""
 
 
 Program = Sequence[Sequence[Part]]
@@ -84,6 +88,9 @@ class Rank:
         self.launch()
         self.compute = max(self.compute, self.host) + part.device
         self.kernel("gemm", _COMPUTE, self.compute - part.device, self.compute)
+        if part.beside:
+            self.launch()
+            self.kernel("gemm", _BESIDE, self.host, self.host + part.beside)
         name = "autograd::engine::evaluate_function: MmBackward0"
         if not part.module:
             self.row("cpu_op", "aten::mm", begun, self.host)
@@ -92,7 +99,9 @@ class Rank:
             self.row("cpu_op", name, begun, self.host, **of)
             self.row("cpu_op", "MmBackward0", begun, self.host, **of)
         else:
-            self.row("cpu_op", f"{part.module} (Linear) forward ~hv1", begun, self.host)
+            forward = "cpu_op", f"{part.module} (Linear) forward ~hv1"
+            called = ("user_annotation", part.module) if part.annotated else forward
+            self.row(*called, begun, self.host)
             self.row("cpu_op", "aten::mm", begun + INSIDE, self.host, **of)
             self._forwards[part.module] = of["Sequence number"]
         begun = self.host

@@ -70,6 +70,28 @@ def test_what_delays_a_collective_after_its_launch_is_no_work_of_the_host(
     assert "the cause of 12.0 ms is unknown" in straggler_lines([straggler])[1]
 
 
+def test_kernels_that_ran_beside_made_no_collective_late_that_began_at_once_after_its_launch(
+    tmp_path: Path,
+) -> None:
+    even = [Part("a", beside=14.0), Part("b", waits="sync")]
+    slow = [even[0], even[1]._replace(host=14.0)]
+    reason, *_ = only_straggler(tmp_path, slow, even).reasons
+    assert (reason.reason, reason.module) == ("module", "b")
+    assert reason.excess_us == pytest.approx(12_000, abs=50)
+
+
+def test_a_pause_in_the_backward_of_what_an_annotation_holds_is_named_by_it(tmp_path: Path) -> None:
+    even = [
+        Part("a", annotated=True),
+        Part("b", annotated=True),
+        Part("b", backward=True, annotated=True, waits="sync"),
+    ]
+    slow = [*even[:2], even[2]._replace(host=14.0)]
+    (reason,) = only_straggler(tmp_path, slow, even).reasons
+    assert (reason.module, reason.phase) == ("b", "backward")
+    assert reason.excess_us == pytest.approx(12_000, abs=50)
+
+
 @pytest.mark.parametrize("host", [2.0, 3.9, 4.1])
 def test_work_of_hosts_that_ran_ahead_while_they_waited_is_compared_too(
     tmp_path: Path, host: float

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -47,6 +49,25 @@ def test_each_gain_is_that_of_the_program_played_with_those_before_it_fixed(tmp_
         before = left
     waits = [row.wait_caused_us / 1000 for row in run.stragglers]
     assert waits == pytest.approx([(12 * 3 + 4 + 9) / 5, (8 * 4 + 5) / 5, 3.0], abs=0.01)
+
+
+def test_a_step_that_one_trace_lacks_counts_in_no_mean(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", program(4, {1: (0.0, 1000.0)}))
+    whole = analyzed(run).stragglers[0]
+    cut_last_step(run / "rank3.1.pt.trace.json.gz")
+    (row,) = analyzed(run).stragglers
+    assert (row.rank, row.share) == (1, pytest.approx(whole.share, rel=0.01))
+    assert row.left_step_us == pytest.approx(whole.left_step_us, abs=10)
+    assert row.gain_us_per_step == pytest.approx(whole.gain_us_per_step, rel=0.01)
+
+
+def cut_last_step(file: Path) -> None:
+    """End a trace a millisecond after the begin of its last step."""
+    trace = json.loads(gzip.decompress(file.read_bytes()))
+    rows = trace["traceEvents"]
+    end = 1000 + max(row["ts"] for row in rows if row["name"].startswith("ProfilerStep"))
+    kept = [{**row, "dur": min(row["dur"], end - row["ts"])} for row in rows if row["ts"] < end]
+    file.write_bytes(gzip.compress(json.dumps({**trace, "traceEvents": kept}).encode()))
 
 
 def test_two_that_are_late_by_the_same_are_both_named_and_only_together_gain(
