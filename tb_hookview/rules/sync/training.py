@@ -40,7 +40,7 @@ def _find_explicit(context: Context) -> Iterator[Occurrence]:
     syncs = context.explained_by(SYNC_EXPLICIT) & ~_outside(context) & ~_of_ddp(context)
     if not context.syncs.operators_known:
         return by_place(context, syncs, caveats=(_UNKNOWN,), confidence="low")
-    caveats = _MEASUREMENT if _once_a_step(context, syncs) else ()
+    caveats: tuple[str, ...] = _MEASUREMENT if _once_a_step(context, syncs) else ()
     left_out = context.explained_by(SYNC_EXPLICIT) & _outside(context) & context.syncs.counted
     if count := np.count_nonzero(left_out):
         caveats += (_LEFT_OUT.format(format_count(int(count), "sync")),)
