@@ -126,9 +126,11 @@ class Sync(Struct, frozen=True):
     api: str
     """Name of the call that held the longer part."""
     start_us: Us
-    """Start of the first call."""
+    """Start of the first call. Of a wait whose own call is not in the trace, before
+    `cudaEventElapsedTime`: end of the thread's row before."""
     duration_us: Us
-    """To the end of the last call; of one that frees memory, to the end of what it waited for."""
+    """To the end of the last call; of a wait whose own call is not in the trace, to the start of
+    `api`; of one that frees memory, to the end of what it waited for."""
     step: str | None
     step_id: int | None
     phase: str

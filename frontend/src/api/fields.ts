@@ -1611,10 +1611,13 @@ export const Stream = {
 export const Sync = {
   event_id: { text: "The call that held the longest part of the wait." },
   api: { text: "Name of the call that held the longer part." },
-  start_us: { unit: "us", text: "Start of the first call." },
+  start_us: {
+    unit: "us",
+    text: "Start of the first call. Of a wait whose own call is not in the trace, before `cudaEventElapsedTime`: end of the thread's row before.",
+  },
   duration_us: {
     unit: "us",
-    text: "To the end of the last call; of one that frees memory, to the end of what it waited for.",
+    text: "To the end of the last call; of a wait whose own call is not in the trace, to the start of `api`; of one that frees memory, to the end of what it waited for.",
   },
   phase: { text: '"forward", "backward", "optimizer", "data" or "other".' },
   operator_id: { text: "Event of the call of the operator." },

@@ -2028,9 +2028,9 @@ export interface Sync {
   event_id: number;
   /** Name of the call that held the longer part. */
   api: string;
-  /** Start of the first call. */
+  /** Start of the first call. Of a wait whose own call is not in the trace, before `cudaEventElapsedTime`: end of the thread's row before. */
   start_us: number;
-  /** To the end of the last call; of one that frees memory, to the end of what it waited for. */
+  /** To the end of the last call; of a wait whose own call is not in the trace, to the start of `api`; of one that frees memory, to the end of what it waited for. */
   duration_us: number;
   step: string | null;
   step_id: number | null;

@@ -9,6 +9,7 @@
   as long as it takes more than usual.
 - *Transfer* is what passes of the call's own copy in the rest of it.
 - *Own* work is what is left.
+- A wait whose own call is not in the trace counts as part of the call after it (`unrecorded.py`).
 
 This is the one place that says what a call waits for. Syncs, time blocked, idle time, edges of the
 dependency graph, and so gains and bounds, follow from it.
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.calls.unrecorded import of_elapsed_times
 from tb_hookview.analysis.calls.waits import (
     Part,
     find_copies,
@@ -118,14 +120,16 @@ class CallTimes(Struct, frozen=True):
     """For earlier device work."""
     transfer: Nanoseconds
     """Of its own copy."""
+    before: Nanoseconds
+    """Time before its start that is part of it: a wait whose own call was not recorded."""
     own: Nanoseconds
-    """The three add up to the duration."""
+    """Waited, transfer and own add up to the duration, with the time before it."""
     ahead: DeviceEventIndex
     """The event that was waited for, -1 for none."""
     copy: DeviceEventIndex
     """The copy that held the host, -1 for none."""
     blocks: Nanoseconds
-    """Time from its start in which a call is a sync; -1 for one that is none."""
+    """Time in which a call is a sync, from its start less `before`; -1 for one that is none."""
     waiting: Int
     """Index of a call that cannot return before an event, whether it waited for it or not; shape
     (w,). A call may have several."""
@@ -154,6 +158,7 @@ def divide_calls(timing: LaunchTiming, skew: int) -> CallTimes:
     always[held.row] = False
     syncs = of_syncs(timing, np.flatnonzero(always), skew)
     frees = of_frees(timing, np.flatnonzero(timing.call == Call.ALLOCATE), skew)
+    read, before = of_elapsed_times(timing)
     full = of_launches(timing, np.concatenate([held.row, syncs.row]))
     unpinned = mask_of(copies.launch[copies.unpinned], len(timing.host))
     duration = timing.call_tree.duration
@@ -162,13 +167,21 @@ def divide_calls(timing: LaunchTiming, skew: int) -> CallTimes:
         duration[unseen.row],
         duration[syncs.row],
         np.where(frees.waited > 0, frees.waited, -1),
+        before,
         np.full(len(full.row), -1, np.int64),
     ]
-    return _joined((held, unseen, syncs, frees, full), blocks, duration, unpinned)
+    parts = (held, unseen, syncs, frees, read, full)
+    earlier = np.zeros(len(duration), np.int64)
+    earlier[read.row] = before
+    return _joined(parts, blocks, earlier, duration, unpinned)
 
 
 def _joined(
-    parts: Sequence[Part], blocks: Sequence[Nanoseconds], duration: Nanoseconds, unpinned: Bool
+    parts: Sequence[Part],
+    blocks: Sequence[Nanoseconds],
+    before: Nanoseconds,
+    duration: Nanoseconds,
+    unpinned: Bool,
 ) -> CallTimes:
     """All parts in order of rows."""
     sizes = np.cumsum([0, *(len(part.row) for part in parts)])
@@ -185,7 +198,8 @@ def _joined(
         row=row[order],
         waited=waited[order],
         transfer=transfer[order],
-        own=(duration[row] - waited - transfer)[order],
+        before=before[row][order],
+        own=(duration[row] + before[row] - waited - transfer)[order],
         ahead=np.where(waited > 0, ahead, -1)[order],
         copy=copy[order],
         blocks=np.concatenate(blocks)[order],

@@ -44,7 +44,7 @@ class Syncs(Struct, frozen=True, dict=True):
     start: Nanoseconds
     end: Nanoseconds
     """Start of the first call of the sync, and end of the last; of a call that frees memory, of
-    what it waited for."""
+    what it waited for; of a wait whose call is not in the trace, the time before `row` began."""
     waited: Nanoseconds
     """The part of it for earlier device work."""
     transfer: Nanoseconds
@@ -87,7 +87,8 @@ def find_syncs(host: HostRows, call: Int, calls: CallTimes) -> Syncs:
     row = calls.row[chosen]
     first = np.flatnonzero(~_follows_copy(host, call, row))
     last = np.append(first[1:], len(row))[: len(first)] - 1
-    start, end = tree.start[row[first]], (tree.start[row] + calls.blocks[chosen])[last]
+    begun = tree.start[row] - calls.before[chosen]
+    start, end = begun[first], (begun + calls.blocks[chosen])[last]
     longer = tree.duration[row[last]] >= tree.duration[row[first]]
     order = np.argsort(start, kind="stable")
     number = np.empty(len(order), np.int64)

@@ -70,11 +70,15 @@ def _ends_each_step(context: Context, operators: Nanoseconds) -> Bool:
     return np.asarray(ends & (len(unique(steps.at(syncs.start[ends]))) > 1))
 
 
+_EVENT_CALLS = ("EventSynchronize", "EventElapsedTime")
+"""The call that waits for an event, and the one before which it waited if that is not recorded."""
+
+
 def _of_ddp(context: Context) -> Bool:
     """DistributedDataParallel's own clock: it reads events in its first ten steps, then rarely."""
     syncs = context.syncs
     calls = syncs.names(syncs.row).tolist()
-    event = np.array([call.endswith("EventSynchronize") for call in calls], bool)
+    event = np.array([call.endswith(_EVENT_CALLS) for call in calls], bool)
     return np.asarray(syncs.inside("DistributedDataParallel.forward") & event)
 
 

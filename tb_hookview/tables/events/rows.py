@@ -198,18 +198,21 @@ def _division(analysis: Analysis, names: Names) -> Columns:
     def ns(column: Nanoseconds, row: TreeRow) -> Nanoseconds:
         return np.maximum(lookup(column, place[row]), 0)
 
+    def waited(row: TreeRow) -> Nanoseconds:
+        return np.asarray(np.maximum(ns(times.waited, row) - ns(times.before, row), 0))
+
     def events(column: DeviceEventIndex, row: TreeRow) -> EventRow:
         return lookup(event, lookup(column, place[row]))
 
     def own(row: TreeRow) -> Nanoseconds:
-        return tree.duration[row] - ns(times.waited, row) - ns(times.transfer, row)
+        return tree.duration[row] - waited(row) - ns(times.transfer, row)
 
     def part(nanoseconds: Nanoseconds) -> Numbers:
         recorded = None if len(event) else np.zeros(len(nanoseconds), bool)
         return Numbers(nanoseconds / 1000, recorded)
 
     return {
-        "waited_us": lambda i: part(ns(times.waited, i)),
+        "waited_us": lambda i: part(waited(i)),
         "transfer_us": lambda i: part(ns(times.transfer, i)),
         "own_us": lambda i: part(own(i)),
         "work": lambda i: Texts(
