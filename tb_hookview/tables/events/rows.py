@@ -199,7 +199,7 @@ def _division(analysis: Analysis, names: Names) -> Columns:
         return np.maximum(lookup(column, place[row]), 0)
 
     def waited(row: TreeRow) -> Nanoseconds:
-        return np.maximum(ns(times.waited, row) - ns(times.before, row), 0)
+        return np.asarray(np.maximum(ns(times.waited, row) - ns(times.before, row), 0))
 
     def events(column: DeviceEventIndex, row: TreeRow) -> EventRow:
         return lookup(event, lookup(column, place[row]))
