@@ -197,8 +197,8 @@ def _why(row: Straggler, marked: bool) -> Iterator[str]:
     if excess < _EXPLAINED * row.wait_caused_us:
         unexplained = format_us(row.wait_caused_us - excess)
         yield (
-            f"the cause of {unexplained} is unknown: times of ranks are compared from the begin of "
-            "their steps, and from one collective of all of them to the next"
+            f"the cause of {unexplained} is unknown: ranks are compared from the start of "
+            "their steps, and from one collective to the next"
         )
     if row.finding:
         yield f"its finding: {row.finding}"

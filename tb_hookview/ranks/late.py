@@ -114,7 +114,7 @@ def find_episodes(
 class _Window(NamedTuple):
     """Time of some ranks from the last collective that all had left to another, by their clocks.
 
-    Before the first one from the begin of its step. Shape (p,), or (2, p) of devices, from start to
+    Before the first one from the start of its step. Shape (p,), or (2, p) of devices, from start to
     start, and of hosts, from launch to launch.
     """
 

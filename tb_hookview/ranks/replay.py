@@ -13,7 +13,7 @@ Where devices run the collectives, hosts go on without them:
     host     |- own -|launch c|- own -|launch d|-- own --|....waits for c|- own -|launch e
     device            ....[ c                            ]     ..........[ d ]
 
-A host comes to a launch when its self time until there has passed since its begin, and the longest
+A host comes to a launch when its self time until there has passed since its start, and the longest
 of its waits. A wait is longer by as much as the collective before it ends later. A device begins no
 collective before the host has launched it.
 """
@@ -61,7 +61,7 @@ class Replay:
     """A run whose self times can be changed: m collectives, n members, r ranks; nanoseconds.
 
     The ranks' edges are one after the other, as index of each; e in all. A place is a member, or
-    after all of them the begin of a rank: n + r.
+    after all of them the start of a rank: n + r.
 
     Args:
         ranks: summaries.
@@ -191,11 +191,11 @@ class _Passed(NamedTuple):
 class _HostWaits(NamedTuple):
     """Moments at which hosts went on after a wait for their device, by rank and time; shape (w,).
 
-    The first of each rank is its begin.
+    The first of each rank is its start.
     """
 
     place: Int
-    """The rank's member that had ended last, or its begin."""
+    """The rank's member that had ended last, or its start."""
     edge: Int
     """Until which its device had passed."""
     waited: Float

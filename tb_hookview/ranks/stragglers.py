@@ -157,7 +157,7 @@ def find_suspect(
 def _compared(
     ranks: Sequence[RankSummary], members: Members
 ) -> tuple[list[str], float, Callable[[World], Float]]:
-    """Names of the steps that are compared, their mean, and how late ranks are in a world."""
+    """Names of the steps that are compared, their mean, and how late each rank is in a world."""
     compared, peers = compared_steps(ranks, members), peers_of(ranks, members)
     names, begun = names_of(ranks, compared), late_at_begin(ranks, members)[:, None]
 
@@ -235,8 +235,8 @@ def _begins(ranks: Sequence[RankSummary], members: Members) -> Iterator[str]:
     worst = float(late.max(initial=0.0))
     if worst >= LEAST_SHARE * _step(ranks, compared_steps(ranks, members)) > 0:
         yield (
-            f"no steps are marked: the wait of {format_us(worst / 1000)} for the first collective "
-            "makes no rank a straggler, as each recording begins at a moment of its own"
+            f"no steps are marked: a wait of {format_us(worst / 1000)} at the first collective is "
+            "not counted, as recordings start at different times"
         )
 
 

@@ -92,8 +92,8 @@ class Collective(Struct, frozen=True, kw_only=True):
     wait_us: Us
     """Mean over the other ranks of how much their duration exceeds the shortest."""
     new_wait_us: Us
-    """The part of it for no delay that earlier collectives of the same ranks have shown: where no
-    host waits for its device, a rank that was late once comes as late to the next ones."""
+    """The part of it that earlier collectives of the same ranks have not shown: where no host waits
+    for its device, a rank that was late once comes as late to the next ones."""
     late_rank: int | None
     """The rank with the shortest duration: it came last. Null where the others waited too little
     for that."""
@@ -101,7 +101,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     """Its start on that rank, on the clock of that rank's own trace."""
     late_module: str | None
     """Module on which it spent more time than the others since their last collective, or since the
-    begin of the step where they had none before; null for none, and where that explains less than a
+    start of the step where they had none before; null for none, and where that explains less than a
     quarter of `new_wait_us`."""
     late_reason: str | None
     """What it spent that time on: module, data, optimizer, sync, host, device; null for unknown."""
@@ -153,7 +153,7 @@ class Straggler(Struct, frozen=True, kw_only=True):
     One delay counts once: where no host waits for its device, a straggler is as late at the next
     collectives too. With the stragglers before it fixed, by a replay of all ranks."""
     share: Share
-    """That over the mean step of the run."""
+    """That over the mean of the steps that are compared."""
     steps: Count
     """Steps in which it is late, by the same."""
     of_steps: Count
@@ -413,7 +413,7 @@ class RankPart(Struct, frozen=True, kw_only=True):
     own_start_us: Us
     """When it came, on the clock of its own trace."""
     start_us: Us
-    """When it came, on the clock of the run's first rank, since the begin of what is shown."""
+    """When it came, on the clock of the run's first rank, since the start of what is shown."""
     wait_us: Us
     """How long it waited for the straggler: its duration beyond the transfer, which follows."""
     late: bool
@@ -444,7 +444,7 @@ class ActivitySpan(Struct, frozen=True, kw_only=True):
     """Columns of a window in which a rank was doing one thing for most of the time."""
 
     start_us: Us
-    """Since the begin of the window."""
+    """Since the start of the window."""
     duration_us: Us
     """How long these columns are together."""
     kind: ActivityKind

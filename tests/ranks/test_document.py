@@ -61,7 +61,7 @@ def test_traces_that_mark_no_steps_are_not_spoken_of_as_steps(tmp_path: Path) ->
     first, why, *_, last = straggler_lines(run.stragglers, marked=run.marked)
     assert first.endswith("the others wait 12.0 ms in these traces for it (33.3%)")
     assert any(
-        "12.0 ms for the first collective makes no rank a straggler" in w for w in run.warnings
+        "a wait of 12.0 ms at the first collective is not counted" in w for w in run.warnings
     )
     assert "without that a trace takes " in why
     assert last == "  no steps are marked: mark several, as another rank may be late in each"

@@ -6,7 +6,7 @@ export const ActivityLane = {
 } as const;
 
 export const ActivitySpan = {
-  start_us: { unit: "us", text: "Since the begin of the window." },
+  start_us: { unit: "us", text: "Since the start of the window." },
   duration_us: { unit: "us", text: "How long these columns are together." },
   module: { text: "Its path, the innermost that ran; null for what is no module." },
 } as const;
@@ -134,7 +134,7 @@ export const Collective = {
   },
   new_wait_us: {
     unit: "us",
-    text: "The part of it for no delay that earlier collectives of the same ranks have shown: where no host waits for its device, a rank that was late once comes as late to the next ones.",
+    text: "The part of it that earlier collectives of the same ranks have not shown: where no host waits for its device, a rank that was late once comes as late to the next ones.",
   },
   late_rank: {
     text: "The rank with the shortest duration: it came last. Null where the others waited too little for that.",
@@ -144,7 +144,7 @@ export const Collective = {
     text: "Its start on that rank, on the clock of that rank's own trace.",
   },
   late_module: {
-    text: "Module on which it spent more time than the others since their last collective, or since the begin of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`.",
+    text: "Module on which it spent more time than the others since their last collective, or since the start of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`.",
   },
   late_reason: {
     text: "What it spent that time on: module, data, optimizer, sync, host, device; null for unknown.",
@@ -1186,7 +1186,7 @@ export const RankPart = {
   own_start_us: { unit: "us", text: "When it came, on the clock of its own trace." },
   start_us: {
     unit: "us",
-    text: "When it came, on the clock of the run's first rank, since the begin of what is shown.",
+    text: "When it came, on the clock of the run's first rank, since the start of what is shown.",
   },
   wait_us: {
     unit: "us",
@@ -1544,7 +1544,7 @@ export const Straggler = {
     unit: "us",
     text: "How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a straggler is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks.",
   },
-  share: { unit: "fraction", text: "That over the mean step of the run." },
+  share: { unit: "fraction", text: "That over the mean of the steps that are compared." },
   steps: { unit: "count", text: "Steps in which it is late, by the same." },
   of_steps: { unit: "count", text: "Steps that were compared." },
   module: { text: "Module on which it spends most of the excess; null where it is no module." },

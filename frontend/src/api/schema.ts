@@ -10,7 +10,7 @@ export interface ActivityLane {
 
 /** Columns of a window in which a rank was doing one thing for most of the time. */
 export interface ActivitySpan {
-  /** Since the begin of the window. */
+  /** Since the start of the window. */
   start_us: number;
   /** How long these columns are together. */
   duration_us: number;
@@ -180,13 +180,13 @@ export interface Collective {
   transfer_us: number;
   /** Mean over the other ranks of how much their duration exceeds the shortest. */
   wait_us: number;
-  /** The part of it for no delay that earlier collectives of the same ranks have shown: where no host waits for its device, a rank that was late once comes as late to the next ones. */
+  /** The part of it that earlier collectives of the same ranks have not shown: where no host waits for its device, a rank that was late once comes as late to the next ones. */
   new_wait_us: number;
   /** The rank with the shortest duration: it came last. Null where the others waited too little for that. */
   late_rank: number | null;
   /** Its start on that rank, on the clock of that rank's own trace. */
   late_start_us: number | null;
-  /** Module on which it spent more time than the others since their last collective, or since the begin of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`. */
+  /** Module on which it spent more time than the others since their last collective, or since the start of the step where they had none before; null for none, and where that explains less than a quarter of `new_wait_us`. */
   late_module: string | null;
   /** What it spent that time on: module, data, optimizer, sync, host, device; null for unknown. */
   late_reason: string | null;
@@ -1500,7 +1500,7 @@ export interface RankPart {
   rank: number;
   /** When it came, on the clock of its own trace. */
   own_start_us: number;
-  /** When it came, on the clock of the run's first rank, since the begin of what is shown. */
+  /** When it came, on the clock of the run's first rank, since the start of what is shown. */
   start_us: number;
   /** How long it waited for the straggler: its duration beyond the transfer, which follows. */
   wait_us: number;
@@ -1962,7 +1962,7 @@ export interface Straggler {
   rank: number;
   /** How much longer the ranks that share collectives with it wait than it does, mean per step. One delay counts once: where no host waits for its device, a straggler is as late at the next collectives too. With the stragglers before it fixed, by a replay of all ranks. */
   wait_caused_us: number;
-  /** That over the mean step of the run. */
+  /** That over the mean of the steps that are compared. */
   share: number;
   /** Steps in which it is late, by the same. */
   steps: number;
