@@ -52,7 +52,12 @@ READINGS = (
         "unknown",
         "device idle for 139 of 215 although work has been queued for 163",
     ),
-    Reading("hta_a100_dlrm_trace_diff_control", "host", "host 64, compute 50, collectives 27"),
+    Reading(
+        "hta_a100_dlrm_trace_diff_control",
+        "host",
+        "host 64, compute 50, collectives 27",
+        "narrowly: compute and collectives together are within 5% of the host, the limit of even",
+    ),
     Reading("hta_v100_df_index_resolver", "host", "host 333, compute 129, collectives 71"),
     Reading("hta_sampled_rank-0", "host", "host 606 without a sync, compute 106, collectives 198"),
     Reading("hta_cpu_only", "unknown", "no device rows"),
