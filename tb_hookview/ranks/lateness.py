@@ -140,13 +140,13 @@ def late_at_begin(ranks: Sequence[RankSummary], members: Members) -> Float:
     late = np.zeros(len(ranks))
     if any(rank.steps.marked for rank in ranks):
         return late
-    wait, total, count = members.wait, members.total(members.wait), np.diff(members.first)
+    wait, collective = members.wait, members.collective
+    others = np.maximum(np.diff(members.first) - 1, 1)
+    of_others = (members.total(wait)[collective] - wait) / others[collective]
     for number, mine in enumerate(members.of_ranks(len(ranks))):
         if len(mine):
             first = mine[members.index[mine].argmin()]
-            collective = members.collective[first]
-            others = (total[collective] - wait[first]) / max(count[collective] - 1, 1)
-            late[number] = others - wait[first]
+            late[number] = of_others[first] - wait[first]
     return late
 
 
