@@ -236,7 +236,7 @@ def _begins(ranks: Sequence[RankSummary], members: Members) -> Iterator[str]:
     if worst >= LEAST_SHARE * _step(ranks, compared_steps(ranks, members)) > 0:
         yield (
             f"no steps are marked: a wait of {format_us(worst / 1000)} at the first collective is "
-            "not counted, as recordings start at different times"
+            "not counted as lateness: recordings start at different times"
         )
 
 
