@@ -324,7 +324,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls
     (`with_stack`) and calls of the device's runtime, at what each took with torch 2.13, scaled by
     how long the trace's cheapest operators took (the median of `aten::as_strided` and `detach`, of
-    16 or more), and three times what the recorder measured for its marks. A Python call costs at
+    16 or more), and by the time that the recorder measured for its marks. A Python call costs at
     most four times the median from one of their starts or ends to the next. Where the recorder
     timed two steps or more without recording (`trace.recording`), that cost is scaled so that the
     step is no shorter than the shortest of them and, on a CPU, no longer than the longest; to at

@@ -48,8 +48,6 @@ _BETWEEN = 4
 """Times the median between two of their beginnings and ends that it is at most."""
 CALL = 1000.0
 """For each call of the device's runtime or driver."""
-MARK = 3.0
-"""Times what the recorder measured of its marks: how torch calls hooks is not in that."""
 _NEAR = 20_000
 """Nanoseconds after the beginning of a row, and its cost, in which recording may take more than
 that: later, until the next begins, nothing is recorded."""
@@ -188,7 +186,7 @@ def _costs(host: HostRows, rows: TreeRow, speed: float) -> Float:
     ns[calls] = _call(host, rows[calls], speed)
     for mark, us in (trace.manifest.cost_us if trace.manifest else {}).items():
         if us is not None:
-            ns[isin(role, [int(each) for each in TIMED_MARKS.get(mark, ())])] = 1000 * MARK * us
+            ns[isin(role, [int(each) for each in TIMED_MARKS.get(mark, ())])] = 1000 * us
     return np.asarray(ns)
 
 

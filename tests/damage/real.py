@@ -112,8 +112,9 @@ def columns(path: Path) -> tuple[Trace, dict[str, int]]:
 
 
 def report(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
-    """The report of a file without its warnings and its path; how often it warns of what."""
+    """The report of a file without its warnings, what follows from them (`device_advice`), and its
+    path; how often it warns of what."""
     data = msgspec.to_builtins(analyze(path).data)
-    del data["trace"]["path"]
+    del data["trace"]["path"], data["device_advice"]
     warnings = data["trace"].pop("warnings")
     return data, {warning["code"]: warning["count"] for warning in warnings}

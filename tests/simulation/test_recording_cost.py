@@ -163,17 +163,11 @@ def test_the_host_waits_for_a_buffer_of_the_profiler_s(
 
 @pytest.mark.parametrize(
     ("kind", "ns"),
-    [
-        ("forward", 3_400 * recording_cost.MARK),
-        ("before backward", 0),
-        ("gradient weight", recording_cost.OPERATOR),
-    ],
+    [("forward", 10_400), ("before backward", 0), ("gradient weight", recording_cost.OPERATOR)],
 )
-def test_a_mark_costs_three_times_what_the_recorder_measured(
-    tmp_path: Path, kind: str, ns: float
-) -> None:
+def test_a_mark_costs_what_the_recorder_measured(tmp_path: Path, kind: str, ns: float) -> None:
     """What it did not measure costs as much as an operator."""
-    manifest = {"version": 1, "cost_us": {"forward": 3.4, "backward": 0.0}, "modules": []}
+    manifest = {"version": 1, "cost_us": {"forward": 10.4, "backward": 0.0}, "modules": []}
     rows = beside(f"head (Linear) {kind} ~hv1", "cpu_op", 0.5, 10)
     for number, row in enumerate(rows[-10:]):
         row["ts"] += 20 * number
