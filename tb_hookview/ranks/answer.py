@@ -23,7 +23,14 @@ from tb_hookview.ranks.pipelines import (
     pipeline_row,
     slow_passes,
 )
-from tb_hookview.ranks.stragglers import SlowOf, Straggling, find_stragglers, find_suspect, remarks
+from tb_hookview.ranks.stragglers import (
+    SlowOf,
+    Straggling,
+    compare_ranks,
+    find_stragglers,
+    find_suspect,
+    remarks,
+)
 
 _US = 1000.0
 _EXPLAINED = 1 / 4
@@ -55,12 +62,12 @@ def answer(
     waits = find_waits(members)
     episodes = find_episodes(ranks, times, members, waits.last)
     numbers = _numbers(ranks)
-    fixes = Fixes(ranks, times, matched, waits)
+    fixes, compared = Fixes(ranks, times, matched, waits), compare_ranks(ranks, members)
     step_rows = _step_rows(ranks, step_waits(ranks, members, waits.alone))
     pipelines = find_pipelines(ranks, numbers)
     slow_of = _slow_of(ranks, pipelines)
-    stragglers = find_stragglers(ranks, members, fixes, slow_of)
-    suspect = None if stragglers else find_suspect(ranks, members, fixes, numbers)
+    stragglers = find_stragglers(compared, fixes, slow_of)
+    suspect = None if stragglers else find_suspect(compared, fixes, numbers)
     rank_rows = [
         _rank_row(place, number, rank, rows, clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
@@ -86,7 +93,7 @@ def answer(
         ],
         unmatched=matched.unmatched,
         clock_spread_us=_spread(clocks.spread),
-        warnings=[*matched.refused, *remarks(ranks, members, _spread(clocks.spread), suspect)],
+        warnings=[*matched.refused, *remarks(ranks, compared, _spread(clocks.spread), suspect)],
         replay_error=fixes.error,
         suspect=None if suspect is None else suspect.rank,
         marked=any(rank.steps.marked for rank in ranks),

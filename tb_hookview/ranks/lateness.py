@@ -41,7 +41,7 @@ _WHOLE = 1 / 2
 def compared_steps(ranks: Sequence[RankSummary], members: Members) -> list[Bool]:
     """Measured steps of each rank in which it has a collective with others, or a message.
 
-    Those of which its trace has but a part are left out.
+    Those that are cut off in its trace are left out.
     """
     begun = []
     for rank, mine in zip(ranks, members.of_ranks(len(ranks)), strict=True):

@@ -113,7 +113,7 @@ class Replay:
         passed = self._passed(saved or {})
         begun, ended = passed.device[self.start], passed.device[self.end]
         hosts, count = _Hosts(self, passed), len(self.start)
-        # of the device at each place: how much more than its own time has passed
+        # of the device at each place: how much later it is there than by its self time
         delay = np.concatenate([np.empty(count), self.begin])
         come = np.empty(count)
         for collective in range(len(self.members)):

@@ -72,19 +72,44 @@ class Suspect(NamedTuple):
     """Steps that would be enough."""
 
 
-def find_stragglers(
-    ranks: Sequence[RankSummary], members: Members, fixes: Fixes, slow_of: SlowOf
-) -> list[Straggling]:
-    """Find the ranks for which the others wait in most steps, the worst first.
+class Compared(NamedTuple):
+    """What lateness is judged by: steps that several of r ranks have, with a collective in them."""
+
+    names: list[str]
+    step: float
+    """Mean duration of these steps, nanoseconds."""
+    at_begin: Float
+    """What is not counted, as the recordings start at different times; nanoseconds, shape (r,)."""
+    lateness: Callable[[World], Float]
+    """How late each rank is in each of these steps in a world, nanoseconds; NaN for unknown."""
+
+
+def compare_ranks(ranks: Sequence[RankSummary], members: Members) -> Compared:
+    """Find what the ranks are compared by.
 
     Args:
         ranks: summaries.
         members: their collectives.
+    """
+    compared, peers = compared_steps(ranks, members), peers_of(ranks, members)
+    names, at_begin = names_of(ranks, compared), late_at_begin(ranks, members)
+
+    def lateness(world: World) -> Float:
+        return find_lateness(ranks, world.waits, compared, names, peers) - at_begin[:, None]
+
+    return Compared(names, _step(ranks, compared), at_begin, lateness)
+
+
+def find_stragglers(compared: Compared, fixes: Fixes, slow_of: SlowOf) -> list[Straggling]:
+    """Find the ranks for which the others wait in most steps, the worst first.
+
+    Args:
+        compared: what the ranks are compared by.
         fixes: of these.
         slow_of: what a stage of a pipeline takes longer for.
     """
     world, seen, found = fixes.recorded, set[int](), list[Straggling]()
-    names, step, lateness = _compared(ranks, members)
+    names, step, _, lateness = compared
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
         worst = _latest_of_all(late, seen)
@@ -134,11 +159,9 @@ def _surely(slow: Sequence[SlowPass]) -> float:
     return sum(each.excess for each in slow if each.is_sure)
 
 
-def find_suspect(
-    ranks: Sequence[RankSummary], members: Members, fixes: Fixes, numbers: Sequence[int]
-) -> Suspect | None:
+def find_suspect(compared: Compared, fixes: Fixes, numbers: Sequence[int]) -> Suspect | None:
     """Find the rank that was late in all of the steps, where they are too few to be sure."""
-    names, step, lateness = _compared(ranks, members)
+    names, step, _, lateness = compared
     if not names:
         return None
     late = lateness(fixes.recorded)
@@ -154,19 +177,6 @@ def find_suspect(
     return Suspect(numbers[rank], fmean(known.values()), len(names), needed)
 
 
-def _compared(
-    ranks: Sequence[RankSummary], members: Members
-) -> tuple[list[str], float, Callable[[World], Float]]:
-    """Names of the steps that are compared, their mean, and how late each rank is in a world."""
-    compared, peers = compared_steps(ranks, members), peers_of(ranks, members)
-    names, begun = names_of(ranks, compared), late_at_begin(ranks, members)[:, None]
-
-    def lateness(world: World) -> Float:
-        return find_lateness(ranks, world.waits, compared, names, peers) - begun
-
-    return names, _step(ranks, compared), lateness
-
-
 def _explains(fix: Fix, step: float, late: Collection[float]) -> bool:
     """Whether the rank works longer; else its place in the schedule keeps it from waiting."""
     least = max(LEAST_SHARE * step * len(late), _WORKS_LONGER * sum(late))
@@ -180,13 +190,13 @@ def _straggling(
     return Straggling(
         rank=rank,
         late=fmean(late),
-        share=min(1.0, fmean(late) / step),
+        share=fmean(late) / step,
         steps=sum(time > 0 for time in late),
         of_steps=count,
         excess={reason: time / count for reason, time in fix.excess.items()},
         phases=fix.phases,
         gain=(fix.world.gained - world.gained) / count,
-        left=max(0.0, step - fix.world.gained / count),
+        left=step - fix.world.gained / count,
     )
 
 
@@ -209,7 +219,7 @@ _NAMED = 20
 
 def remarks(
     ranks: Sequence[RankSummary],
-    members: Members,
+    compared: Compared,
     clock_spread_us: float | None,
     suspect: Suspect | None,
 ) -> list[str]:
@@ -217,23 +227,22 @@ def remarks(
 
     Args:
         ranks: summaries.
-        members: their collectives.
+        compared: what they are compared by.
         clock_spread_us: by how much the clocks differ.
         suspect: late in all of too few steps; by its number.
     """
     return [
         *_of_traces(ranks),
-        *_begins(ranks, members),
+        *_begins(compared),
         *_losses(ranks),
         *_doubts(clock_spread_us),
         *_of_steps(suspect),
     ]
 
 
-def _begins(ranks: Sequence[RankSummary], members: Members) -> Iterator[str]:
-    late = late_at_begin(ranks, members)
-    worst = float(late.max(initial=0.0))
-    if worst >= LEAST_SHARE * _step(ranks, compared_steps(ranks, members)) > 0:
+def _begins(compared: Compared) -> Iterator[str]:
+    worst = float(compared.at_begin.max(initial=0.0))
+    if worst >= LEAST_SHARE * compared.step > 0:
         yield (
             f"no steps are marked: a wait of {format_us(worst / 1000)} at the first collective is "
             "not counted as lateness: recordings start at different times"

@@ -3,7 +3,7 @@
     host     [cudaEventElapsedTime]                          [cudaEventElapsedTime]
     stream      [kernel                                    ]
 
-Time between two events is asked for once both are done, and some recorders leave out the
+Time between two events is asked for once both are done, and some profilers leave out the
 synchronize before (`cudaEventSynchronize`). Then the thread has no row until right after the end of
 what it waited for. So DistributedDataParallel reads its own clock, as each forward begins, in its
 first ten steps and then every 100th.
