@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { expect } from "vitest";
 
 import { chooseRun, ruleTitle } from "./browser";
@@ -131,6 +131,22 @@ test("a sync has its fix, with price and reference, and leads to the timeline", 
   await panel().getByRole("link", { name: "Show in timeline" }).click();
   await expect.poll(() => page.url()).toContain("#/timeline");
   await page.getByRole("heading", { name: "cudaStreamSynchronize" }).waitFor();
+});
+
+test("links stay where they are when the picture arrives", async () => {
+  const held: Route[] = [];
+  let answered = false;
+  await page.route("**/api/timeline**", (route) =>
+    answered ? route.continue() : held.push(route),
+  );
+  await syncs().first().click();
+  const link = panel().getByRole("link", { name: "Show module" });
+  await link.scrollIntoViewIfNeeded();
+  const before = await link.boundingBox();
+  answered = true;
+  await Promise.all(held.map((route) => route.continue()));
+  await panel().locator(".sync-timeline-block").first().waitFor();
+  expect(await link.boundingBox()).toEqual(before);
 });
 
 test("the chain leads to the module, and the module to its syncs", async () => {

@@ -47,10 +47,6 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
         <bdi className="code">{sync.cause}</bdi>
       </p>
       <SyncFacts report={report} node={node} />
-      <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
-      <SyncTimeline report={report} target={target} row={row} />
-      <WaitedFor {...row} />
-      <Fixes {...props} />
       <div className="links">
         <PlaceLink className="button" to={syncInTimeline(report, sync)}>
           Show in timeline
@@ -64,6 +60,10 @@ export function SyncPanel(props: SyncPanelProps): ReactElement | null {
           </PlaceLink>
         )}
       </div>
+      <Chain report={report} row={row} title={<Which {...props} id={row.id} />} />
+      <SyncTimeline report={report} target={target} row={row} />
+      <WaitedFor {...row} />
+      <Fixes {...props} />
     </SidePanel>
   );
 }

@@ -39,13 +39,18 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
         {idle}
         {own.length === 0 && ", in its children"}
       </p>
+      <p className="links">
+        <PlaceLink to={{ ...IN_SYNCS, search: path, sync: null }}>Show in Syncs</PlaceLink>
+        {longest !== undefined && (
+          <PlaceLink to={syncInTimeline(report, longest.sync)}>
+            Show the longest in timeline
+          </PlaceLink>
+        )}
+      </p>
       {longest !== undefined && (
         <>
           <Chain report={report} row={longest} />
           <SyncTimeline report={report} target={target} row={longest} />
-          <p>
-            <PlaceLink to={syncInTimeline(report, longest.sync)}>Show in timeline</PlaceLink>
-          </p>
         </>
       )}
       {others.length > 0 && <h3>{counted(others.length, "more sync")} of this module itself</h3>}
@@ -64,9 +69,6 @@ export function ModuleSyncs(props: ModuleSyncsProps): ReactElement {
           </li>
         ))}
       </ul>
-      <p>
-        <PlaceLink to={{ ...IN_SYNCS, search: path, sync: null }}>Show in Syncs</PlaceLink>
-      </p>
     </section>
   );
 }
