@@ -41,10 +41,10 @@ export function RankPanel(props: RankPanelProps): ReactElement | null {
       <PanelHeader onClose={onClose}>
         <Name text={`Rank ${rank}${ofSteps(step, run.marked)}`} className="wrap" />
       </PanelHeader>
+      <ToTimeline run={run} place={place} row={step === null ? undefined : row} />
       {row !== undefined && (
         <RowFacts row={row} columns={step === null ? meanColumns(run.marked) : STEP_COLUMNS} />
       )}
-      <ToTimeline run={run} place={place} row={step === null ? undefined : row} />
       <CameLast {...props} rank={rank} />
     </SidePanel>
   );
