@@ -279,6 +279,9 @@ _UNKNOWN = 0.1
 """Part of the time in such kernels up to which their names may leave the use open."""
 _FASTER = 2.0
 """Times as fast, at least, on devices without TF32; mixed precision makes it 2 to 4."""
+_THIN = "gemv|gemmSN_|splitK"
+"""Products of a matrix with a vector or a few, and sums of a product's parts: they read memory."""
+_IN_HALF = ("__half", "__nv_bfloat16")
 _ALLOW_TF32 = (
     "Convolutions use TF32 by default: set torch.backends.cudnn.allow_tf32 = True again if a "
     "mantissa of 10 bits is enough. "
@@ -291,6 +294,8 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
         & context.device_events.counted
         & ~context.analysis.kinds.unfused
     )
+    thin = able & context.device_events.matching(_THIN)
+    able &= ~(thin & context.device_events.containing(*_IN_HALF))
     cores, us_per_step = context.analysis.kinds.tensor_core, context.device_events.us_per_step
     if not all_have_tensor_cores(context) or (able & (cores == 1) & ~_in_float32(context)).any():
         return
@@ -301,22 +306,24 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
     faster, fix = _FASTER, ""
     tf32 = us_per_step(context.device_events.counted & in_tf32(context))
     if all_have_tf32(context) and tf32_speedup(context)[0] > 1:
-        able &= ~(float32_products(context) & _of_products(context))
+        able &= ~(float32_products(context) & _of_products(context))  # see `tf32-disabled`
         if not tf32:
             faster = max(faster, tf32_speedup(context)[0])
             if (able & context.device_events.of_kinds("convolution")).any():
                 fix = _ALLOW_TF32 + TENSOR_CORES_UNUSED.fix
     share = context.device_events.share(able)
     if share >= _SHARE_TENSOR_CORES_UNUSED and us_per_step(able) > tf32:
+        narrow = us_per_step(able & thin)
+        part = narrow / us_per_step(able)
         yield Occurrence(
             place="matrix products and convolutions",
             everywhere=True,
             evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of the busy time) in "
-            "matrix products, convolutions and attention, all of it by kernels without tensor "
-            f"cores, on a device that has them{_open(unknown)}{_tf32(tf32)}",
+            "kernels of matrix products, convolutions and attention without tensor cores, on a "
+            f"device that has them{_open(unknown)}{_tf32(tf32)}{_memory(narrow)}",
             count=int(able.sum()),
             wasted=np.flatnonzero(able),
-            saved=1 - 1 / faster,
+            saved=(1 - part) * (1 - 1 / faster) + part * BYTES,
             examples=context.device_events.starts(able),
             caveats=(f"Assumes that such kernels become {faster:.1f} times as fast.",),
             title="Tensor cores are used by some products only" if tf32 else "",
@@ -332,6 +339,12 @@ def _in_float32(context: Context) -> Bool:
 
 def _tf32(us: float) -> str:
     return f"; others, {format_us(us)}, compute in TF32" if us else ""
+
+
+def _memory(us: float) -> str:
+    return (
+        f"; {format_us(us)} of it is bound by memory, as products with a vector are" if us else ""
+    )
 
 
 def _open(unknown_us: float) -> str:

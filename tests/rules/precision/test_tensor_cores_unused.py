@@ -23,6 +23,27 @@ def test_one_product_on_them(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, operators([SINGLE, HALF]), deviceProperties=V100)
 
 
+VECTOR = ("aten::addmv", "gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4>")
+
+
+def test_products_with_a_vector_read_half_the_bytes(tmp_path: Path) -> None:
+    device = [{"id": 0, "name": "NVIDIA A100-SXM4-40GB", "computeMajor": 8}]
+    convolution = ("aten::cudnn_convolution", "_5x_cudnn_ampere_scudnn_128x32_relu_small_nn_v1")
+    some = operators([VECTOR, VECTOR, convolution])
+    (finding,) = findings(tmp_path, some, deviceProperties=device)[RULE]
+    (other,) = findings(tmp_path, operators([convolution] * 3), deviceProperties=device)[RULE]
+    assert finding.cost_us_per_step == other.cost_us_per_step == 12
+    assert other.gain_bound_us_per_step is not None
+    convolved = other.gain_bound_us_per_step / 3
+    assert finding.gain_bound_us_per_step == pytest.approx(2 * 2 + convolved)
+    assert "8.00 us of it is bound by memory" in finding.evidence
+
+
+def test_products_with_a_vector_in_half_precision(tmp_path: Path) -> None:
+    half = (VECTOR[0], VECTOR[1].replace("float", "__half"))
+    assert RULE not in findings(tmp_path, operators([half] * 3), deviceProperties=V100)
+
+
 UNKNOWN = ("aten::mm", "my_gemm_kernel")
 
 
