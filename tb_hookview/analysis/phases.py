@@ -62,6 +62,8 @@ class Phases(Struct, frozen=True):
     """Time inside of optimizers in which a closure runs."""
     forward_known: bool
     """Whether the trace shows the whole forward; where it does not, that is in OTHER."""
+    backward_known: bool
+    """Whether it has rows that would show a backward pass: operators, nodes or ranges of it."""
     known: bool
     """Whether the trace has rows that would show a phase: operators, annotations or modules."""
 
@@ -98,10 +100,19 @@ def find_phases(
         phase = REASONS[number]
         times[phase] = _union(times[phase], intervals.subtract(whole, taken))
         taken = _union(taken, whole)
-    named = isin(host.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    any_name = bool(named.any() or (module_calls.module >= 0).any())
-    by_phase = tuple(times[: Phase.OTHER])
-    return Phases(np.array(REASONS)[reason], reason, by_phase, closures, known, any_name)
+    operator, noted = (
+        bool((host.kind == kind).any())
+        for kind in (EventCategory.OPERATOR, EventCategory.ANNOTATION)
+    )
+    return Phases(
+        row=np.array(REASONS)[reason],
+        reason=reason,
+        time=tuple(times[: Phase.OTHER]),
+        closures=closures,
+        forward_known=known,
+        backward_known=operator or bool((row_node >= 0).any() or back.any()),
+        known=operator or noted or bool((module_calls.module >= 0).any()),
+    )
 
 
 def _closures(

@@ -66,9 +66,14 @@ class Selection(Struct, frozen=True, dict=True):
 
     @cached_property
     def unknown_phases(self) -> Bool:
-        """Phases of which a replayed graph may hold work in the selection, shape (phases,)."""
+        """Phases of which the trace may not show work of the selection, shape (phases,).
+
+        A replayed graph may hold it, or nothing was recorded that shows the phase.
+        """
         unknown = self.analysis.replayed_graphs.unknown
-        return np.asarray((unknown if self.chosen is None else unknown[list(self.chosen)]).any(0))
+        unknown = (unknown if self.chosen is None else unknown[list(self.chosen)]).any(0)
+        unknown[Phase.BACKWARD] |= not self.analysis.phases.backward_known
+        return np.asarray(unknown)
 
     @cached_property
     def gaps(self) -> Bool:
@@ -146,6 +151,7 @@ class Selection(Struct, frozen=True, dict=True):
         time = np.stack(times.phase[: Phase.OTHER], axis=1)
         known = np.full(time.shape, phases.known)
         known[:, Phase.FORWARD] &= phases.forward_known
+        known[:, Phase.BACKWARD] &= phases.backward_known
         in_graph = self.analysis.replayed_graphs.unknown[:-1, : Phase.OTHER]
         known &= ~(in_graph & (time == 0))
         return _HostPhases(time, known, times.duration - np.where(known, time, 0).sum(axis=1))

@@ -208,7 +208,9 @@ def _totals(selection: Selection) -> schema.Totals:
         optimizer_device_us=by_phase[Phase.OPTIMIZER],
         sync_count=int(selection.syncs.sum()) if syncs_known else None,
         sync_blocked_us=to_us(syncs.duration[selection.syncs].sum()) if syncs_known else None,
-        backward_sync_count=int((selection.syncs & in_backward).sum()) if syncs_known else None,
+        backward_sync_count=int((selection.syncs & in_backward).sum())
+        if syncs_known and analysis.phases.backward_known
+        else None,
         device_wait_count=len(waits),
         queue_full_count=len(full) if known else None,
         queue_full_us=to_us(analysis.call_tree.duration[full].sum()) if known else None,
