@@ -218,8 +218,9 @@ class PerStep(Struct, frozen=True, kw_only=True):
     of: Count
     """Steps of the trace."""
     marked: bool
-    """Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition;
-    else its one step is the whole trace."""
+    """Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step`, equal
+    annotations in which all operators of a thread lie, or repetition of its operators; else its one
+    step is the whole trace."""
     chosen: bool
     """Whether the steps were named."""
     text: str

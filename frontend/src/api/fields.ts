@@ -1062,7 +1062,7 @@ export const PerStep = {
   steps: { unit: "count", text: "Steps that the means are over." },
   of: { unit: "count", text: "Steps of the trace." },
   marked: {
-    text: "Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition; else its one step is the whole trace.",
+    text: "Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step`, equal annotations in which all operators of a thread lie, or repetition of its operators; else its one step is the whole trace.",
   },
   chosen: { text: "Whether the steps were named." },
   text: { text: "Which steps the means are over, and why others are left out." },

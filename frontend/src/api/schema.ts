@@ -1369,7 +1369,7 @@ export interface PerStep {
   steps: number;
   /** Steps of the trace. */
   of: number;
-  /** Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition; else its one step is the whole trace. */
+  /** Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step`, equal annotations in which all operators of a thread lie, or repetition of its operators; else its one step is the whole trace. */
   marked: boolean;
   /** Whether the steps were named. */
   chosen: boolean;
