@@ -466,7 +466,7 @@ export const Finding = {
   id: { text: "`rule:where`; the report numbers those that share it." },
   rule: { text: "Id of the rule." },
   severity: {
-    text: "By the gain (without the cost of recording, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons.",
+    text: "By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons.",
   },
   where: { text: "Module and node or operator, as a person reads it." },
   module: { text: "Path of the module; null where there is no module, and for several modules." },
@@ -484,7 +484,7 @@ export const Finding = {
   },
   unrecorded_gain_us_per_step: {
     unit: "us",
-    text: "The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null.",
+    text: "The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field.",
   },
   gain_is_estimated: {
     text: "Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown.",
@@ -582,7 +582,7 @@ export const Idle = {
   },
   kernel_loading: {
     unit: "us",
-    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in a `cudaFree` by which cuBLAS or cuDNN starts, next to a call for properties of the device, if it took over 20 times the median of other calls that allocate or free; in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles; or the driver recorded such overhead.",
+    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in an operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first kernel: the first of its name that launches any, over 20 times later than the median of the others (of all others where none has its name), with `hipInit` or, next to a call for properties of the device, `cudaFree` in it (calls that allocate in it are `allocator`); in such a `cudaFree` elsewhere, if it took over 20 times the median of other calls that allocate or free; in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles; or the driver recorded such overhead.",
   },
   launch: {
     unit: "us",
@@ -1062,7 +1062,7 @@ export const PerStep = {
   steps: { unit: "count", text: "Steps that the means are over." },
   of: { unit: "count", text: "Steps of the trace." },
   marked: {
-    text: "Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition; else its one step is the whole trace.",
+    text: "Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step`, equal annotations in which all operators of a thread lie, or repetition of its operators; else its one step is the whole trace.",
   },
   chosen: { text: "Whether the steps were named." },
   text: { text: "Which steps the means are over, and why others are left out." },

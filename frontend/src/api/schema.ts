@@ -633,7 +633,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** By the gain (without the cost of recording, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons. */
+  /** By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */
@@ -647,7 +647,7 @@ export interface Finding {
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
-  /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
+  /** The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field. */
   unrecorded_gain_us_per_step: number | null;
   /** Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown. */
   gain_is_estimated: boolean;
@@ -766,7 +766,7 @@ export interface Idle {
   copy: number;
   /** A thread that launches work was inside a call that allocates or frees memory (see `kernel_loading`). */
   allocator: number;
-  /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in a `cudaFree` by which cuBLAS or cuDNN starts, next to a call for properties of the device, if it took over 20 times the median of other calls that allocate or free; in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles; or the driver recorded such overhead. */
+  /** A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in an operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first kernel: the first of its name that launches any, over 20 times later than the median of the others (of all others where none has its name), with `hipInit` or, next to a call for properties of the device, `cudaFree` in it (calls that allocate in it are `allocator`); in such a `cudaFree` elsewhere, if it took over 20 times the median of other calls that allocate or free; in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles; or the driver recorded such overhead. */
   kernel_loading: number;
   /** The next work was launched too late: its launch began after the gap did (less the launch latency), or the launching call of a kernel was still open then. The host had other things to do. The time ends with the launching call, or one launch latency after it began if that is later; a start up to one more latency later is part of it. Before the launch of a device's first work the launching thread was in anything recorded, and the device then started that work at once. */
   launch: number;
@@ -1369,7 +1369,7 @@ export interface PerStep {
   steps: number;
   /** Steps of the trace. */
   of: number;
-  /** Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition; else its one step is the whole trace. */
+  /** Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step`, equal annotations in which all operators of a thread lie, or repetition of its operators; else its one step is the whole trace. */
   marked: boolean;
   /** Whether the steps were named. */
   chosen: boolean;
