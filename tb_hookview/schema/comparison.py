@@ -156,7 +156,8 @@ class FindingChange(msgspec.Struct, frozen=True):
     """One finding: gone, new, or of another cost.
 
     A finding is found again by rule and place, else by rule and module, else by rule where it is
-    there once on each side.
+    there once on each side. One that costs about as much on the other side, but is below the rule's
+    limit there (`below_limits`), is neither new nor gone.
     """
 
     id: str
@@ -173,7 +174,8 @@ class FindingChange(msgspec.Struct, frozen=True):
     other_module: str | None
     other_module_id: int | None
     cost_us: UsPair
-    """`cost_us_per_step` of the finding."""
+    """`cost_us_per_step` of the finding; on a side where it is none, what it costs below the rule's
+    limit."""
     gain_us: UsPair
     """`gain_us_per_step` of the finding."""
     once_us: UsPair
