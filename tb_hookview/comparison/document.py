@@ -16,7 +16,6 @@ from tb_hookview.formats import (
     format_us,
 )
 from tb_hookview.schema import (
-    CollectiveChange,
     Comparison,
     FindingChange,
     ModuleChange,
@@ -228,11 +227,6 @@ def _names(whole: str) -> list[str]:
     return [whole, *list(_TIMES)[1:]]
 
 
-def _is_rest(row: CollectiveChange) -> bool:
-    """Whether a kind that not every step had is gone: no number of it would be left."""
-    return row.status == "vanished" and row.bytes is None and (row.count.base or 0.0) < 1
-
-
 def _changes(found: RunComparison, rows: int, whole: str) -> Sequence[Table]:
     ranks: list[Row] = []
     for row in found.ranks:
@@ -241,16 +235,15 @@ def _changes(found: RunComparison, rows: int, whole: str) -> Sequence[Table]:
     collectives: list[Row] = [
         (
             *(each.name or "unknown", each.status, format_number(each.bytes)),
-            *(format_number(each.count.other), format_us(each.transfer_us.other)),
-            *(format_change(each.transfer_us.change), format_us(each.wait_us.other)),
-            format_change(each.wait_us.change),
+            *(format_number(each.count.other), _signed(each.count)),
+            *(format_us(each.transfer_us.other), format_change(each.transfer_us.change)),
+            *(format_us(each.wait_us.other), format_change(each.wait_us.change)),
         )
         for each in found.collectives
-        if not _is_rest(each)
     ]
     per = "per step" if whole == "step" else "count"
     title = f"Ranks by change of their self time (the {whole} less the waits)"
-    columns = ("collective", "", "bytes", per, "transfer", "change", "wait", "change")
+    columns = ("collective", "", "bytes", per, "change", "transfer", "change", "wait", "change")
     return (
         Table(title, ("rank", "", *_names(whole)), ranks, names=2).cut(rows),
         Table("Collectives by change", columns, collectives, names=2).cut(rows),

@@ -292,7 +292,11 @@ class RankChange(Struct, frozen=True, kw_only=True):
 
 
 class CollectiveChange(Struct, frozen=True, kw_only=True):
-    """Collectives of one name, size and number of ranks, over the whole of both runs."""
+    """Collectives of one name, size and number of ranks, over the whole of both runs.
+
+    Fewer than one per step are left out where others of that name and size have more ranks: files
+    of ranks do not begin and end with the same collective.
+    """
 
     id: str
     name: str
