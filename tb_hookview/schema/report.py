@@ -101,11 +101,13 @@ class ReportData(Struct, frozen=True):
 
 
 def is_behind(data: ReportData) -> bool:
-    """Whether each step takes longer on the device than on the host, which runs ahead of it."""
+    """Whether steps last longer on the device than on the host: it runs ahead of the device, which
+    decides their length or whose work alone takes longer."""
     host, verdict = data.per_step.duration_us, data.verdict
-    if host is None or verdict.device_us is None:
+    if host is None or verdict.device_us is None or verdict.step_us is None:
         return False
-    needs = min(verdict.device_side_us or 0.0, verdict.step_us or 0.0)
+    decides = verdict.bound in ("device", "communication")
+    needs = verdict.step_us if decides else min(verdict.device_side_us or 0.0, verdict.step_us)
     return needs > (1 + _BEHIND) * host
 
 
