@@ -227,8 +227,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """Those that changed most first, as in each of the tables below."""
     whole_step_us: UsPair = Pair(None, None, None)
     """Mean length of a step on the device, `verdict.step_us`, where it is longer there than on the
-    host, and device or communication decide it (`verdict.bound`) or alone take longer; else as
-    `step_us`: where the host decides it, what the device does after the last step is in none."""
+    host, and the step is bound by device or communication (`verdict.bound`) or their work alone
+    takes longer; else as `step_us`: in a host-bound loop the device catches up in the next step."""
     unrecorded_step_us: UsPair = Pair(None, None, None)
     """`verdict.unrecorded_step_us`: steps without what recording cost, an estimate. Null where that
     made neither side's step 5% longer or more: then recorded steps can be compared as they are."""

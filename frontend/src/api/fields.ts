@@ -230,7 +230,7 @@ export const Comparison = {
   modules: { text: "Those that changed most first, as in each of the tables below." },
   whole_step_us: {
     unit: "us",
-    text: "Mean length of a step on the device, `verdict.step_us`, where it is longer there than on the host, and device or communication decide it (`verdict.bound`) or alone take longer; else as `step_us`: where the host decides it, what the device does after the last step is in none.",
+    text: "Mean length of a step on the device, `verdict.step_us`, where it is longer there than on the host, and the step is bound by device or communication (`verdict.bound`) or their work alone takes longer; else as `step_us`: in a host-bound loop the device catches up in the next step.",
   },
   unrecorded_step_us: {
     unit: "us",

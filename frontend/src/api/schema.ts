@@ -292,7 +292,7 @@ export interface Comparison {
   sync_blocked_us: Pair;
   /** Those that changed most first, as in each of the tables below. */
   modules: ModuleChange[];
-  /** Mean length of a step on the device, `verdict.step_us`, where it is longer there than on the host, and device or communication decide it (`verdict.bound`) or alone take longer; else as `step_us`: where the host decides it, what the device does after the last step is in none. */
+  /** Mean length of a step on the device, `verdict.step_us`, where it is longer there than on the host, and the step is bound by device or communication (`verdict.bound`) or their work alone takes longer; else as `step_us`: in a host-bound loop the device catches up in the next step. */
   whole_step_us: Pair;
   /** `verdict.unrecorded_step_us`: steps without what recording cost, an estimate. Null where that made neither side's step 5% longer or more: then recorded steps can be compared as they are. */
   unrecorded_step_us: Pair;
