@@ -16,7 +16,6 @@ from tb_hookview.formats import (
     format_us,
 )
 from tb_hookview.schema import (
-    CollectiveChange,
     Comparison,
     FindingChange,
     ModuleChange,
@@ -30,6 +29,7 @@ from tb_hookview.schema import (
 _FINDINGS = 20
 _SUMS = "Sums over the whole trace"
 _FEWER = "The {} trace has no known bottleneck: fewer rules apply to it, so not all of this is new."
+_PASSING = "Same cost in both traces, but below a rule's limit in one: {}"
 _UNCHANGED, _NO_MODULES = "No module changed.", "Neither trace has modules."
 _UNNAMED = "The {} trace names no modules: what they took in it is unknown."
 _TIMES = {
@@ -147,13 +147,15 @@ def _findings(found: Comparison, most: int) -> list[str]:
         for row in rows[:most]
     ]
     left = len(gone) + len(new) - len(lines)
-    stay = len(found.findings) - len(gone) - len(new)
+    stay = sum(None not in (row.base_id, row.other_id) for row in found.findings)
+    passing = len(found.findings) - len(gone) - len(new) - stay
     lines += [f"... and {left} more"] if left else []
     both = f"{format_count(stay, 'finding')} in both traces"
     unknown = [side.bound == "unknown" for side in (found.base, found.other)]
     if lines and unknown[0] != unknown[1]:
         lines.append(_FEWER.format("base" if unknown[0] else "other"))
-    return [*lines, both if lines else "No finding came or went."]
+    lines.append(both if lines else "No finding came or went.")
+    return [*lines, _PASSING.format(format_count(passing, "finding"))] if passing else lines
 
 
 def _cost(row: FindingChange, each: str) -> str:
@@ -163,7 +165,9 @@ def _cost(row: FindingChange, each: str) -> str:
     saved = f", estimated saving {format_us(gain)} as recorded" if gain else ""
     if once is not None:
         return f", cost {format_us(once)} once{saved}"
-    return f", cost {format_us(cost)}{each}{saved}" if cost else ""
+    low, side = (row.cost_us.other, "other") if gone else (row.cost_us.base, "base")
+    below = f" ({side}: {format_us(low)}, below the rule's limit)" if low is not None else ""
+    return f", cost {format_us(cost)}{each}{below}{saved}" if cost else ""
 
 
 def _unnamed(found: Comparison) -> Iterator[str]:
@@ -223,11 +227,6 @@ def _names(whole: str) -> list[str]:
     return [whole, *list(_TIMES)[1:]]
 
 
-def _is_rest(row: CollectiveChange) -> bool:
-    """Whether a kind that not every step had is gone: no number of it would be left."""
-    return row.status == "vanished" and row.bytes is None and (row.count.base or 0.0) < 1
-
-
 def _changes(found: RunComparison, rows: int, whole: str) -> Sequence[Table]:
     ranks: list[Row] = []
     for row in found.ranks:
@@ -236,16 +235,15 @@ def _changes(found: RunComparison, rows: int, whole: str) -> Sequence[Table]:
     collectives: list[Row] = [
         (
             *(each.name or "unknown", each.status, format_number(each.bytes)),
-            *(format_number(each.count.other), format_us(each.transfer_us.other)),
-            *(format_change(each.transfer_us.change), format_us(each.wait_us.other)),
-            format_change(each.wait_us.change),
+            *(format_number(each.count.other), _signed(each.count)),
+            *(format_us(each.transfer_us.other), format_change(each.transfer_us.change)),
+            *(format_us(each.wait_us.other), format_change(each.wait_us.change)),
         )
         for each in found.collectives
-        if not _is_rest(each)
     ]
     per = "per step" if whole == "step" else "count"
     title = f"Ranks by change of their self time (the {whole} less the waits)"
-    columns = ("collective", "", "bytes", per, "transfer", "change", "wait", "change")
+    columns = ("collective", "", "bytes", per, "change", "transfer", "change", "wait", "change")
     return (
         Table(title, ("rank", "", *_names(whole)), ranks, names=2).cut(rows),
         Table("Collectives by change", columns, collectives, names=2).cut(rows),

@@ -103,11 +103,22 @@ class _Kept(NamedTuple):
 
 
 def _by_kind(run: Run) -> dict[_Kind, _Kept]:
+    """Collectives by kind, without those at the ends of the run that only some ranks recorded."""
     found: dict[_Kind, list[Collective]] = defaultdict(list)
     for row in run.collectives:
         found[row.name, row.bytes, row.ranks].append(row)
     steps = max(1, len({row.name for row in run.steps}))
-    return {kind: _Kept(rows, steps) for kind, rows in found.items()}
+    return {
+        kind: _Kept(rows, steps)
+        for kind, rows in found.items()
+        if len(rows) >= steps or not _is_part(kind, found)
+    }
+
+
+def _is_part(kind: _Kind, kinds: Iterable[_Kind]) -> bool:
+    """Whether others that are like it have more ranks."""
+    name, size, ranks = kind
+    return any((name, size) == other[:2] and ranks < other[2] for other in kinds)
 
 
 def _collectives(base: Run, other: Run) -> Iterable[CollectiveChange]:

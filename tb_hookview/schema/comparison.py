@@ -156,7 +156,8 @@ class FindingChange(msgspec.Struct, frozen=True):
     """One finding: gone, new, or of another cost.
 
     A finding is found again by rule and place, else by rule and module, else by rule where it is
-    there once on each side.
+    there once on each side. One that costs about as much on the other side, but is below the rule's
+    limit there (`below_limits`), is neither new nor gone.
     """
 
     id: str
@@ -173,7 +174,8 @@ class FindingChange(msgspec.Struct, frozen=True):
     other_module: str | None
     other_module_id: int | None
     cost_us: UsPair
-    """`cost_us_per_step` of the finding."""
+    """`cost_us_per_step` of the finding; on a side where it is none, what it costs below the rule's
+    limit."""
     gain_us: UsPair
     """`gain_us_per_step` of the finding."""
     once_us: UsPair
@@ -224,8 +226,9 @@ class Comparison(msgspec.Struct, frozen=True):
     modules: list[ModuleChange]
     """Those that changed most first, as in each of the tables below."""
     whole_step_us: UsPair = Pair(None, None, None)
-    """Mean length of a step on the device, `verdict.step_us`, where it takes longer there than on
-    the host, which does not wait for it; else as `step_us`."""
+    """Mean length of a step on the device, `verdict.step_us`, where it is longer there than on the
+    host, and the step is bound by device or communication (`verdict.bound`) or their work alone
+    takes longer; else as `step_us`: in a host-bound loop the device catches up in the next step."""
     unrecorded_step_us: UsPair = Pair(None, None, None)
     """`verdict.unrecorded_step_us`: steps without what recording cost, an estimate. Null where that
     made neither side's step 5% longer or more: then recorded steps can be compared as they are."""
@@ -290,7 +293,11 @@ class RankChange(Struct, frozen=True, kw_only=True):
 
 
 class CollectiveChange(Struct, frozen=True, kw_only=True):
-    """Collectives of one name, size and number of ranks, over the whole of both runs."""
+    """Collectives of one name, size and number of ranks, over the whole of both runs.
+
+    Fewer than one per step are left out where others of that name and size have more ranks: files
+    of ranks do not begin and end with the same collective.
+    """
 
     id: str
     name: str

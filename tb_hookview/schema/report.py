@@ -23,7 +23,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from tb_hookview.schema.attribution import CompiledGraphs, CompiledRegion, Coverage, Module, Node
-from tb_hookview.schema.findings import Finding, PathWork, Verdict
+from tb_hookview.schema.findings import BelowLimit, Finding, PathWork, Verdict
 from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
 from tb_hookview.schema.kernels import DeviceUse, Kernel, KernelsOmitted, Stream
 from tb_hookview.schema.memory import MemoryModule, MemoryOperator, MemoryPeak, OutOfMemory
@@ -55,6 +55,9 @@ class ReportData(Struct, frozen=True):
     findings: list[Finding]
     per_step: PerStep
     verdict: Verdict
+    below_limits: list[BelowLimit] = []
+    """What rules would find with lower limits, and `findings` lacks: where a step is shorter, the
+    same cost passes a limit and is not new."""
     critical_path_work: list[PathWork] = []
     """The critical path of the measured steps by what ran, the longest first; empty where the steps
     are not replayed. At most 30 rows by name; the others are summed up by part and phase."""
@@ -98,11 +101,13 @@ class ReportData(Struct, frozen=True):
 
 
 def is_behind(data: ReportData) -> bool:
-    """Whether each step takes longer on the device than on the host, which runs ahead of it."""
+    """Whether steps last longer on the device than on the host: it runs ahead of the device, which
+    decides their length or whose work alone takes longer."""
     host, verdict = data.per_step.duration_us, data.verdict
-    if host is None or verdict.device_us is None:
+    if host is None or verdict.device_us is None or verdict.step_us is None:
         return False
-    needs = min(verdict.device_side_us or 0.0, verdict.step_us or 0.0)
+    decides = verdict.bound in ("device", "communication")
+    needs = verdict.step_us if decides else min(verdict.device_side_us or 0.0, verdict.step_us)
     return needs > (1 + _BEHIND) * host
 
 

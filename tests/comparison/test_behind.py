@@ -5,12 +5,14 @@ from __future__ import annotations
 import gallery
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tb_hookview.cli.checks import regression_percent, step_ms
 from tb_hookview.comparison.compare import compare
 from tb_hookview.comparison.document import comparison_document
 from tb_hookview.document.plain import plain_text
 from tb_hookview.loading import analyze
+from tb_hookview.schema import Bound, whole_step_us
 
 FOLDER = gallery.FOLDER.with_name("gpu")
 NEAR = 0.05
@@ -44,3 +46,17 @@ def test_changes_are_those_of_the_whole_step() -> None:
     found = regression_percent(before, after, 0)
     assert found.value == pytest.approx(100 * (times[0] / times[1] - 1), rel=2 * NEAR)
     assert not found.holds
+
+
+@pytest.mark.parametrize(
+    ("bound", "on_device"),
+    [("device", True), ("communication", True), ("even", False), ("host", False), ("data", False)],
+)
+def test_who_decides_a_step_measures_it(bound: Bound, on_device: bool) -> None:
+    """The device takes no longer by itself: it waits in between. At its end it is behind."""
+    data = analyze(FOLDER / "pageable_copy.after").counted.data
+    host, verdict = data.per_step.duration_us, data.verdict
+    found = replace(data, verdict=replace(verdict, bound=bound, device_side_us=host))
+    assert whole_step_us(found) == (verdict.step_us if on_device else host)
+    compared = compare(found, found)
+    assert compared.whole_step_us.base == pytest.approx(whole_step_us(found))

@@ -20,6 +20,9 @@ def run_of(folder: Path, *spells: Spell) -> Run:
         return analyze_run(write_run(folder, spells), executor).data
 
 
+STEPS = 5
+
+
 @pytest.fixture(scope="module")
 def late(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run_of(tmp_path_factory.mktemp("late"), Spell(), Spell(b=9.0), Spell())
@@ -54,12 +57,20 @@ def test_ranks_and_collectives_of_one_run_alone(late: Run) -> None:
     assert collective.transfer_us.base is None
 
 
-@pytest.mark.parametrize(("kept", "shown"), [(1, False), (None, True)])
-def test_a_vanished_kind_of_which_no_number_is_left_is_not_listed(
-    late: Run, kept: int | None, shown: bool
+@pytest.mark.parametrize(("ranks", "listed"), [(2, False), (3, True)])
+def test_what_not_all_ranks_recorded_is_in_no_comparison(
+    late: Run, ranks: int, listed: bool
 ) -> None:
-    odd = [replace(row, name="odd", bytes=None) for row in late.collectives[:kept]]
-    found = compare_runs(replace(late, collectives=[*late.collectives, *odd]), late)
-    assert "odd" in [row.name for row in found.collectives]
-    listed = [row[0] for row in runs_document(found, 20).parts[-1].rows]
-    assert ("odd" in listed) == shown
+    """Files of ranks do not begin with the same collective."""
+    kind = {"name": "odd", "bytes": None}
+    rows = [replace(row, **kind) for row in late.collectives]
+    odd = [*rows, replace(rows[0], ranks=ranks, bytes=7 if ranks == 3 else None)]
+    found = compare_runs(replace(late, collectives=odd), replace(late, collectives=rows))
+    assert ("vanished" in [row.status for row in found.collectives]) == listed
+
+
+def test_a_collective_that_vanished_shows_how_often_it_was(late: Run) -> None:
+    odd = replace(late.collectives[0], name="odd", bytes=None)
+    found = compare_runs(replace(late, collectives=[*late.collectives, odd]), late)
+    (row,) = (row for row in runs_document(found, 20).parts[-1].rows if row[0] == "odd")
+    assert row[:5] == ("odd", "vanished", "-", "0", f"{-1 / STEPS:+.4g}")

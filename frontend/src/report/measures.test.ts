@@ -27,6 +27,16 @@ test.each([
   expect(wholeStep(replayed(us, hostUs))).toEqual(whole);
 });
 
+test.each([
+  ["device", "on the device"],
+  ["communication", "on the device"],
+  ["even", "until the device finishes"],
+] as const)("a step that %s decides lasts until its device work is done", (bound, what) => {
+  const longer = replayed(120, 100);
+  const decided = { ...longer, verdict: { ...longer.verdict, bound } };
+  expect(wholeStep(decided)).toEqual({ us: 120, what });
+});
+
 test("a replay that is longer than what was recorded shows no device work", () => {
   const longer = replayed(120, 100);
   const recorded = { ...longer, verdict: { ...longer.verdict, step_us: 100 } };

@@ -67,11 +67,13 @@ export function wholeStep(report: ReportData): WholeStep | null {
   return { us, what: byHost ? "with the gap to the next" : "until the device finishes" };
 }
 
-/** Whether each step takes longer on the device than on the host, which runs ahead of it. */
+/** As `is_behind`: whether steps last longer on the device, which decides them or needs longer alone. */
 function isBehind({ verdict, per_step: means }: ReportData): boolean {
-  const { device_us: device, device_side_us: side, step_us: step } = verdict;
-  if (means.duration_us === null || device === null) return false;
-  return Math.min(side ?? 0, step ?? 0) > (1 + LONGER) * means.duration_us;
+  const { bound, device_us: device, device_side_us: side, step_us: step } = verdict;
+  if (means.duration_us === null || device === null || step === null) return false;
+  const decides = bound === "device" || bound === "communication";
+  const needs = decides ? step : Math.min(side ?? 0, step);
+  return needs > (1 + LONGER) * means.duration_us;
 }
 
 /** What is said of the length of a step on the host's clock: over how many, and the whole one. */

@@ -10,7 +10,7 @@ export function isPerStep({ base, other }: Pick<Comparison, "base" | "other">): 
 export const COMPARE_TOTAL_DEFINITIONS = {
   whole: define(
     "step, on the device",
-    "Mean step on the device, from a replay, where it takes longer than on the host, which does not wait for it; else on the host.",
+    "Mean step on the device, from a replay, where it is longer than on the host, which runs ahead of the device that decides it; else on the host.",
     "us",
   ),
   unrecorded: define(
