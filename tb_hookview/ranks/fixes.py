@@ -22,19 +22,15 @@ from tb_hookview.ranks.late import (
     compared,
     each_once,
     find_episodes,
-    limited,
-    message_waits,
-    messages,
     phases_of,
     reason_of,
-    step_episodes,
-    unpaired,
 )
 from tb_hookview.ranks.lateness import Waits, find_waits, is_consistent
 from tb_hookview.ranks.map.summary import RankSummary, RankTimes, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.replay import Replay, Saved, whole
+from tb_hookview.ranks.stages import limited, message_waits, messages, step_episodes, unpaired
 
 _SAMPLED = 5
 """Other ranks, or somewhat more, that are sampled for how much their work varies."""

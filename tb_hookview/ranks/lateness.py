@@ -21,9 +21,9 @@ import numpy as np
 
 from tb_hookview.arrays.joins import running_max
 from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
-from tb_hookview.ranks.late import unpaired
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.stages import unpaired
 
 MOST = 3 / 4
 """Share of the steps in which a straggler is late."""

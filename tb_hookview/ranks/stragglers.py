@@ -16,7 +16,7 @@ import numpy as np
 from tb_hookview.arrays.types import Bool, Float
 from tb_hookview.formats import format_us
 from tb_hookview.ranks.fixes import Fix, Fixes, World
-from tb_hookview.ranks.late import Phase, Reason, unpaired
+from tb_hookview.ranks.late import Phase, Reason
 from tb_hookview.ranks.lateness import (
     LEAST_SHARE,
     MOST,
@@ -31,6 +31,7 @@ from tb_hookview.ranks.lateness import (
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.pipelines import SlowPass
+from tb_hookview.ranks.stages import unpaired
 
 MOST_NAMED = 32
 """Stragglers that are named: each is one more replay of the run."""
