@@ -56,6 +56,8 @@ class Fix(NamedTuple):
     """Over all steps, the largest first; nanoseconds."""
     phases: Mapping[str, Phase]
     """The pass in which most of that is, by path of the module."""
+    on_device: bool
+    """Whether most of the largest is time of its device."""
     world: World
 
 
@@ -121,10 +123,11 @@ class Fixes:
         if self._is_staged[rank]:
             episodes, excess = limited(episodes, excess, least * len(late))
         if not excess:
-            return Fix(excess, {}, world)
+            return Fix(excess, {}, False, world)
         phases = phases_of(self._ranks, self._times, episodes)
         fixed = self._shifted if self._unpaired else self._replayed
-        return Fix(excess, phases, fixed(world, rank, episodes, excess))
+        on_device = _is_on_device(episodes, next(iter(excess)))
+        return Fix(excess, phases, on_device, fixed(world, rank, episodes, excess))
 
     def surely_longer(self, rank: int, late: Mapping[str, float]) -> float:
         """Time by which a rank works longer in some steps, by reasons that are no chance.
@@ -256,6 +259,15 @@ def _chosen(by_step: Mapping[Reason, Float], late: float) -> dict[Reason, float]
     chosen = sure if explained >= _MOST_OF * late else longer
     totals = {reason: float(time.sum()) for reason, time in chosen.items()}
     return dict(sorted(totals.items(), key=lambda item: -item[1]))
+
+
+def _is_on_device(episodes: Sequence[Episode], reason: Reason) -> bool:
+    """Whether most of the excess of a reason is time of a device."""
+    device, host = (
+        sum(each.reasons.get(reason, 0) for each in episodes if each.on_device == side)
+        for side in (True, False)
+    )
+    return device > host
 
 
 def _time_of(

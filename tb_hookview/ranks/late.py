@@ -267,10 +267,10 @@ def _before(members: Members, earlier: Int, present: Int, start: Int) -> Int | N
     return None
 
 
-def compared(present: Sequence[int], late: int) -> list[int]:
+def compared(present: Sequence[int], late: int, most: int = _COMPARED) -> list[int]:
     """Some of the ranks that took part, the late one left out: a median needs no more."""
     others = [rank for rank in present if rank != late]
-    chosen = np.linspace(0, len(others) - 1, min(len(others), _COMPARED)).astype(np.int64)
+    chosen = np.linspace(0, len(others) - 1, min(len(others), most)).astype(np.int64)
     return [others[place] for place in chosen.tolist()]
 
 

@@ -57,6 +57,8 @@ class Straggling(NamedTuple):
     """What it spends more time on than the others, the largest first."""
     phases: Mapping[str, Phase]
     """The pass in which most of that is, by path of the module."""
+    on_device: bool
+    """Whether most of the largest is time of its device."""
     gain: float
     left: float
     """Mean step with this one fixed too."""
@@ -196,6 +198,7 @@ def _straggling(
         of_steps=count,
         excess={reason: time / count for reason, time in fix.excess.items()},
         phases=fix.phases,
+        on_device=fix.on_device,
         gain=(fix.world.gained - world.gained) / count,
         left=step - fix.world.gained / count,
     )

@@ -178,9 +178,10 @@ class Straggler(Struct, frozen=True, kw_only=True):
     left_step_us: Us
     """Mean step that is left with it and those before it fixed."""
     finding: str | None
-    """Rule of the most expensive finding of this rank about that module, or of data loading or the
-    optimizer where that is the reason; null where there is none, or it is less than a quarter of
-    `wait_caused_us`."""
+    """The rule that explains most of that: by which findings about that module, or about the reason
+    where that is no module, cost this rank more than the lower median of other ranks, three at
+    most. Of a straggler by its host that is the devices' idle time, of one by its device the work
+    that could be avoided. Null where that is less than a quarter of `wait_caused_us`."""
 
 
 class RankGroup(Struct, frozen=True, kw_only=True):
