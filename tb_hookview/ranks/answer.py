@@ -91,7 +91,10 @@ def answer(
         ],
         unmatched=matched.unmatched,
         clock_spread_us=_spread(clocks.spread),
-        warnings=[*matched.refused, *remarks(ranks, compared, _spread(clocks.spread), suspect)],
+        warnings=[
+            *matched.refused,
+            *remarks(ranks, numbers, compared, _spread(clocks.spread), suspect),
+        ],
         replay_error=fixes.error,
         suspect=None if suspect is None else suspect.rank,
         marked=any(rank.steps.marked for rank in ranks),

@@ -83,6 +83,8 @@ class Compared(NamedTuple):
     """Mean duration of these steps, nanoseconds."""
     at_begin: Float
     """What is not counted, as the recordings start at different times; nanoseconds, shape (r,)."""
+    cut: list[tuple[int, str]]
+    """Steps that are not compared, as a trace is cut off in them: place of the rank, and name."""
     lateness: Callable[[World], Float]
     """How late each rank is in each of these steps in a world, nanoseconds; NaN for unknown."""
 
@@ -94,13 +96,18 @@ def compare_ranks(ranks: Sequence[RankSummary], members: Members) -> Compared:
         ranks: summaries.
         members: their collectives.
     """
-    compared, peers = compared_steps(ranks, members), peers_of(ranks, members)
+    (compared, lacking), peers = compared_steps(ranks, members), peers_of(ranks, members)
     names, at_begin = names_of(ranks, compared), late_at_begin(ranks, members)
+    cut = [
+        (place, ranks[place].steps.name[at])
+        for place, steps in enumerate(lacking)
+        for at in np.flatnonzero(steps).tolist()
+    ]
 
     def lateness(world: World) -> Float:
         return find_lateness(ranks, world.waits, compared, names, peers) - at_begin[:, None]
 
-    return Compared(names, _step(ranks, compared), at_begin, lateness)
+    return Compared(names, _step(ranks, compared), at_begin, cut, lateness)
 
 
 def find_stragglers(compared: Compared, fixes: Fixes, slow_of: SlowOf) -> list[Straggling]:
@@ -112,7 +119,7 @@ def find_stragglers(compared: Compared, fixes: Fixes, slow_of: SlowOf) -> list[S
         slow_of: what a stage of a pipeline takes longer for.
     """
     world, seen, found = fixes.recorded, set[int](), list[Straggling]()
-    names, step, _, lateness = compared
+    names, step, *_, lateness = compared
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
         worst = _latest_of_all(late, seen)
@@ -164,7 +171,7 @@ def _surely(slow: Sequence[SlowPass]) -> float:
 
 def find_suspect(compared: Compared, fixes: Fixes, numbers: Sequence[int]) -> Suspect | None:
     """Find the rank that was late in all of the steps, where they are too few to be sure."""
-    names, step, _, lateness = compared
+    names, step, *_, lateness = compared
     if not names:
         return None
     late = lateness(fixes.recorded)
@@ -218,11 +225,12 @@ def _step(ranks: Sequence[RankSummary], compared: Sequence[Bool]) -> float:
 _DOUBTED_US = 20_000.0
 """Spread of the clocks beyond which the matches are doubted: a busy host alone reaches some ms."""
 _NAMED = 20
-"""Damaged traces that are named."""
+"""Damaged traces, and steps that are cut off, that are named."""
 
 
 def remarks(
     ranks: Sequence[RankSummary],
+    numbers: Sequence[int],
     compared: Compared,
     clock_spread_us: float | None,
     suspect: Suspect | None,
@@ -231,6 +239,7 @@ def remarks(
 
     Args:
         ranks: summaries.
+        numbers: of the ranks.
         compared: what they are compared by.
         clock_spread_us: by how much the clocks differ.
         suspect: late in all of too few steps; by its number.
@@ -239,6 +248,7 @@ def remarks(
         *_of_traces(ranks),
         *_begins(compared),
         *_losses(ranks),
+        *_cut_off(compared.cut, numbers),
         *_doubts(clock_spread_us),
         *_of_steps(suspect),
     ]
@@ -275,6 +285,13 @@ def _losses(ranks: Sequence[RankSummary]) -> Iterator[str]:
     yield from lost[:_NAMED]
     if len(lost) > _NAMED:
         yield f"{len(lost) - _NAMED} more traces are damaged"
+
+
+def _cut_off(cut: Sequence[tuple[int, str]], numbers: Sequence[int]) -> Iterator[str]:
+    for place, name in cut[:_NAMED]:
+        yield f"{name} is cut off in the trace of rank {numbers[place]}, and not compared"
+    if len(cut) > _NAMED:
+        yield f"{len(cut) - _NAMED} more steps are cut off"
 
 
 def _doubts(spread: float | None) -> Iterator[str]:
