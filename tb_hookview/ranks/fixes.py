@@ -24,6 +24,7 @@ from tb_hookview.ranks.late import (
     find_episodes,
     phases_of,
     reason_of,
+    without_ahead,
 )
 from tb_hookview.ranks.lateness import Waits, find_waits, is_consistent
 from tb_hookview.ranks.map.summary import RankSummary, RankTimes, TimesOf
@@ -36,6 +37,8 @@ _SAMPLED = 5
 """Other ranks, or somewhat more, that are sampled for how much their work varies."""
 _MOST_OF = 1 / 2
 """Share of its lateness that the reasons of a rank explain; else it is slow throughout."""
+_TRIFLE = 1 / 100
+"""Share of its lateness up to which what takes longer is not named."""
 
 
 class World(NamedTuple):
@@ -119,15 +122,21 @@ class Fixes:
             least: time per step by which a stage of a pipeline works longer at least.
         """
         episodes = self._episodes(rank, late)
-        excess = _chosen(self._by_step(episodes, list(late)), sum(late.values()))
+        saved = self._excess(episodes, late)
         if self._is_staged[rank]:
-            episodes, excess = limited(episodes, excess, least * len(late))
+            episodes, saved = limited(episodes, saved, least * len(late))
+            named, excess = episodes, saved
+        else:  # without its delays it does all as the others do, next to collectives too
+            named = without_ahead(episodes)
+            excess = self._excess(named, late)
+        trifle = _TRIFLE * sum(late.values())
+        excess = {reason: time for reason, time in excess.items() if time > trifle}
         if not excess:
             return Fix(excess, {}, False, world)
-        phases = phases_of(self._ranks, self._times, episodes)
+        phases = phases_of(self._ranks, self._times, named)
         fixed = self._shifted if self._unpaired else self._replayed
-        on_device = _is_on_device(episodes, next(iter(excess)))
-        return Fix(excess, phases, on_device, fixed(world, rank, episodes, excess))
+        on_device = _is_on_device(named, next(iter(excess)))
+        return Fix(excess, phases, on_device, fixed(world, rank, episodes, saved))
 
     def surely_longer(self, rank: int, late: Mapping[str, float]) -> float:
         """Time by which a rank works longer in some steps, by reasons that are no chance.
@@ -150,6 +159,12 @@ class Fixes:
             for why, time in own.items()
             if is_consistent(time, median(other.get(why, none).std(ddof=1) for other in others))
         )
+
+    def _excess(
+        self, episodes: Sequence[Episode], late: Mapping[str, float]
+    ) -> dict[Reason, float]:
+        """Chosen reasons of some steps."""
+        return _chosen(self._by_step(episodes, list(late)), sum(late.values()))
 
     def _episodes(self, rank: int, late: Mapping[str, float]) -> list[Episode]:
         ranks, times = self._ranks, self._times

@@ -16,8 +16,9 @@ rank is later, or earlier, than by the time after that.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from statistics import median_low
 from typing import Literal, NamedTuple
 
@@ -81,6 +82,8 @@ class Episode(NamedTuple):
     """Time of the straggler, and of those it is compared with, in which they are counted."""
     on_device: bool
     """Whether they are of its device events, else of its host."""
+    of_device: dict[Reason, int]
+    """The same of its device events, whether or not that can delay the collective."""
 
 
 def find_episodes(
@@ -184,9 +187,8 @@ def _episode(
     mine = members.of(window.collective)
     later = _later(members, mine, late)
     at_once = by_device and _begins_at_once(members, late, later)
-    reasons, spans, on_device = reasons_of(ranks, times, device, host, rank, at_once=at_once)
-    if window.is_first:
-        reasons = _at_most(reasons, later)
+    found = reasons_of(ranks, times, device, host, rank, at_once=at_once)
+    reasons = _at_most(found.reasons, later) if window.is_first else found.reasons
     late_by, place = np.maximum(members.start[mine] - window.left, 0), late - mine.start
     return Episode(
         collective=window.collective,
@@ -194,8 +196,9 @@ def _episode(
         step=int(ranks[rank].step[index]),
         late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
         reasons=reasons,
-        spans=spans,
-        on_device=on_device,
+        spans=found.spans,
+        on_device=found.on_device,
+        of_device=found.of_device,
     )
 
 
@@ -236,6 +239,28 @@ def each_once(episodes: Sequence[Episode]) -> list[Episode]:
                     max(0, more - max(0, known)) if more > 0 else min(0, more - min(0, known))
                 )
         found.append(episode._replace(reasons=reasons))
+    return found
+
+
+def without_ahead(episodes: Sequence[Episode]) -> list[Episode]:
+    """Leave out of each what the others' devices had run before, next to a collective.
+
+        others   [c0 ...........][c1]     their kernel k ran while they waited in c0
+                        [k]
+        late                 [c0][k][c1]     it takes no longer, and is in the next window
+
+    Args:
+        episodes: of one rank, in order of its collectives.
+    """
+    found, longer = list[Episode](), defaultdict[object, Counter[Reason]](Counter)
+    for episode in episodes:
+        since = longer[episode.step, frozenset(episode.spans)]
+        since.update(episode.of_device)
+        if episode.on_device:
+            most = {why: max(0, since[why]) for why in episode.reasons}
+            reasons = {why: min(time, most[why]) for why, time in episode.reasons.items()}
+            episode = episode._replace(reasons=reasons)
+        found.append(episode)
     return found
 
 
@@ -280,6 +305,22 @@ def _spans(of_ranks: Int, chosen: Sequence[int]) -> Spans:
     return {rank: Span(*times) for rank, *times in of_ranks[mine].tolist()}
 
 
+def reason_of(rank: RankSummary, code: int, device: bool) -> Reason:
+    """The reason that a code of `Spent` is time of, on a device or on the host."""
+    if code >= 0:
+        return "module", rank.modules[code]
+    return CAUSES.get(code, "device" if device else "host"), ""
+
+
+class Reasons(NamedTuple):
+    """What a straggler did longer than the others, as in `Episode`."""
+
+    reasons: dict[Reason, int]
+    spans: Spans
+    on_device: bool
+    of_device: dict[Reason, int]
+
+
 def reasons_of(
     ranks: Sequence[RankSummary],
     times: TimesOf,
@@ -288,7 +329,7 @@ def reasons_of(
     late: int,
     *,
     at_once: bool = False,
-) -> tuple[dict[Reason, int], Spans, bool]:
+) -> Reasons:
     """Excess of the straggler by reason: by its device where that did more, else by its host.
 
     Args:
@@ -299,17 +340,16 @@ def reasons_of(
         late: the straggler.
         at_once: whether it began at once after its launch: then its host made it late, if that
             did not wait for the device.
-
-    Returns:
-        The excess, in which time, and whether it is of its device.
     """
     by_host = excess_of(ranks, times, host, late, device=False)
-    if len(times(late).device.window):
-        by_device = excess_of(ranks, times, device, late, device=True)
-        waited = 2 * max(0, by_host.get(_WAITED, 0)) >= _longer(by_host)
-        if 2 * _longer(by_device) >= _longer(by_host) and (waited or not at_once):
-            return by_device, device, True
-    return by_host, host, False
+    if not len(times(late).device.window):
+        return Reasons(by_host, host, False, {})
+    of_device = _differences(ranks, times, device, late, device=True, key=reason_of)
+    by_device = _delaying(of_device, device, late)
+    waited = 2 * max(0, by_host.get(_WAITED, 0)) >= _longer(by_host)
+    if 2 * _longer(by_device) >= _longer(by_host) and (waited or not at_once):
+        return Reasons(by_device, device, True, of_device)
+    return Reasons(by_host, host, False, of_device)
 
 
 def _longer(excess: Mapping[Reason, int]) -> int:
@@ -323,7 +363,7 @@ def excess_of(
     late: int,
     *,
     device: bool,
-    key: Key | None = None,
+    key: Key = reason_of,
 ) -> dict[Reason, int]:
     """By how much each part of the straggler's time exceeds the lower median of the others'.
 
@@ -333,29 +373,32 @@ def excess_of(
         spans: time in which ranks are compared.
         late: the late one of them.
         device: whether time of devices is compared, else that of hosts.
-        key: what a code of `Spent` is time of, if it is not `reason_of`.
+        key: what a code of `Spent` is time of.
     """
+    return _delaying(_differences(ranks, times, spans, late, device=device, key=key), spans, late)
+
+
+def _differences(
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool, key: Key
+) -> dict[Reason, int]:
+    """The same, also where that is more than can delay a collective."""
 
     def parts(number: int) -> dict[Reason, int]:
-        return parts_of(ranks, times, spans, number, device=device, key=key or reason_of)
+        return parts_of(ranks, times, spans, number, device=device, key=key)
 
-    chosen = compared(list(spans), late)
-    own, others = parts(late), [parts(other) for other in chosen]
-    excess = {
-        reason: time - median_low(other.get(reason, 0) for other in others)
-        for reason, time in own.items()
+    own, others = parts(late), [parts(other) for other in compared(list(spans), late)]
+    return {
+        reason: own.get(reason, 0) - median_low(other.get(reason, 0) for other in others)
+        for reason in dict.fromkeys(chain(own, *others))
     }
+
+
+def _delaying(excess: Mapping[Reason, int], spans: Spans, late: int) -> dict[Reason, int]:
+    """As much of differences as can delay a collective."""
     longer, shorter = _longer(excess), -sum(time for time in excess.values() if time < 0)
-    up = min(1.0, spans[late].delay / max(longer, 1))
-    down = min(1.0, median_low(spans[other].delay for other in chosen) / max(shorter, 1))
+    others = median_low(spans[other].delay for other in compared(list(spans), late))
+    up, down = min(1.0, spans[late].delay / max(longer, 1)), min(1.0, others / max(shorter, 1))
     return {why: int(time * (up if time > 0 else down)) for why, time in excess.items()}
-
-
-def reason_of(rank: RankSummary, code: int, device: bool) -> Reason:
-    """The reason that a code of `Spent` is time of, on a device or on the host."""
-    if code >= 0:
-        return "module", rank.modules[code]
-    return CAUSES.get(code, "device" if device else "host"), ""
 
 
 def parts_of(

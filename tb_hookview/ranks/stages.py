@@ -74,17 +74,18 @@ def step_episodes(
             for number, (rank, place) in enumerate(zip(ranks, places, strict=True))
             if name in place
         }
-        reasons, _, on_device = reasons_of(ranks, times, spans, spans, late)
-        longer = _longer_stages(ranks, times, spans, late, on_device=on_device)
+        why = reasons_of(ranks, times, spans, spans, late)
+        longer = _longer_stages(ranks, times, spans, late, on_device=why.on_device)
         found.append(
             Episode(
                 collective=-1,
                 rank=late,
                 step=places[late][name],
                 late_by=longer,
-                reasons=reasons,
+                reasons=why.reasons,
                 spans=spans,
-                on_device=on_device,
+                on_device=why.on_device,
+                of_device=why.of_device,
             )
         )
     return found

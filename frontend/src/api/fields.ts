@@ -1560,7 +1560,7 @@ export const Straggler = {
     text: "Time it spends on that beyond the lower median of the others, per step; null for unknown.",
   },
   reasons: {
-    text: "All that it spends more time on, the largest first; none where that is less than a quarter of `wait_caused_us`.",
+    text: "All that it spends more time on, the largest first, from 1% of `wait_caused_us` on; none where that is less than a quarter of it.",
   },
   stage: {
     text: "On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on.",
@@ -1583,7 +1583,7 @@ export const StragglerReason = {
   },
   excess_us: {
     unit: "us",
-    text: "Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one.",
+    text: "Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one. Of a device no more than since the step's first collective: what the others ran while they waited in one takes them as long.",
   },
 } as const;
 

@@ -1976,7 +1976,7 @@ export interface Straggler {
   reason: string | null;
   /** Time it spends on that beyond the lower median of the others, per step; null for unknown. */
   excess_us: number | null;
-  /** All that it spends more time on, the largest first; none where that is less than a quarter of `wait_caused_us`. */
+  /** All that it spends more time on, the largest first, from 1% of `wait_caused_us` on; none where that is less than a quarter of it. */
   reasons: StragglerReason[];
   /** On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on. */
   stage: StageWork | null;
@@ -1996,7 +1996,7 @@ export interface StragglerReason {
   module: string | null;
   /** forward or backward: in which of the two most of that time is; null where it is no module. */
   phase: string | null;
-  /** Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one. */
+  /** Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one. Of a device no more than since the step's first collective: what the others ran while they waited in one takes them as long. */
   excess_us: number;
 }
 
