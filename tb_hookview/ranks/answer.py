@@ -56,7 +56,7 @@ def answer(
         unreadable: reasons by path.
         findings_of: asks for a rank's.
     """
-    members, clocks = matched.members, matched.clocks
+    members, spread = matched.members, _spread(matched.clocks.spread)
     waits = find_waits(members)
     episodes = find_episodes(ranks, times, members, waits.last)
     numbers = _numbers(ranks)
@@ -67,7 +67,7 @@ def answer(
     stragglers = find_stragglers(compared, fixes, slow_of)
     suspect = None if stragglers else find_suspect(compared, fixes, numbers)
     rank_rows = [
-        _rank_row(place, number, rank, rows, clocks)
+        _rank_row(place, number, rank, rows, matched.clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
     ]
     return schema.Run(
@@ -90,11 +90,8 @@ def answer(
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
         ],
         unmatched=matched.unmatched,
-        clock_spread_us=_spread(clocks.spread),
-        warnings=[
-            *matched.refused,
-            *remarks(ranks, numbers, compared, _spread(clocks.spread), suspect),
-        ],
+        clock_spread_us=spread,
+        warnings=[*matched.refused, *remarks(ranks, numbers, compared, spread, suspect)],
         replay_error=fixes.error,
         suspect=None if suspect is None else suspect.rank,
         marked=any(rank.steps.marked for rank in ranks),
