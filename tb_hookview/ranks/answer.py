@@ -11,6 +11,7 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import BUS_FACTOR
 from tb_hookview.arrays.types import Float, Int, Nanoseconds
+from tb_hookview.ranks.findings import FindingsOf, Lateness, find_finding
 from tb_hookview.ranks.fixes import Fixes, step_waits
 from tb_hookview.ranks.late import Episode, find_episodes
 from tb_hookview.ranks.lateness import Waits, find_waits
@@ -36,9 +37,6 @@ _US = 1000.0
 _EXPLAINED = 1 / 4
 """Part of what is to be explained that a cause takes at least, to be named."""
 
-FindingOf = Callable[[RankSummary, schema.StragglerReason], str | None]
-"""Rule of the most expensive finding of a rank that is about a reason; None without one."""
-
 
 def answer(
     path: str,
@@ -46,7 +44,7 @@ def answer(
     matched: Matched,
     times: TimesOf,
     unreadable: Mapping[str, str],
-    finding_of: FindingOf = lambda _rank, _reason: None,
+    findings_of: FindingsOf = lambda _rank: (),
 ) -> schema.Run:
     """Answer what is asked of a run.
 
@@ -56,9 +54,9 @@ def answer(
         matched: their collectives, matched.
         times: what each spent its time on.
         unreadable: reasons by path.
-        finding_of: asks for a straggler's finding.
+        findings_of: asks for a rank's.
     """
-    members, clocks = matched.members, matched.clocks
+    members, spread = matched.members, _spread(matched.clocks.spread)
     waits = find_waits(members)
     episodes = find_episodes(ranks, times, members, waits.last)
     numbers = _numbers(ranks)
@@ -69,7 +67,7 @@ def answer(
     stragglers = find_stragglers(compared, fixes, slow_of)
     suspect = None if stragglers else find_suspect(compared, fixes, numbers)
     rank_rows = [
-        _rank_row(place, number, rank, rows, clocks)
+        _rank_row(place, number, rank, rows, matched.clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))
     ]
     return schema.Run(
@@ -79,7 +77,7 @@ def answer(
         steps=list(chain.from_iterable(step_rows)),
         collectives=_collective_rows(ranks, matched, waits, fixes.new_waits, episodes),
         stragglers=[
-            _straggler_row(place, found, numbers, ranks, finding_of, slow_of(found.rank))
+            _straggler_row(place, found, numbers, findings_of, slow_of(found.rank))
             for place, found in enumerate(stragglers)
         ],
         groups=find_groups(ranks, numbers),
@@ -92,8 +90,8 @@ def answer(
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
         ],
         unmatched=matched.unmatched,
-        clock_spread_us=_spread(clocks.spread),
-        warnings=[*matched.refused, *remarks(ranks, compared, _spread(clocks.spread), suspect)],
+        clock_spread_us=spread,
+        warnings=[*matched.refused, *remarks(ranks, numbers, compared, spread, suspect)],
         replay_error=fixes.error,
         suspect=None if suspect is None else suspect.rank,
         marked=any(rank.steps.marked for rank in ranks),
@@ -274,8 +272,7 @@ def _straggler_row(
     place: int,
     found: Straggling,
     numbers: Sequence[int],
-    ranks: Sequence[RankSummary],
-    finding_of: FindingOf,
+    findings_of: FindingsOf,
     slow: Sequence[SlowPass],
 ) -> schema.Straggler:
     reasons = [
@@ -289,7 +286,11 @@ def _straggler_row(
         if sum(found.excess.values()) >= _EXPLAINED * found.late
     ]
     first = reasons[0] if reasons else None
-    is_cause = first is not None and first.excess_us * _US > _EXPLAINED * found.late
+    least = _EXPLAINED * found.late
+    finding = None
+    if first is not None and first.excess_us * _US > least:
+        late = Lateness(found.rank, next(iter(found.excess)), found.on_device, least / _US)
+        finding = find_finding(late, len(numbers), findings_of)
     return schema.Straggler(
         id=place,
         rank=numbers[found.rank],
@@ -304,7 +305,7 @@ def _straggler_row(
         stage=_stage_work(found, slow),
         gain_us_per_step=found.gain / _US,
         left_step_us=found.left / _US,
-        finding=finding_of(ranks[found.rank], first) if first and is_cause else None,
+        finding=finding,
     )
 
 

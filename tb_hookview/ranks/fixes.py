@@ -22,24 +22,23 @@ from tb_hookview.ranks.late import (
     compared,
     each_once,
     find_episodes,
-    limited,
-    message_waits,
-    messages,
     phases_of,
     reason_of,
-    step_episodes,
-    unpaired,
+    without_ahead,
 )
 from tb_hookview.ranks.lateness import Waits, find_waits, is_consistent
 from tb_hookview.ranks.map.summary import RankSummary, RankTimes, TimesOf
 from tb_hookview.ranks.matching import Matched
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.replay import Replay, Saved, whole
+from tb_hookview.ranks.stages import limited, message_waits, messages, step_episodes, unpaired
 
 _SAMPLED = 5
 """Other ranks, or somewhat more, that are sampled for how much their work varies."""
 _MOST_OF = 1 / 2
 """Share of its lateness that the reasons of a rank explain; else it is slow throughout."""
+_TRIFLE = 1 / 100
+"""Share of its lateness up to which what takes longer is not named."""
 
 
 class World(NamedTuple):
@@ -60,6 +59,8 @@ class Fix(NamedTuple):
     """Over all steps, the largest first; nanoseconds."""
     phases: Mapping[str, Phase]
     """The pass in which most of that is, by path of the module."""
+    on_device: bool
+    """Whether most of the largest is time of its device."""
     world: World
 
 
@@ -121,14 +122,21 @@ class Fixes:
             least: time per step by which a stage of a pipeline works longer at least.
         """
         episodes = self._episodes(rank, late)
-        excess = _chosen(self._by_step(episodes, list(late)), sum(late.values()))
+        saved = self._excess(episodes, late)
         if self._is_staged[rank]:
-            episodes, excess = limited(episodes, excess, least * len(late))
+            episodes, saved = limited(episodes, saved, least * len(late))
+            named, excess = episodes, saved
+        else:  # without its delays it does all as the others do, next to collectives too
+            named = without_ahead(episodes)
+            excess = self._excess(named, late)
+        trifle = _TRIFLE * sum(late.values())
+        excess = {reason: time for reason, time in excess.items() if time > trifle}
         if not excess:
-            return Fix(excess, {}, world)
-        phases = phases_of(self._ranks, self._times, episodes)
+            return Fix(excess, {}, False, world)
+        phases = phases_of(self._ranks, self._times, named)
         fixed = self._shifted if self._unpaired else self._replayed
-        return Fix(excess, phases, fixed(world, rank, episodes, excess))
+        on_device = _is_on_device(named, next(iter(excess)))
+        return Fix(excess, phases, on_device, fixed(world, rank, episodes, saved))
 
     def surely_longer(self, rank: int, late: Mapping[str, float]) -> float:
         """Time by which a rank works longer in some steps, by reasons that are no chance.
@@ -151,6 +159,12 @@ class Fixes:
             for why, time in own.items()
             if is_consistent(time, median(other.get(why, none).std(ddof=1) for other in others))
         )
+
+    def _excess(
+        self, episodes: Sequence[Episode], late: Mapping[str, float]
+    ) -> dict[Reason, float]:
+        """Chosen reasons of some steps."""
+        return _chosen(self._by_step(episodes, list(late)), sum(late.values()))
 
     def _episodes(self, rank: int, late: Mapping[str, float]) -> list[Episode]:
         ranks, times = self._ranks, self._times
@@ -260,6 +274,15 @@ def _chosen(by_step: Mapping[Reason, Float], late: float) -> dict[Reason, float]
     chosen = sure if explained >= _MOST_OF * late else longer
     totals = {reason: float(time.sum()) for reason, time in chosen.items()}
     return dict(sorted(totals.items(), key=lambda item: -item[1]))
+
+
+def _is_on_device(episodes: Sequence[Episode], reason: Reason) -> bool:
+    """Whether most of the excess of a reason is time of a device."""
+    device, host = (
+        sum(each.reasons.get(reason, 0) for each in episodes if each.on_device == side)
+        for side in (True, False)
+    )
+    return device > host
 
 
 def _time_of(

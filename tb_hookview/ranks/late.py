@@ -1,4 +1,4 @@
-"""Stages of a run, and what a straggler spent more time on than the others.
+"""What a straggler spent more time on than the others.
 
     others   [last common one ]--- a ---|-- b --[waits    ]
     late       [              ]--- a ---|------ b --------[]
@@ -16,17 +16,16 @@ rank is later, or earlier, than by the time after that.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from statistics import median_low
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from tb_hookview.analysis.activity import DATA, OPTIMIZER, PEERS, WAIT
-from tb_hookview.analysis.collectives.calls import POINT_TO_POINT
-from tb_hookview.arrays import intervals
-from tb_hookview.arrays.types import Int, Nanoseconds
+from tb_hookview.arrays.types import Int
 from tb_hookview.ranks.map.summary import RankSummary, TimesOf
 from tb_hookview.ranks.members import Members
 
@@ -83,6 +82,8 @@ class Episode(NamedTuple):
     """Time of the straggler, and of those it is compared with, in which they are counted."""
     on_device: bool
     """Whether they are of its device events, else of its host."""
+    of_device: dict[Reason, int]
+    """The same of its device events, whether or not that can delay the collective."""
 
 
 def find_episodes(
@@ -186,9 +187,8 @@ def _episode(
     mine = members.of(window.collective)
     later = _later(members, mine, late)
     at_once = by_device and _begins_at_once(members, late, later)
-    reasons, spans, on_device = reasons_of(ranks, times, device, host, rank, at_once=at_once)
-    if window.is_first:
-        reasons = _at_most(reasons, later)
+    found = reasons_of(ranks, times, device, host, rank, at_once=at_once)
+    reasons = _at_most(found.reasons, later) if window.is_first else found.reasons
     late_by, place = np.maximum(members.start[mine] - window.left, 0), late - mine.start
     return Episode(
         collective=window.collective,
@@ -196,8 +196,9 @@ def _episode(
         step=int(ranks[rank].step[index]),
         late_by=max(0, int(late_by[place]) - int(np.delete(late_by, place).max())),
         reasons=reasons,
-        spans=spans,
-        on_device=on_device,
+        spans=found.spans,
+        on_device=found.on_device,
+        of_device=found.of_device,
     )
 
 
@@ -241,6 +242,28 @@ def each_once(episodes: Sequence[Episode]) -> list[Episode]:
     return found
 
 
+def without_ahead(episodes: Sequence[Episode]) -> list[Episode]:
+    """Leave out of each what the others' devices had run before, next to a collective.
+
+        others   [c0 ...........][c1]     their kernel k ran while they waited in c0
+                        [k]
+        late                 [c0][k][c1]     it takes no longer, and is in the next window
+
+    Args:
+        episodes: of one rank, in order of its collectives.
+    """
+    found, longer = list[Episode](), defaultdict[object, Counter[Reason]](Counter)
+    for episode in episodes:
+        since = longer[episode.step, frozenset(episode.spans)]
+        since.update(episode.of_device)
+        if episode.on_device:
+            most = {why: max(0, since[why]) for why in episode.reasons}
+            reasons = {why: min(time, most[why]) for why, time in episode.reasons.items()}
+            episode = episode._replace(reasons=reasons)
+        found.append(episode)
+    return found
+
+
 def _by_ranks(members: Members, collectives: Int) -> list[int]:
     """Collectives of the same ranks one after the other: their times are in memory then."""
     place: dict[bytes, int] = {}
@@ -269,10 +292,10 @@ def _before(members: Members, earlier: Int, present: Int, start: Int) -> Int | N
     return None
 
 
-def compared(present: Sequence[int], late: int) -> list[int]:
+def compared(present: Sequence[int], late: int, most: int = _COMPARED) -> list[int]:
     """Some of the ranks that took part, the late one left out: a median needs no more."""
     others = [rank for rank in present if rank != late]
-    chosen = np.linspace(0, len(others) - 1, min(len(others), _COMPARED)).astype(np.int64)
+    chosen = np.linspace(0, len(others) - 1, min(len(others), most)).astype(np.int64)
     return [others[place] for place in chosen.tolist()]
 
 
@@ -280,6 +303,22 @@ def _spans(of_ranks: Int, chosen: Sequence[int]) -> Spans:
     """Spans of some ranks: number of the rank and times of each, shape (ranks, 4)."""
     mine = np.searchsorted(of_ranks[:, 0], chosen)
     return {rank: Span(*times) for rank, *times in of_ranks[mine].tolist()}
+
+
+def reason_of(rank: RankSummary, code: int, device: bool) -> Reason:
+    """The reason that a code of `Spent` is time of, on a device or on the host."""
+    if code >= 0:
+        return "module", rank.modules[code]
+    return CAUSES.get(code, "device" if device else "host"), ""
+
+
+class Reasons(NamedTuple):
+    """What a straggler did longer than the others, as in `Episode`."""
+
+    reasons: dict[Reason, int]
+    spans: Spans
+    on_device: bool
+    of_device: dict[Reason, int]
 
 
 def reasons_of(
@@ -290,7 +329,7 @@ def reasons_of(
     late: int,
     *,
     at_once: bool = False,
-) -> tuple[dict[Reason, int], Spans, bool]:
+) -> Reasons:
     """Excess of the straggler by reason: by its device where that did more, else by its host.
 
     Args:
@@ -301,17 +340,16 @@ def reasons_of(
         late: the straggler.
         at_once: whether it began at once after its launch: then its host made it late, if that
             did not wait for the device.
-
-    Returns:
-        The excess, in which time, and whether it is of its device.
     """
     by_host = excess_of(ranks, times, host, late, device=False)
-    if len(times(late).device.window):
-        by_device = excess_of(ranks, times, device, late, device=True)
-        waited = 2 * max(0, by_host.get(_WAITED, 0)) >= _longer(by_host)
-        if 2 * _longer(by_device) >= _longer(by_host) and (waited or not at_once):
-            return by_device, device, True
-    return by_host, host, False
+    if not len(times(late).device.window):
+        return Reasons(by_host, host, False, {})
+    of_device = _differences(ranks, times, device, late, device=True, key=reason_of)
+    by_device = _delaying(of_device, device, late)
+    waited = 2 * max(0, by_host.get(_WAITED, 0)) >= _longer(by_host)
+    if 2 * _longer(by_device) >= _longer(by_host) and (waited or not at_once):
+        return Reasons(by_device, device, True, of_device)
+    return Reasons(by_host, host, False, of_device)
 
 
 def _longer(excess: Mapping[Reason, int]) -> int:
@@ -325,7 +363,7 @@ def excess_of(
     late: int,
     *,
     device: bool,
-    key: Key | None = None,
+    key: Key = reason_of,
 ) -> dict[Reason, int]:
     """By how much each part of the straggler's time exceeds the lower median of the others'.
 
@@ -335,29 +373,32 @@ def excess_of(
         spans: time in which ranks are compared.
         late: the late one of them.
         device: whether time of devices is compared, else that of hosts.
-        key: what a code of `Spent` is time of, if it is not `reason_of`.
+        key: what a code of `Spent` is time of.
     """
+    return _delaying(_differences(ranks, times, spans, late, device=device, key=key), spans, late)
+
+
+def _differences(
+    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, device: bool, key: Key
+) -> dict[Reason, int]:
+    """The same, also where that is more than can delay a collective."""
 
     def parts(number: int) -> dict[Reason, int]:
-        return parts_of(ranks, times, spans, number, device=device, key=key or reason_of)
+        return parts_of(ranks, times, spans, number, device=device, key=key)
 
-    chosen = compared(list(spans), late)
-    own, others = parts(late), [parts(other) for other in chosen]
-    excess = {
-        reason: time - median_low(other.get(reason, 0) for other in others)
-        for reason, time in own.items()
+    own, others = parts(late), [parts(other) for other in compared(list(spans), late)]
+    return {
+        reason: own.get(reason, 0) - median_low(other.get(reason, 0) for other in others)
+        for reason in dict.fromkeys(chain(own, *others))
     }
+
+
+def _delaying(excess: Mapping[Reason, int], spans: Spans, late: int) -> dict[Reason, int]:
+    """As much of differences as can delay a collective."""
     longer, shorter = _longer(excess), -sum(time for time in excess.values() if time < 0)
-    up = min(1.0, spans[late].delay / max(longer, 1))
-    down = min(1.0, median_low(spans[other].delay for other in chosen) / max(shorter, 1))
+    others = median_low(spans[other].delay for other in compared(list(spans), late))
+    up, down = min(1.0, spans[late].delay / max(longer, 1)), min(1.0, others / max(shorter, 1))
     return {why: int(time * (up if time > 0 else down)) for why, time in excess.items()}
-
-
-def reason_of(rank: RankSummary, code: int, device: bool) -> Reason:
-    """The reason that a code of `Spent` is time of, on a device or on the host."""
-    if code >= 0:
-        return "module", rank.modules[code]
-    return CAUSES.get(code, "device" if device else "host"), ""
 
 
 def parts_of(
@@ -405,114 +446,3 @@ def _pass_of(rank: RankSummary, code: int, device: bool) -> Reason:
     if code < 0:
         return reason_of(rank, code, device)
     return ("backward" if rank.backward[code] else "forward", rank.modules[code])
-
-
-# Ranks of a pipeline: their steps are compared as a whole, for each stage runs other work.
-#
-#     stage 0   |- work -|...... recv ......|- work -|
-#     stage 1   |.recv.|---- work ----|----- work ---|     waits least: it works longest
-#     stage 2   |.......... recv ....|- work -|. send|
-#
-# Between two messages a stage may run the backward of one microbatch and its neighbour the
-# forward of another. Gloo names neither source nor target of a message, so no two are paired:
-# there a rank waits what it is held in its messages beyond the least of all ranks in that step.
-
-
-def messages(rank: RankSummary) -> list[int]:
-    """Messages of a rank from point to point."""
-    return [index for index, kind in enumerate(rank.collectives.kind) if kind in POINT_TO_POINT]
-
-
-def unpaired(rank: RankSummary) -> list[int]:
-    """Messages of a rank that name neither source nor target."""
-    calls = rank.collectives
-    named = (calls.source >= 0) | (calls.target >= 0)
-    return [index for index in messages(rank) if not named[index]]
-
-
-def message_waits(ranks: Sequence[RankSummary]) -> list[Nanoseconds | None]:
-    """Time that each rank is held in such messages beyond the least of all ranks, by step."""
-    unnamed = [unpaired(rank) for rank in ranks]
-    spent = [held_in(rank, of) if of else None for rank, of in zip(ranks, unnamed, strict=True)]
-    least: dict[str, int] = {}
-    for rank, times in zip(ranks, spent, strict=True):
-        if times is not None:
-            for name, time in zip(rank.steps.name, times.tolist(), strict=True):
-                least[name] = min(time, least.get(name, time))
-    return [
-        None if times is None else times - np.array([least[name] for name in rank.steps.name])
-        for rank, times in zip(ranks, spent, strict=True)
-    ]
-
-
-def held_in(rank: RankSummary, indices: Sequence[int]) -> Nanoseconds:
-    """Time in each step in which a rank does nothing but wait in some of its collectives."""
-    calls, steps, edges = rank.collectives, rank.steps, rank.edges
-    under_way = intervals.of(calls.start[list(indices)], calls.end[list(indices)])
-    windows = np.stack([edges[:-1], edges[1:]], axis=1)
-    held = np.where(intervals.lengths_within(under_way, windows) > 0, rank.held, 0)
-    until = np.concatenate([[0], np.cumsum(held)])
-    first, last = (np.searchsorted(edges, at) for at in (steps.start, steps.start + steps.duration))
-    return np.asarray(until[last] - until[first])
-
-
-def step_episodes(
-    ranks: Sequence[RankSummary], times: TimesOf, late: int, names: Sequence[str]
-) -> list[Episode]:
-    """Explain some steps of a rank, by their names: what it worked longer on than the others."""
-    places = [{name: at for at, name in enumerate(rank.steps.name)} for rank in ranks]
-    found = []
-    for name in names:
-        spans = {
-            number: _span(rank, place[name])
-            for number, (rank, place) in enumerate(zip(ranks, places, strict=True))
-            if name in place
-        }
-        reasons, _, on_device = reasons_of(ranks, times, spans, spans, late)
-        longer = _longer_stages(ranks, times, spans, late, on_device=on_device)
-        found.append(
-            Episode(
-                collective=-1,
-                rank=late,
-                step=places[late][name],
-                late_by=longer,
-                reasons=reasons,
-                spans=spans,
-                on_device=on_device,
-            )
-        )
-    return found
-
-
-def _longer_stages(
-    ranks: Sequence[RankSummary], times: TimesOf, spans: Spans, late: int, *, on_device: bool
-) -> int:
-    """By how much the straggler works longer in all than the lower median of the others."""
-    work = {
-        number: sum(parts_of(ranks, times, spans, number, device=on_device).values())
-        for number in spans
-    }
-    return max(0, work[late] - median_low(time for rank, time in work.items() if rank != late))
-
-
-def limited(
-    episodes: Sequence[Episode], excess: Mapping[Reason, float], least: float
-) -> tuple[list[Episode], dict[Reason, float]]:
-    """Take no more for reasons than the stage works longer: others may lack its modules.
-
-    Args:
-        episodes: of the stage.
-        excess: of each chosen reason, over all steps.
-        least: what it works longer at least, by its microbatches.
-    """
-    total, most = sum(excess.values()), max(least, sum(each.late_by for each in episodes))
-    share = min(1.0, most / total) if total > 0 else 1.0
-    return [
-        each._replace(reasons={why: int(time * share) for why, time in each.reasons.items()})
-        for each in episodes
-    ], {why: time * share for why, time in excess.items()}
-
-
-def _span(rank: RankSummary, step: int) -> Span:
-    start = int(rank.steps.start[step])
-    return Span(start, start, start + int(rank.steps.duration[step]))

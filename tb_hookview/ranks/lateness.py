@@ -21,9 +21,9 @@ import numpy as np
 
 from tb_hookview.arrays.joins import running_max
 from tb_hookview.arrays.types import Bool, Float, Int, Nanoseconds
-from tb_hookview.ranks.late import unpaired
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members
+from tb_hookview.ranks.stages import unpaired
 
 MOST = 3 / 4
 """Share of the steps in which a straggler is late."""
@@ -38,20 +38,22 @@ _WHOLE = 1 / 2
 """Part of a step's duration on most ranks below which one that lacks collectives was cut off."""
 
 
-def compared_steps(ranks: Sequence[RankSummary], members: Members) -> list[Bool]:
-    """Measured steps of each rank in which it has a collective with others, or a message.
+def compared_steps(ranks: Sequence[RankSummary], members: Members) -> tuple[list[Bool], list[Bool]]:
+    """Measured steps of each rank that are compared, and those that are cut off in its trace.
 
-    Those that are cut off in its trace are left out.
+    In the former it has a collective with others, or a message.
     """
     begun = []
     for rank, mine in zip(ranks, members.of_ranks(len(ranks)), strict=True):
         step = rank.step[np.concatenate([members.index[mine], np.array(unpaired(rank), np.int64)])]
         begun.append(np.bincount(step[step >= 0], minlength=len(rank.steps.name)))
     usual = _usual_steps(ranks, begun)
-    return [
-        rank.steps.counted & (count > 0) & ~_cut_off(rank, count, usual)
-        for rank, count in zip(ranks, begun, strict=True)
+    cut = [_cut_off(rank, count, usual) for rank, count in zip(ranks, begun, strict=True)]
+    compared = [
+        rank.steps.counted & (count > 0) & ~lacks
+        for rank, count, lacks in zip(ranks, begun, cut, strict=True)
     ]
+    return compared, cut
 
 
 def _usual_steps(
@@ -77,7 +79,7 @@ def _cut_off(rank: RankSummary, begun: Int, usual: Mapping[str, tuple[int, float
         count < usual.get(name, none)[0] and time < _WHOLE * usual.get(name, none)[1]
         for name, count, time in steps
     ]
-    return np.array(cut, bool)
+    return rank.steps.counted & np.array(cut, bool)
 
 
 def names_of(ranks: Sequence[RankSummary], compared: Sequence[Bool]) -> list[str]:

@@ -16,8 +16,8 @@ import numpy as np
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import POINT_TO_POINT
 from tb_hookview.arrays.joins import lower_quartile
-from tb_hookview.ranks.late import held_in, messages, unpaired
 from tb_hookview.ranks.map.summary import RankSummary
+from tb_hookview.ranks.stages import held_in, messages, unpaired
 
 
 def find_pipelines(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,10 +24,7 @@ from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, Spool, pa
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import TABLES, RunReport
 from tb_hookview.report.result import Report
-from tb_hookview.rules.catalogue import RULES
-from tb_hookview.schema.findings import Family, Finding
-from tb_hookview.schema.ranks import StragglerReason
-from tb_hookview.schema.terms import module_label
+from tb_hookview.schema.findings import Finding
 from tb_hookview.sql import Each, Limits, Result, Source, run, sources_of_several
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
 from tb_hookview.tables.outlets import arrow
@@ -166,15 +163,6 @@ def _not_used(files: Sequence[TraceFile]) -> str:
     return f"{format_count(len(files), 'trace')} not used: {names}{more}"
 
 
-_FAMILIES: Mapping[str, Family] = {
-    "data": "data-loading",
-    "optimizer": "optimizer",
-    "sync": "sync",
-    "host": "host",
-}
-"""Rules about what a rank is late for, where that is no module."""
-
-
 def analyze_run(
     path: str | Path,
     executor: Executor | str | None = None,
@@ -238,13 +226,18 @@ def _analyzed(
     chosen, left_out = choose({f: read.summary for f, read in found.items()}, modified)
     summaries = [found[file].summary for file in chosen]
     matched = match(summaries)
+
+    @cache
+    def findings_of(place: int) -> list[Finding]:
+        return open_trace(chosen[place]).report().data.findings
+
     run = answer(
         name,
         summaries,
         matched,
         lambda place: spool.times(found[chosen[place]].times),
         unreadable,
-        partial(_finding, {file.address: file for file in chosen}),
+        findings_of,
     )
     said = [*warnings, *left_out, *run.warnings]
     return RunReport(msgspec.structs.replace(run, warnings=said), matched.members)
@@ -316,27 +309,6 @@ def _result(
         raise UsageError(f"the executor was lost after {done}: {reason}") from error
     except Exception as error:  # noqa: BLE001  # such as Dask's, when a result's worker dies
         return error
-
-
-def _finding(
-    files: Mapping[str, TraceFile], rank: RankSummary, reason: StragglerReason
-) -> str | None:
-    """Rule of the most expensive finding of a rank about what it is late for; None without one."""
-    report = open_trace(files[rank.path]).report()
-    family = {rule.id for rule in RULES if rule.family == _FAMILIES.get(reason.reason)}
-    module = reason.module
-    about = (
-        finding.rule
-        for finding in report.data.findings
-        if (finding.rule in family if module is None else _is_of(finding, module))
-    )
-    return next(about, None)
-
-
-def _is_of(finding: Finding, module: str) -> bool:
-    """Whether a finding is about a module: its device work, or what its code does on the host."""
-    inside = f"{finding.where},".startswith(f"{module_label(module)},")
-    return finding.module == module or (finding.rule == "host-work" and inside)
 
 
 # SQL over all traces of a run, and over what the run says as a whole.

@@ -16,7 +16,7 @@ import numpy as np
 from tb_hookview.arrays.types import Bool, Float
 from tb_hookview.formats import format_us
 from tb_hookview.ranks.fixes import Fix, Fixes, World
-from tb_hookview.ranks.late import Phase, Reason, unpaired
+from tb_hookview.ranks.late import Phase, Reason
 from tb_hookview.ranks.lateness import (
     LEAST_SHARE,
     MOST,
@@ -31,6 +31,7 @@ from tb_hookview.ranks.lateness import (
 from tb_hookview.ranks.map.summary import RankSummary
 from tb_hookview.ranks.members import Members
 from tb_hookview.ranks.pipelines import SlowPass
+from tb_hookview.ranks.stages import unpaired
 
 MOST_NAMED = 32
 """Stragglers that are named: each is one more replay of the run."""
@@ -56,6 +57,8 @@ class Straggling(NamedTuple):
     """What it spends more time on than the others, the largest first."""
     phases: Mapping[str, Phase]
     """The pass in which most of that is, by path of the module."""
+    on_device: bool
+    """Whether most of the largest is time of its device."""
     gain: float
     left: float
     """Mean step with this one fixed too."""
@@ -80,6 +83,8 @@ class Compared(NamedTuple):
     """Mean duration of these steps, nanoseconds."""
     at_begin: Float
     """What is not counted, as the recordings start at different times; nanoseconds, shape (r,)."""
+    cut: list[tuple[int, str]]
+    """Steps that are not compared, as a trace is cut off in them: place of the rank, and name."""
     lateness: Callable[[World], Float]
     """How late each rank is in each of these steps in a world, nanoseconds; NaN for unknown."""
 
@@ -91,13 +96,18 @@ def compare_ranks(ranks: Sequence[RankSummary], members: Members) -> Compared:
         ranks: summaries.
         members: their collectives.
     """
-    compared, peers = compared_steps(ranks, members), peers_of(ranks, members)
+    (compared, lacking), peers = compared_steps(ranks, members), peers_of(ranks, members)
     names, at_begin = names_of(ranks, compared), late_at_begin(ranks, members)
+    cut = [
+        (place, ranks[place].steps.name[at])
+        for place, steps in enumerate(lacking)
+        for at in np.flatnonzero(steps).tolist()
+    ]
 
     def lateness(world: World) -> Float:
         return find_lateness(ranks, world.waits, compared, names, peers) - at_begin[:, None]
 
-    return Compared(names, _step(ranks, compared), at_begin, lateness)
+    return Compared(names, _step(ranks, compared), at_begin, cut, lateness)
 
 
 def find_stragglers(compared: Compared, fixes: Fixes, slow_of: SlowOf) -> list[Straggling]:
@@ -109,7 +119,7 @@ def find_stragglers(compared: Compared, fixes: Fixes, slow_of: SlowOf) -> list[S
         slow_of: what a stage of a pipeline takes longer for.
     """
     world, seen, found = fixes.recorded, set[int](), list[Straggling]()
-    names, step, _, lateness = compared
+    names, step, *_, lateness = compared
     while names and len(found) < MOST_NAMED:
         late = lateness(world)
         worst = _latest_of_all(late, seen)
@@ -161,7 +171,7 @@ def _surely(slow: Sequence[SlowPass]) -> float:
 
 def find_suspect(compared: Compared, fixes: Fixes, numbers: Sequence[int]) -> Suspect | None:
     """Find the rank that was late in all of the steps, where they are too few to be sure."""
-    names, step, _, lateness = compared
+    names, step, *_, lateness = compared
     if not names:
         return None
     late = lateness(fixes.recorded)
@@ -195,6 +205,7 @@ def _straggling(
         of_steps=count,
         excess={reason: time / count for reason, time in fix.excess.items()},
         phases=fix.phases,
+        on_device=fix.on_device,
         gain=(fix.world.gained - world.gained) / count,
         left=step - fix.world.gained / count,
     )
@@ -214,11 +225,12 @@ def _step(ranks: Sequence[RankSummary], compared: Sequence[Bool]) -> float:
 _DOUBTED_US = 20_000.0
 """Spread of the clocks beyond which the matches are doubted: a busy host alone reaches some ms."""
 _NAMED = 20
-"""Damaged traces that are named."""
+"""Damaged traces, and steps that are cut off, that are named."""
 
 
 def remarks(
     ranks: Sequence[RankSummary],
+    numbers: Sequence[int],
     compared: Compared,
     clock_spread_us: float | None,
     suspect: Suspect | None,
@@ -227,6 +239,7 @@ def remarks(
 
     Args:
         ranks: summaries.
+        numbers: of the ranks.
         compared: what they are compared by.
         clock_spread_us: by how much the clocks differ.
         suspect: late in all of too few steps; by its number.
@@ -235,6 +248,7 @@ def remarks(
         *_of_traces(ranks),
         *_begins(compared),
         *_losses(ranks),
+        *_cut_off(compared.cut, numbers),
         *_doubts(clock_spread_us),
         *_of_steps(suspect),
     ]
@@ -271,6 +285,13 @@ def _losses(ranks: Sequence[RankSummary]) -> Iterator[str]:
     yield from lost[:_NAMED]
     if len(lost) > _NAMED:
         yield f"{len(lost) - _NAMED} more traces are damaged"
+
+
+def _cut_off(cut: Sequence[tuple[int, str]], numbers: Sequence[int]) -> Iterator[str]:
+    for place, name in cut[:_NAMED]:
+        yield f"{name} is cut off in the trace of rank {numbers[place]}, and not compared"
+    if len(cut) > _NAMED:
+        yield f"{len(cut) - _NAMED} more steps are cut off"
 
 
 def _doubts(spread: float | None) -> Iterator[str]:

@@ -132,6 +132,7 @@ RULES: tuple[Rule, ...] = (
     values.SYNC_HOST_INDEX_OR_SLICE,
     values.SYNC_SCALAR_ITEM,
     values.SYNC_D2H_COPY,
+    training.SYNC_DDP_TIMERS,
     training.SYNC_EXPLICIT,
     # data loading
     loading.LOADER_SINGLE_PROCESS,

@@ -82,6 +82,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU,
     or waits for other ranks without a device in the trace, it is time of the host. Null where the
     trace does not say what the device did."""
+    device_work_us_per_step: Us | None = None
+    """The part of it that is device time spent on work that could be avoided; the rest is idle time
+    of the devices, or time of the host. Null where the cost is."""
     once_us: Us | None = None
     """Time that it takes once in a run, in its first step or as code is loaded, where it happens
     once: such a finding is of severity `low` at most, and comes after those that recur, where

@@ -122,7 +122,8 @@ class StragglerReason(Struct, frozen=True, kw_only=True):
     """forward or backward: in which of the two most of that time is; null where it is no module."""
     excess_us: Us
     """Time beyond the lower median of the others, per step; between collectives on a device no more
-    than what passed since all had left the last one."""
+    than what passed since all had left the last one. Of a device no more than since the step's
+    first collective: what the others ran while they waited in one takes them as long."""
 
 
 class StageWork(Struct, frozen=True, kw_only=True):
@@ -165,8 +166,8 @@ class Straggler(Struct, frozen=True, kw_only=True):
     excess_us: Us | None
     """Time it spends on that beyond the lower median of the others, per step; null for unknown."""
     reasons: list[StragglerReason]
-    """All that it spends more time on, the largest first; none where that is less than a quarter of
-    `wait_caused_us`."""
+    """All that it spends more time on, the largest first, from 1% of `wait_caused_us` on; none
+    where that is less than a quarter of it."""
     stage: StageWork | None
     """On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes
     explains a quarter of what it spends more time on."""
@@ -178,9 +179,10 @@ class Straggler(Struct, frozen=True, kw_only=True):
     left_step_us: Us
     """Mean step that is left with it and those before it fixed."""
     finding: str | None
-    """Rule of the most expensive finding of this rank about that module, or of data loading or the
-    optimizer where that is the reason; null where there is none, or it is less than a quarter of
-    `wait_caused_us`."""
+    """The rule that explains most of that: by which findings about that module, or about the reason
+    where that is no module, cost this rank more than the lower median of other ranks, three at
+    most. Of a straggler by its host that is the devices' idle time, of one by its device the work
+    that could be avoided. Null where that is less than a quarter of `wait_caused_us`."""
 
 
 class RankGroup(Struct, frozen=True, kw_only=True):

@@ -37,6 +37,8 @@ class Part(NamedTuple):
     """Of a kernel on a stream for which nothing waits."""
     annotated: bool = False
     """Whether the module is an annotation of the user's."""
+    goes_on: bool = False
+    """Whether the device's next kernel does not wait for the collective."""
 
 
 Program = Sequence[Sequence[Part]]
@@ -115,7 +117,9 @@ class Rank:
     def take_part(self, part: Part, start: float, end: float) -> None:
         """Take part in the collective, and wait for it."""
         self.kernel("ncclDevKernel_AllReduce", _COLLECTIVES, start, end)
-        self.compute = self.collectives = end
+        self.collectives = end
+        if not part.goes_on:
+            self.compute = end
         if part.waits == "sync":
             self.row("cuda_runtime", "cudaStreamSynchronize", self.host, max(self.host, end))
             self.host = max(self.host, end)

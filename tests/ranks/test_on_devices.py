@@ -80,6 +80,21 @@ def test_kernels_that_ran_beside_made_no_collective_late_that_began_at_once_afte
     assert reason.excess_us == pytest.approx(12_000, abs=50)
 
 
+def test_work_that_the_others_did_while_they_waited_is_no_reason(tmp_path: Path) -> None:
+    """They run `b` next to the first collective, and the late one only after the second."""
+    even = [
+        Part("a", goes_on=True),
+        Part("", host=0.0, device=0.0, goes_on=True),
+        Part("b", device=8.0, waits="sync"),
+    ]
+    slow = [even[0]._replace(loader=12.0), *even[1:]]
+    straggler = only_straggler(tmp_path, slow, even)
+    assert straggler.wait_caused_us > 18_000
+    (reason,) = straggler.reasons
+    assert reason.reason == "data"
+    assert straggler.gain_us_per_step == pytest.approx(1000 * gain_ms(slow, even), abs=50)
+
+
 def test_a_pause_in_the_backward_of_what_an_annotation_holds_is_named_by_it(tmp_path: Path) -> None:
     even = [
         Part("a", annotated=True),

@@ -55,7 +55,10 @@ def test_a_step_that_one_trace_lacks_counts_in_no_mean(tmp_path: Path) -> None:
     run = write(tmp_path / "run", program(4, {1: (0.0, 1000.0)}))
     whole = analyzed(run).stragglers[0]
     cut_last_step(run / "rank3.1.pt.trace.json.gz")
-    (row,) = analyzed(run).stragglers
+    found = analyzed(run)
+    (row,) = found.stragglers
+    name = f"ProfilerStep#{STEPS - 1}"
+    assert found.warnings == [f"{name} is cut off in the trace of rank 3, and not compared"]
     assert (row.rank, row.share) == (1, pytest.approx(whole.share, rel=0.01))
     assert row.left_step_us == pytest.approx(whole.left_step_us, abs=10)
     assert row.gain_us_per_step == pytest.approx(whole.gain_us_per_step, rel=0.01)

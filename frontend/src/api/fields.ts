@@ -483,6 +483,10 @@ export const Finding = {
     unit: "us",
     text: "Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU, or waits for other ranks without a device in the trace, it is time of the host. Null where the trace does not say what the device did.",
   },
+  device_work_us_per_step: {
+    unit: "us",
+    text: "The part of it that is device time spent on work that could be avoided; the rest is idle time of the devices, or time of the host. Null where the cost is.",
+  },
   once_us: {
     unit: "us",
     text: "Time that it takes once in a run, in its first step or as code is loaded, where it happens once: such a finding is of severity `low` at most, and comes after those that recur, where none saves 0.5% of the step only after those that cost as much. Null for these.",
@@ -1571,7 +1575,7 @@ export const Straggler = {
     text: "Time it spends on that beyond the lower median of the others, per step; null for unknown.",
   },
   reasons: {
-    text: "All that it spends more time on, the largest first; none where that is less than a quarter of `wait_caused_us`.",
+    text: "All that it spends more time on, the largest first, from 1% of `wait_caused_us` on; none where that is less than a quarter of it.",
   },
   stage: {
     text: "On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on.",
@@ -1582,7 +1586,7 @@ export const Straggler = {
   },
   left_step_us: { unit: "us", text: "Mean step that is left with it and those before it fixed." },
   finding: {
-    text: "Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none, or it is less than a quarter of `wait_caused_us`.",
+    text: "The rule that explains most of that: by which findings about that module, or about the reason where that is no module, cost this rank more than the lower median of other ranks, three at most. Of a straggler by its host that is the devices' idle time, of one by its device the work that could be avoided. Null where that is less than a quarter of `wait_caused_us`.",
   },
 } as const;
 
@@ -1594,7 +1598,7 @@ export const StragglerReason = {
   },
   excess_us: {
     unit: "us",
-    text: "Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one.",
+    text: "Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one. Of a device no more than since the step's first collective: what the others ran while they waited in one takes them as long.",
   },
 } as const;
 

@@ -656,6 +656,8 @@ export interface Finding {
   module_id: number | null;
   /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU, or waits for other ranks without a device in the trace, it is time of the host. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
+  /** The part of it that is device time spent on work that could be avoided; the rest is idle time of the devices, or time of the host. Null where the cost is. */
+  device_work_us_per_step: number | null;
   /** Time that it takes once in a run, in its first step or as code is loaded, where it happens once: such a finding is of severity `low` at most, and comes after those that recur, where none saves 0.5% of the step only after those that cost as much. Null for these. */
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
@@ -1989,7 +1991,7 @@ export interface Straggler {
   reason: string | null;
   /** Time it spends on that beyond the lower median of the others, per step; null for unknown. */
   excess_us: number | null;
-  /** All that it spends more time on, the largest first; none where that is less than a quarter of `wait_caused_us`. */
+  /** All that it spends more time on, the largest first, from 1% of `wait_caused_us` on; none where that is less than a quarter of it. */
   reasons: StragglerReason[];
   /** On which microbatches, of a stage of a pipeline on the CPU; null where none of its passes explains a quarter of what it spends more time on. */
   stage: StageWork | null;
@@ -1997,7 +1999,7 @@ export interface Straggler {
   gain_us_per_step: number;
   /** Mean step that is left with it and those before it fixed. */
   left_step_us: number;
-  /** Rule of the most expensive finding of this rank about that module, or of data loading or the optimizer where that is the reason; null where there is none, or it is less than a quarter of `wait_caused_us`. */
+  /** The rule that explains most of that: by which findings about that module, or about the reason where that is no module, cost this rank more than the lower median of other ranks, three at most. Of a straggler by its host that is the devices' idle time, of one by its device the work that could be avoided. Null where that is less than a quarter of `wait_caused_us`. */
   finding: string | null;
 }
 
@@ -2009,7 +2011,7 @@ export interface StragglerReason {
   module: string | null;
   /** forward or backward: in which of the two most of that time is; null where it is no module. */
   phase: string | null;
-  /** Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one. */
+  /** Time beyond the lower median of the others, per step; between collectives on a device no more than what passed since all had left the last one. Of a device no more than since the step's first collective: what the others ran while they waited in one takes them as long. */
   excess_us: number;
 }
 

@@ -10,6 +10,7 @@ export function finding(rest: Partial<Finding> = {}): Finding {
     module: "head",
     module_id: null,
     cost_us_per_step: 10,
+    device_work_us_per_step: 0,
     once_us: null,
     gain_us_per_step: 5,
     unrecorded_gain_us_per_step: null,

@@ -304,6 +304,7 @@ def _finding(
         module_id=occurrence.module if occurrence.module >= 0 else None,
         where=where,
         cost_us_per_step=cost if known else None,
+        device_work_us_per_step=charge.wasted_us if known else None,
         gain_us_per_step=None,
         gain_bound_us_per_step=float(gain)
         if known and occurrence.claims_gain and not occurrence.scale

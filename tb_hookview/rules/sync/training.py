@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays.joins import isin, unique
@@ -37,7 +38,7 @@ def _explains_explicit(context: Context) -> Bool:
 
 
 def _find_explicit(context: Context) -> Iterator[Occurrence]:
-    syncs = context.explained_by(SYNC_EXPLICIT) & ~_outside(context) & ~_of_ddp(context)
+    syncs = context.explained_by(SYNC_EXPLICIT) & ~_outside(context)
     if not context.syncs.operators_known:
         return by_place(context, syncs, caveats=(_UNKNOWN,), confidence="low")
     caveats: tuple[str, ...] = _MEASUREMENT if _once_a_step(context, syncs) else ()
@@ -74,18 +75,6 @@ def _ends_each_step(context: Context, operators: Nanoseconds) -> Bool:
     return np.asarray(ends & (len(unique(steps.at(syncs.start[ends]))) > 1))
 
 
-_EVENT_CALLS = ("EventSynchronize", "EventElapsedTime")
-"""The call that waits for an event, and the one before which it waited if that is not recorded."""
-
-
-def _of_ddp(context: Context) -> Bool:
-    """DistributedDataParallel's own clock: it reads events in its first ten steps, then rarely."""
-    syncs = context.syncs
-    calls = syncs.names(syncs.row).tolist()
-    event = np.array([call.endswith(_EVENT_CALLS) for call in calls], bool)
-    return np.asarray(syncs.inside("DistributedDataParallel.forward") & event)
-
-
 def _once_a_step(context: Context, syncs: Bool) -> bool:
     step = context.analysis.steps.at(context.syncs.start[syncs & context.syncs.counted])
     return len(context.steps) > 1 and step.tolist() == list(context.steps.indices)
@@ -97,14 +86,53 @@ SYNC_EXPLICIT = Rule(
     title="Explicit synchronization with the device",
     description="A synchronize of device, stream or event outside of operators, or a barrier, "
     "inside a step and before the trace's last operator; after it where other steps end with one, "
-    "too. One of the whole device before the first operator is left out, and the events that "
-    "DistributedDataParallel reads to time itself, in its first ten steps and every 100th.",
+    "too. One of the whole device before the first operator is left out.",
     fix="Delete it or move it out of the loop. Measure time with CUDA events that are read later. "
     "Order streams by wait_event or wait_stream, which do not block the host. Use barriers for "
     "checkpoints only.",
     reference="CUDA semantics, asynchronous execution; Nsight Systems rule cuda_api_sync",
     explains=_explains_explicit,
     find=_find_explicit,
+)
+
+
+# DistributedDataParallel times itself: as each forward of its first ten iterations begins, and of
+# every 100th from then on, it reads the events that it recorded in the iteration before.
+
+
+_FORWARD = "DistributedDataParallel.forward"
+_EVENT_CALLS = ("EventSynchronize", "EventElapsedTime")
+"""The call that waits for an event, and the one before which it waited if that is not recorded."""
+_EARLY = "it costs a training nothing: only its first ten iterations and every hundredth wait here"
+
+
+def _explains_ddp_timers(context: Context) -> Bool:
+    """Waits for events in its forward before the first operator there, which may be the model's."""
+    syncs, start = context.syncs, context.call_tree.start
+    forward = syncs.outermost(_FORWARD)
+    calls = syncs.names(syncs.row).tolist()
+    event = np.array([call.endswith(_EVENT_CALLS) for call in calls], bool)
+    operator = syncs.last_before(context.host.kind == EventCategory.OPERATOR)
+    return (forward >= 0) & event & (lookup(start, operator) <= lookup(start, forward))
+
+
+def _find_ddp_timers(context: Context) -> Iterator[Occurrence]:
+    for each in by_place(context, context.explained_by(SYNC_DDP_TIMERS)):
+        yield replace(each, gaps=each.gaps[:0], claims_gain=False, latent=_EARLY, caveats=())
+
+
+SYNC_DDP_TIMERS = Rule(
+    id="sync-ddp-timers",
+    family="sync",
+    title="DistributedDataParallel reads its own timers in its first iterations",
+    description="A synchronize of an event, or the wait before the time between two is read, as "
+    "DistributedDataParallel.forward begins. It costs nothing, whatever the device idles then.",
+    fix="Change nothing in the training: DistributedDataParallel waits here in its first ten "
+    "iterations and in every 100th only. Record later, so that the steps are like all others: "
+    "torch.profiler.schedule(skip_first=10, ...), or a wait of ten steps or more.",
+    reference="torch.nn.parallel.DistributedDataParallel, its logger of runtime statistics",
+    explains=_explains_ddp_timers,
+    find=_find_ddp_timers,
 )
 
 

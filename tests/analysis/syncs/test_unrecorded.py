@@ -43,7 +43,7 @@ def test_a_thread_without_rows_until_the_device_ends_waits_for_it(tmp_path: Path
     """The time before the call is the sync's, up to the call; the call's own is as recorded."""
     data = report_of(tmp_path, WAIT)
     (sync,) = data.syncs
-    assert (sync.api, sync.cause) == ("cudaEventElapsedTime", "sync-explicit")
+    assert (sync.api, sync.cause) == ("cudaEventElapsedTime", "sync-ddp-timers")
     assert (sync.duration_us, sync.waited_us) == (22 * COLUMN, 21 * COLUMN)
     assert sync.waited_for is not None
     assert sync.waited_for.name == "k"

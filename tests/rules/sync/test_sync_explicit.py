@@ -122,19 +122,6 @@ def test_a_sync_of_a_thread_that_only_copies(tmp_path: Path) -> None:
     assert not found.rules
 
 
-def test_the_clock_of_distributed_data_parallel(tmp_path: Path) -> None:
-    """It reads its events in its first ten steps, and in every 100th from then on."""
-    picture = """
-        main ops   [aten::mm]
-        main notes            [DistributedDataParallel.forward           ]
-        main ops                                         [aten::mm     ]
-        main calls              [{call:20}]              [launch corr=7]
-        gpu  kernel [k ]                                         [k corr=7]
-        """
-    assert not findings(tmp_path, picture.format(call="cudaEventSynchronize")).rules
-    assert "sync-explicit" in findings(tmp_path, picture.format(call="cudaDeviceSynchronize"))
-
-
 def test_one_stream_that_waits_for_another_does_not_block_the_host(tmp_path: Path) -> None:
     picture = """
         main ops   [aten::mm     ]                         [aten::mm     ]
