@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.rows import Role
-from tb_hookview.arrays.joins import isin, unique
+from tb_hookview.arrays.joins import isin, pair_key, running_max, unique
 from tb_hookview.arrays.types import EventRow, Int, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory, Trace
 
@@ -36,7 +36,8 @@ def find_iterations(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterati
 def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
     """Each to the end of the optimizer's step, on the thread that has most of these.
 
-    Several optimizers, or one around another, end one iteration: no node is evaluated between.
+    Several optimizers, or one around another, end one iteration: no node is evaluated between. So
+    do those that take turns, each with a backward pass of its own, as a GAN's.
     """
     events, texts = trace.events, trace.strings.texts
     named = np.array([text.startswith(_OPTIMIZER_STEP) for text in texts] or [False])
@@ -49,10 +50,31 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
     before = np.searchsorted(_node_starts(trace, role), events.start[rows])
     opens = np.flatnonzero(np.diff(before, prepend=-1) > 0)
     ends = np.maximum.reduceat(events.start[rows] + events.duration[rows], opens)
+    turns = _turns(trace, rows[opens], before[opens])
+    ends = ends[turns - 1 :: turns]
     if len(ends) < 2:
         return None
     window = np.stack([np.append(bounds[0], ends[:-1]), ends], axis=1)
-    return Iterations(window, int(events.thread[rows[0]]), "each to the end of Optimizer.step")
+    each = f"the end of {turns} optimizers' steps" if turns > 1 else "the end of Optimizer.step"
+    return Iterations(window, int(events.thread[rows[0]]), f"each to {each}")
+
+
+def _turns(trace: Trace, rows: EventRow, nodes: Int) -> int:
+    """How many optimizers take turns: some that differ, as their backward passes do, over and over.
+
+    Args:
+        trace: the trace.
+        rows: steps of optimizers on one thread, by start.
+        nodes: how many nodes were evaluated before each.
+    """
+    events = trace.events
+    operators = (events.kind == EventCategory.OPERATOR) & (events.thread == events.thread[rows[0]])
+    start = np.sort(events.start[operators])
+    ends = events.start[rows] + events.duration[rows]
+    inside = np.searchsorted(start, ends) - np.searchsorted(start, events.start[rows])
+    optimizer = pair_key(events.name[rows].astype(np.int64), inside)
+    length = next(_periods(np.diff(nodes, prepend=0)), 1)
+    return length if len(unique(optimizer[-length:])) > 1 else 1
 
 
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
@@ -79,15 +101,16 @@ def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
 def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
     """Each from the first operator of a sequence that makes up a whole thread, over and over.
 
-    A backward pass runs in every one: equal layers of a single forward are no iterations.
+    The thread is the one with most operators that lie in no other, and so in no node. A backward
+    pass runs in every one: equal layers of a single forward are no iterations.
     """
     events = trace.events
-    operator = events.kind == EventCategory.OPERATOR
-    forward = np.flatnonzero(operator & (role == Role.NONE))
+    rows = _outermost(trace, np.flatnonzero(events.kind == EventCategory.OPERATOR))
+    forward = rows[role[rows] == Role.NONE]
     if not len(forward):
         return None
     thread = np.bincount(events.thread[forward]).argmax()
-    rows = _outermost(trace, np.flatnonzero(operator & (events.thread == thread)))
+    rows = rows[events.thread[rows] == thread]
     nodes, name = _node_starts(trace, role), events.name[rows].astype(np.int64)
     for length in _periods(name):
         start = np.append(events.start[rows[::length]], bounds[1])
@@ -108,12 +131,14 @@ def _between(start: Nanoseconds, bounds: tuple[int, int]) -> Intervals:
 
 
 def _outermost(trace: Trace, rows: EventRow) -> EventRow:
-    """Those of some rows of a thread that lie in no other, by start."""
-    start, end = trace.events.start[rows], trace.events.start[rows] + trace.events.duration[rows]
-    order = np.lexsort((-end, start))
-    start, end = start[order], end[order]
-    before = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, end[:-1]))
-    return np.asarray(rows[order[start >= before]])
+    """Those of some rows that lie in no other of their thread, by thread and start."""
+    events = trace.events
+    order = np.lexsort((-events.duration[rows], events.start[rows], events.thread[rows]))
+    rows = rows[order]
+    thread, start = events.thread[rows], events.start[rows]
+    ended = running_max(thread, start + events.duration[rows])
+    first = np.diff(thread, prepend=-1) != 0
+    return np.asarray(rows[first | (start >= np.append(0, ended[:-1]))])
 
 
 def _periods(name: Int) -> Iterator[int]:

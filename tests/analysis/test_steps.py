@@ -313,14 +313,48 @@ def test_one_step_of_an_optimizer_is_no_loop(tmp_path: Path) -> None:
     assert not made.steps.marked
 
 
+TURNS = """
+    main ops   [aten::mm]         [s]    [aten::mm]         [s][s] [aten::mm]         [s]    [aten::mm]         [s][s]
+    main notes                   [sgd ]                     [sgd    ]                  [sgd ]                     [sgd    ]
+    auto ops             [mm' F=1]                 [n F=1][n F=1]            [mm' F=1]                 [n F=1][n F=1]
+    """
+
+
+@pytest.mark.parametrize(
+    ("picture", "iterations"),
+    [
+        pytest.param(TURNS, 2, id="one and two parameters"),
+        pytest.param(TURNS.replace("[s][s]", "[s   ]"), 4, id="equal steps"),
+        pytest.param(TURNS.replace("[n F=1][n F=1]", "[n F=1]"), 4, id="equal backward passes"),
+    ],
+)
+def test_two_optimizers_that_take_turns_make_one_iteration(
+    tmp_path: Path, picture: str, iterations: int
+) -> None:
+    names = {**OPTIMIZED, "s": "aten::add_", "n": EVALUATE + "AddmmBackward0"}
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    assert len(made.steps.name) == iterations
+    phrase = "the end of 2 optimizers' steps" if iterations == 2 else "the end of Optimizer.step"
+    assert phrase in build_report(made).data.per_step.text
+
+
 REPEATED = """
     main ops  [aten::mm][aten::add]          [aten::mm][aten::add]          [aten::mm][aten::add]
     auto ops                      [mm' F=1]                      [mm' F=1]                      [mm' F=1]
     """
 
 
-def test_without_marks_and_optimizer_an_iteration_is_what_repeats(tmp_path: Path) -> None:
-    made = load(grid.write(tmp_path / "t.json", grid.events(REPEATED, OPTIMIZED)))
+MANY_IN_NODES = f"""{REPEATED}
+    auto ops                       [a][a]                         [a][a]                         [a][a]
+    auto ops                       [a][a]                         [a][a]                         [a][a]
+    """
+
+
+@pytest.mark.parametrize("picture", [REPEATED, MANY_IN_NODES], ids=["few", "many in nodes"])
+def test_without_marks_and_optimizer_an_iteration_is_what_repeats(
+    tmp_path: Path, picture: str
+) -> None:
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, OPTIMIZED)))
     data = build_report(made).data
     assert [step.duration_us for step in data.steps] == [31.0, 31.0, 29.0]
     assert data.per_step.text == (
