@@ -60,7 +60,8 @@ def finding_changes(
     """
     numbers = module_numbers(left.report.modules, right.report.modules, modules)
     sides = list(zip((left.report, right.report), numbers, strict=True))
-    found = pair_rows(*(_found(side.findings, known) for side, known in sides), _FOUND_AGAIN)
+    before, after = (_found(side.findings, known) for side, known in sides)
+    found = pair_rows(before, after, _FOUND_AGAIN)
     low = [_found(side.below_limits, known) for side, known in sides]
     gone = [base for base, other in found if base and not other]
     new = [other for base, other in found if other and not base]
@@ -91,8 +92,8 @@ def _finding_change(
         return on_both(left, right, base, other, lambda _, found: number(found))
 
     cost = both(lambda found: found.row.cost_us_per_step)
-    gain = both(lambda found: found.finding and found.finding.gain_us_per_step)
-    once = both(lambda found: found.finding and found.finding.once_us)
+    gain = both(lambda one: one.finding.gain_us_per_step if one.finding else None)
+    once = both(lambda one: one.finding.once_us if one.finding else None)
     stayed = bool(base and other and base.row.where == other.row.where)
     known = (
         base if base and base.costs_as(other) else None,
