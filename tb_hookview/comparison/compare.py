@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from tb_hookview.comparison.found import finding_changes
 from tb_hookview.comparison.sides import (
     Keys,
     RowPair,
@@ -19,7 +19,7 @@ from tb_hookview.comparison.sides import (
     on_both,
     pair,
     pair_modules,
-    pair_rows,
+    pair_up,
     row_id,
     rows_of,
     same_place,
@@ -29,6 +29,8 @@ from tb_hookview.comparison.sides import (
 )
 from tb_hookview.schema import (
     Comparison,
+    Finding,
+    FindingChange,
     Kernel,
     KernelChange,
     MemoryChange,
@@ -45,11 +47,19 @@ from tb_hookview.schema import (
     own_syncs,
 )
 
-# Changes of syncs, kernels and peak memory between two reports.
+# Changes of syncs, kernels, findings and peak memory between two reports.
 
 
 _FRAMEWORK = re.compile(r"(.*[/\\])?(torch|functorch)[/\\]")
 _LINE = re.compile(r"\(\d+\)")
+_Row = TypeVar("_Row")
+
+
+def _pair_rows(
+    base: Sequence[_Row], other: Sequence[_Row], keys: Sequence[Keys[_Row]]
+) -> list[tuple[_Row | None, _Row | None]]:
+    """Pair the rows of two tables, the surest key first."""
+    return [rows_of(base, other, match) for match in pair_up(base, other, keys)]
 
 
 class _SyncGroup(Struct, frozen=True):
@@ -83,7 +93,7 @@ def sync_changes(left: StepMeans, right: StepMeans, modules: Sequence[RowPair]) 
         each(lambda group: (group.cause, group.place)),
         each(lambda group: (group.cause, group.site.node, group.site.operator)),
     ]
-    changes = [_sync_change(left, right, *rows) for rows in pair_rows(base, other, keys)]
+    changes = [_sync_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
     return sorted(
         changes, key=lambda row: (-abs(row.blocked_us.change or 0.0), -abs(row.count.change or 0.0))
     )
@@ -149,7 +159,7 @@ def kernel_changes(left: StepMeans, right: StepMeans) -> list[KernelChange]:
     """Match kernels by name."""
     base, other = left.report.kernels, right.report.kernels
     keys: list[Keys[Kernel]] = [each(lambda kernel: (kernel.name, kernel.kind, kernel.event))]
-    changes = [_kernel_change(left, right, *rows) for rows in pair_rows(base, other, keys)]
+    changes = [_kernel_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
     return sorted(changes, key=lambda row: -abs(row.total_us.change or 0.0))
 
 
@@ -177,6 +187,65 @@ def _kernel_change(
         status=status,
         count=count,
         total_us=total,
+    )
+
+
+class _Found(Struct, frozen=True):
+    finding: Finding
+    module: Hashable
+    """The number of its module's match; None where there is no module."""
+
+
+def finding_changes(
+    left: StepMeans, right: StepMeans, modules: Sequence[RowPair]
+) -> list[FindingChange]:
+    """Match findings by rule and place, then by rule and module, then by rule.
+
+    Of several of one rule and place the number in their ids tells which is which.
+    """
+    numbers = module_numbers(left.report.modules, right.report.modules, modules)
+    base, other = (
+        [_Found(finding, known.get(finding.module_id)) for finding in side.report.findings]
+        for side, known in zip((left, right), numbers, strict=True)
+    )
+    keys: list[Keys[_Found]] = [
+        each(lambda found: (found.finding.rule, found.finding.where, found.finding.id)),
+        each(lambda found: None if found.module is None else (found.finding.rule, found.module)),
+        each(lambda found: found.finding.rule),
+    ]
+    changes = [_finding_change(left, right, *rows) for rows in _pair_rows(base, other, keys)]
+    return sorted(changes, key=lambda row: -abs(row.cost_us.change or 0.0))
+
+
+def _finding_change(
+    left: StepMeans, right: StepMeans, base: _Found | None, other: _Found | None
+) -> FindingChange:
+    present = other or base
+    assert present is not None  # as above
+    before = base.finding if base else None
+    after = other.finding if other else None
+    cost = on_both(left, right, before, after, lambda _, finding: finding.cost_us_per_step)
+    gain = on_both(left, right, before, after, lambda _, finding: finding.gain_us_per_step)
+    once = on_both(left, right, before, after, lambda _, finding: finding.once_us)
+    stayed = bool(before and after and before.where == after.where)
+    before_id, after_id = before.id if before else None, after.id if after else None
+    return FindingChange(
+        id=row_id(before_id, after_id),
+        base_id=before_id,
+        other_id=after_id,
+        rule=present.finding.rule,
+        title=present.finding.title,
+        fix=present.finding.fix,
+        status=status_of(before, after, moved=not stayed, pairs=(cost, gain)),
+        base_where=before.where if before else None,
+        other_where=after.where if after else None,
+        base_module=before.module if before else None,
+        base_module_id=before.module_id if before else None,
+        other_module=after.module if after else None,
+        other_module_id=after.module_id if after else None,
+        cost_us=cost,
+        gain_us=gain,
+        once_us=once,
     )
 
 

@@ -29,7 +29,6 @@ from tb_hookview.schema import (
 _FINDINGS = 20
 _SUMS = "Sums over the whole trace"
 _FEWER = "The {} trace has no known bottleneck: fewer rules apply to it, so not all of this is new."
-_PASSING = "Same cost in both traces, but below a rule's limit in one: {}"
 _UNCHANGED, _NO_MODULES = "No module changed.", "Neither trace has modules."
 _UNNAMED = "The {} trace names no modules: what they took in it is unknown."
 _TIMES = {
@@ -147,15 +146,13 @@ def _findings(found: Comparison, most: int) -> list[str]:
         for row in rows[:most]
     ]
     left = len(gone) + len(new) - len(lines)
-    stay = sum(None not in (row.base_id, row.other_id) for row in found.findings)
-    passing = len(found.findings) - len(gone) - len(new) - stay
+    stay = len(found.findings) - len(gone) - len(new)
     lines += [f"... and {left} more"] if left else []
     both = f"{format_count(stay, 'finding')} in both traces"
     unknown = [side.bound == "unknown" for side in (found.base, found.other)]
     if lines and unknown[0] != unknown[1]:
         lines.append(_FEWER.format("base" if unknown[0] else "other"))
-    lines.append(both if lines else "No finding came or went.")
-    return [*lines, _PASSING.format(format_count(passing, "finding"))] if passing else lines
+    return [*lines, both if lines else "No finding came or went."]
 
 
 def _cost(row: FindingChange, each: str) -> str:
@@ -165,9 +162,7 @@ def _cost(row: FindingChange, each: str) -> str:
     saved = f", estimated saving {format_us(gain)} as recorded" if gain else ""
     if once is not None:
         return f", cost {format_us(once)} once{saved}"
-    low, side = (row.cost_us.other, "other") if gone else (row.cost_us.base, "base")
-    below = f" ({side}: {format_us(low)}, below the rule's limit)" if low is not None else ""
-    return f", cost {format_us(cost)}{each}{below}{saved}" if cost else ""
+    return f", cost {format_us(cost)}{each}{saved}" if cost else ""
 
 
 def _unnamed(found: Comparison) -> Iterator[str]:

@@ -44,13 +44,6 @@ def pair_up(base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]
     return [*matched, *((None, index) for index in right)]
 
 
-def pair_rows(
-    base: Sequence[Row], other: Sequence[Row], keys: Sequence[Keys[Row]]
-) -> list[tuple[Row | None, Row | None]]:
-    """The rows of two tables that match by keys, the surest first."""
-    return [rows_of(base, other, match) for match in pair_up(base, other, keys)]
-
-
 def pair_modules(base: Sequence[Module], other: Sequence[Module]) -> list[RowPair]:
     """Match modules by path and class, class and order, path end, path.
 

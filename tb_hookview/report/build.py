@@ -96,11 +96,12 @@ def decide(selection: Selection) -> Decided:
 def build_data(selection: Selection, decided: Decided) -> ReportData:
     """All rows over a selection. A table that fails on this trace is empty."""
     rows, diagnosis = selection.step_rows, decided.diagnosis
-    failures, totals = Failures(diagnosis.failures.found), _totals(selection)
+    failures = Failures(diagnosis.failures.found)
 
     def table(name: str, make: Callable[[Selection], list[RowType]]) -> list[RowType]:
         return failures.attempt(f"table {name}", partial(make, selection), [])
 
+    totals = _totals(selection)
     no_kernels: tuple[list[schema.Kernel], schema.KernelsOmitted | None] = ([], None)
     breakdown = cache(partial(find_breakdown, selection.analysis))
     kernels, omitted = failures.attempt("table kernels", lambda: kernel_rows(selection), no_kernels)
@@ -115,7 +116,6 @@ def build_data(selection: Selection, decided: Decided) -> ReportData:
         allocations=table("allocations", allocation_rows),
         coverage=_coverage(selection),
         findings=diagnosis.findings,
-        below_limits=diagnosis.below_limits,
         per_step=_means(selection, rows, totals),
         verdict=decided.verdict,
         critical_path_work=decided.path,

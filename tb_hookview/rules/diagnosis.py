@@ -12,7 +12,7 @@ from tb_hookview.errors import NotFoundError
 from tb_hookview.isolation import Failures
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine.context import Context
-from tb_hookview.rules.engine.cost_accounting import Found, below_limits, findings
+from tb_hookview.rules.engine.cost_accounting import Found, findings
 from tb_hookview.rules.gains import with_gains
 from tb_hookview.schema import PROFILER
 
@@ -27,7 +27,6 @@ class Diagnosis(NamedTuple):
     causes: list[str]
     """Id of the rule that explains each sync of the trace; `profiler` for the profiler's own."""
     findings: list[schema.Finding]
-    below_limits: list[schema.BelowLimit]
     failures: Failures
     """Rules and replays that failed on this trace."""
 
@@ -41,9 +40,8 @@ def diagnose(selection: Selection, alone: Alone, failures: Failures) -> Diagnosi
         failures: where it is noted what fails.
     """
     context = Context(selection, RULES, failures)
-    found = findings(context)
-    low = below_limits(context, found)
-    return Diagnosis(causes_of(context), with_gains(context, found, alone), low, failures)
+    found = with_gains(context, findings(context), alone)
+    return Diagnosis(causes_of(context), found, failures)
 
 
 def causes_of(context: Context) -> list[str]:

@@ -156,8 +156,7 @@ class FindingChange(msgspec.Struct, frozen=True):
     """One finding: gone, new, or of another cost.
 
     A finding is found again by rule and place, else by rule and module, else by rule where it is
-    there once on each side. One that costs about as much on the other side, but is below the rule's
-    limit there (`below_limits`), is neither new nor gone.
+    there once on each side.
     """
 
     id: str
@@ -174,8 +173,7 @@ class FindingChange(msgspec.Struct, frozen=True):
     other_module: str | None
     other_module_id: int | None
     cost_us: UsPair
-    """`cost_us_per_step` of the finding; on a side where it is none, what it costs below the rule's
-    limit."""
+    """`cost_us_per_step` of the finding."""
     gain_us: UsPair
     """`gain_us_per_step` of the finding."""
     once_us: UsPair

@@ -147,21 +147,6 @@ class Finding(Struct, frozen=True, kw_only=True):
     (given where idle time is charged); a gain that holds under conditions."""
 
 
-class BelowLimit(Struct, frozen=True, kw_only=True):
-    """A place where a rule would hold if its limit, a share of a step or of the busy time, were
-    ten times as low."""
-
-    id: str
-    """As that of a finding."""
-    rule: str
-    where: str
-    module_id: int | None
-    cost_us_per_step: Us
-    """As that of a finding; what `findings` are charged for is left out."""
-    elsewhere_us_per_step: Us
-    """What is left out."""
-
-
 def may_cost(finding: Finding) -> bool:
     """Whether it costs anything in this trace, as far as is known."""
     return finding.severity != "info" or finding.cost_us_per_step is None

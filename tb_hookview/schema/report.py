@@ -23,7 +23,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from tb_hookview.schema.attribution import CompiledGraphs, CompiledRegion, Coverage, Module, Node
-from tb_hookview.schema.findings import BelowLimit, Finding, PathWork, Verdict
+from tb_hookview.schema.findings import Finding, PathWork, Verdict
 from tb_hookview.schema.host import Allocation, Operator, Sync, Thread
 from tb_hookview.schema.kernels import DeviceUse, Kernel, KernelsOmitted, Stream
 from tb_hookview.schema.memory import MemoryModule, MemoryOperator, MemoryPeak, OutOfMemory
@@ -55,9 +55,6 @@ class ReportData(Struct, frozen=True):
     findings: list[Finding]
     per_step: PerStep
     verdict: Verdict
-    below_limits: list[BelowLimit] = []
-    """What rules would find with lower limits, and `findings` lacks: where a step is shorter, the
-    same cost passes a limit and is not new."""
     critical_path_work: list[PathWork] = []
     """The critical path of the measured steps by what ran, the longest first; empty where the steps
     are not replayed. At most 30 rows by name; the others are summed up by part and phase."""

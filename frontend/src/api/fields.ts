@@ -44,15 +44,6 @@ export const Balance = {
   wait_us: { unit: "us", text: "As in `ranks`, mean over the ranks of a place." },
 } as const;
 
-export const BelowLimit = {
-  id: { text: "As that of a finding." },
-  cost_us_per_step: {
-    unit: "us",
-    text: "As that of a finding; what `findings` are charged for is left out.",
-  },
-  elsewhere_us_per_step: { unit: "us", text: "What is left out." },
-} as const;
-
 export const Breakdown = {
   id: { text: "As `step_id`." },
   start_us: {
@@ -535,10 +526,7 @@ export const Finding = {
 } as const;
 
 export const FindingChange = {
-  cost_us: {
-    unit: "us",
-    text: "`cost_us_per_step` of the finding; on a side where it is none, what it costs below the rule's limit.",
-  },
+  cost_us: { unit: "us", text: "`cost_us_per_step` of the finding." },
   gain_us: { unit: "us", text: "`gain_us_per_step` of the finding." },
   once_us: {
     unit: "us",
@@ -1272,9 +1260,6 @@ export const ReportData = {
   schema: { text: "Version of the report's form; one version only gains fields." },
   modules: { text: "Parents before children, each root's tree in `named_modules()` order." },
   allocations: { text: "By name, most expensive first." },
-  below_limits: {
-    text: "What rules would find with lower limits, and `findings` lacks: where a step is shorter, the same cost passes a limit and is not new.",
-  },
   critical_path_work: {
     text: "The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase.",
   },

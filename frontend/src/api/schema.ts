@@ -74,19 +74,6 @@ export interface Balance {
   wait_us: (number | null)[];
 }
 
-/** A place where a rule would hold if its limit, a share of a step or of the busy time, were ten times as low. */
-export interface BelowLimit {
-  /** As that of a finding. */
-  id: string;
-  rule: string;
-  where: string;
-  module_id: number | null;
-  /** As that of a finding; what `findings` are charged for is left out. */
-  cost_us_per_step: number;
-  /** What is left out. */
-  elsewhere_us_per_step: number;
-}
-
 /** One step with its device work, by torch_tb_profiler's categories, which sum to it. */
 export interface Breakdown {
   /** As `step_id`. */
@@ -697,7 +684,7 @@ export interface Finding {
   caveats: string[];
 }
 
-/** One finding: gone, new, or of another cost. A finding is found again by rule and place, else by rule and module, else by rule where it is there once on each side. One that costs about as much on the other side, but is below the rule's limit there (`below_limits`), is neither new nor gone. */
+/** One finding: gone, new, or of another cost. A finding is found again by rule and place, else by rule and module, else by rule where it is there once on each side. */
 export interface FindingChange {
   id: string;
   base_id: string | null;
@@ -712,7 +699,7 @@ export interface FindingChange {
   base_module_id: number | null;
   other_module: string | null;
   other_module_id: number | null;
-  /** `cost_us_per_step` of the finding; on a side where it is none, what it costs below the rule's limit. */
+  /** `cost_us_per_step` of the finding. */
   cost_us: Pair;
   /** `gain_us_per_step` of the finding. */
   gain_us: Pair;
@@ -1600,8 +1587,6 @@ export interface ReportData {
   findings: Finding[];
   per_step: PerStep;
   verdict: Verdict;
-  /** What rules would find with lower limits, and `findings` lacks: where a step is shorter, the same cost passes a limit and is not new. */
-  below_limits: BelowLimit[];
   /** The critical path of the measured steps by what ran, the longest first; empty where the steps are not replayed. At most 30 rows by name; the others are summed up by part and phase. */
   critical_path_work: PathWork[];
   /** Null where the trace holds no marks of our recorder. */

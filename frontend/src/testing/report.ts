@@ -142,11 +142,6 @@ const NO_COMPILED_CODE: Pick<ReportData, "compiled" | "compiled_regions"> = {
   compiled_regions: [],
 };
 
-const NO_FINDINGS: Pick<ReportData, "findings" | "below_limits"> = {
-  findings: [],
-  below_limits: [],
-};
-
 function withoutMeans(rest: Partial<ReportData>): Omit<ReportData, "per_step"> {
   return withIds({
     schema: 1,
@@ -197,7 +192,7 @@ function withoutMeans(rest: Partial<ReportData>): Omit<ReportData, "per_step"> {
       unattributed_communication_us: null,
       unattributed_by_reason: { graph_launch: 1 },
     },
-    ...NO_FINDINGS,
+    findings: [],
     verdict: VERDICT,
     critical_path_work: [],
     recorder: null,

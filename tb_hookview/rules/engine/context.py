@@ -34,8 +34,6 @@ class Context(Struct, frozen=True, dict=True):
     """In order of priority."""
     failures: Failures = field(default_factory=Failures)
     """Rules that failed on this trace."""
-    scale: float = 1.0
-    """As `StepContext.scale`."""
 
     @property
     def analysis(self) -> Analysis:
@@ -55,7 +53,7 @@ class Context(Struct, frozen=True, dict=True):
     @cached_property
     def steps(self) -> StepContext:
         """The measured steps, and the mean step."""
-        return StepContext(self.selection, self.scale)
+        return StepContext(self.selection)
 
     @property
     def whole(self) -> Context:
@@ -64,11 +62,7 @@ class Context(Struct, frozen=True, dict=True):
         steps = tuple(sorted({*counted, *self.steps.indices}))
         if steps == self.steps.indices:
             return self
-        return self.of(Selection(self.analysis, steps))
-
-    def of(self, selection: Selection) -> Context:
-        """The same rules and limits on another selection of the trace."""
-        return Context(selection, self.rules, scale=self.scale)
+        return Context(Selection(self.analysis, steps), self.rules)
 
     @property
     def each(self) -> str:

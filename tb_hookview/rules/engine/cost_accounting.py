@@ -8,9 +8,9 @@ time in which the profiler was at work is charged to no rule.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -99,9 +99,6 @@ def _spans(context: Context) -> Iterator[_Spans]:
     yield _Spans(windows[:, 0], windows[:, 1], np.full(len(windows), -1))
 
 
-_LOWER = 10
-"""Factor by which limits that are shares of a step, or of the busy time, are lower for what is to
-be found again in a trace of a step that is so much longer."""
 _SHARE_HIGH, _SHARE_MEDIUM = 0.05, 0.01
 """Share of the step from which a finding is of high or medium severity."""
 _PREEMPTED = (
@@ -151,7 +148,6 @@ def findings(context: Context) -> list[Found]:
     for rule in context.rules:
         for occurrence in occurrences(rule, context):
             charge = account.charge(occurrence)
-            account.take(occurrence, charge)
             if (_costs(charge) or occurrence.latent) and not _is_explained(charge):
                 finding = _finding(rule, occurrence, charge, context, by_id)
                 seen[finding.id] += 1
@@ -161,10 +157,7 @@ def findings(context: Context) -> list[Found]:
     return [one._replace(finding=finding) for one, finding in zip(found, measured, strict=True)]
 
 
-_Row = TypeVar("_Row", schema.Finding, schema.BelowLimit)
-
-
-def _numbered(finding: _Row, number: int) -> _Row:
+def _numbered(finding: schema.Finding, number: int) -> schema.Finding:
     """Tell findings of one rule and place apart."""
     if number == 1:
         return finding
@@ -183,47 +176,6 @@ def occurrences(rule: Rule, context: Context) -> list[Occurrence]:
     return context.failures.attempt(f"rule {rule.id}", found, [])
 
 
-def below_limits(context: Context, found: Iterable[Found]) -> list[schema.BelowLimit]:
-    """Places that rules report with limits `_LOWER` times as low, and `found` lacks.
-
-    Args:
-        context: the trace.
-        found: its findings: a place costs what is left after those of higher priority.
-    """
-    low, account = msgspec.structs.replace(context, scale=1 / _LOWER), _Account(context)
-    by_rule, seen = defaultdict[str, list[Found]](list), Counter[str]()
-    for one in found:
-        by_rule[one.finding.rule].append(one)
-    rows = []
-    for rule in context.rules if len(context.steps) else ():
-        listed = {one.finding.id for one in by_rule[rule.id]}
-        for occurrence in occurrences(rule, low):
-            row = _below_limit(rule, occurrence, account.charge(occurrence), context)
-            seen[row.id] += 1
-            row = _numbered(row, seen[row.id])
-            if row.id not in listed and row.cost_us_per_step + row.elsewhere_us_per_step:
-                rows.append(row)
-        for one in by_rule[rule.id]:
-            account.take(one.occurrence, one.charge)
-    return rows
-
-
-def _below_limit(
-    rule: Rule, occurrence: Occurrence, charge: Charge, context: Context
-) -> schema.BelowLimit:
-    where = _where(occurrence, _path(occurrence, context))
-    return schema.BelowLimit(
-        id=f"{rule.id}:{where}",
-        rule=rule.id,
-        where=where,
-        module_id=occurrence.module if occurrence.module >= 0 else None,
-        cost_us_per_step=_costs(charge),
-        elsewhere_us_per_step=charge.elsewhere_us
-        + charge.idle_elsewhere_us
-        + charge.host_elsewhere_us,
-    )
-
-
 class _Account:
     """Idle and device time charged so far."""
 
@@ -234,9 +186,10 @@ class _Account:
         self._host: dict[int, TimeSet] = {}
 
     def charge(self, occurrence: Occurrence) -> Charge:
-        """What of an occurrence no other was charged for yet."""
+        """Charge an occurrence for what no other was charged for yet."""
         context, wasted = self._context, occurrence.wasted
         new = occurrence.gaps[~self._charged[occurrence.gaps]]
+        self._charged[new] = True
         wanted = occurrence.wasted_ns
         duration = context.analysis.device_events.duration[wasted]
         if wanted is None:
@@ -244,6 +197,7 @@ class _Account:
         usual = np.minimum(wanted, duration - context.analysis.preempted[wasted])
         preempted, wanted = (wanted - usual).sum(), usual
         taken = np.minimum(wanted, self._left[wasted])
+        self._left[wasted] -= taken
         host = tuple(self._host_charge(each) for each in occurrence.host)
         host_us = context.steps.us_per_step(_length(host))
         return Charge(
@@ -261,15 +215,8 @@ class _Account:
 
     def _host_charge(self, wanted: HostTime) -> HostTime:
         charged = self._host.get(wanted.thread, intervals.EMPTY)
+        self._host[wanted.thread] = intervals.normal(np.concatenate([charged, wanted.time]))
         return HostTime(wanted.thread, intervals.subtract(wanted.time, charged))
-
-    def take(self, occurrence: Occurrence, charge: Charge) -> None:
-        """Charge no other for what an occurrence is charged for."""
-        self._charged[charge.gaps] = True
-        self._left[occurrence.wasted] -= charge.wasted_ns
-        for thread, time in charge.host:
-            charged = self._host.get(thread, intervals.EMPTY)
-            self._host[thread] = intervals.normal(np.concatenate([charged, time]))
 
 
 def _length(host: Iterable[HostTime]) -> int:
@@ -292,7 +239,7 @@ def _finding(
     cost = _costs(charge)
     known = context.steps.idle_us is not None or bool(occurrence.host)
     gain = cost - (charge.wasted_us + charge.host_us) * (1 - occurrence.saved)
-    path = _path(occurrence, context)
+    path = context.analysis.modules.path[occurrence.module] if occurrence.module >= 0 else None
     where = _where(occurrence, path)
     return schema.Finding(
         id=f"{rule.id}:{where}",
@@ -337,10 +284,6 @@ def _distortion(context: Context) -> Iterator[str]:
         *(["shapes of inputs"] if context.with_shapes else []),
     ]:
         yield _SLOWED.format(" and ".join(recorded))
-
-
-def _path(occurrence: Occurrence, context: Context) -> str | None:
-    return context.analysis.modules.path[occurrence.module] if occurrence.module >= 0 else None
 
 
 def _where(occurrence: Occurrence, path: str | None) -> str:

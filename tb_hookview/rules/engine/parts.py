@@ -50,8 +50,6 @@ class StepContext(Struct, frozen=True, dict=True):
     """Measured steps; figures "a step" are means over them, in microseconds."""
 
     selection: Selection
-    scale: float = 1.0
-    """Factor of `duration_us`, `measured_us` and `work_us`, of which limits of rules are shares."""
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -79,7 +77,7 @@ class StepContext(Struct, frozen=True, dict=True):
     @cached_property
     def duration_us(self) -> float:
         """Mean duration of a step."""
-        return self.scale * (_mean([step.duration_us for step in self.report_rows]) or 0.0)
+        return _mean([step.duration_us for step in self.report_rows]) or 0.0
 
     @cached_property
     def measured_us(self) -> float:
@@ -97,7 +95,7 @@ class StepContext(Struct, frozen=True, dict=True):
         long = isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)
         long |= (gaps.cause == Cause.UNKNOWN) & (gaps.duration > _UNKNOWN_SET_UP_NS)
         idle = gaps.duration[long | self._analysis.idle_once]
-        return self.duration_us - self.scale * float(idle.sum()) / 1000 / max(devices, 1)
+        return self.duration_us - float(idle.sum()) / 1000 / max(devices, 1)
 
     @cached_property
     def busy_us(self) -> float | None:
@@ -115,8 +113,7 @@ class StepContext(Struct, frozen=True, dict=True):
         analysis, events = self._analysis, self._analysis.device_events
         mine = isin(analysis.device_event_step, self.indices)
         devices = (mine & (events.device == device) for device in unique(events.device[mine]))
-        time = (intervals.length(events.time_of(one)) for one in devices)
-        return [self.scale * self.us_per_step(each) for each in time]
+        return [self.us_per_step(intervals.length(events.time_of(one))) for one in devices]
 
     @cached_property
     def idle_us(self) -> float | None:

@@ -208,7 +208,7 @@ def _fastest(context: Context) -> tuple[Nanoseconds, Nanoseconds, float]:
     """
     steps, modules = context.analysis.steps, context.analysis.modules
     worked = np.flatnonzero(steps.counted | (np.arange(len(steps.name)) == steps.warm_up))
-    every = context.of(Selection(context.analysis, tuple(worked.tolist())))
+    every = Context(Selection(context.analysis, tuple(worked.tolist())), context.rules)
     work = _work(every)
     if len(worked) < 2:
         unknown = np.full(len(modules), _UNKNOWN)
@@ -218,7 +218,7 @@ def _fastest(context: Context) -> tuple[Nanoseconds, Nanoseconds, float]:
     np.add.at(time[:, 0], module, length)
     differs = np.ptp(_by_step(every, work), axis=1) if len(worked) == 2 else 0
     noise = np.full(len(modules), _NOISE_OF_TWO * differs)
-    return modules.rolled_up(time[:-1]), noise, context.scale * float(time.sum())
+    return modules.rolled_up(time[:-1]), noise, float(time.sum())
 
 
 def _always(work: _Work, step: Int, steps: int) -> tuple[ModuleIndex, Nanoseconds]:

@@ -10,7 +10,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { duration } from "../../text/formats";
 import type { CompareTable } from "./address";
 import { changeOf } from "./changes";
-import { absenceText, type CompareRow, rowPlace, type RowPlace, syncPlace, syncsAt } from "./rows";
+import { type CompareRow, rowPlace, type RowPlace, syncPlace, syncsAt } from "./rows";
 
 interface RowPanelProps {
   row: CompareRow;
@@ -57,10 +57,10 @@ export function RowPanel(props: RowPanelProps): ReactElement {
           ["change", changeOf(row.change)],
         ]}
       />
-      <SideSection title="before" us={row.before} {...{ row, table, place: row.base, side: base }}>
+      <SideSection title="before" row={row} table={table} {...{ place: row.base, side: base }}>
         <LongestSync report={before} row={row} place={row.base} side={base} />
       </SideSection>
-      <SideSection title="after" us={row.after} {...{ row, table, place: row.other, side: other }}>
+      <SideSection title="after" row={row} table={table} {...{ place: row.other, side: other }}>
         <LongestSync report={after} row={row} place={row.other} side={other} />
       </SideSection>
     </SidePanel>
@@ -88,21 +88,15 @@ interface SideProps {
   side: CompareSide;
 }
 
-interface SideSectionProps extends SideProps {
-  title: string;
-  /** Its time on this side; null where it is not. */
-  us: number | null;
-  table: CompareTable;
-  children: ReactElement;
-}
-
-function SideSection(props: SideSectionProps): ReactElement {
-  const { title, us, table, row, place, side, children } = props;
+function SideSection(
+  props: SideProps & { title: string; table: CompareTable; children: ReactElement },
+): ReactElement {
+  const { title, table, row, place, side, children } = props;
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
       {place === null ? (
-        <p className="muted">{absenceText(us)}</p>
+        <p className="muted">It is not there.</p>
       ) : (
         <>
           {place.text !== row.name && (

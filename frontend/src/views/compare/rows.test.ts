@@ -4,7 +4,7 @@ import type { Comparison, FindingChange, Pair } from "../../api/schema";
 import type { ChangeStatus } from "../../api/client";
 import { sideBars, worthAWord } from "./Bars";
 import { changeOf, changeText, countChange, fromTo, sideText } from "./changes";
-import { absenceText, compareRows, filterRows, firstTable, sortRows, tallyStatus } from "./rows";
+import { compareRows, filterRows, firstTable, sortRows, tallyStatus } from "./rows";
 import { comparison, kernelChange, moduleChange, pair, syncChange } from "./testing";
 
 test("changes always have a sign", () => {
@@ -128,19 +128,6 @@ describe("rows", () => {
     const ids = compareRows(comparison({ kernels }), "kernels").map(({ id }) => id);
     expect(ids).toEqual(["0|7", "1|7"]);
   });
-});
-
-test("what is below a rule's limit on a side has a cost there, and no finding to show", () => {
-  const finding: FindingChange = {
-    ...{ id: "|a", base_id: null, other_id: "a", rule: "a", title: "a", fix: "" },
-    ...{ status: "changed", base_where: null, other_where: "w", base_module: null },
-    ...{ base_module_id: null, other_module: null, other_module_id: null },
-    ...{ cost_us: pair(4, 5), gain_us: pair(null, 5), once_us: pair(null, null) },
-  };
-  const [row] = compareRows(comparison({ findings: [finding] }), "findings");
-  expect(row).toMatchObject({ base: null, before: 4, after: 5, change: 1 });
-  expect(absenceText(4)).toContain("below the rule's limit");
-  expect(absenceText(null)).not.toContain("limit");
 });
 
 test("what happens once is no number per step, and decides nothing", () => {

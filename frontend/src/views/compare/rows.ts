@@ -251,11 +251,6 @@ function numberOf(row: CompareRow, key: string): number | null {
   return row.extras[key as ExtraKey] ?? null;
 }
 
-/** Why a side does not list a row: only what is below a rule's limit has a time without a place. */
-export function absenceText(us: number | null): string {
-  return us === null ? "It is not there." : "Not a finding here: it is below the rule's limit.";
-}
-
 /** The row in the view of its own side. */
 export function rowPlace(
   table: CompareTable,
