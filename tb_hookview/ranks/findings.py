@@ -6,7 +6,7 @@ allocator in b        rank 0: 11 ms   rank 1: 7 ms    rank 2: 11 ms    explains 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median_low
 from typing import NamedTuple
@@ -64,11 +64,11 @@ def find_finding(late: Lateness, ranks: int, findings_of: FindingsOf) -> str | N
     return rule if excess[rule] > late.least_us else None
 
 
-def _costs(findings: Sequence[Finding], late: Lateness) -> Counter[str]:
+def _costs(findings: Sequence[Finding], late: Lateness) -> dict[str, float]:
     """Cost of each rule about a reason on one side, microseconds per step."""
     kind, module = late.reason
     family = {rule.id for rule in RULES if rule.family == _FAMILIES.get(kind)}
-    costs: Counter[str] = Counter()
+    costs: defaultdict[str, float] = defaultdict(float)
     for finding in findings:
         if _is_of(finding, module) if kind == "module" else finding.rule in family:
             work = finding.device_work_us_per_step or 0.0

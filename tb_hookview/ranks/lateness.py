@@ -79,7 +79,7 @@ def _cut_off(rank: RankSummary, begun: Int, usual: Mapping[str, tuple[int, float
         count < usual.get(name, none)[0] and time < _WHOLE * usual.get(name, none)[1]
         for name, count, time in steps
     ]
-    return rank.steps.counted & np.array(cut, bool)
+    return np.asarray(rank.steps.counted & np.array(cut, bool))
 
 
 def names_of(ranks: Sequence[RankSummary], compared: Sequence[Bool]) -> list[str]:

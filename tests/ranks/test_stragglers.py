@@ -93,6 +93,11 @@ def test_every_module_of_a_rank_that_is_longer_is_named_and_taken_out(tmp_path: 
     assert row.gain_us_per_step == pytest.approx(15_000, abs=10)
 
 
+def test_a_module_that_is_longer_by_a_trifle_is_not_named(tmp_path: Path) -> None:
+    (row,) = analyzed(write(tmp_path / "run", program(4, {2: (0.05, 12.0)}))).stragglers
+    assert [each.module for each in row.reasons] == ["b"]
+
+
 def test_of_two_ranks_the_wait_is_that_of_the_one_that_waited(tmp_path: Path) -> None:
     (row,) = analyzed(write(tmp_path / "run", program(2, {0: (0.0, 12.0)}))).stragglers
     assert row.rank == 0

@@ -113,7 +113,8 @@ def _explains_ddp_timers(context: Context) -> Bool:
     calls = syncs.names(syncs.row).tolist()
     event = np.array([call.endswith(_EVENT_CALLS) for call in calls], bool)
     operator = syncs.last_before(context.host.kind == EventCategory.OPERATOR)
-    return (forward >= 0) & event & (lookup(start, operator) <= lookup(start, forward))
+    first = lookup(start, operator) <= lookup(start, forward)
+    return np.asarray((forward >= 0) & event & first)
 
 
 def _find_ddp_timers(context: Context) -> Iterator[Occurrence]:
