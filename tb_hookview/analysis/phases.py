@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.autograd.nodes import forward_by_name
 from tb_hookview.analysis.host.activity import phase_ranges
-from tb_hookview.analysis.host.rows import HostRows, Role
+from tb_hookview.analysis.host.rows import MARK_ROLES, HostRows, Role
 from tb_hookview.analysis.modules.tree import ModuleCalls
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
@@ -63,7 +63,7 @@ class Phases(Struct, frozen=True):
     forward_known: bool
     """Whether the trace shows the whole forward; where it does not, that is in OTHER."""
     backward_known: bool
-    """Whether it has rows that would show a backward pass: operators, nodes or ranges of it."""
+    """Whether it has rows that would show a backward pass: operators, nodes, marks, ranges."""
     known: bool
     """Whether the trace has rows that would show a phase: operators, annotations or modules."""
 
@@ -100,6 +100,7 @@ def find_phases(
         phase = REASONS[number]
         times[phase] = _union(times[phase], intervals.subtract(whole, taken))
         taken = _union(taken, whole)
+    marked = isin(host.role, [int(role) for role in MARK_ROLES])
     operator, noted = (
         bool((host.kind == kind).any())
         for kind in (EventCategory.OPERATOR, EventCategory.ANNOTATION)
@@ -110,7 +111,7 @@ def find_phases(
         time=tuple(times[: Phase.OTHER]),
         closures=closures,
         forward_known=known,
-        backward_known=operator or bool((row_node >= 0).any() or back.any()),
+        backward_known=operator or bool((row_node >= 0).any() or (back | marked).any()),
         known=operator or noted or bool((module_calls.module >= 0).any()),
     )
 

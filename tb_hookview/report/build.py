@@ -198,8 +198,9 @@ def _totals(selection: Selection) -> schema.Totals:
     on_cores = analysis.kinds.tensor_core
     any_events = bool(len(analysis.device_events))
     by_profiler = selection.syncs & analysis.syncs.by_profiler
-    in_backward = analysis.phases.row[analysis.syncs.row] == Phase.BACKWARD
     syncs, syncs_known = analysis.syncs, analysis.syncs_known
+    in_backward = analysis.phases.row[syncs.row] == Phase.BACKWARD
+    backward_known = syncs_known and analysis.phases.backward_known
     waited, transfer = (part[selection.syncs] for part in (syncs.waited, syncs.transfer))
     return schema.Totals(
         device_busy_us=_busy(selection),
@@ -208,9 +209,7 @@ def _totals(selection: Selection) -> schema.Totals:
         optimizer_device_us=by_phase[Phase.OPTIMIZER],
         sync_count=int(selection.syncs.sum()) if syncs_known else None,
         sync_blocked_us=to_us(syncs.duration[selection.syncs].sum()) if syncs_known else None,
-        backward_sync_count=int((selection.syncs & in_backward).sum())
-        if syncs_known and analysis.phases.backward_known
-        else None,
+        backward_sync_count=int((selection.syncs & in_backward).sum()) if backward_known else None,
         device_wait_count=len(waits),
         queue_full_count=len(full) if known else None,
         queue_full_us=to_us(analysis.call_tree.duration[full].sum()) if known else None,
@@ -223,11 +222,9 @@ def _totals(selection: Selection) -> schema.Totals:
         sync_waited_us=to_us(waited.sum()) if any_events else None,
         sync_transfer_us=to_us(transfer.sum()) if any_events else None,
         forward_compute_us=_device_us_by_phase(selection, compute)[Phase.FORWARD],
-        unplaced_graph_us=(
-            _device_us(selection, analysis.replayed_graphs.unplaced)
-            if analysis.launches_known
-            else None
-        ),
+        unplaced_graph_us=_device_us(selection, analysis.replayed_graphs.unplaced)
+        if analysis.launches_known
+        else None,
     )
 
 
