@@ -135,7 +135,7 @@ def _outermost(trace: Trace, rows: EventRow) -> EventRow:
     events = trace.events
     order = np.lexsort((-events.duration[rows], events.start[rows], events.thread[rows]))
     rows = rows[order]
-    thread, start = events.thread[rows], events.start[rows]
+    thread, start = events.thread[rows].astype(np.int64), events.start[rows]
     ended = running_max(thread, start + events.duration[rows])
     first = np.diff(thread, prepend=-1) != 0
     return np.asarray(rows[first | (start >= np.append(0, ended[:-1]))])

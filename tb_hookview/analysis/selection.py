@@ -70,10 +70,11 @@ class Selection(Struct, frozen=True, dict=True):
 
         A replayed graph may hold it, or nothing was recorded that shows the phase.
         """
-        unknown = self.analysis.replayed_graphs.unknown
-        unknown = (unknown if self.chosen is None else unknown[list(self.chosen)]).any(0)
+        in_graphs = self.analysis.replayed_graphs.unknown
+        chosen = in_graphs if self.chosen is None else in_graphs[list(self.chosen)]
+        unknown = np.asarray(chosen.any(0))
         unknown[Phase.BACKWARD] |= not self.analysis.phases.backward_known
-        return np.asarray(unknown)
+        return unknown
 
     @cached_property
     def gaps(self) -> Bool:
