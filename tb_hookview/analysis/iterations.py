@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.rows import Role
-from tb_hookview.arrays.joins import isin, pair_key, running_max, unique
+from tb_hookview.arrays.joins import isin, running_max, unique
 from tb_hookview.arrays.types import EventRow, Int, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory, Trace
 
@@ -37,7 +37,7 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
     """Each to the end of the optimizer's step, on the thread that has most of these.
 
     Several optimizers, or one around another, end one iteration: no node is evaluated between. So
-    do those that take turns, each with a backward pass of its own, as a GAN's.
+    do those of a GAN, that take turns: as many nodes are evaluated in every second backward pass.
     """
     events, texts = trace.events, trace.strings.texts
     named = np.array([text.startswith(_OPTIMIZER_STEP) for text in texts] or [False])
@@ -50,31 +50,13 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
     before = np.searchsorted(_node_starts(trace, role), events.start[rows])
     opens = np.flatnonzero(np.diff(before, prepend=-1) > 0)
     ends = np.maximum.reduceat(events.start[rows] + events.duration[rows], opens)
-    turns = _turns(trace, rows[opens], before[opens])
+    turns = next(_periods(np.diff(before[opens], prepend=0)), 1)
     ends = ends[turns - 1 :: turns]
     if len(ends) < 2:
         return None
     window = np.stack([np.append(bounds[0], ends[:-1]), ends], axis=1)
-    each = f"the end of {turns} optimizers' steps" if turns > 1 else "the end of Optimizer.step"
-    return Iterations(window, int(events.thread[rows[0]]), f"each to {each}")
-
-
-def _turns(trace: Trace, rows: EventRow, nodes: Int) -> int:
-    """How many optimizers take turns: some that differ, as their backward passes do, over and over.
-
-    Args:
-        trace: the trace.
-        rows: steps of optimizers on one thread, by start.
-        nodes: how many nodes were evaluated before each.
-    """
-    events = trace.events
-    operators = (events.kind == EventCategory.OPERATOR) & (events.thread == events.thread[rows[0]])
-    start = np.sort(events.start[operators])
-    ends = events.start[rows] + events.duration[rows]
-    inside = np.searchsorted(start, ends) - np.searchsorted(start, events.start[rows])
-    optimizer = pair_key(events.name[rows].astype(np.int64), inside)
-    length = next(_periods(np.diff(nodes, prepend=0)), 1)
-    return length if len(unique(optimizer[-length:])) > 1 else 1
+    last = f"the last of {turns} optimizer steps" if turns > 1 else "Optimizer.step"
+    return Iterations(window, int(events.thread[rows[0]]), f"each to the end of {last}")
 
 
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
