@@ -17,7 +17,7 @@ from tb_hookview.schema.findings import Family, Finding
 from tb_hookview.schema.terms import module_label
 
 _OTHERS = 3
-"""Ranks with which the late one is compared: a report of each is made."""
+"""Ranks with which the late one is compared: the rules are asked about each."""
 _FAMILIES: Mapping[str, Family] = {
     "data": "data-loading",
     "optimizer": "optimizer",

@@ -24,6 +24,7 @@ from tb_hookview.ranks.map.summary import NEEDED, Mapped, RankSummary, Spool, pa
 from tb_hookview.ranks.matching import match
 from tb_hookview.ranks.result import TABLES, RunReport
 from tb_hookview.report.result import Report
+from tb_hookview.rules.diagnosis import find_all
 from tb_hookview.schema.findings import Finding
 from tb_hookview.sql import Each, Limits, Result, Source, run, sources_of_several
 from tb_hookview.tables.catalogue import CATALOGUE, empty_table
@@ -229,7 +230,7 @@ def _analyzed(
 
     @cache
     def findings_of(place: int) -> list[Finding]:
-        return open_trace(chosen[place]).report().data.findings
+        return [each.finding for each in find_all(open_trace(chosen[place]).steps())]
 
     run = answer(
         name,
