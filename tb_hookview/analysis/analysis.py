@@ -42,7 +42,8 @@ from tb_hookview.analysis.host.activity import (
     operator_rows,
     runs_on_cpu,
 )
-from tb_hookview.analysis.host.rows import HostRows, Role, call_rows, roles
+from tb_hookview.analysis.host.library_starts import call_rows
+from tb_hookview.analysis.host.rows import HostRows, Role, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
 from tb_hookview.analysis.idle.gaps import Cause, Gaps, KernelLoads, find_kernel_loads

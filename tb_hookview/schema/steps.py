@@ -32,10 +32,13 @@ class Idle(Struct, frozen=True):
     """A thread that launches work was loading the code of a kernel: in a call that loads modules,
     or in the first launch of that kernel in the trace, if it took over 20 times the median of the
     call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in
-    a `cudaFree` by which cuBLAS or cuDNN starts, next to a call for properties of the device, if it
-    took over 20 times the median of other calls that allocate or free; in a scripted function until
-    a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles; or
-    the driver recorded such overhead."""
+    an operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first
+    kernel: the first of its name that launches any, over 20 times later than the median of the
+    others (of all others where none has its name), with `hipInit` or, next to a call for properties
+    of the device, `cudaFree` in it (calls that allocate in it are `allocator`); in such a
+    `cudaFree` elsewhere, if it took over 20 times the median of other calls that allocate or free;
+    in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no
+    call, in which it compiles; or the driver recorded such overhead."""
     launch: Us
     """The next work was launched too late: its launch began after the gap did (less the launch
     latency), or the launching call of a kernel was still open then. The host had other things to
@@ -215,8 +218,9 @@ class PerStep(Struct, frozen=True, kw_only=True):
     of: Count
     """Steps of the trace."""
     marked: bool
-    """Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition;
-    else its one step is the whole trace."""
+    """Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step`, equal
+    annotations in which all operators of a thread lie, or repetition of its operators; else its one
+    step is the whole trace."""
     chosen: bool
     """Whether the steps were named."""
     text: str

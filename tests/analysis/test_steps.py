@@ -346,6 +346,42 @@ def test_what_repeats_and_is_no_loop(tmp_path: Path, picture: str) -> None:
     assert made.steps.name == ("whole trace",)
 
 
+ANNOTATED = """
+    main notes     [call                  ]           [call      ]           [call      ]
+    main notes                             [next    ]             [next    ]
+    main ops   [in]   [aten::mm][aten::add]            [aten::mm]             [aten::mm]
+    main calls         [go corr=1]                      [go corr=2]            [go corr=3]
+    gpu  kernel          [k corr=1]                       [k corr=2]             [k corr=3]
+    """
+CALLS = {
+    **OPTIMIZED,
+    "next": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+}
+WHOLE = ANNOTATED.replace("[in]", "    ")
+
+
+def test_without_marks_an_iteration_is_one_of_equal_annotations(tmp_path: Path) -> None:
+    data = build_report(load(grid.write(tmp_path / "t.json", grid.events(WHOLE, CALLS)))).data
+    assert [step.duration_us for step in data.steps] == [35.0, 23.0, 14.0]
+    assert data.per_step.text == (
+        "mean of 2 of 3 steps, each from an annotation to the next equal one; the first warms up"
+    )
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        pytest.param(ANNOTATED, id="an operator outside"),
+        pytest.param(WHOLE.replace("[call  ", "[other ", 1), id="another annotation"),
+        pytest.param(f"{WHOLE}other notes  [call  ]\n", id="two threads"),
+        pytest.param(f"{WHOLE}auto ops  {' ' * 60}[mm' F=1]\n", id="parts of one forward"),
+    ],
+)
+def test_equal_annotations_that_are_no_loop(tmp_path: Path, picture: str) -> None:
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, CALLS)))
+    assert made.steps.name == ("whole trace",)
+
+
 @pytest.mark.parametrize(
     ("name", "iterations", "warm_up_us", "mean_us"),
     [

@@ -582,7 +582,7 @@ export const Idle = {
   },
   kernel_loading: {
     unit: "us",
-    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in a `cudaFree` by which cuBLAS or cuDNN starts, next to a call for properties of the device, if it took over 20 times the median of other calls that allocate or free; in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles; or the driver recorded such overhead.",
+    text: "A thread that launches work was loading the code of a kernel: in a call that loads modules, or in the first launch of that kernel in the trace, if it took over 20 times the median of the call's later ones until the kernel began, and the host did not wait, copy or allocate in it; in an operator in which a library (cuBLAS, cuDNN, MIOpen) starts, until it launches its first kernel: the first of its name that launches any, over 20 times later than the median of the others (of all others where none has its name), with `hipInit` or, next to a call for properties of the device, `cudaFree` in it (calls that allocate in it are `allocator`); in such a `cudaFree` elsewhere, if it took over 20 times the median of other calls that allocate or free; in a scripted function until a kernel of TorchScript's fuser first runs, 1 ms or more in no call, in which it compiles; or the driver recorded such overhead.",
   },
   launch: {
     unit: "us",
@@ -1062,7 +1062,7 @@ export const PerStep = {
   steps: { unit: "count", text: "Steps that the means are over." },
   of: { unit: "count", text: "Steps of the trace." },
   marked: {
-    text: "Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step` or repetition; else its one step is the whole trace.",
+    text: "Whether the trace shows steps, by `ProfilerStep#N`, rows of `Optimizer.step`, equal annotations in which all operators of a thread lie, or repetition of its operators; else its one step is the whole trace.",
   },
   chosen: { text: "Whether the steps were named." },
   text: { text: "Which steps the means are over, and why others are left out." },

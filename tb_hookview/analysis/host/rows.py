@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview import markers
-from tb_hookview.arrays.joins import isin, mask_of, median, setdiff, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, unique
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import Bool, Code, EventRow, Int, StringIndex, TreeRow
 from tb_hookview.trace import EventCategory, Trace
@@ -366,7 +366,7 @@ class Call(IntEnum):
     """Orders streams on the device; the host goes on."""
     LOAD = 6
     """Loads the code of kernels, or compiles or links it: slow, and done once. Some are `cudaFree`
-    by name (see `_loading_frees`)."""
+    by name (see `library_starts.py`)."""
 
 
 _RUNTIME = "(?:cuda|hip|mu|musa)"
@@ -420,55 +420,3 @@ def call_of(name: str) -> Call:
             if pattern.fullmatch(name):
                 return call
     return Call.NONE
-
-
-def call_rows(host: HostRows) -> Int:
-    """`Call` of each row of the call tree."""
-    # Rows on a device's threads only mirror calls.
-    texts, calls = host.trace.strings, np.flatnonzero(host.kind == EventCategory.RUNTIME)
-    call = np.full(len(host), Call.NONE, np.int64)
-    name, place = unique_inverse(host.string[calls])
-    names = [texts[string] for string in name.tolist()]
-    call[calls] = np.array([call_of(text) for text in names], np.int64)[place]
-    call[host.device_threads[host.call_tree.thread]] = Call.NONE
-    if _FREE in names:
-        asks = calls[isin(place, [i for i, text in enumerate(names) if text in _ASKS])]
-        frees = calls[place == names.index(_FREE)]
-        call[_loading_frees(host, frees[call[frees] == Call.ALLOCATE], asks, call)] = Call.LOAD
-    return np.asarray(call)
-
-
-_FREE = "cudaFree"
-_ASKS = (
-    *("cudaDeviceGetAttribute", "cudaDeviceGetStreamPriorityRange"),
-    *("cudaGetSymbolAddress", "cudaHostGetDevicePointer"),
-)
-_SLOW = 20
-"""As of first launches. Starting cuBLAS takes 11 ms and more, where an allocation takes 0.2 ms."""
-
-
-def _loading_frees(host: HostRows, frees: TreeRow, asks: TreeRow, call: Int) -> TreeRow:
-    """Calls of `cudaFree` by which cuBLAS and cuDNN start: they load kernels, and free nothing.
-
-    Right before or after, such a library asks for properties of the device, which no allocator
-    does; and each lasts over `_SLOW` times the median of all other calls that allocate or free.
-
-    Args:
-        host: the host's rows.
-        frees: calls of `cudaFree`, ascending.
-        asks: calls that ask for properties.
-        call: `Call` of each row by its name.
-    """
-    if not len(frees) or not len(asks):
-        return frees[:0]
-    tree, asked = host.call_tree, mask_of(asks, len(host) + 1)
-    around = np.append(np.where(tree.parent < 0, -1 - tree.thread, tree.parent), len(host))
-    closes = np.append(tree.subtree_end[frees[:-1]] != frees[1:], True)
-    opens = np.append(True, closes[:-1])
-    first, after = frees[opens], tree.subtree_end[frees[closes]]
-    beside = asked[first - 1] & (around[first - 1] == around[first])
-    beside |= asked[after] & (around[after] == around[first])
-    found = frees[beside[np.cumsum(opens) - 1]]
-    usual = tree.duration[setdiff(np.flatnonzero(call == Call.ALLOCATE), found)]
-    slow = tree.duration[found] > _SLOW * (median(usual) if len(usual) else 0)
-    return np.asarray(found[slow])

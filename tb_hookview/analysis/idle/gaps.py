@@ -22,10 +22,11 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.calls.division import CallTimes
-from tb_hookview.analysis.device.events import LaunchTiming
+from tb_hookview.analysis.device.events import SLOW, LaunchTiming
+from tb_hookview.analysis.host.library_starts import starting_calls
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import first_of_each, isin, unique, unique_inverse
+from tb_hookview.arrays.joins import first_of_each, isin, median, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
@@ -209,6 +210,9 @@ def _joined(pieces: Pieces, bounds: Nanoseconds) -> Pieces:
 # CUDA and HIP load the code of a kernel, often with the whole library that it is in, when it is
 # launched for the first time (lazy loading). The launching call lasts for as long, up to seconds.
 #
+# A library of kernels, such as cuBLAS, starts in the first operator that needs it (see
+# `library_starts.py`), which launches its first kernel that much later.
+#
 # The fuser of TorchScript compiles a kernel before the operator of its name runs for the first
 # time. Until then the scripted function around it calls nothing:
 #
@@ -227,15 +231,16 @@ _STALLS = (Call.WAIT, Call.COPY, Call.ALLOCATE)
 
 
 class KernelLoads(NamedTuple):
-    """Calls that loaded or compiled code of kernels, ascending; shape (l,). Times of one thread do
-    not overlap."""
+    """Calls that loaded or compiled code of kernels, and operators in which a library of them
+    started, ascending; shape (l,). Times of one thread do not overlap."""
 
     row: TreeRow
     start: Nanoseconds
     """Start of the call; of one whose kernel TorchScript compiled, when that began before it."""
     end: Nanoseconds
     """End of the loading: of the call, or start of the kernel that it launched if that is earlier,
-    as in a call that waits for its kernel; start of the call where TorchScript compiled before."""
+    as in a call that waits for its kernel; start of the call where TorchScript compiled before; of
+    an operator start of the call that launches its first kernel."""
 
     @property
     def duration(self) -> Nanoseconds:
@@ -245,6 +250,8 @@ class KernelLoads(NamedTuple):
 
 def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     """Find calls that load modules by their names, and first launches that took far too long.
+
+    Beside them operators in which libraries and the fuser of TorchScript start.
 
     Such a launch is the first of its kernel, by name and device, that the trace has; until the
     kernel began, it lasted over `SLOW` times the median of the call's later ones (of all where
@@ -266,15 +273,45 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     end[launch[slow]] = until[slow]
     loads = timing.call == Call.LOAD
     loads[launch[slow]] = True
+    starts, launched = _library_starts(timing)
+    loads[starts], end[starts] = True, launched
     row = np.flatnonzero(loads)
     if len(row):
-        row = row[call_tree.nearest_above(loads)[row] < 0]
+        above = call_tree.nearest_above(loads)[row]
+        row = row[(above < 0) | (call_tree.start[row] >= lookup(end, above))]
     fused = np.array(list(_fused_by_script(timing)), np.int64).reshape(-1, 2)
     rows = np.concatenate([row, fused[:, 0]])
     order = np.argsort(rows, kind="stable")
     start = np.concatenate([call_tree.start[row], fused[:, 1]])[order]
     end = np.concatenate([end[row], call_tree.start[fused[:, 0]]])[order]
     return KernelLoads(rows[order], start, end)
+
+
+def _library_starts(timing: LaunchTiming) -> tuple[TreeRow, Nanoseconds]:
+    """Operators in which a library starts, and when each launched its first kernel.
+
+    Each is the first of its name that launches a kernel. It takes over `SLOW` times as long until
+    then as the others of its name do (as all others where there are none), by their median.
+    """
+    host, tree = timing.host, timing.call_tree
+    calls = starting_calls(host)
+    around = host.operator_around[calls]
+    if not (around >= 0).any():
+        return calls[:0], calls[:0]
+    launch = unique(timing.device_events.launch[_single_kernels(timing)])
+    launch = launch[host.operator_around[launch] >= 0]
+    launch = launch[first_of_each(host.operator_around[launch])]
+    operator = host.operator_around[launch]
+    name, until = host.string[operator], tree.start[launch] - tree.start[operator]
+    order = np.argsort(tree.start[operator], kind="stable")
+    found = []
+    for i in order[first_of_each(name[order])].tolist():
+        if ((around == operator[i]) & (calls < launch[i])).any():
+            others = name == name[i] if (name == name[i]).sum() > 1 else name >= 0
+            others[i] = False
+            if others.any() and until[i] > SLOW * median(until[others]):
+                found.append(i)
+    return operator[found], tree.start[launch[found]]
 
 
 def _fused_by_script(timing: LaunchTiming) -> Iterator[tuple[int, int]]:

@@ -75,15 +75,17 @@ def _launches(context: Context, loads: Int) -> Int:
 
 
 def _compiled(context: Context, loads: Int) -> Bool:
-    """Whether TorchScript's fuser compiled in each of some loads: rows of operators."""
-    rows = context.analysis.kernel_loads.row[loads]
-    return np.asarray(context.host.kind[rows] == EventCategory.OPERATOR)
+    """Whether TorchScript's fuser compiled in each of some loads: before the row began."""
+    table = context.analysis.kernel_loads
+    return np.asarray(table.start[loads] < context.call_tree.start[table.row[loads]])
 
 
 def _starts(context: Context, loads: Int) -> int:
     """Number of loads by which a library starts."""
     rows = context.analysis.kernel_loads.row[loads]
-    return int(np.count_nonzero(context.rows.named("cudaFree")[rows]))
+    starts = context.rows.named("cudaFree")[rows]
+    starts |= (context.host.kind[rows] == EventCategory.OPERATOR) & ~_compiled(context, loads)
+    return int(np.count_nonzero(starts))
 
 
 def _named(context: Context, loads: Int) -> bool:
@@ -93,7 +95,7 @@ def _named(context: Context, loads: Int) -> bool:
 
 def _libraries(context: Context, loads: Int) -> str:
     starts = _starts(context, loads)
-    return f" and {starts} started a library such as cuBLAS or cuDNN (cudaFree)" if starts else ""
+    return f" and {starts} started a library such as cuBLAS or cuDNN" if starts else ""
 
 
 def _modules(context: Context, loads: Int) -> str:
@@ -115,10 +117,12 @@ RULE = Rule(
     description="Calls that load modules (cuModuleLoad*, hipModuleLoad* and the like), rows of "
     "overhead in which the driver does, first launches of a kernel in the trace that last over "
     "20 times the median of the call's later ones until the kernel begins, with no sync, copy or "
-    "allocation in them, and calls of cudaFree by which cuBLAS and cuDNN start: next to a call for "
-    "properties of the device, over 20 times as long as the median of other calls that allocate or "
-    "free; and 1 ms or more of a scripted function in no call, until TorchScript's fuser runs a "
-    "kernel for the first time; over 1% of a step.",
+    "allocation in them; operators in which a library (cuBLAS, cuDNN, MIOpen) starts, until they "
+    "launch their first kernel: the first of their name that launches any, over 20 times later "
+    "than the median of the others, with hipInit or, next to a call for properties of the device, "
+    "cudaFree in them; such a cudaFree elsewhere, over 20 times as long as the median of other "
+    "calls that allocate or free; and 1 ms or more of a scripted function in no call, until "
+    "TorchScript's fuser runs a kernel for the first time; over 1% of a step.",
     fix=f"{_WARM_UP} Where a first use must not stall a running training, "
     "CUDA_MODULE_LOADING=EAGER loads all kernels as CUDA starts, which takes longer then and costs "
     "device memory.",

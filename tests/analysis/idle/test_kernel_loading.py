@@ -157,6 +157,64 @@ def test_a_library_that_starts_is_no_allocation(tmp_path: Path) -> None:
     assert finding.once_us == 300
 
 
+def operators(*wanted: tuple[list[Launch], int], name: str = "aten::mm") -> list[dict[str, Any]]:
+    """Operators one after the other: calls, and how long after them each launches a kernel."""
+    events, at = [], 10_000
+    for number, (calls, later) in enumerate(wanted, start=1):
+        begun = at
+        for api, length in calls:
+            events.append(call(api, at, length))
+            at += length
+        at += later
+        row = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": at + 6}
+        events += [
+            call("cudaLaunchKernel", at, 5, correlation=number),
+            {**row, "dur": 3, "args": {"correlation": number, "device": 0}},
+            {**call(name, begun, at + 5 - begun), "cat": "cpu_op"},
+        ]
+        at += 20
+    return events
+
+
+START: list[Launch] = [("cudaFree", 9), ASK, MALLOC]
+LATER: tuple[list[Launch], int] = ([], 30)
+
+
+def test_the_operator_in_which_a_library_starts(tmp_path: Path) -> None:
+    """Until it launches, and no matter how long the call lasts by which the library starts."""
+    events = operators((START, 4_000), LATER, LATER)
+    assert loads_of(tmp_path, events) == [4_015]
+    events = operators(([FREE, *START], 4_000), LATER, LATER)
+    assert loads_of(tmp_path, events) == [4_315]
+    assert loads_of(tmp_path, operators(([("hipInit", 1)], 4_000), LATER)) == [4_001]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        operators(([("cudaFree", 9), MALLOC], 4_000), LATER, LATER),
+        operators(LATER, (START, 4_000), LATER),
+        operators((START, 400), LATER, LATER),
+        operators((START, 4_000)),
+    ],
+    ids=["nothing starts", "not the first", "not that late", "no other"],
+)
+def test_operators_in_which_no_library_starts(tmp_path: Path, events: list[dict[str, Any]]) -> None:
+    assert loads_of(tmp_path, events) == []
+
+
+def test_a_library_that_starts_is_once(tmp_path: Path) -> None:
+    events = operators(([], 30), (START, 4_000), LATER, LATER)
+    events[2]["name"] = "aten::relu"
+    data = report_of(tmp_path, events)
+    assert data.steps[0].idle is not None
+    assert data.steps[0].idle.kernel_loading == 4_001
+    assert data.verdict.once_us == 4_015
+    assert [each.rule for each in data.findings] == ["kernel-first-use"]
+    assert "1 call in the trace" in data.findings[0].evidence
+    assert "1 started a library" in data.findings[0].evidence
+
+
 def report_of(folder: Path, events: list[dict[str, Any]]) -> ReportData:
     return build_report(analyze(folder, events)).data
 
@@ -201,11 +259,11 @@ def test_without_launches_it_is_unknown(tmp_path: Path) -> None:
     not shared_traces.FOLDER.is_dir(), reason="no ../shared/traces next to the checkout"
 )
 def test_a_trace_of_first_uses() -> None:
-    """Ten launches of 4.7 to 332 ms, and four loads of modules of 0.4 to 1.5 ms."""
+    """Ten launches of 4.7 to 332 ms, two loads of modules, and MIOpen's start in two operators."""
     analysis = load(shared_traces.FOLDER / "tracelens_mi300_normalization.json.gz")
     loads = sorted(time / 1000 for time in analysis.kernel_loads.duration.tolist())
     assert len(loads) == 14
-    assert [round(time) for time in loads[:5]] == [409, 636, 688, 1481, 4675]
+    assert [round(time) for time in loads[:6]] == [409, 688, 1860, 4675, 8577, 10762]
     assert round(loads[-1]) == 331_627
     modules = {module.path: module for module in build_report(analysis).data.modules}
     loss = modules["MSELoss_0"]

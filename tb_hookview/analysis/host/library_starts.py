@@ -1,0 +1,72 @@
+"""`Call` of each host row, and the calls by which libraries of kernels start.
+
+cuBLAS, cuDNN and MIOpen start in the first operator that needs them. They call `cudaFree` or
+`hipInit`, which loads their kernels and frees nothing, ask for properties of the device, allocate
+workspaces, and take most of the time in no call:
+
+    thread  [aten::addmm                                                  ]
+              [cudaFree] [ask][ask][cudaMalloc]     no call       [launch]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_hookview.analysis.host.rows import Call, HostRows, call_of
+from tb_hookview.arrays.joins import mask_of, median, setdiff, unique_inverse
+from tb_hookview.arrays.types import Int, TreeRow
+from tb_hookview.trace import EventCategory
+
+_ASKS = (
+    *("cudaDeviceGetAttribute", "cudaDeviceGetStreamPriorityRange"),
+    *("cudaGetSymbolAddress", "cudaHostGetDevicePointer"),
+)
+_SLOW = 20
+"""As of first launches. Starting cuBLAS takes 11 ms and more, where an allocation takes 0.2 ms."""
+
+
+def call_rows(host: HostRows) -> Int:
+    """`Call` of each row of the call tree.
+
+    Calls of `cudaFree` by which a library starts are LOAD if each lasts over `_SLOW` times the
+    median of all other calls that allocate or free.
+    """
+    # Rows on a device's threads only mirror calls.
+    texts, calls = host.trace.strings, np.flatnonzero(host.kind == EventCategory.RUNTIME)
+    call = np.full(len(host), Call.NONE, np.int64)
+    name, place = unique_inverse(host.string[calls])
+    names = [texts[string] for string in name.tolist()]
+    call[calls] = np.array([call_of(text) for text in names], np.int64)[place]
+    call[host.device_threads[host.call_tree.thread]] = Call.NONE
+    starts = starting_calls(host)
+    starts = starts[call[starts] == Call.ALLOCATE]
+    if len(starts):
+        duration = host.call_tree.duration
+        usual = duration[setdiff(np.flatnonzero(call == Call.ALLOCATE), starts)]
+        call[starts[duration[starts] > _SLOW * (median(usual) if len(usual) else 0)]] = Call.LOAD
+    return np.asarray(call)
+
+
+def starting_calls(host: HostRows) -> TreeRow:
+    """Calls by which a library starts: `hipInit`, and of `cudaFree` those next to a question.
+
+    Right before or after these is a call that asks for properties of the device, which no
+    allocator makes.
+    """
+    frees = _calls(host, "cudaFree")
+    asks = _calls(host, *_ASKS) if len(frees) else frees
+    if not len(asks):
+        return _calls(host, "hipInit")
+    tree, asked = host.call_tree, mask_of(asks, len(host) + 1)
+    around = np.append(np.where(tree.parent < 0, -1 - tree.thread, tree.parent), len(host))
+    closes = np.append(tree.subtree_end[frees[:-1]] != frees[1:], True)
+    opens = np.append(True, closes[:-1])
+    first, after = frees[opens], tree.subtree_end[frees[closes]]
+    beside = asked[first - 1] & (around[first - 1] == around[first])
+    beside |= asked[after] & (around[after] == around[first])
+    return np.asarray(frees[beside[np.cumsum(opens) - 1]])
+
+
+def _calls(host: HostRows, *names: str) -> TreeRow:
+    rows = host.named(lambda name: name in names)
+    return rows[host.kind[rows] == EventCategory.RUNTIME]
