@@ -643,7 +643,7 @@ export interface Finding {
   module_id: number | null;
   /** Device idle time charged to the finding, plus device time spent on work that could be avoided. Each moment of idle time (see `steps[].idle`) is charged to at most one finding, that of the first rule in priority, and so is each nanosecond of a device event that could be avoided; `evidence` says how much of it was charged to others. Where the model ran on the CPU, or waits for other ranks without a device in the trace, it is time of the host. Null where the trace does not say what the device did. */
   cost_us_per_step: number | null;
-  /** Time that it takes once in a run, in its first step or as code is loaded, where it happens once: such a finding is of severity `low` at most, and comes after those that recur, where none saves 0.5% of the step only after those that cost as much. Null for these. */
+  /** Time that it takes once in a run, in its first step or as code is loaded or compiled, where it happens once: such a finding is of severity `low` at most, and comes after those that recur, where none saves 0.5% of the step only after those that cost as much. Null for these. */
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
