@@ -152,8 +152,8 @@ def findings(data: ReportData, page: Page) -> str:
     lines = [
         *intro("Findings", data),
         f"Saves: how much shorter the {step} is in a replay without the cause (est.: without the "
-        "cost of recording; now: as long as the other side is slower); savings do not add up, "
-        "`whatif` replays several together. `info`: no cost in this trace.",
+        "cost of recording and kernel loading; now: as long as the other side is slower); savings "
+        "do not add up, `whatif` replays several together. `info`: no cost in this trace.",
     ]
     return paged(lines, [], [_finding(finding, data) for finding in data.findings], page)
 

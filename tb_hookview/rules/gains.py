@@ -23,7 +23,8 @@ _APART = 0.1
 _FAR_MORE = 10
 """Times what a finding saves now that it would save after the other side is faster; below that it
 saves much of it now, however little that is of the step."""
-_RECORDED = "Saves an estimated {} without the slowdown of recording, {} as recorded."
+_RECORDED = "Saves an estimated {} without {}, {} as recorded."
+_LOADING, _SLOWDOWN = "kernel loading", "the slowdown of recording"
 _PAUSES = (
     "Unexplained delays of {} decide the {}, as where another process uses the device: the "
     "saving is {} with them, {} without."
@@ -88,11 +89,11 @@ def _with_gains(
 
 def _most(found: Found, alone: Alone, context: Context) -> float:
     """How much shorter a step is without all that a finding costs, microseconds; as gains are
-    ranked, without the cost of recording where that is known."""
+    ranked, of later steps where these are known."""
     from tb_hookview.rules.engine.removal import removed
 
     simulator = alone.simulator
-    return simulator.gain(removed(context.analysis, found), simulator.unrecorded) / 1000
+    return simulator.gain(removed(context.analysis, found), simulator.later) / 1000
 
 
 def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
@@ -103,8 +104,8 @@ def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
 
 
 def weight(finding: schema.Finding) -> float:
-    """What a finding is ranked by, microseconds per step: its gain without the cost of
-    recording, else as recorded, where unknown its cost (on the critical path, if replayed).
+    """What a finding is ranked by, microseconds per step: its gain in later steps, else as
+    recorded, where unknown its cost (on the critical path, if replayed).
 
     What happens once comes after all that recurs.
     """
@@ -134,8 +135,8 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
     change = removed(context.analysis, found)
     gain = alone.simulator.gain(change) / 1000
     step = context.steps.measured_us
-    unrecorded = _unrecorded(alone.simulator, change)
-    saved = gain if unrecorded is None else unrecorded
+    later = _later(alone.simulator, change)
+    saved = gain if later is None else later
     # What costs something but gains nothing by itself is more than informational.
     rank = severity(saved, step) if saved or not finding.cost_us_per_step else "low"
     worth = schema.SMALL * step <= (finding.cost_us_per_step or 0.0)
@@ -145,22 +146,22 @@ def _replayed(found: Found, alone: Alone, context: Context, refused: str | None)
         finding,
         confidence="low" if pauses else finding.confidence,
         gain_us_per_step=gain,
-        unrecorded_gain_us_per_step=unrecorded,
-        gain_is_estimated=unrecorded is not None and _are_apart(gain, unrecorded),
+        unrecorded_gain_us_per_step=later,
+        gain_is_estimated=later is not None and _are_apart(gain, later),
         severity=rank,
         saves_after=after,
         caveats=[
             *finding.caveats,
             *([_FIRST.format(after)] if after else []),
             *pauses,
-            *_differing(gain, unrecorded, schema.SMALL * step),
+            *_differing(gain, later, schema.SMALL * step, alone.simulator),
         ],
     )
 
 
-def _unrecorded(simulator: Simulator, change: Change) -> float | None:
-    """The gain without the cost of recording; None where that is unknown."""
-    base = simulator.unrecorded
+def _later(simulator: Simulator, change: Change) -> float | None:
+    """The gain in later steps (`Simulator.later`); None where these are unknown."""
+    base = simulator.later
     return None if base is None else simulator.gain(change, base) / 1000
 
 
@@ -173,16 +174,18 @@ def _among_pauses(alone: Alone, change: Change, gain: float) -> Iterator[str]:
         yield _PAUSES.format(pauses, step, format_us(gain), format_us(without))
 
 
-def _differing(gain: float, unrecorded: float | None, small: float) -> Iterator[str]:
-    """Yield a caveat where the cost of recording changes the gain."""
-    if unrecorded is None or abs(unrecorded - gain) <= small:
-        return
-    if _are_apart(gain, unrecorded):
-        yield _RECORDED.format(format_us(unrecorded), format_us(gain))
+def _differing(
+    gain: float, later: float | None, small: float, simulator: Simulator
+) -> Iterator[str]:
+    """Yield a caveat where it gains something else in later steps, with what these do without."""
+    if later is not None and abs(later - gain) > small and _are_apart(gain, later):
+        without = [_LOADING] if simulator.loading else []
+        without += [_SLOWDOWN] if simulator.unrecorded is not None else []
+        yield _RECORDED.format(format_us(later), " and ".join(without), format_us(gain))
 
 
-def _are_apart(gain: float, unrecorded: float) -> bool:
-    return abs(unrecorded - gain) > _APART * max(unrecorded, gain)
+def _are_apart(gain: float, later: float) -> bool:
+    return abs(later - gain) > _APART * max(later, gain)
 
 
 def _saves_after(alone: Alone, change: Change, gain: float) -> Literal["host", "device"] | None:

@@ -63,7 +63,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     rule: str
     """Id of the rule."""
     severity: str
-    """By the gain (without the cost of recording, where known), else by the cost: `high` from 5% of
+    """By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost: `high` from 5% of
     the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace.
     A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time
     while code is loaded, memory is allocated or the host does other things, and of 10 ms and more
@@ -93,10 +93,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     without all of them (`whatif`) says what they gain together. Null where there is no replay;
     `gain_unknown` then says why."""
     unrecorded_gain_us_per_step: Us | None = None
-    """The same in replays without what recording cost the host, an estimate by the rows of the
-    trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what
-    their cost has on the critical path. Null where the cost of
-    recording is unknown, as that field, or `gain_us_per_step` is null."""
+    """The same in later steps, that are not recorded: in replays without what recording cost the
+    host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel
+    loading, which happens once. Findings are ordered by it, those of unknown gain by what their
+    cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded
+    and the cost of recording is unknown, as that field."""
     gain_is_estimated: bool = False
     """Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both:
     then it is what is shown."""

@@ -172,10 +172,9 @@ class Alone(Struct, frozen=True, dict=True):
     @cached_property
     def unrecorded(self) -> Alone | None:
         """The same without the cost of recording; None where that is unknown."""
-        base = self.simulator.unrecorded
-        if base is None:
+        if self.simulator.unrecorded is None:
             return None
-        other = Alone(self.simulator, self.simulator.without_loading(base))
+        other = Alone(self.simulator, self.simulator.later)
         other.__dict__.update({name: getattr(self, name) for name in _AS_RECORDED})
         return other
 

@@ -186,6 +186,14 @@ class Simulator(Struct, frozen=True, dict=True):
         """The replay without what happens once: loading the code of kernels."""
         return self.without_loading(self._unchanged)
 
+    @cached_property
+    def later(self) -> Outcome | None:
+        """The replay without what happens once and the cost of recording, which is what later steps
+        take; None where nothing is loaded and that cost is unknown."""
+        if self.unrecorded is not None:
+            return self.without_loading(self.unrecorded)
+        return self.steady if self.loading else None
+
     def without_loading(self, base: Outcome) -> Outcome:
         """A replay without the time in which the host loads the code of kernels."""
         if not self.loading:

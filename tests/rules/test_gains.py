@@ -98,6 +98,13 @@ LOADED_MEANWHILE = """
     main calls [launch corr=1][launch corr=2][cuModuleLoadData     ][launch corr=3]
     gpu kernel  [dgemm corr=1][k corr=2                                      ][k corr=3                ]
 """
+HIDDEN_BY_LOADING = """
+    main notes [ProfilerStep#1                                                                         ]
+    main ops   [mm           ]
+    main calls [launch corr=1][launch corr=2][cuModuleLoadData                        ][launch corr=3]
+    gpu kernel  [dgemm corr=1                            ][k corr=2   ]                [k corr=3      ]
+"""
+"""4,200 us in double; the host loads as long, and launches for 1,500 us three times."""
 
 
 def finding(folder: Path, picture: str, rule: str) -> Finding:
@@ -214,6 +221,18 @@ def test_what_costs_nothing_comes_last_though_it_takes_long_once(tmp_path: Path)
     double |= {"ts": double["ts"] + 12.5, "dur": 0.5}
     last["ts"] += 60
     assert [each.rule for each in ranked(tmp_path, listed)] == ["fp64-kernels", "kernel-first-use"]
+
+
+def test_what_loading_hides_is_saved_in_later_steps(tmp_path: Path) -> None:
+    """As recorded the host decides the step, without its loading the device; half is saved."""
+    double, once = ranked(tmp_path, drawn.events(HIDDEN_BY_LOADING))
+    assert once.rule == "kernel-first-use"
+    assert (double.gain_us_per_step, double.saves_after, double.severity) == (0, None, "high")
+    assert double.unrecorded_gain_us_per_step == 2100
+    assert saving(double) == "2.10 ms est."
+    assert double.caveats[-1] == (
+        "Saves an estimated 2.10 ms without kernel loading, 0 us as recorded."
+    )
 
 
 def test_exposed_communication_comes_first_where_the_device_is_steps_behind() -> None:

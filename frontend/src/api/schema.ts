@@ -633,7 +633,7 @@ export interface Finding {
   id: string;
   /** Id of the rule. */
   rule: string;
-  /** By the gain (without the cost of recording, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons. */
+  /** By the gain (`unrecorded_gain_us_per_step`, where known), else by the cost: `high` from 5% of the step, `medium` from 1%, `low` below; `info` where it costs and gains nothing in this trace. A trace that shows no steps counts without its set-up: idle time of 1 ms and more at a time while code is loaded, memory is allocated or the host does other things, and of 10 ms and more for unknown reasons. */
   severity: string;
   title: string;
   /** Module and node or operator, as a person reads it. */
@@ -647,7 +647,7 @@ export interface Finding {
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
-  /** The same in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`). Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where the cost of recording is unknown, as that field, or `gain_us_per_step` is null. */
+  /** The same in later steps, that are not recorded: in replays without what recording cost the host, an estimate by the rows of the trace (`verdict.unrecorded_step_us`), and without kernel loading, which happens once. Findings are ordered by it, those of unknown gain by what their cost has on the critical path. Null where `gain_us_per_step` is, and where no kernel is loaded and the cost of recording is unknown, as that field. */
   unrecorded_gain_us_per_step: number | null;
   /** Whether that estimate differs from `gain_us_per_step` by over a tenth of the larger of both: then it is what is shown. */
   gain_is_estimated: boolean;

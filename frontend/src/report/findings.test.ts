@@ -47,7 +47,7 @@ test("what recording hides is shown as an estimate", () => {
     /; 6\.0 us \(6\.0%\) as recorded\.$/,
   );
   expect(priceText(row, BASIS)).toBe(
-    "Costs 10.0 us (10.0%) of device time per step. Estimated saving without the cost of recording: 4.0 us (5.0%) per step.",
+    "Costs 10.0 us (10.0%) of device time per step. Estimated saving without the profiler and kernel loading: 4.0 us (5.0%) per step.",
   );
 });
 
@@ -61,8 +61,12 @@ test("what a fix saves is without the profiler where that makes a difference", (
       }),
       BASIS,
     );
-  expect(said(0, 4, true)).toBe("saves 4.0 us (5.0%) per step without the profiler (estimate)");
-  expect(said(9, 4, true)).toBe("saves 4.0 us (5.0%) per step without the profiler (estimate)");
+  expect(said(0, 4, true)).toBe(
+    "saves 4.0 us (5.0%) per step without the profiler and kernel loading (estimate)",
+  );
+  expect(said(9, 4, true)).toBe(
+    "saves 4.0 us (5.0%) per step without the profiler and kernel loading (estimate)",
+  );
   expect(said(4.1, 4, false)).toBe("saves 4.1 us (4.1%) per step");
   expect(said(0, null, false)).toBe("no saving: off the critical path");
 });

@@ -99,7 +99,7 @@ export function priceText(finding: Finding, basis: PriceBasis): string {
   const { us: saved, estimated } = shownSaving(finding);
   if (estimated && saved !== null) {
     const recorded = gain > 0 ? `; ${of(gain)} as recorded` : "";
-    return `${costs} Estimated saving without the cost of recording: ${of(saved, basis.unrecordedUs)} ${basis.per}${recorded}.`;
+    return `${costs} Estimated saving without the profiler and kernel loading: ${of(saved, basis.unrecordedUs)} ${basis.per}${recorded}.`;
   }
   if (gain <= 0) return cost === 0 ? costs : `${costs} No saving: off the critical path.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
@@ -114,7 +114,7 @@ export function savingText(finding: Finding, basis: PriceBasis): string {
   if (us === null) return "saving not estimated";
   if (us <= 0) return "no saving: off the critical path";
   const share = savingShare(finding, basis);
-  const without = estimated ? " without the profiler (estimate)" : "";
+  const without = estimated ? " without the profiler and kernel loading (estimate)" : "";
   return `saves ${duration(us)}${share === null ? "" : ` (${percent(share)})`} ${basis.per}${without}`;
 }
 
@@ -130,7 +130,7 @@ export function savingFigure(finding: Finding): string {
   return us === null ? "" : `${duration(us)}${estimated ? " est." : ""}`;
 }
 
-/** What findings are ordered by: what a fix saves, or an estimate without the cost of recording. */
+/** What findings are ordered by: what a fix saves, or an estimate without the profiler and kernel loading. */
 export function shownSaving(finding: Finding): { us: number | null; estimated: boolean } {
   const { gain_us_per_step: gain, unrecorded_gain_us_per_step: estimate } = finding;
   const estimated = finding.gain_is_estimated;

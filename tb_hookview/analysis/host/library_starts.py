@@ -69,4 +69,4 @@ def starting_calls(host: HostRows) -> TreeRow:
 
 def _calls(host: HostRows, *names: str) -> TreeRow:
     rows = host.named(lambda name: name in names)
-    return rows[host.kind[rows] == EventCategory.RUNTIME]
+    return np.asarray(rows[host.kind[rows] == EventCategory.RUNTIME])

@@ -309,7 +309,7 @@ def _finding(group: list[Finding], common: Collection[str]) -> Row:
 
 
 def saving(finding: Finding) -> str:
-    """What a finding is ordered by: its gain, or an estimate without the cost of recording."""
+    """What a finding is ordered by: its gain, or an estimate of that later."""
     now = " now" if finding.saves_after else ""
     if finding.gain_is_estimated:
         return f"{format_us(finding.unrecorded_gain_us_per_step)} est.{now}"

@@ -13,7 +13,7 @@ export const FINDING_DEFINITIONS = {
   ),
   gain: define(
     "saving/step",
-    "How much shorter a step is in a replay without the cause; an estimate without the cost of recording (est.), where that differs by a tenth.",
+    "How much shorter a step is in a replay without the cause; an estimate without the profiler and kernel loading (est.), where that differs by a tenth.",
     "us",
   ),
   share: define(
