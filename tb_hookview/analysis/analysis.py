@@ -22,6 +22,7 @@ from tb_hookview.analysis.compiled.attribution import (
     place_device_events,
     with_compiled_rows,
 )
+from tb_hookview.analysis.compiled.compilation import compiling_rows
 from tb_hookview.analysis.compiled.times import CompiledUnits, find_compiled_units
 from tb_hookview.analysis.consistency.checks import (
     ClockErrors,
@@ -46,7 +47,13 @@ from tb_hookview.analysis.host.library_starts import call_rows
 from tb_hookview.analysis.host.rows import HostRows, Role, roles
 from tb_hookview.analysis.host.stacks import call_tree_of
 from tb_hookview.analysis.idle.causes import find_gaps
-from tb_hookview.analysis.idle.gaps import Cause, Gaps, KernelLoads, find_kernel_loads
+from tb_hookview.analysis.idle.gaps import (
+    Cause,
+    Gaps,
+    KernelLoads,
+    find_kernel_loads,
+    mostly_in,
+)
 from tb_hookview.analysis.memory_use import MemoryUse, has_memory
 from tb_hookview.analysis.modules.attribution import (
     Attribution,
@@ -193,9 +200,29 @@ class Analysis(Struct, frozen=True, dict=True):
 
     @cached_property
     def idle_once(self) -> Bool:
-        """Gaps for what happens once: kernels are loaded, caching allocators grow; shape (g,)."""
+        """Gaps for what happens once: kernels are loaded, caching allocators grow, and where no
+        step is marked code is compiled; shape (g,)."""
         cause, grows = self.gaps.cause, lookup(self.growth, self.gaps.row) == 1
-        return np.asarray((cause == Cause.KERNEL_LOADING) | ((cause == Cause.ALLOCATOR) & grows))
+        once = (cause == Cause.KERNEL_LOADING) | ((cause == Cause.ALLOCATOR) & grows)
+        return np.asarray(once | self.idle_compiling)
+
+    @cached_property
+    def compiling(self) -> Bool:
+        """Rows in which torch.compile compiles, also those inside each other; shape (n,)."""
+        return compiling_rows(self.host)
+
+    @cached_property
+    def compile_time(self) -> TimeSet:
+        """Time in which some thread compiles."""
+        return self.call_tree.time_of(np.flatnonzero(self.compiling))
+
+    @cached_property
+    def idle_compiling(self) -> Bool:
+        """Gaps of the cause LAUNCH in which code is compiled for most of their time, where no step
+        is marked: in later steps of others that recurs; shape (g,)."""
+        if self.steps.marked:
+            return np.zeros(len(self.gaps), bool)
+        return mostly_in(self.gaps, Cause.LAUNCH, self.compile_time)
 
     @cached_property
     def idle_before_call(self) -> Nanoseconds:
@@ -207,10 +234,16 @@ class Analysis(Struct, frozen=True, dict=True):
         late = (gaps.cause == Cause.LAUNCH) & (launch >= 0)
         return np.asarray(gaps.duration - np.where(late, inside, 0))
 
-    def idle_within(self, steps: Sequence[int]) -> Nanoseconds:
-        """`idle_before_call` of gaps of some steps; those that only the bounds part are as one."""
-        uncut, inside = self.gaps.uncut, isin(self.gap_step, steps)
-        return sum_by(uncut, np.where(inside, self.idle_before_call, 0), len(uncut))[uncut]
+    def idle_within(self, steps: Sequence[int], *, whole: bool = False) -> Nanoseconds:
+        """`idle_before_call` of gaps of some steps; those that only the bounds part are as one.
+
+        Args:
+            steps: these steps.
+            whole: all between the same two device events are as one.
+        """
+        number = self.gaps.whole if whole else self.gaps.uncut
+        inside = isin(self.gap_step, steps)
+        return sum_by(number, np.where(inside, self.idle_before_call, 0), len(number))[number]
 
     @cached_property
     def idle_around(self) -> Nanoseconds:

@@ -10,6 +10,7 @@ from tb_hookview.analysis.compiled.graphs import is_compiled
 from tb_hookview.analysis.consistency.checks import launches_to_run
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.formats import format_per, format_us
 from tb_hookview.rules.evidence.host import LONG_NS, recur
@@ -46,8 +47,9 @@ _HOST_REMEDIES = {
 }
 """By the longest of these causes of idle time; `work`, and `setup` where no step is marked and none
 lies in some quarter of the trace, is the part of `launch` in gaps that are too long for any number
-of launches (`setup` also that of `allocator` in which caching allocators grow); `compiled` is
-`launch` where code is compiled already. Kernel loading is none of them, as it is in no length."""
+of launches (`setup` also that of `allocator` in which caching allocators grow, and that of `launch`
+in which code is compiled, where no step is marked); `compiled` is `launch` where code is compiled
+already. Kernel loading is none of them, as it is in no length."""
 _IN_A_CALL = ("allocator", "copy")
 """Those in which the host is in one call."""
 _NO_TURNS = (*_IN_A_CALL, "communication")
@@ -68,7 +70,8 @@ _BOUND: dict[schema.Bound, str] = {
 }
 _OVERLAP = "They wait for each other: overlap them."
 _LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
-_LOADS_IN_SETUP = "Most may be setup, like {} of kernel loading: warm up."
+_IN_SETUP = "Most may be setup, like {} of {}: warm up."
+_COMPILES = " {} of that is compilation: warm up."
 _ONE_BATCH = "Its only batch may be setup."
 _OF_MANY = (_OVERLAP, _HOST_REMEDIES["launch"], _HOST_REMEDIES["compiled"])
 _MANY = 10
@@ -120,7 +123,6 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         once_us=simulator.loading / 1000,
     )
     marked = simulator.analysis.steps.marked
-    one_batch = not marked and _loads_one_batch(alone)
     once = simulator.unchanged.step - simulator.steady.pace.step
     later = (simulator.recorded.step - once) / 1000
     launch = simulator.analysis.device_events.launch
@@ -131,7 +133,8 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         later,
         alone.queued / 1000,
         _host_waits(simulator) / 1000,
-        one_batch=one_batch,
+        0.0 if marked else intervals.length(simulator.analysis.compile_time) / 1000,
+        one_batch=not marked and _loads_one_batch(alone),
         is_snippet=is_snippet,
         launched_elsewhere=len(launch) > 0,
     )
@@ -192,17 +195,19 @@ def _host_causes(alone: Alone, idle: schema.Idle | None, *, marked: bool) -> dic
     gaps = analysis.gaps
     idle_ns = analysis.idle_within(steps) if marked else analysis.idle_around
     long = idle_ns >= LONG_NS
-    long &= (gaps.cause == Cause.LAUNCH) & isin(analysis.gap_step, steps)
+    mine = isin(analysis.gap_step, steps)
+    long &= (gaps.cause == Cause.LAUNCH) & mine & ~analysis.idle_compiling
     work = float(gaps.duration[long].sum()) / 1000 / len(steps)
-    grown = analysis.idle_once & (gaps.cause == Cause.ALLOCATOR) & isin(analysis.gap_step, steps)
+    grown = analysis.idle_once & (gaps.cause == Cause.ALLOCATOR) & mine
     once = float(gaps.duration[grown].sum()) / 1000 / len(steps)
+    compiling = float(gaps.duration[analysis.idle_compiling & mine].sum()) / 1000 / len(steps)
     recurs = marked or recur(gaps.start[long], analysis.steps.window[0])
     compiled = any(map(is_compiled, analysis.trace.strings.texts))
-    times["launch"] -= work
+    times["launch"] -= work + compiling
     times["allocator"] -= once
     if compiled:
         times["compiled"] = times.pop("launch")
-    times |= {"work": 0.0, "setup": 0.0 if marked else once}
+    times |= {"work": 0.0, "setup": 0.0 if marked else once + compiling}
     times["work" if recurs else "setup"] += work
     return times
 
@@ -257,6 +262,7 @@ class _Sentence:
         later_us: float,
         queued_us: float,
         waited_us: float,
+        compiling_us: float,
         *,
         one_batch: bool,
         is_snippet: bool,
@@ -268,6 +274,7 @@ class _Sentence:
         self._later = later_us  # a step in which nothing happens that happens once
         self._queued = queued_us  # before the first event of a stream
         self._waited = waited_us  # the host for the device, or for other ranks
+        self._compiling = compiling_us  # where no step is marked: it is no part of a later one
         self._host, self._device = format_us(found.host_side_us), format_us(found.device_side_us)
         self._loads = self._counts(found.data_us)
         self._communicates = self._counts(found.communication_us)
@@ -340,12 +347,16 @@ class _Sentence:
     def _remedy(self, waits: dict[str, float], unexplained_us: float) -> str:
         """What would have to change."""
         found = self._found
+        if self._compiles() and found.bound in ("host", "even"):
+            return _IN_SETUP.format(format_us(self._compiling), "compilation")
         step = self._later - self._queued
         longer = max(found.host_side_us or 0, found.device_side_us or 0)
         if self._loads_kernels(waits):
             setup = 2 * waits.get("setup", 0.0) > (found.host_side_us or 0.0)
-            words = _LOADS_IN_SETUP if setup and found.bound == "host" else _LOADS_KERNELS
-            return words.format(format_us(found.once_us))
+            loading = format_us(found.once_us)
+            if setup and found.bound == "host":
+                return _IN_SETUP.format(loading, "kernel loading")
+            return _LOADS_KERNELS.format(loading)
         if found.bound in ("data", "communication"):
             return _ONE_BATCH if self._one_batch else _REMEDIES[found.bound]
         remedy = _apart(waits) if step - longer > _APART * step else ""
@@ -359,6 +370,10 @@ class _Sentence:
             host = found.host_side_us or 0.0
             return _ON_CPU if found.device_us is None else _host_remedy(waits, host)
         return _REMEDIES[found.bound]
+
+    def _compiles(self) -> bool:
+        """Whether the host mostly compiles."""
+        return 2 * self._compiling > (self._found.host_side_us or 0.0)
 
     def _loads_kernels(self, waits: dict[str, float]) -> bool:
         """Whether kernel loading makes a step over a tenth longer than it is later."""
@@ -380,7 +395,8 @@ class _Sentence:
         needs += [f"communication {self._device}"] if found.communication_us else []
         needs += [f"data loading {format_us(found.data_us)}"] if self._loads else []
         where = "the selected steps launched" if self._launched_elsewhere else "the trace has"
-        return f"Unknown, because {where} no device events: {', '.join(needs)}."
+        compiles = _COMPILES.format(format_us(self._compiling)) if self._compiles() else ""
+        return f"Unknown, because {where} no device events: {', '.join(needs)}.{compiles}"
 
 
 def _apart(waits: dict[str, float]) -> str:

@@ -6,7 +6,7 @@ data loading, data movement, memory, host, launches. Rules that no trace can sho
 
 from __future__ import annotations
 
-from tb_hookview.rules.compile import graphs
+from tb_hookview.rules.compile import graphs, recompilation
 from tb_hookview.rules.data import copies, loading, pin_memory_inline
 from tb_hookview.rules.distributed import collectives, data_parallel
 from tb_hookview.rules.engine.rule import Rule
@@ -120,6 +120,7 @@ ADVICE: tuple[Rule, ...] = (
 
 RULES: tuple[Rule, ...] = (
     debug_apis_on.RULE,
+    recompilation.RECOMPILATION,  # syncs, collects garbage, and goes through Python
     allocator.ALLOCATOR_MALLOC_FREE_IN_STEP,
     training.SYNC_GATHER_BACKWARD_DETERMINISTIC,
     training.SYNC_OPTIMIZER_SCALAR_STATE,
@@ -158,7 +159,6 @@ RULES: tuple[Rule, ...] = (
     held.GRAPH_WITHOUT_BACKWARD,
     # host
     kernel_first_use.RULE,
-    graphs.RECOMPILATION,  # collects garbage, and goes through Python
     garbage_collection.RULE,
     operator_loop.RULE,
     ensemble_loop.RULE,

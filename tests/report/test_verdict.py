@@ -460,6 +460,31 @@ def test_next_to_kernel_loading_too_most_may_be_set_up(tmp_path: Path) -> None:
     assert sentence.endswith("Most may be setup, like 8.00 ms of kernel loading: warm up.")
 
 
+def test_most_of_a_trace_without_steps_is_compilation(tmp_path: Path) -> None:
+    """Between bursts in each quarter of it, and where no device is recorded."""
+    rows = [each for n in range(5) for each in operators(PACE, start=1000 + 4000 * n)]
+    rows += [compiling(2200 + 4000 * n, 2780) for n in range(4)]
+    sentence = made(tmp_path, rows).verdict.sentence
+    assert sentence.endswith("Most may be setup, like 11.1 ms of compilation: warm up.")
+    assert len(sentence.split()) <= 25
+    host = [each for each in rows if each["cat"] in ("cpu_op", "user_annotation")]
+    sentence = made(tmp_path, host).verdict.sentence
+    assert sentence.endswith(" in this trace. 11.1 ms of that is compilation: warm up.")
+    assert len(sentence.split()) <= 25
+
+
+def test_some_of_a_trace_without_steps_is_compilation(tmp_path: Path) -> None:
+    """It is set-up, wherever it lies: no work between launches."""
+    rows = [each for n in range(5) for each in operators(PACE, start=1000 + 2400 * n)]
+    rows += [compiling(2200 + 2400 * n, 1100) for n in range(4)]
+    sentence = made(tmp_path, rows).verdict.sentence
+    assert sentence.endswith("Most of it may be setup: mark the steps.")
+
+
+def compiling(start: float, length: float) -> dict[str, Any]:
+    return row("user_annotation", "_compile.compile_inner (dynamo_timed)", start, length)
+
+
 def test_the_first_launch_of_a_kernel_is_in_no_length(tmp_path: Path) -> None:
     """It loads for 900 us, as long as all that the device does: 18 kernels of 50 us."""
     rows = operators([("aten::mul", "mul"), *PACE[:17]], kernel=50)

@@ -11,6 +11,7 @@ from typing import Any
 import grid
 import numpy as np
 import pytest
+from rules.eager import operators
 from simulation import drawn
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind
@@ -403,3 +404,15 @@ def test_what_was_launched_before_runs_on_the_path_too(tmp_path: Path) -> None:
     simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", events)), None))
     path = path_time(simulator.unchanged)
     assert (path.device, path.wait) == ((200 + 1900) / 2, 0)
+
+
+def test_a_launch_that_loads_code_is_no_latency(tmp_path: Path) -> None:
+    """It lasts 8 ms, and its kernel, on the only idle device, begins 8 us after it returned."""
+    rows = operators([("aten::mm", "gemm")] * 3, start=9000, kernel=100)
+    operator, call = rows[:2]
+    operator["ts"], operator["dur"] = operator["ts"] - 8000, operator["dur"] + 8000
+    call["ts"], call["dur"] = call["ts"] - 8000, call["dur"] + 8000
+    for number, kernel in enumerate(each for each in rows if each["cat"] == "kernel"):
+        kernel["ts"] = call["ts"] + call["dur"] + 8 + 100 * number
+    simulator = Simulator(Selection(load(grid.write(tmp_path / "t.json", rows)), None))
+    assert simulator.unchanged.step == simulator.recorded.step

@@ -13,7 +13,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.calls.division import OUTSTANDING
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence, Nodes
 from tb_hookview.analysis.dependencies.points import Points, Window
-from tb_hookview.analysis.device.events import LaunchTiming
+from tb_hookview.analysis.device.events import SLOW, LaunchTiming
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
@@ -22,6 +22,7 @@ from tb_hookview.arrays.joins import (
     dense_rank,
     index_of,
     isin,
+    lower_quartile,
     median,
     pair_key,
     running_max,
@@ -37,6 +38,8 @@ from tb_hookview.arrays.types import (
     ThreadIndex,
 )
 
+_SLOW = 50_000
+"""Nanoseconds from which on a launch may be slow by itself."""
 _OVERLAP = 1_000
 """Nanoseconds of overlap on one stream from which on it is no rounding."""
 _EVERY = 16
@@ -140,12 +143,16 @@ class DeviceTimes(Struct, frozen=True, dict=True):
 
     @cached_property
     def latency(self) -> Nanoseconds:
-        """Time from launch to start on an idle device, by category."""
+        """Time from launch to start on an idle device, by category.
+
+        Of a launch that took far too long, as one that loads code does, it begins as a quick one
+        would: the host's time has the rest.
+        """
         timing = self.timing
         onto_idle = (self.launched >= 0) & ~self.in_graph
         onto_idle &= timing.busy_until[self.rows] - self.analysis.clock_ahead <= self.launched
         onto_idle &= self.start >= self.launched
-        waited = self.start - self.launched
+        waited = self.start - self.launched - self._excess
         latency = np.zeros(len(self.rows), np.int64)
         if not onto_idle.any():  # a bound of it: the least that any event waited
             known = waited[(self.launched >= 0) & (waited >= 0)]
@@ -154,6 +161,16 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         for kind in unique(self.kind[onto_idle]):
             latency[self.kind == kind] = int(median(waited[onto_idle & (self.kind == kind)]))
         return latency
+
+    @cached_property
+    def _excess(self) -> Nanoseconds:
+        """Time by which the launch of each event took far too long and returned before it began."""
+        tree, known = self.analysis.call_tree, self.launch >= 0
+        length = lookup(tree.duration, self.launch)
+        usual = lower_quartile(length[known]) if known.any() else 0
+        slow = known & (length > max(SLOW * usual, _SLOW))
+        slow &= self.start >= lookup(tree.end, self.launch)
+        return np.where(slow, length - usual, 0)
 
 
 def launch_edges(

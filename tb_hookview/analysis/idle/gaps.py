@@ -115,9 +115,17 @@ class Gaps(Struct, frozen=True):
     @property
     def uncut(self) -> Int:
         """Numbers, ascending, that are alike for rows which only the bounds of steps part."""
+        return self._joined(self.cause, self.row, self.sync)
+
+    @property
+    def whole(self) -> Int:
+        """Numbers, ascending, that are alike for rows between the same two device events."""
+        return self._joined(self.device_event)
+
+    def _joined(self, *columns: Int) -> Int:
         opens = np.ones(len(self), bool)
         opens[1:] = self.start[1:] != self.end[:-1]
-        for column in (self.device, self.cause, self.row, self.sync):
+        for column in (self.device, *columns):
             opens[1:] |= column[1:] != column[:-1]
         return np.cumsum(opens) - 1
 
@@ -138,6 +146,13 @@ class Gaps(Struct, frozen=True):
             sums = intervals.lengths_within(pieces[group == each], windows)
             total[Cause(each % kinds)] += sums
         return total
+
+
+def mostly_in(gaps: Gaps, cause: Cause, time: TimeSet) -> Bool:
+    """Gaps of a cause of which more than half lies in some time, shape (g,)."""
+    spans = np.stack([gaps.start, gaps.end], axis=1)
+    inside = intervals.lengths_within(time, spans)
+    return np.asarray((gaps.cause == cause) & (2 * inside > gaps.duration))
 
 
 class Pieces(NamedTuple):

@@ -1,4 +1,4 @@
-"""Rules about compiled code: breaks, recompilation, guards, and what could be compiled."""
+"""Rules about compiled code: breaks, guards, and what could be compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.by_place import OPERATOR, UNKNOWN
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host import LOOKUP, REGION, graph_calls, region_around, regions
+from tb_hookview.rules.evidence.host import LOOKUP, graph_calls, region_around, regions
 from tb_hookview.rules.evidence.optimizer import fix_of_gaps
 from tb_hookview.schema import module_label
 from tb_hookview.trace import EventCategory
@@ -211,116 +211,6 @@ GRAPH_BREAK = Rule(
     reference="PyTorch, Working with graph breaks; Profiling to understand torch.compile "
     "performance",
     find=_find_graph_break,
-)
-
-
-# Compilation after the first step, and regions that were compiled several times.
-
-
-_COMPILING = (
-    *("OutputGraph.call_user_compiler", "create_aot_dispatcher_function"),
-    *("async_compile.wait", "CachingAutotuner.benchmark"),
-)
-_ID = re.compile(r"compile_id=(\d+)/(\d+)")
-_LISTED_RECOMPILATION = 3
-_VARIANTS = 2 * _LISTED_RECOMPILATION
-_SETTLE = (
-    "TORCH_LOGS=recompiles names the guard that failed. A size: pad or bucket shapes, or mark it "
-    "by torch._dynamo.mark_dynamic. A Python number: pass it as a tensor. requires_grad: leave it, "
-    "as it makes two variants and no more (of equal blocks the first takes data, which needs no "
-    "gradient). Run every variant once before the loop."
-)
-
-
-def _find_recompilation(context: Context) -> Iterator[Occurrence]:
-    yield from list(_compiling(context)) or _variants(context)
-
-
-def _compiling(context: Context) -> Iterator[Occurrence]:
-    """Time spent on compiling in measured steps."""
-    if not context.steps.marked:
-        return
-    named = context.rows
-    compiling = named.containing("compile_inner", "(dynamo_timed)") | named.beginning(*_COMPILING)
-    compiling |= named.matching(r"^_?compile_fx\b", "compile_fx")
-    if not compiling.any():
-        return
-    counted = compiling & context.rows.counted
-    rows = np.flatnonzero(counted & (context.call_tree.nearest_above(compiling) < 0))
-    if not len(rows):
-        return
-    spans = context.call_tree.time_of(rows)
-    time = context.steps.us_per_step(context.call_tree.duration[rows].sum())
-    yield Occurrence(
-        title="Code is compiled during the steps",
-        place="torch.compile",
-        everywhere=True,
-        evidence=f"{format_count(len(rows), 'time')} something is compiled after the first step of "
-        f"the trace, {format_us(time)} of host time{context.each}{_ids(context, counted)}",
-        count=len(rows),
-        gaps=context.gaps.within(spans, Cause.LAUNCH),
-        host=context.rows.host_time(counted) if context.on_host else (),
-        examples=context.call_tree.start[rows],
-        latent="the devices had work meanwhile",
-    )
-
-
-def _ids(context: Context, compiling: Bool) -> str:
-    """Phrase of what is compiled, and for the how manieth time; "" where the trace has no ids."""
-    around = context.rows.inside(compiling) | context.rows.beginning("dynamo_data: ")
-    named = np.flatnonzero(around & context.rows.counted & context.rows.containing("compile_id="))
-    texts = context.analysis.trace.strings
-    names = [_ID.search(texts[name]) for name in unique(context.host.string[named]).tolist()]
-    ids = sorted({(int(each[1]), int(each[2])) for each in names if each})
-    listed = [
-        f"graph {graph} for the first time"
-        if not variant
-        else f"graph {graph} again, as {graph}/{variant}"
-        for graph, variant in ids[:_LISTED_RECOMPILATION]
-    ]
-    if len(ids) > _LISTED_RECOMPILATION:
-        listed.append("and others")
-    return ": " + ", ".join(listed) if listed else ""
-
-
-def _variants(context: Context) -> Iterator[Occurrence]:
-    """Several variants of one graph that are called in the same steps."""
-    rows = np.flatnonzero(regions(context))
-    texts = context.analysis.trace.strings
-    names = [texts[name] for name in unique(context.host.string[rows]).tolist()]
-    found = {(each[1], each[2]) for each in (re.search(REGION, name) for name in names) if each}
-    graphs = [graph for graph, _ in found]
-    several = sorted(f"{graph}/{variant}" for graph, variant in found if graphs.count(graph) > 1)
-    if not several:
-        return
-    more = ", and others" if len(several) > _VARIANTS else ""
-    yield Occurrence(
-        title="Compiled code runs in several variants",
-        place="variants of one graph",
-        everywhere=True,
-        evidence=f"compiled regions {', '.join(several[:_VARIANTS])}{more} run in the same "
-        "steps: the code before the slash was compiled for each of several shapes, types, values "
-        "or requires_grad",
-        count=len(several),
-        examples=context.call_tree.start[rows],
-        latent="they are compiled already; each new variant takes another compilation",
-        fix=_SETTLE,
-    )
-
-
-RECOMPILATION = Rule(
-    id="recompilation",
-    family="compile",
-    title="Code is compiled during the steps, or in several variants",
-    description="Spans of torch.compile (compile_inner, dynamo_timed, autotuning) after the first "
-    "step of a trace that marks steps; or two variants of one compiled region "
-    "(Torch-Compiled Region: graph/variant) in the measured steps.",
-    fix="TORCH_LOGS=recompiles names the guard that failed. Pad or bucket shapes, or mark sizes by "
-    "torch._dynamo.mark_dynamic. Pass Python numbers that change as tensors. Run every shape once "
-    "before the loop.",
-    reference="PyTorch, Dynamic shapes; Profiling to understand torch.compile performance",
-    confidence="medium",
-    find=_find_recompilation,
 )
 
 

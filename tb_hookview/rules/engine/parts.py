@@ -440,7 +440,15 @@ class GapContext(Struct, frozen=True, dict=True):
 
     @cached_property
     def _counted(self) -> Bool:
+        return self._measured & ~self.analysis.idle_compiling
+
+    @cached_property
+    def _measured(self) -> Bool:
         return isin(self.analysis.gap_step, self.steps.indices)
+
+    def of_first_compilation(self) -> GapIndex:
+        """Gaps in which code is compiled, where no step is marked: no other method gives these."""
+        return np.flatnonzero(self._measured & self.analysis.idle_compiling)
 
     def of_syncs(self, syncs: SyncIndex) -> GapIndex:
         """Gaps in measured steps that some syncs (by index) caused."""

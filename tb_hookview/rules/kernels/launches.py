@@ -7,8 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import asof, first_of_each, mask_of, median, unique_inverse
+from tb_hookview.arrays.joins import (
+    asof,
+    first_of_each,
+    isin,
+    mask_of,
+    median,
+    unique,
+    unique_inverse,
+)
 from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, GapIndex, Int, Nanoseconds
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
@@ -44,9 +53,7 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         return
     length = context.analysis.device_events.duration[kernels]
     outrun = float(np.mean(length < since))
-    gaps = context.gaps.of(Cause.LAUNCH)
-    gaps = gaps[context.analysis.idle_within(context.steps.indices)[gaps] < LONG_NS]
-    short = context.analysis.gaps.duration[gaps] <= _BETWEEN_LAUNCHES_NS
+    gaps, whole, short = _waits(context)
     idle = context.gaps.us_per_step(gaps[short])
     if (
         median(length) >= _SHORT_NS
@@ -59,14 +66,14 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
         everywhere=True,
         evidence=f"{len(kernels) / len(context.steps):.0f} kernels{context.each}, half of them "
         f"shorter than {format_us(median(length) / 1000)}; {outrun:.0%} are shorter than the time "
-        f"since the launch before theirs; {short.sum()} gaps of up to "
+        f"since the launch before theirs; {len(unique(whole[short]))} gaps of up to "
         f"{_BETWEEN_LAUNCHES_NS // 1000} us before the next launch in {context.steps.text}, "
         f"{context.us_text(idle)}"
-        f"{_longer(context, gaps[~short])}; longest for those of "
+        f"{_longer(context, gaps[~short], whole[~short])}; longest for those of "
         f"{launched_places(context, gaps, _NAMED)}",
-        count=len(gaps),
+        count=len(unique(whole)),
         gaps=gaps,
-        examples=context.analysis.gaps.start[gaps],
+        examples=context.analysis.gaps.start[gaps[first_of_each(whole)]],
         caveats=("The gain is an upper bound.",),
         latent="these gaps are in the cost of other findings",
         fix=fix_of_gaps(context, gaps)
@@ -74,22 +81,38 @@ def _find_tiny_kernels_launch_bound(context: Context) -> Iterator[Occurrence]:
     )
 
 
-def _longer(context: Context, gaps: GapIndex) -> str:
+def _waits(context: Context) -> tuple[GapIndex, Int, Bool]:
+    """Idle time before launches that come too late, in gaps that are not too long for these alone.
+
+    Returns:
+        Pieces of gaps, the gap of the device that each is of, and whether that is a short one.
+    """
+    analysis, steps = context.analysis, context.steps.indices
+    gaps = context.gaps.of(Cause.LAUNCH)
+    gaps = gaps[analysis.idle_within(steps, whole=True)[gaps] < LONG_NS]
+    table, inside = analysis.gaps, isin(analysis.gap_step, steps)
+    length = sum_by(table.whole, np.where(inside, table.duration, 0), len(table))
+    whole = table.whole[gaps]
+    return gaps, whole, length[whole] <= _BETWEEN_LAUNCHES_NS
+
+
+def _longer(context: Context, gaps: GapIndex, whole: Int) -> str:
     """Gaps that are longer than a launch takes and shorter than 1 ms, as a phrase."""
     if not len(gaps):
         return ""
     time = format_us(context.gaps.us_per_step(gaps))
-    return f", and {format_count(len(gaps), 'longer one')} below 1 ms, {time}"
+    return f", and {format_count(len(unique(whole)), 'longer one')} below 1 ms, {time}"
 
 
 def _kernels(context: Context) -> tuple[DeviceEventIndex, Nanoseconds]:
-    """Kernels launched one by one, and the time since the launch before theirs."""
+    """Kernels launched one by one and not by the compiler, and the time since the launch before."""
     work, call_tree = context.analysis.device_events, context.call_tree
     events = context.analysis.trace.events
     known = (
         (work.launch >= 0)
         & (events.kind[work.event] == EventCategory.KERNEL)
         & context.device_events.counted
+        & ~context.device_events.launched_by(context.rows.inside(context.analysis.compiling))
     )
     kernels = np.flatnonzero(known)
     launch = work.launch[kernels]
@@ -108,7 +131,8 @@ TINY_KERNELS_LAUNCH_BOUND = Rule(
     description="At least 50 kernels per step, half of them shorter than 10 us, more than half "
     "shorter than the time since the launch before; and gaps of up to 200 us before the next "
     "launch that add up to 10% of the step (of a trace without steps, less its set-up). Kernels of "
-    "a CUDA graph do not count. The cost is all gaps below 1 ms.",
+    "a CUDA graph, and what the compiler launches, do not count. The cost is the part "
+    "of all gaps below 1 ms in which the device waits for the launch.",
     fix="Raise the batch size, fuse kernels by torch.compile, or replay them from a CUDA graph "
     '(mode="reduce-overhead", torch.cuda.make_graphed_callables), which needs static shapes and no '
     "syncs.",
@@ -360,9 +384,10 @@ GPU_LOW_UTILIZATION = Rule(
     family="kernels",
     title="The device is idle most of the time",
     description="Devices busy for less than half of the time. What happens once (kernels are "
-    "loaded, the caching allocator grows), time of the profiler, the ends of the trace, idle time "
-    "with work queued and, where no steps are marked, gaps of more than 1 ms are not counted. At "
-    "least 11 device events per step. Idle time in the cost of other findings is not in this one.",
+    "loaded, the caching allocator grows, code is compiled in a trace without steps), time of the "
+    "profiler, the ends of the trace, idle time with work queued and, where no steps are marked, "
+    "gaps of more than 1 ms are not counted. At least 11 device events per step. Idle time in the "
+    "cost of other findings is not in this one.",
     fix=f"{_BEGIN} Where the host launches too late and kernels are short, raise the batch size, "
     "compile the model or use CUDA graphs.",
     reference="torch_tb_profiler, GPU utilization; Nsight Systems rules gpu_gaps, gpu_time_util; "

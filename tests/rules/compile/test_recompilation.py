@@ -53,9 +53,58 @@ def test_regions_that_are_compiled_already(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, step(0), step(1), regions)
 
 
+def without_steps() -> list[dict[str, Any]]:
+    """A first call that compiles for 60 ms, between launches of 20 ms."""
+    ends = (*operators(GEMM * 500), *operators(GEMM * 500, start=71_000))
+    return [*ends, row("user_annotation", COMPILES, 11_005, 59_990)]
+
+
 def test_a_trace_without_steps(tmp_path: Path) -> None:
-    """What compiles there may be the first call."""
-    assert RULE not in findings(tmp_path, operators(GEMM), [row("cpu_op", COMPILES, 1015, 880)])
+    """What compiles there may be the first call: it takes that time once."""
+    found = findings(tmp_path, without_steps())
+    (finding,) = found[RULE]
+    assert (finding.title, finding.severity) == ("Code is compiled in this trace", "low")
+    assert finding.once_us == pytest.approx(59_990)
+    assert finding.cost_us_per_step == pytest.approx(60_016), "of the gap"
+    assert finding.gain_us_per_step is None
+    assert finding.fix.startswith("Warm up before recording")
+    assert "host-work" not in found
+
+
+def test_little_of_a_trace_without_steps(tmp_path: Path) -> None:
+    spans = [row("user_annotation", COMPILES, 11_005, 50)]
+    assert RULE not in findings(tmp_path, operators(GEMM * 500), spans)
+
+
+def test_a_trace_without_steps_and_devices(tmp_path: Path) -> None:
+    """Its variants are no finding of their own: they are compiled in it."""
+    rows = [cpu.operator("aten::mm", 1000, 10), row("user_annotation", COMPILES, 1010, 900)]
+    data = row("user_annotation", "dynamo_data: compile_id=0/1", 1012, 1)
+    found = cpu.findings(tmp_path, [*rows, data, *regions("0/0", "0/1")])
+    (finding,) = found[RULE]
+    assert (
+        "something is compiled: 1 span of the compiler: graph 0 again, as 0/1" in finding.evidence
+    )
+    assert finding.once_us == pytest.approx(900)
+
+
+def test_variants_that_are_compiled_now(tmp_path: Path) -> None:
+    """Too little of the trace for a finding, but they are not compiled already."""
+    rows = [cpu.operator("aten::mm", 1000, 99_000), row("user_annotation", COMPILES, 2200, 90)]
+    (finding,) = cpu.findings(tmp_path, [*rows, *regions("0/0", "0/1")])[RULE]
+    assert finding.evidence.endswith("; each new variant takes another compilation")
+    assert "already" not in finding.evidence
+
+
+def test_syncs_of_the_compiler(tmp_path: Path) -> None:
+    """Inductor waits for the device as it loads a kernel: nobody can delete that call."""
+    load = row("user_annotation", "StaticAutotunerFuture.warm_precompile (dynamo_timed)", 1100, 300)
+    wait = row("cuda_runtime", "cudaDeviceSynchronize", 1200, 50)
+    ends = (*operators(GEMM, kernel=215), *operators(GEMM, start=1500))
+    found = findings(tmp_path, ends, [load, wait])
+    assert "sync-explicit" not in found
+    (finding,) = found[RULE]
+    assert len(finding.sync_ids) == 1
 
 
 def regions(*names: str, start: float = 2020) -> list[dict[str, Any]]:
