@@ -121,6 +121,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
         device_side_us=alone.device_side / 1000 if collectives else None,
         margin_us=alone.margin / 1000,
         once_us=simulator.loading / 1000,
+        later_step_us=simulator.later.pace.step / 1000 if simulator.later else None,
     )
     marked = simulator.analysis.steps.marked
     once = simulator.unchanged.step - simulator.steady.pace.step

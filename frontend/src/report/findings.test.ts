@@ -4,7 +4,7 @@ import { finding } from "../testing/findings";
 import { report } from "../testing/report";
 import { alike, priceBasis, priceText, savingText } from "./findings";
 
-const BASIS = { stepUs: 100, unrecordedUs: 80, of: "device", per: "per step" } as const;
+const BASIS = { stepUs: 100, laterUs: 80, of: "device", per: "per step" } as const;
 
 test("a price says what is known, whose time it is, and no more", () => {
   const price = (cost: number | null, gain: number | null): string =>
@@ -85,7 +85,7 @@ test("without a step there are no shares, and without a device it is the host's 
   expect(priceBasis(report()).of).toBe("device");
   const text = priceText(finding({ cost_us_per_step: 5 }), {
     stepUs: null,
-    unrecordedUs: null,
+    laterUs: null,
     of: "host",
     per: "in this trace",
   });

@@ -45,8 +45,8 @@ export interface PriceBasis {
    * takes longer on the device, on that.
    */
   readonly stepUs: number | null;
-  /** The same without what recording cost the host, as estimated; as recorded where that is unknown. */
-  readonly unrecordedUs: number | null;
+  /** A later step, without what happens once and what recording cost; as recorded where unknown. */
+  readonly laterUs: number | null;
   /** Whose time a cost is. */
   readonly of: "device" | "host";
   /** "per step", or what the times of a trace without steps are of. */
@@ -59,7 +59,7 @@ export function priceBasis(report: ReportData): PriceBasis {
     mean.duration_us === null ? null : Math.max(mean.duration_us, replayedStep(report) ?? 0);
   return {
     stepUs,
-    unrecordedUs: verdict.unrecorded_step_us ?? stepUs,
+    laterUs: verdict.later_step_us ?? stepUs,
     of: trace.devices.length > 0 ? "device" : "host",
     per: perText(report),
   };
@@ -99,7 +99,7 @@ export function priceText(finding: Finding, basis: PriceBasis): string {
   const { us: saved, estimated } = shownSaving(finding);
   if (estimated && saved !== null) {
     const recorded = gain > 0 ? `; ${of(gain)} as recorded` : "";
-    return `${costs} Estimated saving without the profiler and kernel loading: ${of(saved, basis.unrecordedUs)} ${basis.per}${recorded}.`;
+    return `${costs} Estimated saving without the profiler and kernel loading: ${of(saved, basis.laterUs)} ${basis.per}${recorded}.`;
   }
   if (gain <= 0) return cost === 0 ? costs : `${costs} No saving: off the critical path.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
@@ -118,10 +118,10 @@ export function savingText(finding: Finding, basis: PriceBasis): string {
   return `saves ${duration(us)}${share === null ? "" : ` (${percent(share)})`} ${basis.per}${without}`;
 }
 
-/** The part of the step that a fix saves; of the step without recording where its saving is. */
+/** The part of the step that a fix saves; of a later step where its saving is. */
 export function savingShare(finding: Finding, basis: PriceBasis): number | null {
   const { us, estimated } = shownSaving(finding);
-  return ratio(us, estimated ? basis.unrecordedUs : basis.stepUs);
+  return ratio(us, estimated ? basis.laterUs : basis.stepUs);
 }
 
 /** What a fix saves, as a figure; empty where that is unknown. */

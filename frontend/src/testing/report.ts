@@ -132,6 +132,7 @@ const VERDICT: ReportData["verdict"] = {
   device_side_us: 80,
   margin_us: 5,
   once_us: 0,
+  later_step_us: null,
   unrecorded_step_us: null,
   unrecorded_bound: null,
   unrecorded_sentence: null,
