@@ -23,6 +23,7 @@ from tb_hookview.trace.source.inflate import CUT
 
 _APART = 0.1
 """Share of the step, longer than each side by that, from which on the sentence gives the reason."""
+_MUCH = 0.25
 _FAR = 0.2
 """Part by which one of two sides is shorter from which on nobody calls them even."""
 _NEARLY_ALL = 0.8
@@ -377,9 +378,11 @@ class _Sentence:
         return 2 * self._compiling > (self._found.host_side_us or 0.0)
 
     def _loads_kernels(self, waits: dict[str, float]) -> bool:
-        """Whether kernel loading makes a step over a tenth longer than it is later."""
+        """Whether kernel loading makes a step longer than it is later: by over a quarter, or by over
+        a tenth where the devices wait for nothing as long."""
         step, loading = self._found.step_us or 0.0, waits.get("kernel_loading", 0.0)
-        return step - self._later > _APART * step and loading >= max(waits.values())
+        longest = loading >= max(waits.values(), default=0.0)
+        return step - self._later > (_APART if longest else _MUCH) * step
 
     def without_events(self, lost: str) -> str:
         """The sentence where the trace does not have the device's part of much of the launches."""
@@ -418,5 +421,8 @@ def _host_remedy(waits: dict[str, float], host_us: float) -> str:
 
 
 def _longest(waits: dict[str, float]) -> str:
-    order = ("launch", *_HOST_REMEDIES)  # the first of equals
+    """The cause with a remedy that is waited for the longest; "most" of it has to be so."""
+    order = ["launch", *_HOST_REMEDIES]  # the first of equals
+    if 2 * waits.get("communication", 0.0) <= sum(waits.values()):
+        order.remove("communication")
     return max(order, key=lambda cause: waits.get(cause, 0.0))

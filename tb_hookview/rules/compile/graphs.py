@@ -94,8 +94,11 @@ def _occurrence(context: Context, inner: TreeRow, outer: TreeRow, frame: StringI
     before = _call_before(context, inner, outer)
     call_tree = context.call_tree
     begin = np.where(before == outer, call_tree.start[before], call_tree.end[before])
-    time = context.steps.us_per_step((call_tree.start[inner] - begin).sum())
+    spans = np.stack([begin, call_tree.start[inner]], axis=1)
+    compiling = intervals.lengths_within(context.analysis.compile_time, spans)
+    time = context.steps.us_per_step((np.diff(spans)[:, 0] - compiling).sum())
     between = _rows_between(context, inner, before)
+    between &= ~context.rows.inside(context.analysis.compiling)
     reported = _reported(context, _region(context, int(outer[0])))
     where = _place(context, int(outer[0]), int(frame[0]))
     left, entered = _regions(context, outer), _regions(context, inner)

@@ -35,6 +35,13 @@ def test_a_region_that_goes_on_in_another(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == 40, "up to the first kernel of what goes on"
 
 
+def test_compilation_is_no_part_of_a_break(tmp_path: Path) -> None:
+    picture = BROKEN.replace("[aten::item ]", "[compile    ]")
+    names = {**NAMES, "compile": "_compile.compile_inner (dynamo_timed)"}
+    (finding,) = findings(tmp_path, picture, names)[RULE]
+    assert "goes on in region 1/0; 16.0 us of host time in between; " in finding.evidence
+
+
 def test_the_line_that_broke_the_graph(tmp_path: Path) -> None:
     stacks = (
         "main python                                                          [rest             ]"
