@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.rows import Role
 from tb_hookview.arrays.joins import isin, running_max, unique
+from tb_hookview.arrays.sums import least_by
 from tb_hookview.arrays.types import EventRow, Int, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory, Trace
 
 _OPTIMIZER_STEP = "Optimizer.step#"
+_AROUND = (Role.LABEL, Role.MODULE_LABEL, Role.LIGHTNING, Role.FORWARD_MARK)
 
 
 class Iterations(Struct, frozen=True):
@@ -50,7 +50,8 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
     before = np.searchsorted(_node_starts(trace, role), events.start[rows])
     opens = np.flatnonzero(np.diff(before, prepend=-1) > 0)
     ends = np.maximum.reduceat(events.start[rows] + events.duration[rows], opens)
-    turns = next(_periods(np.diff(before[opens], prepend=0)), 1)
+    nodes = np.diff(before[opens], prepend=0)
+    turns = _period(nodes) or _period(nodes[1:]) or 1  # the first may be cut off
     ends = ends[turns - 1 :: turns]
     if len(ends) < 2:
         return None
@@ -71,12 +72,12 @@ def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
     named = isin(events.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
     named &= (events.thread == threads[0]) & (role != Role.DATA)
     rows = _outermost(trace, np.flatnonzero(named))
-    if len(rows) < 2 or (role[rows] != Role.LABEL).any() or len(unique(events.name[rows])) > 1:
+    if len(rows) < 3 or (role[rows] != Role.LABEL).any() or len(unique(events.name[rows])) > 1:
         return None
-    start, nodes = np.append(events.start[rows], bounds[1]), _node_starts(trace, role)
-    if len(nodes) and not _in_each(nodes, start):
+    nodes = _node_starts(trace, role)
+    if len(nodes) and not _in_each(nodes, events.start[rows]):
         return None
-    window = _between(start, bounds)
+    window = _between(events.start[rows], bounds)
     return Iterations(window, int(threads[0]), "each from an annotation to the next equal one")
 
 
@@ -93,13 +94,37 @@ def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
         return None
     thread = np.bincount(events.thread[forward]).argmax()
     rows = rows[events.thread[rows] == thread]
-    nodes, name = _node_starts(trace, role), events.name[rows].astype(np.int64)
-    for length in _periods(name):
-        start = np.append(events.start[rows[::length]], bounds[1])
-        if _in_each(nodes, start):
+    nodes, period = _node_starts(trace, role), _period(events.name[rows])
+    for length in range(period, (len(rows) + 1) // 2, period) if period and len(nodes) else ():
+        if not _in_each(nodes, events.start[rows[::length]]):
+            continue
+        start = _starts(trace, role, rows, length)
+        if len(start) > 2 and _in_each(nodes, start):
             each = "each a repetition of the same operators"
             return Iterations(_between(start, bounds), int(thread), each)
     return None
+
+
+def _starts(trace: Trace, role: Int, rows: EventRow, length: int) -> Nanoseconds:
+    """Starts of iterations: of their first operator, or of the outermost annotation or call of a
+    module around it that begins after the operator before.
+
+    Args:
+        trace: the trace.
+        role: of each event.
+        rows: operators of a thread that lie in no other, by start.
+        length: how many of them an iteration has.
+    """
+    events = trace.events
+    opens = events.start[rows[::length]]
+    before = np.append(-1, events.end[rows[length - 1 : -1 : length]])[: len(opens)]
+    around = np.flatnonzero(
+        isin(role, [int(each) for each in _AROUND]) & (events.thread == events.thread[rows[0]])
+    )
+    at = np.searchsorted(opens, events.start[around])
+    around, at = around[at < len(opens)], at[at < len(opens)]
+    holds = (events.start[around] >= before[at]) & (events.end[around] > opens[at])
+    return np.minimum(opens, least_by(at[holds], events.start[around[holds]], len(opens)))
 
 
 def _in_each(times: Nanoseconds, start: Nanoseconds) -> bool:
@@ -108,7 +133,10 @@ def _in_each(times: Nanoseconds, start: Nanoseconds) -> bool:
 
 
 def _between(start: Nanoseconds, bounds: tuple[int, int]) -> Intervals:
-    """Windows from one start to the next, of which the first has the start of the trace."""
+    """Windows from one start to the next, of which the first has the start of the trace.
+
+    Where the last one ends is not in the trace: it makes no window.
+    """
     return np.stack([np.append(bounds[0], start[1:-1]), start[1:]], axis=1)
 
 
@@ -123,12 +151,19 @@ def _outermost(trace: Trace, rows: EventRow) -> EventRow:
     return np.asarray(rows[first | (start >= np.append(0, ended[:-1]))])
 
 
-def _periods(name: Int) -> Iterator[int]:
-    """Lengths of sequences of which a column is a whole number of repetitions, shortest first."""
-    lengths = np.arange(1, len(name) // 2 + 1)
-    for length in lengths[len(name) % lengths == 0].tolist():
-        if np.array_equal(name[:-length], name[length:]):
-            yield length
+def _period(column: Int) -> int:
+    """Least length after which a column repeats, twice at least; its end may be cut. 0 for none.
+
+    Whatever is at the end of a column and its start leaves a period (Knuth, Morris and Pratt).
+    """
+    values, borders, border = column.tolist(), [0] * len(column), 0
+    for place in range(1, len(values)):
+        while border and values[place] != values[border]:
+            border = borders[border - 1]
+        border += values[place] == values[border]
+        borders[place] = border
+    length = len(values) - border
+    return length if 2 * length <= len(values) else 0
 
 
 def _node_starts(trace: Trace, role: Int) -> Nanoseconds:

@@ -126,13 +126,12 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
     )
     marked = simulator.analysis.steps.marked
     once = simulator.unchanged.step - simulator.steady.pace.step
-    later = (simulator.recorded.step - once) / 1000
     launch = simulator.analysis.device_events.launch
     is_snippet = not marked and len(unique(launch[launch >= 0])) < _MANY
     words = _Sentence(
         found,
         format_per(marked),
-        later,
+        (simulator.recorded.step - once) / 1000,
         alone.queued / 1000,
         _host_waits(simulator) / 1000,
         0.0 if marked else intervals.length(simulator.analysis.compile_time) / 1000,
@@ -378,8 +377,8 @@ class _Sentence:
         return 2 * self._compiling > (self._found.host_side_us or 0.0)
 
     def _loads_kernels(self, waits: dict[str, float]) -> bool:
-        """Whether kernel loading makes a step longer than it is later: by over a quarter, or by over
-        a tenth where the devices wait for nothing as long."""
+        """Whether kernel loading makes a step longer than it is later: by over a quarter, or by
+        over a tenth where the devices wait for nothing as long."""
         step, loading = self._found.step_us or 0.0, waits.get("kernel_loading", 0.0)
         longest = loading >= max(waits.values(), default=0.0)
         return step - self._later > (_APART if longest else _MUCH) * step

@@ -324,9 +324,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """Time of the host in the measured steps for what happens once: loading the code of kernels. It
     is part of `step_us`, and of none of the lengths above. Null where they are."""
     later_step_us: Us | None = None
-    """A step in the replay of which `findings[].unrecorded_gain_us_per_step` is a part: without what
-    happens once and, where that is known, without what recording cost the host. Null where none of
-    both is known to have taken time."""
+    """A step in the replay of which `findings[].unrecorded_gain_us_per_step` is a part: without
+    what happens once and, where that is known, without what recording cost the host. Null where
+    none of both is known to have taken time."""
     unrecorded_step_us: Us | None = None
     """A step in a replay without what recording cost the host: an estimate by the number of
     operators, their inputs (`record_shapes`), allocations (`profile_memory`), Python calls

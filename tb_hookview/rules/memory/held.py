@@ -246,6 +246,10 @@ _ON_PURPOSE = (
     "or dropout to sample."
 )
 _NO_GRAPH = "the trace has no backward pass, no optimizer and no graph for one"
+_UNKNOWN_GRAPH = (
+    "the trace has no backward pass and no optimizer; whether a graph for one is recorded is "
+    "unknown, as its operators have no numbers"
+)
 _TRAINS = (Role.NODE, Role.GRADIENT_SINK, Role.OPTIMIZER)
 
 
@@ -254,7 +258,8 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
     if np.isin(host.role, _TRAINS).any():
         return
     operators = np.flatnonzero((host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE))
-    number = context.analysis.trace.events.sequence[call_tree.event[operators]]
+    events, event = context.analysis.trace.events, call_tree.event[operators]
+    number = events.sequence[event]
     nodes = len(unique(number[number >= 0])) - 1  # the last may be that of a node to come
     recorded, (signs, effects) = nodes > _FEW, _training_mode(context, operators)
     if not recorded and (not effects or context.any_name(lambda name: name == _REENTRANT)):
@@ -265,11 +270,13 @@ def _find_graph_without_backward(context: Context) -> Iterator[Occurrence]:
         "optimizer"
     )
     evaluate = _EVALUATE.format(", and ".join(effects)) if effects else ""
+    known = bool((events.external[event] >= 0).any() or (number >= 0).any())  # else without args
+    without = _NO_GRAPH if known else _UNKNOWN_GRAPH
     yield Occurrence(
         place="the model",
         everywhere=True,
-        evidence="".join([graph if recorded else _NO_GRAPH, *signs, _memory(context)]),
-        fix=f"{evaluate} {_INFER if recorded else _ON_PURPOSE}" if evaluate else "",
+        evidence="".join([graph if recorded else without, *signs, _memory(context)]),
+        fix=f"{evaluate} {_ON_PURPOSE if known and not recorded else _INFER}" if evaluate else "",
         claims_gain=False,
         examples=call_tree.start[operators[np.argmax(number >= 0)]][None],
         latent="each node costs host time, and keeps what its backward would need"

@@ -48,7 +48,10 @@ def norms(of: int, number: int = -1, step: int = 0) -> list[dict[str, Any]]:
     """Batch norms in training mode under no_grad: each right after the addition to its counter."""
     names = ["aten::conv2d", "aten::add_", "aten::batch_norm"] * of
     return [
-        {**row("cpu_op", name, 2000 + 20 * i, 9), "args": {"Sequence number": number + step * i}}
+        {
+            **row("cpu_op", name, 2000 + 20 * i, 9),
+            "args": {"External id": i, "Sequence number": number + step * i},
+        }
         for i, name in enumerate(names)
     ]
 
@@ -65,6 +68,13 @@ def test_training_mode_without_a_graph(tmp_path: Path) -> None:
     assert finding.evidence.startswith("the trace has no backward pass, no optimizer and no graph")
     assert "update_bn" in finding.fix
     assert "inference_mode" not in finding.fix
+
+
+def test_without_numbers_a_graph_is_unknown(tmp_path: Path) -> None:
+    """As `EventList.export_chrome_trace` writes rows."""
+    (finding,) = findings(tmp_path, [{**each, "args": {}} for each in norms(4)])[RULE]
+    assert "whether a graph for one is recorded is unknown" in finding.evidence
+    assert "inference_mode" in finding.fix
 
 
 def test_sums_before_batch_norm_count_no_batches(tmp_path: Path) -> None:
