@@ -6,7 +6,7 @@ Counts and sums are of the whole report; shares are of its measured steps, and s
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
@@ -211,9 +211,10 @@ def step_ms(report: Report, limit: float) -> Outcome:
     Raises:
         UsageError: the trace marks no steps.
     """
-    steps = _durations_ms(report)
+    behind = _is_behind(report)
+    steps = _durations_ms(report, behind)
     value = median(steps)
-    return Outcome(value <= limit, _step(report), value, limit, " ms", note=_spread(steps))
+    return Outcome(value <= limit, _step([behind]), value, limit, " ms", note=_spread(steps))
 
 
 def regression_percent(report: Report, baseline: Report, limit: float) -> Outcome:
@@ -222,24 +223,31 @@ def regression_percent(report: Report, baseline: Report, limit: float) -> Outcom
     Raises:
         UsageError: one of the traces marks no steps.
     """
-    steps, before = _durations_ms(report), _durations_ms(baseline)
+    sides = (report, baseline)
+    behind = [_is_behind(side) for side in sides]
+    if any(side.counted.data.verdict.bound == "unknown" for side in sides):
+        behind = [False, False]  # a device's part is unknown on one side
+    steps, before = (_durations_ms(*each) for each in zip(sides, behind, strict=True))
     longer = 100 * (median(steps) / median(before) - 1)
     note = f"{_spread(steps)}; baseline {format_us(1000 * median(before))}, {_spread(before)}"
     if longer > 0 and within_noise(before, steps):
         note += "; each median lies in the range of the other, so it may be noise"
-    what = f"change of the {_step(report, baseline)}"
+    what = f"change of the {_step(behind)}"
     return Outcome(longer <= limit, what, longer, limit, "%", note=note)
 
 
-def _step(*reports: Report) -> str:
+def _is_behind(report: Report) -> bool:
+    return schema.is_behind(report.counted.data)
+
+
+def _step(behind: Sequence[bool]) -> str:
     """What is timed: steps on the device, where they take longer there than on the host."""
-    behind = any(schema.is_behind(report.counted.data) for report in reports)
-    return "median step on the device" if behind else "median step"
+    return "median step on the device" if any(behind) else "median step"
 
 
-def _durations_ms(report: Report) -> list[float]:
+def _durations_ms(report: Report, behind: bool) -> list[float]:
     data = report.counted.data
-    rows = data.breakdown if schema.is_behind(data) and data.breakdown else data.steps
+    rows = data.breakdown if behind and data.breakdown else data.steps
     found = [row.duration_us / 1000 for row in rows]
     if not data.per_step.marked or not found or not all(found):
         raise UsageError(

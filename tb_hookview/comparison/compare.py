@@ -310,7 +310,8 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
     measure = "device" if _on_device(base) and _on_device(other) else "host"
     left, right = StepMeans(base, measure), StepMeans(other, measure)
     matches = pair_modules(base.modules, other.modules)
-    step = totals(left, right, _whole_step)
+    known = "unknown" not in (base.verdict.bound, other.verdict.bound)
+    step = totals(left, right, _whole_step) if known else _mean(left, right, "duration_us")
     return Comparison(
         schema=1,
         measure=measure,

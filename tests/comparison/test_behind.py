@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
+
 import gallery
 import msgspec
 import pytest
@@ -60,3 +64,15 @@ def test_who_decides_a_step_measures_it(bound: Bound, on_device: bool) -> None:
     assert whole_step_us(found) == (verdict.step_us if on_device else host)
     compared = compare(found, found)
     assert compared.whole_step_us.base == pytest.approx(whole_step_us(found))
+
+
+def test_without_its_device_events_a_trace_is_compared_on_the_host(tmp_path: Path) -> None:
+    (path,) = (FOLDER / "pageable_copy.before").glob("*.pt.trace.json.gz")
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    work = ("kernel", "gpu_memcpy", "gpu_memset")
+    content["traceEvents"] = [row for row in content["traceEvents"] if row.get("cat") not in work]
+    (tmp_path / "t.json").write_text(json.dumps(content), encoding="utf-8")
+    whole, stripped = analyze(path), analyze(tmp_path / "t.json")
+    found = compare(whole.counted.data, stripped.counted.data)
+    assert found.whole_step_us == found.step_us
+    assert "median step on the device" not in regression_percent(whole, stripped, 0).what
