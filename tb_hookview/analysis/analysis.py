@@ -410,7 +410,13 @@ class Analysis(Struct, frozen=True, dict=True):
     def syncs_known(self) -> bool:
         """Whether calls of a device's runtime are there, or no sign of a device is."""
         calls = len(self.syncs) or calls_runtime(self.host)
-        return bool(calls or not (len(self.device_events) or self.of_unrecorded_device))
+        device = len(self.device_events) or self.of_unrecorded_device or self.of_another_recorder
+        return bool(calls or not device)
+
+    @property
+    def of_another_recorder(self) -> bool:
+        """Whether no event has a category of torch's profiler."""
+        return bool((self.trace.events.kind == EventCategory.OTHER).all())
 
     @cached_property
     def of_unrecorded_device(self) -> int:

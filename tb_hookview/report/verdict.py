@@ -18,7 +18,6 @@ from tb_hookview.rules.evidence.traffic import SINGLE
 from tb_hookview.simulation.alone import DEVICE_SIDE, Alone
 from tb_hookview.simulation.recording_cost import timed_unrecorded
 from tb_hookview.simulation.simulator import Simulator
-from tb_hookview.trace import EventCategory
 from tb_hookview.trace.source.inflate import CUT
 
 _APART = 0.1
@@ -149,7 +148,7 @@ def find_verdict(alone: Alone, idle: schema.Idle | None) -> schema.Verdict:
 
 
 def _refusal(simulator: Simulator) -> str:
-    if np.all(simulator.analysis.trace.events.kind == EventCategory.OTHER):
+    if simulator.analysis.of_another_recorder:
         return schema.NOT_TORCHS
     return _NO_LAUNCHES if simulator.window.steps else _NO_STEPS
 

@@ -279,7 +279,7 @@ _UNKNOWN = 0.1
 """Part of the time in such kernels up to which their names may leave the use open."""
 _FASTER = 2.0
 """Times as fast, at least, on devices without TF32; mixed precision makes it 2 to 4."""
-_THIN = "gemv|gemmSN_|splitK"
+_THIN = "gemv|gemmSN_|splitKreduce"
 """Products of a matrix with a vector or a few, and sums of a product's parts: they read memory."""
 _IN_HALF = ("__half", "__nv_bfloat16")
 _ALLOW_TF32 = (

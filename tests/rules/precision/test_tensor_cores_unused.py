@@ -39,6 +39,13 @@ def test_products_with_a_vector_read_half_the_bytes(tmp_path: Path) -> None:
     assert "8.00 us of it is bound by memory" in finding.evidence
 
 
+def test_convolutions_in_parts_are_not_bound_by_memory(tmp_path: Path) -> None:
+    kernel = "volta_scudnn_128x64_stridedB_splitK_xregs_large_nn_v1"
+    some = operators([("aten::cudnn_convolution", kernel)] * 3)
+    (finding,) = findings(tmp_path, some, deviceProperties=V100)[RULE]
+    assert "bound by memory" not in finding.evidence
+
+
 def test_products_with_a_vector_in_half_precision(tmp_path: Path) -> None:
     half = (VECTOR[0], VECTOR[1].replace("float", "__half"))
     assert RULE not in findings(tmp_path, operators([half] * 3), deviceProperties=V100)
