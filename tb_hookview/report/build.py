@@ -149,7 +149,8 @@ def _with_warnings(data: ReportData, analysis: Analysis, failures: Failures) -> 
         raise AssertionError(f"figures that cannot be: {contradictions}")
     warnings = [*failure_rows(failures), *contradiction_rows(contradictions), *found]
     data = replace(data, trace=replace(data.trace, warnings=warnings))
-    return replace(data, device_advice=device_advice(data))
+    devices = [each.name for each in analysis.trace.devices if each.name]
+    return replace(data, device_advice=device_advice(data, devices))
 
 
 def _means(selection: Selection, rows: list[schema.Step], totals: schema.Totals) -> schema.PerStep:

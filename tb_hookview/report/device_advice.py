@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tb_hookview.formats import format_number
 from tb_hookview.schema import ReportData
 from tb_hookview.trace.source.inflate import CUT
@@ -30,18 +32,23 @@ _ON_CPU = "On the CPU: try torch.compile, and fit torch.set_num_threads to the c
 _COMPILED_ON_CPU = "On the CPU: fit torch.set_num_threads to the cores."
 
 
-def device_advice(data: ReportData) -> str | None:
+_AT_HAND = "The file names {}: the model and its batches were not moved there. {}"
+
+
+def device_advice(data: ReportData, devices: Sequence[str]) -> str | None:
     """Say it in one or two sentences; None with device events, and where it is not known.
 
     Args:
         data: the report with its warnings.
+        devices: names of those that torch found on the machine.
     """
     if data.totals.device_busy_us or not data.operators or data.verdict.bound == "communication":
         return None
     compiled = data.compiled is not None or data.compiled_regions
     on_cpu = _COMPILED_ON_CPU if compiled else _ON_CPU
     if data.verdict.bound != "unknown":
-        return on_cpu
+        names = ", ".join(dict.fromkeys(devices))
+        return _AT_HAND.format(names, on_cpu) if names else on_cpu
     codes = {warning.code for warning in data.trace.warnings}
     if not codes.isdisjoint(CUT):
         return None  # what was recorded is not known

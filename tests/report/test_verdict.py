@@ -237,6 +237,9 @@ def test_operators_that_only_a_cpu_runs_prove_it(operator: str, bound: str, tmp_
 def test_a_convolution_of_the_inputs_is_not_the_model(tmp_path: Path) -> None:
     rows = operators([("aten::mkldnn_convolution", ""), ("aten::mm", ""), ("aten::mm", "")])
     assert made(tmp_path, rows).verdict.bound == "unknown"
+    node = row("cpu_op", "autograd::engine::evaluate_function: ConvolutionBackward0", 5000, 9)
+    backward = row("cpu_op", "aten::mkldnn_convolution_backward", 5001, 7)
+    assert made(tmp_path, [*rows, node, backward]).verdict.bound == "host", "inputs have none"
 
 
 PACE = [("aten::add", ADD)] * 30

@@ -299,8 +299,9 @@ _MOST = 0.5
 def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> bool:
     """Whether most of the time of operators is in those that only a CPU runs.
 
-    The backward runs where the forward did, by operators that do not say where. Where calls of a
-    device's runtime were recorded, any such operator proves it if none of them gives a device work.
+    In the backward, which runs where the forward did, most operators do not say where: one that
+    does proves it, as inputs have none. Where calls of a device's runtime were recorded, any such
+    operator does if none of the calls gives a device work.
 
     Args:
         host: rows of a trace without device events.
@@ -311,9 +312,12 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     if recorded and len(host.named(_GIVES_WORK.search)):
         return False
     texts = host.trace.strings.texts
-    proves = np.array([_ON_CPU.match(text) is not None for text in texts] or [False])
+    alone = np.array([_ON_CPU.match(text) is not None for text in texts] or [False])
+    proves = operators.named & (host.kind == EventCategory.OPERATOR) & alone[host.string]
+    if (proves & in_backward).any():
+        return True
     known = operators.named & (host.kind == EventCategory.OPERATOR) & ~in_backward
-    proven = known & host.call_tree.inside(known & proves[host.string])
+    proven = known & host.call_tree.inside(proves)
     time = operators.self_host
     most = 0.0 if recorded else _MOST
     return bool(proven.any() and time[proven].sum() >= most * time[known].sum())

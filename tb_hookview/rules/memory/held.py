@@ -135,6 +135,12 @@ _NEVER = (
 )
 
 
+_HIGHER = "the peak is higher by them where it lies in the forward or early in the backward"
+_IN_USE = (
+    "the peak is in the optimizer, which needs them: forwards use more memory, the peak does not"
+)
+
+
 def _find_gradients_kept(context: Context) -> Iterator[Occurrence]:
     memory = context.analysis.memory
     if memory is None or not memory.addresses_known:
@@ -177,6 +183,11 @@ def _held(memory: MemoryUse, device: int, time: int, applied: int) -> Int:
     )
 
 
+def _in_optimizer(context: Context, memory: MemoryUse, peak: int) -> bool:
+    row = int(memory.events.row[peak])
+    return row >= 0 and int(context.analysis.phases.row[row]) == Phase.OPTIMIZER
+
+
 def _occurrence_gradients_kept(
     context: Context,
     memory: MemoryUse,
@@ -198,7 +209,7 @@ def _occurrence_gradients_kept(
         f"{in_use_text(memory, peak)}; most in {top}",
         claims_gain=False,
         examples=np.asarray(forwards[:, 0]),
-        latent="the peak is higher by them where it lies in the forward or early in the backward",
+        latent=_IN_USE if _in_optimizer(context, memory, peak) else _HIGHER,
         fix=_LATE if freed else _NEVER,
     )
 

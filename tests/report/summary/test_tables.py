@@ -43,6 +43,10 @@ def test_without_device_events_operators_are_named_by_self_time(tmp_path: Path) 
     advice = operator_table(report(tmp_path, proven), 2).hidden
     assert advice == "On the CPU: try torch.compile, and fit torch.set_num_threads to the cores."
     assert "bfloat16" not in advice
+    events = grid.events(proven)
+    path = grid.write(tmp_path / "t.json", events, deviceProperties=[{"id": 0, "name": "H100"}])
+    advice = build_report(load(path)).data.device_advice or ""
+    assert advice.startswith("The file names H100: the model and its batches were not moved there.")
 
 
 def test_what_a_truncated_file_lacks_was_perhaps_recorded(tmp_path: Path) -> None:

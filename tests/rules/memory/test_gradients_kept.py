@@ -51,3 +51,13 @@ def test_a_device_without_memory_events_before_the_forward(tmp_path: Path) -> No
     found = findings(tmp_path, sorted(changes))
     assert "gradients-kept" not in found
     assert "memory-peak" in found
+
+
+@pytest.mark.parametrize(
+    ("at", "phrase"), [(16, "the peak is higher by them"), (33, "which needs them")]
+)
+def test_what_they_do_to_the_peak(tmp_path: Path, at: int, phrase: str) -> None:
+    """It lies in the backward, or in the optimizer."""
+    kept = [*each_step((4, 40), (25, -40)), (17, 7, 30 * MB), *each_step((at, 90), (at + 1, -90))]
+    (found,) = findings(tmp_path, sorted(kept))["gradients-kept"]
+    assert phrase in found.evidence
