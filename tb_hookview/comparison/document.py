@@ -51,7 +51,7 @@ def comparison_document(found: Comparison, rows: int | None = None) -> Document:
     sides = (("base: ", found.base), ("other:", found.other))
     modules = _modules(found).cut(rows)
     parts: tuple[Lines | Table, ...] = (
-        Lines([f"{name} {side.path} ({side.text})" for name, side in sides]),
+        Lines([f"{name} {side.path} ({side.text})" for name, side in sides] + _unlike(found)),
         _totals(found),
         _memory(found),
         Lines(_findings(found, rows or _FINDINGS)),
@@ -92,6 +92,14 @@ def _totals(found: Comparison) -> Table:
     columns = ("", "base", "other", "change", "in %", "")
     title = "Per step: mean (median; range over steps)" if _marked(found) else _SUMS
     return Table(title, columns, rows)
+
+
+def _unlike(found: Comparison) -> list[str]:
+    """A line where one trace has steps and the other has none."""
+    if found.base.marked == found.other.marked:
+        return []
+    side = "other" if found.base.marked else "base"
+    return [f"The {side} trace has no steps: a whole trace is compared with a step."]
 
 
 def _marked(found: Comparison) -> bool:

@@ -64,6 +64,10 @@ def test_who_decides_a_step_measures_it(bound: Bound, on_device: bool) -> None:
     assert whole_step_us(found) == (verdict.step_us if on_device else host)
     compared = compare(found, found)
     assert compared.whole_step_us.base == pytest.approx(whole_step_us(found))
+    text = plain_text(comparison_document(compared))
+    assert "has no steps" not in text
+    without = replace(compared, other=replace(compared.other, marked=False))
+    assert "The other trace has no steps" in plain_text(comparison_document(without))
 
 
 def test_without_its_device_events_a_trace_is_compared_on_the_host(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ _BEGINNINGS = (
     *("OutputGraph.call_user_compiler", "create_aot_dispatcher_function"),
     *("async_compile.wait", "CachingAutotuner.benchmark"),
 )
+_DATA = "_data: fn_name="
+"""In names of rows that describe a span, and are none."""
 _COMPILE_FX = re.compile(r"_?compile_fx\b")
 
 
@@ -23,7 +25,7 @@ def compiling_rows(host: HostRows) -> Bool:
 
 def _compiles(name: str) -> bool:
     return (
-        any(word in name for word in _CONTAINED)
+        (any(word in name for word in _CONTAINED) and _DATA not in name)
         or name.startswith(_BEGINNINGS)
         or _COMPILE_FX.match(name) is not None
     )

@@ -26,6 +26,8 @@ def step(number: int) -> list[dict[str, Any]]:
 
 def test_a_later_step_compiles(tmp_path: Path) -> None:
     spans = [row("cpu_op", COMPILES, 2015, 880), row("cpu_op", COMPILES, 2100, 200)]
+    about = "entire_frame_compile_data: fn_name=_compile.compile_inner, compile_id=1/2"
+    spans.append(row("cpu_op", about, 2896, 1))
     (finding,) = findings(tmp_path, step(0), step(1), spans)[RULE]
     assert finding.count == 1, "of spans inside each other the outer one"
     assert finding.cost_us_per_step == pytest.approx(890 - 4)
