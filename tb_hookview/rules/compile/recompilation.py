@@ -82,8 +82,8 @@ def _once(context: Context, rows: TreeRow, counted: Bool) -> Iterator[Occurrence
         title="Code is compiled in this trace",
         place="torch.compile",
         everywhere=True,
-        evidence=f"for {format_us(time)} of host time, {time / context.steps.duration_us:.0%} of "
-        f"the trace, something is compiled: {format_count(len(rows), 'span')} of the compiler"
+        evidence=f"{format_us(time)} of host time, {time / context.steps.duration_us:.0%} of the "
+        f"trace, goes into compilation, in {format_count(len(rows), 'span')}"
         f"{_ids(context, counted)}",
         count=len(rows),
         syncs=syncs,
@@ -103,7 +103,7 @@ def _latent(context: Context) -> str:
 
 
 def _ids(context: Context, compiling: Bool) -> str:
-    """Phrase of what is compiled, and for the how manieth time; "" where the trace has no ids."""
+    """Phrase of what is compiled, the first time or again; "" where the trace has no ids."""
     around = context.rows.inside(compiling) | context.rows.beginning("dynamo_data: ")
     named = np.flatnonzero(around & context.rows.counted & context.rows.containing("compile_id="))
     texts = context.analysis.trace.strings

@@ -136,9 +136,7 @@ _NEVER = (
 
 
 _HIGHER = "the peak is higher by them where it lies in the forward or early in the backward"
-_IN_USE = (
-    "the peak is in the optimizer, which needs them: forwards use more memory, the peak does not"
-)
+_IN_USE = "the peak lies in the optimizer, which needs them: it is no higher for them"
 
 
 def _find_gradients_kept(context: Context) -> Iterator[Occurrence]:

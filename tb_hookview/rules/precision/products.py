@@ -313,14 +313,14 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
                 fix = _ALLOW_TF32 + TENSOR_CORES_UNUSED.fix
     share = context.device_events.share(able)
     if share >= _SHARE_TENSOR_CORES_UNUSED and us_per_step(able) > tf32:
-        narrow = us_per_step(able & thin)
-        part = narrow / us_per_step(able)
+        bound_us = us_per_step(able & thin)
+        part = bound_us / us_per_step(able)
         yield Occurrence(
             place="matrix products and convolutions",
             everywhere=True,
             evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of the busy time) in "
             "kernels of matrix products, convolutions and attention without tensor cores, on a "
-            f"device that has them{_open(unknown)}{_tf32(tf32)}{_memory(narrow)}",
+            f"device that has them{_open(unknown)}{_tf32(tf32)}{_memory(bound_us)}",
             count=int(able.sum()),
             wasted=np.flatnonzero(able),
             saved=(1 - part) * (1 - 1 / faster) + part * BYTES,

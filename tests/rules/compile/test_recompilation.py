@@ -84,9 +84,7 @@ def test_a_trace_without_steps_and_devices(tmp_path: Path) -> None:
     data = row("user_annotation", "dynamo_data: compile_id=0/1", 1012, 1)
     found = cpu.findings(tmp_path, [*rows, data, *regions("0/0", "0/1")])
     (finding,) = found[RULE]
-    assert (
-        "something is compiled: 1 span of the compiler: graph 0 again, as 0/1" in finding.evidence
-    )
+    assert "goes into compilation, in 1 span: graph 0 again, as 0/1" in finding.evidence
     assert finding.once_us == pytest.approx(900)
 
 
