@@ -15,6 +15,7 @@ from invariants.registry import Of, invariant
 
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import union
 from tb_hookview.rules.catalogue import RULES
 from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
@@ -101,7 +102,8 @@ def gaps_of_each_step_sum_to_its_idle_time_by_cause(case: Case) -> None:
         return
     for selection in _selections(case):
         steps = list(selection.counted)
-        mine = Context(selection, RULES).gaps.of(*Cause)
+        found = Context(selection, RULES).gaps
+        mine = union(found.of(*Cause), found.of_first_compilation())
         by_cause = np.zeros(len(Cause), np.int64)
         np.add.at(by_cause, gaps.cause[mine], gaps.duration[mine])
         assert by_cause.tolist() == [int(times.idle[cause][steps].sum()) for cause in Cause]

@@ -28,6 +28,7 @@ def the_sentence_is_short_and_has_the_figures(case: Case) -> None:
     verdict = case.report.verdict
     assert len(verdict.sentence.split()) <= WORDS, verdict.sentence
     figures = [verdict[name] for name in Verdict.__struct_fields__]
+    figures += [finding.once_us for finding in case.data.findings]
     known = {format_us(figure) for figure in figures if isinstance(figure, float)}
     assert set(_TIMES.findall(verdict.sentence)) <= known, verdict
 
