@@ -23,7 +23,7 @@ def parts_of_a_call_are_its_length(case: Case) -> None:
     assert (np.diff(times.row) > 0).all()
     parts = np.stack([times.waited, times.transfer, times.own])
     assert (parts >= 0).all()
-    assert np.array_equal(parts.sum(axis=0), tree.duration[times.row])
+    assert np.array_equal(parts.sum(axis=0), tree.duration[times.row] + times.before)
     assert ((times.ahead >= 0) | (times.waited == 0) | _onto_full_queue(case)).all()
     assert ((times.copy >= 0) | (times.transfer == 0)).all()
 
