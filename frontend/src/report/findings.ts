@@ -1,4 +1,4 @@
-import type { Finding, Module, ReportData, Sync } from "../api/schema";
+import type { Finding, Module, ReportData, Verdict, Sync } from "../api/schema";
 import { duration, percent } from "../text/formats";
 import { groupBy, ratio } from "../text/numbers";
 import { replayedStep } from "./measures";
@@ -47,6 +47,8 @@ export interface PriceBasis {
   readonly stepUs: number | null;
   /** A later step, without what happens once and what recording cost; as recorded where unknown. */
   readonly laterUs: number | null;
+  /** What a later step is without. */
+  readonly without: string;
   /** Whose time a cost is. */
   readonly of: "device" | "host";
   /** "per step", or what the times of a trace without steps are of. */
@@ -60,9 +62,15 @@ export function priceBasis(report: ReportData): PriceBasis {
   return {
     stepUs,
     laterUs: verdict.later_step_us ?? stepUs,
+    without: withoutText(verdict),
     of: trace.devices.length > 0 ? "device" : "host",
     per: perText(report),
   };
+}
+
+function withoutText({ unrecorded_step_us: unrecorded, once_us: once }: Verdict): string {
+  const parts = unrecorded === null ? [] : ["the profiler"];
+  return [...parts, ...(once === null || once === 0 ? [] : ["kernel loading"])].join(" and ");
 }
 
 /** What the times of a report are of. */
@@ -99,7 +107,7 @@ export function priceText(finding: Finding, basis: PriceBasis): string {
   const { us: saved, estimated } = shownSaving(finding);
   if (estimated && saved !== null) {
     const recorded = gain > 0 ? `; ${of(gain)} as recorded` : "";
-    return `${costs} Estimated saving without the profiler and kernel loading: ${of(saved, basis.laterUs)} ${basis.per}${recorded}.`;
+    return `${costs} Estimated saving without ${basis.without}: ${of(saved, basis.laterUs)} ${basis.per}${recorded}.`;
   }
   if (gain <= 0) return cost === 0 ? costs : `${costs} No saving: off the critical path.`;
   const why = cost !== null && gain > WAITED_FOR * cost ? ", as other work waits for it" : "";
@@ -114,7 +122,7 @@ export function savingText(finding: Finding, basis: PriceBasis): string {
   if (us === null) return "saving not estimated";
   if (us <= 0) return "no saving: off the critical path";
   const share = savingShare(finding, basis);
-  const without = estimated ? " without the profiler and kernel loading (estimate)" : "";
+  const without = estimated ? ` without ${basis.without} (estimate)` : "";
   return `saves ${duration(us)}${share === null ? "" : ` (${percent(share)})`} ${basis.per}${without}`;
 }
 

@@ -124,7 +124,7 @@ export function CostBar({ row, labelled = false }: CostBarProps): ReactElement {
           <Part swatch="cost" title="cost" us={finding.cost_us_per_step} share={costShare} />
           <Part
             swatch="gain"
-            title={`saved without it${shownSaving(finding).estimated ? ", without the profiler and kernel loading" : ""}`}
+            title={`saved without it${shownSaving(finding).estimated ? " (estimate)" : ""}`}
             us={shownSaving(finding).us}
             share={gainShare}
           />
