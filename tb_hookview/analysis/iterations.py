@@ -85,7 +85,7 @@ def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
     """Each from the first operator of a sequence that makes up a whole thread, over and over.
 
     The thread is the one with most operators that lie in no other, and so in no node. A backward
-    pass runs in every one: equal layers of a single forward are no iterations.
+    pass runs in every one: equal layers of a single forward are not iterations.
     """
     events = trace.events
     rows = _outermost(trace, np.flatnonzero(events.kind == EventCategory.OPERATOR))
@@ -135,7 +135,7 @@ def _in_each(times: Nanoseconds, start: Nanoseconds) -> bool:
 def _between(start: Nanoseconds, bounds: tuple[int, int]) -> Intervals:
     """Windows from one start to the next, of which the first has the start of the trace.
 
-    Where the last one ends is not in the trace: it makes no window.
+    The last one has no window: its end is not in the trace.
     """
     return np.stack([np.append(bounds[0], start[1:-1]), start[1:]], axis=1)
 

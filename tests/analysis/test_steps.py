@@ -314,7 +314,7 @@ def test_one_step_of_an_optimizer_is_no_loop(tmp_path: Path) -> None:
 
 
 def turns(nodes: tuple[int, ...]) -> str:
-    """Steps of optimizers, each after a backward pass of so many nodes."""
+    """Optimizer steps, each after a backward pass of N nodes."""
     passes = "".join((" " * 11 + "[n F=1]" * count).ljust(40) for count in nodes)
     return f"""
     main ops   {("[aten::mm]" + " " * 18 + "[s]").ljust(40) * len(nodes)}
@@ -369,7 +369,7 @@ def test_without_marks_and_optimizer_an_iteration_is_what_repeats(
 
 
 def test_what_repeats_begins_with_what_is_around_it(tmp_path: Path) -> None:
-    """And what comes after the last whole repetition is in none."""
+    """What follows the last whole repetition is outside of all steps."""
     picture = f"""
     main notes {"[train" + " " * 100 + "]"}
     main notes {"  [call               ]        " * 3}

@@ -1,16 +1,8 @@
 import { expect, test } from "vitest";
 
-import { finding } from "../testing/findings";
+import { BASIS, finding } from "../testing/findings";
 import { report } from "../testing/report";
 import { alike, priceBasis, priceText, savingText } from "./findings";
-
-const BASIS = {
-  stepUs: 100,
-  laterUs: 80,
-  without: "the profiler",
-  of: "device",
-  per: "per step",
-} as const;
 
 test("a price says what is known, whose time it is, and no more", () => {
   const price = (cost: number | null, gain: number | null): string =>

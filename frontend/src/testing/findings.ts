@@ -1,5 +1,14 @@
 import type { Finding } from "../api/schema";
 
+/** Shares are of a step of 100 us, of later ones of 80 us. */
+export const BASIS = {
+  stepUs: 100,
+  laterUs: 80,
+  without: "the profiler",
+  of: "device",
+  per: "per step",
+} as const;
+
 export function finding(rest: Partial<Finding> = {}): Finding {
   return {
     id: "",

@@ -14,7 +14,7 @@ _BEGINNINGS = (
     *("async_compile.wait", "CachingAutotuner.benchmark"),
 )
 _DATA = "_data: fn_name="
-"""In names of rows that describe a span, and are none."""
+"""In names of rows that describe a span: metadata, no compilation."""
 _COMPILE_FX = re.compile(r"_?compile_fx\b")
 
 

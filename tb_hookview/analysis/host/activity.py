@@ -299,9 +299,9 @@ _MOST = 0.5
 def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> bool:
     """Whether most of the time of operators is in those that only a CPU runs.
 
-    In the backward, which runs where the forward did, most operators do not say where: one that
-    does proves it, as inputs have none. Where calls of a device's runtime were recorded, any such
-    operator does if none of the calls gives a device work.
+    In the backward, which runs where the forward did, most operators do not show where: one that
+    does is proof, as preprocessing has no backward. Where calls of a device's runtime were
+    recorded, any such operator is, if none of the calls gives a device work.
 
     Args:
         host: rows of a trace without device events.

@@ -127,7 +127,7 @@ SYNC_DDP_TIMERS = Rule(
     family="sync",
     title="DistributedDataParallel reads its own timers in its first iterations",
     description="A synchronize of an event, or the wait before the time between two is read, as "
-    "DistributedDataParallel.forward begins. It costs nothing, as it does not recur.",
+    "DistributedDataParallel.forward begins. Charged nothing: later iterations wait 1 time in 100.",
     fix="Change nothing in the training: DistributedDataParallel waits here in its first ten "
     "iterations and in every 100th only. Record later, so that the steps are like all others: "
     "torch.profiler.schedule(skip_first=10, ...), or a wait of ten steps or more.",

@@ -1,16 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { Finding } from "../../api/schema";
-import { finding } from "../../testing/findings";
+import { BASIS, finding } from "../../testing/findings";
 import { findingMarkdown, findingsMarkdown, sentence } from "./findings";
-
-const BASIS = {
-  stepUs: 100,
-  laterUs: 80,
-  without: "the profiler",
-  of: "device",
-  per: "per step",
-} as const;
 
 test("Markdown holds all of a finding, and names stay text", () => {
   const hostile: Finding = finding({
