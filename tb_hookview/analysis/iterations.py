@@ -12,6 +12,7 @@ from tb_hookview.arrays.types import EventRow, Int, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory, Trace
 
 _OPTIMIZER_STEP = "Optimizer.step#"
+_LONGEST = 40
 _AROUND = (Role.LABEL, Role.MODULE_LABEL, Role.LIGHTNING, Role.FORWARD_MARK)
 
 
@@ -63,22 +64,25 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
     """Each from one annotation to the next: equal ones, in which all operators of a thread lie.
 
-    Only data loaders may be outside. If there is a backward pass, it runs in every one.
+    Only data loaders may be outside. If there is a backward pass, it runs in every one. Annotations
+    inside the call of a module are its layers.
     """
     events = trace.events
     threads = unique(events.thread[role == Role.LABEL])
     if len(threads) != 1:
         return None
-    named = isin(events.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
-    named &= (events.thread == threads[0]) & (role != Role.DATA)
-    rows = _outermost(trace, np.flatnonzero(named))
+    shown = isin(events.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
+    shown |= role == Role.MODULE_LABEL
+    shown &= (events.thread == threads[0]) & (role != Role.DATA)
+    rows = _outermost(trace, np.flatnonzero(shown))
     if len(rows) < 3 or (role[rows] != Role.LABEL).any() or len(unique(events.name[rows])) > 1:
         return None
     nodes = _node_starts(trace, role)
     if len(nodes) and not _in_each(nodes, events.start[rows]):
         return None
     window = _between(events.start[rows], bounds)
-    return Iterations(window, int(threads[0]), "each from an annotation to the next equal one")
+    name = trace.strings.texts[events.name[rows[0]]][:_LONGEST]
+    return Iterations(window, int(threads[0]), f"each from one {name!r} to the next")
 
 
 def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:

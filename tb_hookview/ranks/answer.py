@@ -65,7 +65,7 @@ def answer(
     pipelines = find_pipelines(ranks, numbers)
     slow_of = _slow_of(ranks, pipelines)
     stragglers = find_stragglers(compared, fixes, slow_of)
-    suspect = None if stragglers else find_suspect(compared, fixes, numbers)
+    suspect = find_suspect(compared, fixes, numbers, stragglers)
     rank_rows = [
         _rank_row(place, number, rank, rows, matched.clocks)
         for place, (number, rank, rows) in enumerate(zip(numbers, ranks, step_rows, strict=True))

@@ -12,7 +12,7 @@ lateness is 0 on average, whatever the distribution of its noise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import ceil, comb, log, sqrt
 from statistics import median, median_high
 from typing import NamedTuple
@@ -181,17 +181,19 @@ def latest(
     return None
 
 
-def suspected(late: Float, step: float) -> tuple[int, int] | None:
+def suspected(late: Float, step: float, left_out: Collection[int]) -> tuple[int, int] | None:
     """The rank that is late in all steps and the steps it takes to rule out chance, if more.
 
     Args:
         late: shape (r, s).
         step: mean duration of a step.
+        left_out: stragglers.
     """
     ranks, count = late.shape
     filled = np.nan_to_num(late, nan=-np.inf)
+    filled[list(left_out)] = -np.inf
     worst = np.unique(filled.argmax(axis=0))
-    if ranks < 2 or count < 2 or len(worst) != 1:
+    if ranks < 2 or not count or len(worst) != 1:
         return None
     needed = ceil(1 - log(_CHANCE) / log(ranks))
     is_long = float(filled[worst[0]].mean()) >= LEAST_SHARE * step

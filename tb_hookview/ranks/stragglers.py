@@ -169,13 +169,18 @@ def _surely(slow: Sequence[SlowPass]) -> float:
     return sum(each.excess for each in slow if each.is_sure)
 
 
-def find_suspect(compared: Compared, fixes: Fixes, numbers: Sequence[int]) -> Suspect | None:
-    """Find the rank that was late in all of the steps, where they are too few to be sure."""
+def find_suspect(
+    compared: Compared, fixes: Fixes, numbers: Sequence[int], stragglers: Sequence[Straggling]
+) -> Suspect | None:
+    """Find the rank that was late in all of the steps, where they are too few to be sure.
+
+    In a single step another may be as late as the straggler.
+    """
     names, step, *_, lateness = compared
-    if not names:
+    if not names or (stragglers and len(names) > 1):
         return None
     late = lateness(fixes.recorded)
-    found = suspected(late, step)
+    found = suspected(late, step, [each.rank for each in stragglers])
     if found is None:
         return None
     rank, needed = found
@@ -265,10 +270,11 @@ def _begins(compared: Compared) -> Iterator[str]:
 
 def _of_steps(suspect: Suspect | None) -> Iterator[str]:
     if suspect is not None:
+        some = f"per step for rank {suspect.rank} in all of {suspect.steps} steps"
         yield (
-            f"the others waited {format_us(suspect.late / 1000)} per step for rank "
-            f"{suspect.rank} in all of {suspect.steps} steps, too few to rule "
-            f"out chance; record {suspect.needed + 1} or more, as the first warms up"
+            f"the others waited {format_us(suspect.late / 1000)} "
+            f"{some if suspect.steps > 1 else f'for rank {suspect.rank} in the only step'}, too few "
+            f"to rule out chance; record {suspect.needed + 1} or more, as the first warms up"
         )
 
 

@@ -257,7 +257,7 @@ class Run(Struct, frozen=True, kw_only=True):
     straggler's gain was replayed."""
     suspect: int | None = None
     """A rank that is late in all measured steps, which are too few to rule out chance; null where
-    there is a straggler, or no such rank."""
+    there is none, or a straggler in more than one step."""
     marked: bool = True
     """Whether a trace marks steps; else each trace is one step, and times per step are of it."""
 

@@ -408,6 +408,7 @@ ANNOTATED = """
 CALLS = {
     **OPTIMIZED,
     "next": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    "net": "nn.Module: Net_0",
 }
 WHOLE = ANNOTATED.replace("[in]", "    ")
 
@@ -416,7 +417,7 @@ def test_without_marks_an_iteration_is_one_of_equal_annotations(tmp_path: Path) 
     data = build_report(load(grid.write(tmp_path / "t.json", grid.events(WHOLE, CALLS)))).data
     assert [step.duration_us for step in data.steps] == [35.0, 23.0], "the third has no end"
     assert data.per_step.text == (
-        "mean of 1 of 2 steps, each from an annotation to the next equal one; the first warms up"
+        "mean of 1 of 2 steps, each from one 'call' to the next; the first warms up"
     )
 
 
@@ -427,6 +428,7 @@ def test_without_marks_an_iteration_is_one_of_equal_annotations(tmp_path: Path) 
         pytest.param(WHOLE.replace("[call  ", "[other ", 1), id="another annotation"),
         pytest.param(f"{WHOLE}other notes  [call  ]\n", id="two threads"),
         pytest.param(f"{WHOLE}auto ops  {' ' * 60}[mm' F=1]\n", id="parts of one forward"),
+        pytest.param(f"{WHOLE}main python [net{' ' * 74}]\n", id="layers of one module"),
     ],
 )
 def test_equal_annotations_that_are_no_loop(tmp_path: Path, picture: str) -> None:

@@ -179,6 +179,16 @@ def test_steps_that_are_too_few_are_said_to_be_with_the_rank_they_suspect(
     assert not [text for text in many.warnings if text.startswith("the others waited")]
 
 
+def test_in_a_single_step_another_rank_may_be_as_late(tmp_path: Path) -> None:
+    """The first one fixed leaves the wait for the other."""
+    delays = {1: (0.0, 12.0), 2: (11.0, 0.0)}
+    run = analyzed(write(tmp_path / "run", program(6, delays, steps=2)))
+    assert ([row.rank for row in run.stragglers], run.suspect) == ([1], 2)
+    assert [text for text in run.warnings if " for rank 2 in the only step, too few to " in text]
+    alone = analyzed(write(tmp_path / "alone", program(6, {1: (0.0, 12.0)}, steps=2)))
+    assert ([row.rank for row in alone.stragglers], alone.suspect) == ([1], None)
+
+
 def varied(steps: int, longest: float) -> Program:
     """Three ranks, the second late by some milliseconds or a ninth of that."""
     late = program(3, {1: (0.0, longest)}, steps)
