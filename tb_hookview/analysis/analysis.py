@@ -301,7 +301,7 @@ class Analysis(Struct, frozen=True, dict=True):
     def without_phase(self) -> Bool:
         """Device events that may be the forward's, where the trace does not show it, shape (d,)."""
         launched = lookup(self.phases.row, self.device_events.launch) == Phase.OTHER
-        return np.asarray(launched & (not self.phases.forward_known))
+        return np.asarray(launched & (not self.phases.known[Phase.FORWARD]))
 
     @cached_property
     def replayed_graphs(self) -> ReplayedGraphs:

@@ -60,12 +60,12 @@ class Phases(Struct, frozen=True):
     """
     closures: TimeSet
     """Time inside of optimizers in which a closure runs."""
-    forward_known: bool
-    """Whether the trace shows the whole forward; where it does not, that is in OTHER."""
-    backward_known: bool
-    """Whether it has rows that would show a backward pass: operators, nodes, marks, ranges."""
-    known: bool
-    """Whether the trace has rows that would show a phase: operators, annotations or modules."""
+    known: Bool
+    """Whether the trace has rows that would show each phase but OTHER, in which the rest is; (p,).
+
+    Operators, annotations or modules show one, of the forward all of it. The backward is shown by
+    operators, nodes, marks or ranges.
+    """
 
 
 def find_phases(
@@ -80,10 +80,10 @@ def find_phases(
         forward_ops: forward operators of the nodes, -1 for none.
     """
     updating = isin(host.role, [int(role) for role in _UPDATING])
-    forward, known = _forward(host, row_node, module_calls, forward_ops)
+    forward, forward_known = _forward(host, row_node, module_calls, forward_ops)
     closure = forward & (host.call_tree.nearest_above(updating) >= 0)
     ahead, back = phase_ranges(host)
-    known |= bool(ahead.any())
+    forward_known |= bool(ahead.any())
     tests = (row_node >= 0, closure, updating, host.role == Role.DATA, back, forward | ahead)
     called, closures = _closures(host, row_node, closure, updating)
     reason = np.full(len(host), len(tests), np.int64)
@@ -105,14 +105,15 @@ def find_phases(
         bool((host.kind == kind).any())
         for kind in (EventCategory.OPERATOR, EventCategory.ANNOTATION)
     )
+    known = np.full(Phase.OTHER, operator or noted or bool((module_calls.module >= 0).any()))
+    known[Phase.FORWARD] &= forward_known
+    known[Phase.BACKWARD] &= operator or bool((row_node >= 0).any() or (back | marked).any())
     return Phases(
         row=np.array(REASONS)[reason],
         reason=reason,
         time=tuple(times[: Phase.OTHER]),
         closures=closures,
-        forward_known=known,
-        backward_known=operator or bool((row_node >= 0).any() or (back | marked).any()),
-        known=operator or noted or bool((module_calls.module >= 0).any()),
+        known=known,
     )
 
 

@@ -73,7 +73,7 @@ class Selection(Struct, frozen=True, dict=True):
         in_graphs = self.analysis.replayed_graphs.unknown
         chosen = in_graphs if self.chosen is None else in_graphs[list(self.chosen)]
         unknown = np.asarray(chosen.any(0))
-        unknown[Phase.BACKWARD] |= not self.analysis.phases.backward_known
+        unknown[Phase.BACKWARD] |= not self.analysis.phases.known[Phase.BACKWARD]
         return unknown
 
     @cached_property
@@ -150,11 +150,8 @@ class Selection(Struct, frozen=True, dict=True):
     def _host_phases(self) -> _HostPhases:
         phases, times = self.analysis.phases, self.analysis.step_times
         time = np.stack(times.phase[: Phase.OTHER], axis=1)
-        known = np.full(time.shape, phases.known)
-        known[:, Phase.FORWARD] &= phases.forward_known
-        known[:, Phase.BACKWARD] &= phases.backward_known
         in_graph = self.analysis.replayed_graphs.unknown[:-1, : Phase.OTHER]
-        known &= ~(in_graph & (time == 0))
+        known = phases.known & ~(in_graph & (time == 0))
         return _HostPhases(time, known, times.duration - np.where(known, time, 0).sum(axis=1))
 
     def derived(self, make: Callable[[Selection], Derived]) -> Derived:

@@ -25,7 +25,9 @@ def outside_phases(analysis: Analysis) -> Iterator[Fault]:
     """Count what is in no phase, by reason; host rows where no device event shows it already."""
     found = list(_of_device(analysis))
     yield from found
-    if not analysis.phases.forward_known and _SHOWN.isdisjoint(fault.code for fault in found):
+    if not analysis.phases.known[Phase.FORWARD] and _SHOWN.isdisjoint(
+        fault.code for fault in found
+    ):
         other = analysis.phases.row == Phase.OTHER
         yield from counted("no-forward-host", int(np.count_nonzero(other)))
 

@@ -270,11 +270,11 @@ def _begins(compared: Compared) -> Iterator[str]:
 
 def _of_steps(suspect: Suspect | None) -> Iterator[str]:
     if suspect is not None:
-        some = f"per step for rank {suspect.rank} in all of {suspect.steps} steps"
+        steps = f"in all of {suspect.steps} steps" if suspect.steps > 1 else "in the only step"
         yield (
-            f"the others waited {format_us(suspect.late / 1000)} "
-            f"{some if suspect.steps > 1 else f'for rank {suspect.rank} in the only step'}, too few "
-            f"to rule out chance; record {suspect.needed + 1} or more, as the first warms up"
+            f"the others waited {format_us(suspect.late / 1000)} per step for rank {suspect.rank} "
+            f"{steps}, too few to rule out chance; record {suspect.needed + 1} or more, as the "
+            "first warms up"
         )
 
 

@@ -201,7 +201,7 @@ def _totals(selection: Selection) -> schema.Totals:
     by_profiler = selection.syncs & analysis.syncs.by_profiler
     syncs, syncs_known = analysis.syncs, analysis.syncs_known
     in_backward = analysis.phases.row[syncs.row] == Phase.BACKWARD
-    backward_known = syncs_known and analysis.phases.backward_known
+    backward_known = syncs_known and analysis.phases.known[Phase.BACKWARD]
     waited, transfer = (part[selection.syncs] for part in (syncs.waited, syncs.transfer))
     return schema.Totals(
         device_busy_us=_busy(selection),

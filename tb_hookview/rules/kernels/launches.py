@@ -230,7 +230,7 @@ def _fusible(context: Context) -> Bool:
     eager = context.device_events.containing(*_EAGER, *_FOLDED)
     wanted = eager & ~in_float64(context) & ~sums
     forward = (phase == Phase.FORWARD) | (
-        (phase == Phase.OTHER) & (not context.analysis.phases.forward_known)
+        (phase == Phase.OTHER) & (not context.analysis.phases.known[Phase.FORWARD])
     )
     return np.asarray(wanted & (forward | (phase == Phase.BACKWARD)))
 

@@ -238,12 +238,11 @@ def _phases(timeline: Timeline, window: Bounds) -> dict[str, float]:
     phases, steps = analysis.phases, analysis.steps.window
     inside = clip(steps[:, 0], steps[:, 1], window)
     windows = np.stack([inside.start, inside.end], axis=1)
-    known = {Phase.FORWARD: phases.forward_known}
     in_graph = np.asarray(analysis.replayed_graphs.unknown[inside.row].any(axis=0))
     spent = {
         phase: time
         for phase in (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.DATA)
-        if known.get(phase, phases.known)
+        if phases.known[phase]
         and ((time := _length(phases.time[phase], windows)) or not in_graph[phase])
     }
     spent[Phase.OTHER] = int(inside.time.sum()) - sum(spent.values())

@@ -37,6 +37,19 @@ def test_a_forward_that_is_not_all_known_is_other_as_in_the_report(tmp_path: Pat
     assert phases["other"] == step.other_us == step.duration_us - (step.backward_us or 0)
 
 
+def test_without_operators_a_backward_is_as_unknown_as_in_the_report(tmp_path: Path) -> None:
+    picture = """
+        main notes  [load  ]   [Optimizer.step#SGD.step]
+        main calls          [go]   [go]
+        """
+    timeline = timeline_of(tmp_path, picture, {"load": "enumerate(DataLoader)#_Iter.__next__"})
+    (step,) = build_report(timeline.analysis).data.steps
+    phases = whole(timeline).phases
+    assert (step.forward_us, step.backward_us) == (None, None)
+    assert (phases["optimizer"], phases["data"]) == (step.optimizer_us, step.data_us)
+    assert not {"forward", "backward"} & phases.keys()
+
+
 def test_a_call_inside_one_of_the_same_name_counts_once_as_in_the_report(tmp_path: Path) -> None:
     picture = """
         main ops  [aten::mm                              ]
