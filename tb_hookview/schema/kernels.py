@@ -60,7 +60,8 @@ class Utilization(Struct, frozen=True):
     tflop_per_s: TflopPerS | None
     """`flops` over `flops_us`."""
     peak_share: Share | None
-    """Time that `flops` take at the device's peak for their types, over `flops_us`."""
+    """Time that `flops` take at the device's peak for their types, over `flops_us`. Null, as `mfu`,
+    where that is above 1: the trace lacks kernels of a call that is cut off."""
     flop_per_byte: FlopPerByte | None
     """As in `Operator`."""
     mfu: Share | None

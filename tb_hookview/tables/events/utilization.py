@@ -26,7 +26,8 @@ def utilization_columns(
         in_graph: whether a replayed graph may hold more of each row; None for none.
     """
     known = of.flops > 0
-    mostly = of.unknown <= of.spent
+    possible = ~(of.at_peak > of.spent)  # else calls whose later kernels the trace lacks
+    mostly = possible & (of.unknown <= of.spent)
     launches = np.full(len(known), analysis.launches_known)
     ran = launches if in_graph is None else launches & ~in_graph
     return {
@@ -36,7 +37,7 @@ def utilization_columns(
         "flops_us": lambda i: Numbers(of.spent[i] / 1000, known[i]),
         "unknown_us": lambda i: Numbers(of.unknown[i] / 1000, launches[i]),
         "tflop_per_s": lambda i: ratio(of.flops[i], of.spent[i] * 1000),
-        "peak_share": lambda i: ratio(of.at_peak[i], of.spent[i]),
+        "peak_share": lambda i: ratio(np.where(possible, of.at_peak, np.nan)[i], of.spent[i]),
         "flop_per_byte": lambda i: ratio(of.flops[i], of.moved[i]),
         "mfu": lambda i: ratio(np.where(mostly, of.model_at_peak, np.nan)[i], whole[i]),
     }
