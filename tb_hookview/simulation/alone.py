@@ -25,7 +25,7 @@ from tb_hookview.analysis.dependencies.build import PAUSE
 from tb_hookview.analysis.dependencies.graph import EdgeKind
 from tb_hookview.arrays.joins import isin, mask_of
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool
+from tb_hookview.arrays.types import Bool, Int
 from tb_hookview.schema import Bound
 from tb_hookview.simulation.changes import Change
 from tb_hookview.simulation.critical_path import Part
@@ -40,7 +40,7 @@ EVEN = 0.05
 """Share of the longer side within which both count as even: half of all predictions are nearer to
 what happened than that, nearly all within twice as much (`benchmarks/results/validation.md`)."""
 _EQUAL = 0.9
-"""Part of what one resource of a side saves from which on the other saves as much."""
+"""Part of what one resource of a side takes, or saves, from which on the other does as much."""
 
 
 _DEVICE_PARTS = (Part.DEVICE, Part.PEERS)
@@ -49,6 +49,7 @@ _RUNS = (EdgeKind.STREAM, EdgeKind.CROSS_STREAM)
 
 _AS_RECORDED = (
     "_edges",
+    "_ends",
     "_host_edges",
     "_device_edges",
     "_unexplained_syncs",
@@ -80,15 +81,26 @@ class Alone(Struct, frozen=True, dict=True):
             resources: those that take time.
             change: what else is changed.
         """
-        simulator, graph = self.simulator, self.simulator.graph
+        simulator, of_host = self.simulator, resources[0] in HOST_SIDE
         lengths = self.base.replay.lengths
         if change is not None:
             lengths = simulator.lengths(change, lengths)
-        there = self._host_edges if resources[0] in HOST_SIDE else self._device_edges
+        there = self._host_edges if of_host else self._device_edges
         replay = simulator.replay(self._left(lengths, frozenset(resources), there))
         last = replay.end(simulator.measure.events).max(initial=0)
-        end = max(last, replay.time[graph.step_end[-1]])
+        ends = self._ends if of_host else simulator.graph.step_end[-1:]
+        end = max(last, replay.time[ends].max())
         return float(end) / len(simulator.window.steps)
+
+    @cached_property
+    def _ends(self) -> Int:
+        """Nodes one of which ends the host's part: where no step is marked, those of any thread."""
+        simulator, nodes = self.simulator, self.simulator.graph.nodes
+        end = simulator.graph.step_end[-1:]
+        if simulator.analysis.steps.thread[simulator.window.steps[-1]] >= 0:
+            return end
+        points = nodes.of_point
+        return np.append(points[nodes.time[points] <= nodes.time[end]], end)
 
     def _left(self, lengths: Lengths, resources: frozenset[Bound], there: Bool) -> Lengths:
         """What is left of lengths with some resources alone, and of edges those that are there."""
@@ -222,8 +234,13 @@ class Alone(Struct, frozen=True, dict=True):
         return bool(2 * time[isin(path.part, parts)].sum() > time.sum())
 
     def _decisive(self, side: tuple[Bound, Bound], whole: float, other: float) -> Bound:
-        """The resource of a side without which a step is shortest; of equals the second."""
+        """The resource of a side without which a step is shortest; of equals the second.
+
+        Where the other side is longer than each of both, it is the longer one.
+        """
         first, second = side
+        if max(self.each[first], self.each[second]) <= other:
+            return second if self.each[second] >= _EQUAL * self.each[first] else first
         without_first = whole - max(self.each[second], other)
         without_second = whole - max(self.each[first], other)
         return second if without_second >= _EQUAL * without_first else first

@@ -124,6 +124,30 @@ def test_an_uneven_all_to_all_is_one_and_counts_the_most_loaded_rank(tmp_path: P
     assert row.bus_gb_per_s == pytest.approx(20e6 / 10e-3 * (2 / 3) / 1e9)
 
 
+def test_each_collective_of_a_replayed_graph_is_one(tmp_path: Path) -> None:
+    """One call launches all kernels of the graph, of which others compute."""
+    kernels = (
+        "ncclDevKernel_ReduceScatter_Sum_bf16",
+        "gemm",
+        "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>",
+    )
+    for rank, times in enumerate([(10, 14, 20, 30, 40), (12, 14, 22, 30, 33)]):
+        launch = {"correlation": 7}
+        rows = [_row("cuda_runtime", "cudaGraphLaunch", 1, 1, **launch)]
+        spans = ((times[0], times[1]), (times[1], times[2]), (times[3], times[4]))
+        for name, (start, end) in zip(kernels, spans, strict=True):
+            place = {"pid": 0, "tid": 7, "device": 0, "stream": 7, **launch}
+            rows.append(_row("kernel", name, start, end - start, **place))
+        info = {"rank": rank, "world_size": 2}
+        text = json.dumps({"distributedInfo": info, "traceEvents": rows})
+        (tmp_path / f"rank{rank}.1.pt.trace.json").write_text(text)
+    with ThreadPoolExecutor(1) as executor:
+        run = analyze_run(tmp_path, executor).data
+    found = [(row.name, row.late_rank, row.transfer_us, row.wait_us) for row in run.collectives]
+    assert found == [("reduce_scatter", 1, 2000, 2000), ("all_reduce", 1, 3000, 7000)]
+    assert [row.communication_us for row in run.ranks] == [14_000, 5000]
+
+
 def test_coalesced_collectives_are_one_by_their_kernel(tmp_path: Path) -> None:
     """Their parameters are at the calls, the kernel at the end of the group."""
 

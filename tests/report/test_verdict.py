@@ -89,6 +89,12 @@ LOADS_AND_COMMUNICATES = """
     main calls [cuModuleLoad][launch corr=1][wait                         ]
     gpu kernel                [nccl corr=1                               ]
 """
+HOST_NEXT = """
+    main notes [ProfilerStep#1                                             ]
+    main calls [launch corr=1]  [launch corr=2]            [work       ]    [work    ]
+    gpu kernel  [k corr=1                           ]
+    gpu kernel                                       [nccl corr=2 stream=9 ]
+"""
 NO_DEVICE = """
     main notes [ProfilerStep#1      ]
     main notes [loader  ]
@@ -198,6 +204,19 @@ def test_what_decides_is_the_longer_side(picture: str, tmp_path: Path) -> None:
     found = report(tmp_path, picture).verdict
     figures = [found.host_us, found.data_us, found.device_us, found.communication_us]
     assert (found.bound, figures, found.sentence) == (bound, times, sentence)
+
+
+def test_without_marked_steps_the_host_is_all_of_its_threads(tmp_path: Path) -> None:
+    """The other thread ends last, and does nothing but wait for the device."""
+    picture = """
+        main ops   [aten::mm                                      ]
+        main calls    [launch corr=1]  [launch corr=2]
+        gpu kernel     [k corr=1                                     ]
+        gpu kernel                      [k corr=2 stream=9             ]
+        other calls            [wait                                    ]
+        """
+    found = report(tmp_path, picture).verdict
+    assert (found.bound, found.host_us, found.device_us) == ("even", 4800, 4700)
 
 
 def test_without_most_launches_nothing_is_known(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.device.events import DeviceEvents
+from tb_hookview.analysis.device.events import DeviceEvents, of_graph
 from tb_hookview.analysis.device.kinds import COMMUNICATION, DeviceEventKinds
 from tb_hookview.analysis.host.activity import width
 from tb_hookview.analysis.host.rows import HostRows, Role
@@ -40,7 +40,7 @@ from tb_hookview.trace import EventCategory
 
 
 _KINDS = (
-    ("all_reduce", r"all_?reduce|AllReduce"),
+    ("all_reduce", r"all_?reduce|AllReduce|cross_device_reduce"),
     ("reduce_scatter", r"reduce_?scatter|ReduceScatter"),
     ("all_gather", r"all_?gather|AllGather"),
     ("all_to_all", r"all_?to_?all|AllToAll|SendRecv"),
@@ -185,20 +185,22 @@ def _called_at(host: HostRows, runs: TreeRow) -> Nanoseconds:
 def _on_devices(
     host: HostRows, events: DeviceEvents, kinds: DeviceEventKinds, called: TreeRow
 ) -> tuple[TreeRow, Nanoseconds, Nanoseconds, DeviceEventIndex]:
-    """Row, start, end and first event of each call that launched kernels of communication."""
+    """Row, start, end and first event of each call that launched kernels of communication.
+
+    Of a replayed graph each kernel is a collective, and so is one without a launch.
+    """
     kernel = host.trace.events.kind[events.event] == EventCategory.KERNEL
     mine = np.flatnonzero((kinds.kind == COMMUNICATION) & kernel)
     launch = events.launch[mine]
     wanted = mask_of(called, len(host))
     named = _with_parameters(host, wanted, lookup(host.call_tree.nearest(wanted), launch))
     owner = np.where(named >= 0, named, launch)
-    # Kernels without a launch are calls of their own.
-    key = np.where(owner >= 0, owner, -2 - mine)
-    calls, of_event = unique_inverse(key)
+    own = (owner < 0) | ((named < 0) & of_graph(host, events, mine))
+    calls, of_event = unique_inverse(np.where(own, -2 - mine, owner))
     start = least_by(of_event, events.start[mine], len(calls))
     end = greatest_by(of_event, events.end[mine], len(calls))
     first = least_by(of_event, mine, len(calls))
-    return np.maximum(calls, -1), start, end, first
+    return np.where(calls >= 0, calls, launch[np.searchsorted(mine, first)]), start, end, first
 
 
 def _with_parameters(host: HostRows, called: Bool, row: TreeRow) -> TreeRow:

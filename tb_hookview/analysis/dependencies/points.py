@@ -352,6 +352,9 @@ class HostEvents(Struct, frozen=True):
     """End of each replayed step on the host."""
     ended_by: int
     """Thread that is there then."""
+    thread: ThreadIndex
+    thread_end: Nanoseconds
+    """Where no step is marked the threads, and the end of the last row of each."""
     bursts: Bursts
     collectives: CollectiveWaits
 
@@ -416,6 +419,8 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
     threads = threads_of(analysis, launch, analysis.syncs.row[sync], analysis.nodes.row)
     others = threads[threads != main]
     slow, slow_end = _slow(analysis, launch, usual)
+    step_end = _step_ends(analysis, window)
+    ended, ends = _thread_ends(analysis, window, np.append(others, main))
     return HostEvents(
         launch=launch,
         slow=slow,
@@ -423,8 +428,10 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
         usual=usual,
         sync=sync,
         loader=_loaders(analysis, window, np.append(threads, main)),
-        step_end=_step_ends(analysis, window),
-        ended_by=_last_thread(analysis, window, main, others),
+        step_end=step_end,
+        ended_by=int(ended[ends.argmax()]) if len(ended) else main,
+        thread=ended,
+        thread_end=np.minimum(ends, step_end[-1]),
         bursts=find_bursts(analysis, main, others, window.start, window.host_end),
         collectives=find_collective_waits(analysis, main, window.start, window.host_end),
     )
@@ -449,6 +456,7 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(tree.thread[slow], events.slow_end, ENDS),
         _Wanted(tree.thread[loader], tree.start[loader], BEGINS),
         _Wanted(tree.thread[loader], tree.end[loader], ENDS),
+        _Wanted(events.thread, events.thread_end, ENDS),
         _Wanted(waits.caller, waits.called, BEGINS),
         _Wanted(waiter, waits.main_stops, ENDS),
         _Wanted(waiter, waits.main_resumes, BEGINS),
@@ -508,13 +516,15 @@ def _step_ends(analysis: Analysis, window: Window) -> Nanoseconds:
     return np.asarray(np.minimum(ends, stops))
 
 
-def _last_thread(analysis: Analysis, window: Window, main: int, others: ThreadIndex) -> int:
-    """Main; where no step is marked, the one of the threads whose last row ends last."""
-    if analysis.steps.thread[window.steps[-1]] >= 0 or not len(others):
-        return main
-    tree, threads = analysis.call_tree, np.append(others, main)
+def _thread_ends(
+    analysis: Analysis, window: Window, threads: ThreadIndex
+) -> tuple[ThreadIndex, Nanoseconds]:
+    """Threads and the ends of their last rows, where no step is marked."""
+    if analysis.steps.thread[window.steps[-1]] >= 0:
+        return threads[:0], np.zeros(0, np.int64)
+    tree = analysis.call_tree
     ends = [tree.end[tree.thread == thread].max(initial=0) for thread in threads]
-    return int(threads[np.argmax(ends)])
+    return threads, np.array(ends, np.int64)
 
 
 def _within(window: Window, time: Nanoseconds) -> Bool:

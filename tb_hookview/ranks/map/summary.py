@@ -146,7 +146,15 @@ def _is_needed(function: str) -> bool:
     return function.startswith(MODULE_PREFIX) or shows_who_synchronizes(function)
 
 
-_NUMBERS = ("external", "sequence", "forward_thread", "device", "correlation", "graph_node")
+_NUMBERS = (
+    "external",
+    "sequence",
+    "forward_thread",
+    "device",
+    "correlation",
+    "graph",
+    "graph_node",
+)
 _TEXTS = {"shapes", "types"}
 NEEDED = Wanted(
     columns=frozenset(_NUMBERS) | _TEXTS,

@@ -342,7 +342,8 @@ def _type(inputs: Inputs) -> str:
 # Time in a `DataLoader`: occurrences of the rules about it.
 
 
-SINGLE = "_SingleProcessDataLoaderIter"
+SINGLE = "SingleProcessDataLoaderIter"
+"""In names of iterators without workers, torch's and torchdata's (`_Stateful...`)."""
 SHARE = 0.05
 """Part of a step from which on time in a loader counts."""
 _ONE_BATCH = (

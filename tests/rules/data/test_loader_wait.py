@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rules.drawn import findings
 
 NAMES = {
     "next": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
     "single": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    "stateful": "enumerate(DataLoader)#_StatefulSingleProcessDataLoaderIter.__next__",
 }
 STEP = """
     main notes [ProfilerStep#1                                                      ]
@@ -54,8 +56,11 @@ def test_a_loader_that_keeps_up(tmp_path: Path) -> None:
     assert "loader-wait" not in findings(tmp_path, quick, {"n": NAMES["next"]})
 
 
-def test_a_loader_without_workers(tmp_path: Path) -> None:
-    assert "loader-wait" not in findings(tmp_path, STEP.format(loader="single", before="k"), NAMES)
+@pytest.mark.parametrize("loader", ["single", "stateful"])
+def test_a_loader_without_workers(tmp_path: Path, loader: str) -> None:
+    found = findings(tmp_path, STEP.format(loader=loader, before="k"), NAMES)
+    assert "loader-wait" not in found
+    assert "loader-single-process" in found
 
 
 def test_the_first_step_warms_up(tmp_path: Path) -> None:
