@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-TRANSFER, CALL, INSIDE = 1.0, 0.01, 0.001
-"""Of a collective; of a call; from the start of a module to that of its operator. Milliseconds."""
+TRANSFER, CALL, INSIDE, COPY = 1.0, 0.01, 0.001, 0.002
+"""Of a collective; of a call; from the start of a module to that of its operator; of a copy, and
+of the pause of the device before it. Milliseconds."""
 _COMPUTE, _BESIDE, _COLLECTIVES = 7, 9, 20
 """Streams."""
 
@@ -31,8 +32,8 @@ class Part(NamedTuple):
     backward: bool = False
     delay: float = 0.0
     """From the time at which the collective could begin, on the device."""
-    waits: Literal["", "sync", "retry"] = ""
-    """How the host waits for the collective."""
+    waits: Literal["", "sync", "retry", "copy"] = ""
+    """How the host waits for the collective: "copy" is one into pageable memory."""
     beside: float = 0.0
     """Of a kernel on a stream for which nothing waits."""
     annotated: bool = False
@@ -123,6 +124,16 @@ class Rank:
         if part.waits == "sync":
             self.row("cuda_runtime", "cudaStreamSynchronize", self.host, max(self.host, end))
             self.host = max(self.host, end)
+        elif part.waits == "copy":
+            self._launches += 1
+            begun, self.host = self.host, max(self.host, end) + 2 * COPY
+            number = {"correlation": self._launches}
+            self.row("cuda_runtime", "cudaMemcpyAsync", begun, self.host, **number)
+            of = {**number, "device": 0, "stream": _COMPUTE}
+            name = "Memcpy DtoH (Device -> Pageable)"
+            self.row("gpu_memcpy", name, self.host - COPY, self.host, **of)
+            self.rows[-1] |= {"pid": 0, "tid": _COMPUTE}
+            self.compute = self.host
         elif part.waits == "retry":
             begun = self.host
             self.call("cudaMalloc")

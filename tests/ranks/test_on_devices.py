@@ -15,7 +15,7 @@ from tb_hookview.ranks.document import straggler_lines
 from tb_hookview.schema import Straggler
 
 STEPS, RANKS, SLOW = 5, 4, 1
-WAITS: list[Any] = ["", "sync", "retry"]
+WAITS: list[Any] = ["", "sync", "retry", "copy"]
 
 
 def program(slow: list[Part], even: list[Part]) -> Program:

@@ -15,7 +15,7 @@ import numpy as np
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import CollectiveCalls
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import unique
+from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Nanoseconds, TimeSet
 
@@ -71,8 +71,11 @@ def _gaps(analysis: Analysis) -> tuple[TimeSet, Nanoseconds]:
     order = np.argsort(events.start, kind="stable")
     before = np.concatenate([[analysis.bounds[0]], busy[:-1, 1]])
     next_event = order[np.searchsorted(events.start[order], busy[:, 0])]
-    # a launch that loads the kernel takes long, and the device waits for its end
-    launched = lookup(analysis.call_tree.end, events.launch[next_event])
+    # A launch that loads the kernel takes long, and the device waits for its end; a copy that the
+    # host waits for ends after what it waited for.
+    launch, tree = events.launch[next_event], analysis.call_tree
+    by_start = isin(launch, analysis.syncs.row)
+    launched = np.where(by_start, lookup(tree.start, launch), lookup(tree.end, launch))
     launched = np.minimum(launched, busy[:, 0])
     for_host = launched > before
     return intervals.of(before[for_host], launched[for_host]), busy[for_host, 0]
