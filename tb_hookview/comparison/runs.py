@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -121,8 +121,17 @@ def _is_part(kind: _Kind, kinds: Iterable[_Kind]) -> bool:
     return any((name, size) == other[:2] and ranks < other[2] for other in kinds)
 
 
+def _in_common(left: Mapping[_Kind, _Kept], right: Mapping[_Kind, _Kept]) -> dict[_Kind, _Kept]:
+    """The right ones by the left one's kind, also where only its ranks differ: one that is of all
+    ranks has fewer where a trace is missing."""
+    sizes = [Counter(kind[:2] for kind in side) for side in (left, right)]
+    alike = {kind[:2]: kind for kind in left if all(size[kind[:2]] == 1 for size in sizes)}
+    return {alike.get(kind[:2], kind): kept for kind, kept in right.items()}
+
+
 def _collectives(base: Run, other: Run) -> Iterable[CollectiveChange]:
-    left, right = _by_kind(base), _by_kind(other)
+    left = _by_kind(base)
+    right = _in_common(left, _by_kind(other))
     for number, kind in enumerate(dict.fromkeys([*left, *right])):
         sides = before, after = left.get(kind), right.get(kind)
         count = pair(*(side.a_step if side else 0.0 for side in sides))

@@ -69,6 +69,12 @@ def test_what_not_all_ranks_recorded_is_in_no_comparison(
     assert ("vanished" in [row.status for row in found.collectives]) == listed
 
 
+def test_collectives_of_a_run_that_lacks_a_trace_are_the_same(late: Run) -> None:
+    fewer = replace(late, collectives=[replace(row, ranks=2) for row in late.collectives])
+    assert {row.status for row in compare_runs(late, fewer).collectives} == {"same"}
+    assert {row.status for row in compare_runs(fewer, late).collectives} == {"same"}
+
+
 def test_a_collective_that_vanished_shows_how_often_it_was(late: Run) -> None:
     odd = replace(late.collectives[0], name="odd", bytes=None)
     found = compare_runs(replace(late, collectives=[*late.collectives, odd]), late)
