@@ -6,7 +6,7 @@
     device 1              [c1]          [c2]
 
 A rank comes to a collective later than the first one by what its device did longer since the last
-collective of the same ranks, by what its host did longer, and by how late its host already was. The
+collective of the same ranks began (in which the first one may have worked as it waited), by what its host did longer, and by how late its host already was. The
 last of these is carried: at most as much as was waited for it before, less what the hosts of others
 have waited since, and no longer than its device waited for a launch. Where hosts run them
 (gloo), nothing is carried: there the host itself waits.
@@ -30,8 +30,6 @@ class Own(NamedTuple):
     """Of its host until it launches the member, waits for the device left out."""
     begun: Float
     """Of its device until the member begins, less what it waits for launches and is held."""
-    ended: Float
-    """The same until the member ends."""
     known: Bool
     """Whether host and device are known apart."""
 
@@ -108,7 +106,7 @@ def _latenesses(
     first = order[members.first[:-1]][collective]
     launch = members.launch - members.end
     host = own.host - own.host[before]
-    idle = (members.start - members.end[before]) - (own.begun - own.ended[before])
+    idle = (members.start - members.end[before]) - (own.begun - own.begun[before])
     idle = idle - _in_others(members, before)
     return (
         wait[first] - wait,

@@ -65,6 +65,16 @@ def test_a_rank_that_is_late_once_is_late_in_one_step(tmp_path: Path) -> None:
     assert shown[table.columns.index("new wait")] == "5.00 ms"
 
 
+def test_what_others_compute_while_they_wait_is_no_delay_of_the_late_one(tmp_path: Path) -> None:
+    """Their devices go on with the next part, which that of the late one does when it is there."""
+    parts = [Part(host=3.0, device=2.5, goes_on=True) for _ in range(3)]
+    late = [parts[0]._replace(pause=9.0), *parts[1:]]
+    run = analyzed(write(tmp_path / "run", [parts, late, parts], 1))
+    new = [row.new_wait_us for row in run.collectives]
+    assert min(row.wait_us for row in run.collectives) > 2000
+    assert new == pytest.approx([9000, 0, 0], abs=50)
+
+
 @pytest.mark.parametrize("seed", [0, 2, 3, 4, 5])
 def test_columns_say_what_a_plain_loop_does(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
@@ -109,7 +119,7 @@ def plainly_carried(members: Members, own: Own) -> Float:
                     if members.rank[each] == members.rank[now]
                 )
                 since = members.start[now] - members.end[then] - others
-                idle.append(since - (own.begun[now] - own.ended[then]))
+                idle.append(since - (own.begun[now] - own.begun[then]))
             first = wait.index(max(wait))
             for at, then in enumerate(past):
                 still[at] = min(known[then], waited[at] - min(waited))
