@@ -6,10 +6,11 @@
     device 1              [c1]          [c2]
 
 A rank comes to a collective later than the first one by what its device did longer since the last
-collective of the same ranks began (in which the first one may have worked as it waited), by what its host did longer, and by how late its host already was. The
-last of these is carried: at most as much as was waited for it before, less what the hosts of others
-have waited since, and no longer than its device waited for a launch. Where hosts run them
-(gloo), nothing is carried: there the host itself waits.
+collective of the same ranks began (in which others may have worked as they waited), by what its
+host did longer, and by how late its host already was. The last of these is carried: at most as much
+as was waited for it before, less what the hosts of others have waited since, and no longer than its
+device waited for a launch. Where hosts run them (gloo), nothing is carried: there the host itself
+waits.
 """
 
 from __future__ import annotations

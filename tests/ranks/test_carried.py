@@ -67,12 +67,11 @@ def test_a_rank_that_is_late_once_is_late_in_one_step(tmp_path: Path) -> None:
 
 def test_what_others_compute_while_they_wait_is_no_delay_of_the_late_one(tmp_path: Path) -> None:
     """Their devices go on with the next part, which that of the late one does when it is there."""
-    parts = [Part(host=3.0, device=2.5, goes_on=True) for _ in range(3)]
+    parts = [Part(host=3.0, device=1.5, goes_on=True) for _ in range(2)]
     late = [parts[0]._replace(pause=9.0), *parts[1:]]
     run = analyzed(write(tmp_path / "run", [parts, late, parts], 1))
     new = [row.new_wait_us for row in run.collectives]
-    assert min(row.wait_us for row in run.collectives) > 2000
-    assert new == pytest.approx([9000, 0, 0], abs=50)
+    assert new == pytest.approx([9000, 0], abs=50)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 4, 5])
