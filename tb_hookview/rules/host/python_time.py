@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +36,8 @@ _FEW = 2
 """Gaps per step up to which they may be slices of other processes."""
 _PART = 0.05
 """Part of all such time; gaps are cut where what takes longer begins or ends."""
+_NAMES = 4
+"""Most operators before the gaps of one place that are listed."""
 _UNNAMED = (
     "Record with with_stack=True, which names Python functions. Look for time.sleep, files, the "
     "network and logging, loops in Python or numpy, and locks."
@@ -56,6 +60,16 @@ _CLOSURE = (
 )
 _NEXT_TO = ", before or after its closure"
 _EITHER = "It is a part of the closure that the optimizer calls, or of the optimizer itself."
+
+
+class _Place(NamedTuple):
+    """What tells the gaps of one place from others."""
+
+    module: int
+    """Row of `Analysis.modules`, -1 for none."""
+    where: str
+    named: bool
+    """Whether the trace names what the thread was in; else operators around the gaps name them."""
 
 
 def _find(context: Context) -> Iterator[Occurrence]:
@@ -87,17 +101,19 @@ def _of_thread(
     row = innermost_at(context.call_tree, threads, time.sum(axis=1) // 2)
     module = lookup(context.analysis.attribution.row_module, row)
     name = _names(every, thread, time)
-    between = _between(every, thread, time)
-    groups: dict[tuple[int, str, bool], list[int]] = {}
+    between, last = _between(every, thread, time)
+    groups: dict[_Place, list[int]] = {}
     paths = context.analysis.modules.path
     for gap, (number, what, where) in enumerate(zip(module.tolist(), name, between, strict=True)):
         own = number >= 0 and what == module_label(paths[number])
-        groups.setdefault((number, "forward" if own else what or where, bool(what)), []).append(gap)
-    for (number, where, named), gaps in groups.items():
+        place = _Place(number, "forward" if own else what or where, bool(what))
+        groups.setdefault(place, []).append(gap)
+    for place, gaps in groups.items():
         found = HostTime(thread, context.steps.cut(time[gaps]))
         if _usual(context, found.time) > _SHARE * context.steps.duration_us:
             chance = _by_chance(every, HostTime(thread, time[gaps]), row[gaps])
-            yield _occurrence(context, found, number, where, chance, named=named)
+            after = _after(place, (last[gap] for gap in gaps))
+            yield _occurrence(context, found, place, after, chance)
 
 
 def _names(context: Context, thread: int, time: TimeSet) -> list[str]:
@@ -147,23 +163,33 @@ def _by_chance(context: Context, found: HostTime, row: TreeRow) -> str:
 
 
 def _occurrence(
-    context: Context, found: HostTime, module: int, where: str, chance: str, *, named: bool
+    context: Context, found: HostTime, place: _Place, after: str, chance: str
 ) -> Occurrence:
     held, longest = intervals.length(found.time), np.diff(found.time).max() / 1000
     share = context.steps.us_per_step(held) / context.steps.duration_us
+    doubt = chance and f"{chance}: other processes may take the core"
     return Occurrence(
-        place=where,
-        module=module,
-        everywhere=module < 0,
+        place=place.where,
+        module=place.module,
+        everywhere=place.module < 0,
         evidence=f"for {context.us_text(context.steps.us_per_step(held))}, {share:.0%} of it, no "
         f"operator ran: {format_count(len(found.time), 'time')} in {context.steps.text}, "
-        f"{format_us(longest)} at most{chance and f'{chance}: other processes may take the core'}",
+        f"{format_us(longest)} at most{after}{doubt}",
         count=len(found.time),
         host=(found,),
         examples=found.time[:, 0],
-        confidence="low" if chance else "high" if module >= 0 or named else "medium",
-        fix=_remedy(context, where, named),
+        confidence="low" if chance else "high" if place.module >= 0 or place.named else "medium",
+        fix=_remedy(context, place.where, place.named),
     )
+
+
+def _after(place: _Place, last: Iterable[str]) -> str:
+    """Phrase of the operators before the gaps of one place, the most frequent first; "" for one."""
+    names = [name for name, _ in Counter(filter(None, last)).most_common()]
+    if place.named or not place.where.startswith("before ") or len(names) < 2:
+        return ""
+    *most, least = names if len(names) <= _NAMES else [*names[: _NAMES - 1], "others"]
+    return f"; after {', '.join(most)} or {least}"
 
 
 def _remedy(context: Context, where: str, named: bool) -> str:
@@ -179,40 +205,61 @@ def _remedy(context: Context, where: str, named: bool) -> str:
 _FIRST = "before the first operator of the step"
 
 
-def _between(context: Context, thread: int, time: TimeSet) -> list[str]:
-    """Names of the operators before and after each gap."""
+def _between(context: Context, thread: int, time: TimeSet) -> tuple[list[str], list[str]]:
+    """Where each gap is by the operators around it, and the name of the one before, "" for none.
+
+    What comes before the first operator of a step is one place whatever ends the step before it. In
+    a step of several iterations, so is what comes before that operator of the same module.
+    """
     tree = context.call_tree
     rows = np.flatnonzero(computing(context) & (tree.thread == thread))
     outermost = context.rows.outermost_operator_of(rows)
-    string = context.host.string[np.where(outermost >= 0, outermost, rows)]
     texts = context.analysis.trace.strings
-    before, after = (np.searchsorted(tree.start[rows], edge).tolist() for edge in time.T)
+    string = context.host.string[np.where(outermost >= 0, outermost, rows)].tolist()
+    module = context.analysis.attribution.row_module[rows].tolist()
+    before, after = (np.searchsorted(tree.start[rows], edge) for edge in time.T)
+    begins = isin(after, np.searchsorted(tree.start[rows], context.steps.windows.ravel()))
+    lasts = [node_name(texts[string[row - 1]]) if row else "" for row in before.tolist()]
+    coming = [node_name(texts[string[row]]) if row < len(rows) else "" for row in after.tolist()]
+    keys = [
+        (module[row] if name and module[row] >= 0 else last, name)
+        for row, last, name in zip(after.tolist(), lasts, coming, strict=True)
+    ]
+    loop = {keys[gap] for gap in np.flatnonzero(begins).tolist()}
     first = isin(time[:, 0], context.steps.windows[:, 0]).tolist()
-    pairs = []
-    for is_first, end, begin in zip(first, before, after, strict=True):
-        last = node_name(texts[int(string[end - 1])]) if end and not is_first else ""
-        pairs.append((last, node_name(texts[int(string[begin])]) if begin < len(rows) else ""))
-    edges = np.sort(context.steps.windows.ravel())
-    at_edge = np.searchsorted(edges, time[:, 0]) < np.searchsorted(edges, time[:, 1], "right")
-    return _place_names(pairs, {pairs[gap] for gap in np.flatnonzero(at_edge).tolist()})
+    shown = ["" if is_first else last for is_first, last in zip(first, lasts, strict=True)]
+    pairs = list(zip(shown, coming, strict=True))
+    return _place_names(pairs, [key in loop for key in keys]), lasts
 
 
-def _place_names(pairs: list[tuple[str, str]], between_steps: set[tuple[str, str]]) -> list[str]:
+def _place_names(pairs: list[tuple[str, str]], between_steps: list[bool]) -> list[str]:
     """Names of gaps by the operators around them, "" for none: before the first and after the last
     step, where a gap is called as those between two steps are."""
+    loop = {pair for pair, is_one in zip(pairs, between_steps, strict=True) if is_one}
+    pairs = [(last, coming or _coming_after(last, loop)) for last, coming in pairs]
+    before: dict[str, set[str]] = {}
+    for (last, coming), is_one in zip(pairs, between_steps, strict=True):
+        if is_one and last and coming:
+            before.setdefault(coming, set()).add(last)
     found = []
-    for last, coming in pairs:
-        candidates = {(last, coming)} if last and coming else between_steps
-        alike = [
-            pair
-            for pair in candidates
-            if all(pair) and last in ("", pair[0]) and coming in ("", pair[1])
-        ]
-        if len(alike) == 1:
-            found.append("between {} and {}".format(*alike[0]))
+    for (last, coming), is_one in zip(pairs, between_steps, strict=True):
+        lasts = before.get(coming, set()) if is_one else {last}
+        if len(lasts) == 1:
+            found.append(f"between {min(lasts)} and {coming}")
+        elif lasts:
+            found.append(f"before {coming}")
         else:
             found.append(f"after {last}" if last else _FIRST)
     return found
+
+
+def _coming_after(last: str, loop: set[tuple[str, str]]) -> str:
+    """Operator that begins each step, or each after one that ends as this; "" for unknown."""
+    known = {pair for pair in loop if all(pair)}
+    names = {coming for _, coming in known}
+    if len(names) > 1:
+        names = {coming for each, coming in known if each == last}
+    return min(names) if len(names) == 1 else ""
 
 
 RULE = Rule(
@@ -221,9 +268,11 @@ RULE = Rule(
     title="Python between operators takes CPU time",
     description="Where the model runs on the CPU: times of 0.5 ms or more in which the training "
     "thread runs no operator, no loader and no collective, over 3% of a step by module and "
-    "function, by the lower median of the steps. Confidence is low where less than three quarters "
-    "of the measured steps have such times, or where few times are at other places in each step "
-    "and what recurs is below that share.",
+    "function, by the lower median of the steps. Where the trace names no function, operators "
+    "before and after tell places apart; what comes before the first operator of a step is one "
+    "place, whatever ends the step before. Confidence is low where less than three quarters of the "
+    "measured steps have such times, or where few times are at other places in each step and what "
+    "recurs is below that share.",
     fix=f"{_NAMED} {_UNNAMED}",
     reference="PyTorch Performance Tuning Guide",
     find=_find,

@@ -110,6 +110,42 @@ def test_what_ends_each_step_is_one_place_in_the_last_step_too(tmp_path: Path) -
     assert finding.cost_us_per_step == 4000
 
 
+def test_what_ends_each_step_is_one_place_after_any_operator(tmp_path: Path) -> None:
+    """As with gradient accumulation, where the optimizer ends every n-th step only."""
+    rows = []
+    for number, last in enumerate(("aten::add_", "aten::add_", "aten::detach", "aten::addcdiv_")):
+        begin = 1000 + 10_000 * number
+        rows += [step(10_000, number, begin), operator("aten::linear", begin, 5600)]
+        rows += [operator(last, begin + 5600, 400)]
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert (finding.where, finding.confidence) == ("before aten::linear", "medium")
+    assert (finding.count, finding.cost_us_per_step) == (3, 4000)
+    assert finding.evidence.endswith("; after aten::add_, aten::detach or aten::addcdiv_")
+
+
+@pytest.mark.parametrize("module", ["head", "", "other"])
+def test_iterations_within_a_step_are_one_place_before_the_same_module(
+    tmp_path: Path, module: str
+) -> None:
+    """Elsewhere the name of the next operator alone does not show that it begins an iteration."""
+    rows = []
+    for number in range(3):
+        begin = 1000 + 10_000 * number
+        rows += [step(10_000, number, begin), operator("aten::detach", begin + 1000, 1000)]
+        rows += [operator("aten::add_", begin + 6000, 1000)]
+        for start, path in ((begin, module and "head"), (begin + 5000, module)):
+            rows += [call(path, start, 1000)] if path else []
+            rows += [operator("aten::linear", start + 1, 998)]
+    found = {
+        each.where: round(each.cost_us_per_step or 0, -1) for each in findings(tmp_path, rows)[RULE]
+    }
+    apart = {
+        "between aten::add_ and aten::linear": 3000,
+        "between aten::detach and aten::linear": 3000,
+    }
+    assert found == ({"before aten::linear": 6000} if module == "head" else apart)
+
+
 @pytest.mark.parametrize(
     ("after", "confidence"),
     [((2, 2, 2), "high"), ((2, 2, 5), "high"), ((1, 2, 5), "low"), ((2, 5, None), "low")],
