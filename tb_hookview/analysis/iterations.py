@@ -6,12 +6,13 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.rows import Role
-from tb_hookview.arrays.joins import isin, running_max, unique
-from tb_hookview.arrays.sums import least_by
-from tb_hookview.arrays.types import EventRow, Int, Intervals, Nanoseconds
+from tb_hookview.arrays.joins import isin, median, running_max, unique
+from tb_hookview.arrays.sums import greatest_by, least_by
+from tb_hookview.arrays.types import EventRow, Float, Int, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory, Trace
 
 _OPTIMIZER_STEP = "Optimizer.step#"
+_READS = {"aten::item", "aten::is_nonzero", "aten::detach", "aten::to", "detach"}
 _LONGEST = 40
 _AROUND = (Role.LABEL, Role.MODULE_LABEL, Role.LIGHTNING, Role.FORWARD_MARK)
 
@@ -38,7 +39,8 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
     """Each to the end of the optimizer's step, on the thread that has most of these.
 
     Several optimizers, or one around another, end one iteration: no node is evaluated between. So
-    do those of a GAN, that take turns: as many nodes are evaluated in every second backward pass.
+    do those of a GAN, that take turns: as many gradients are accumulated in every second backward
+    pass. Twice as many passes as usual before a step are two iterations: the first step is skipped.
     """
     events, texts = trace.events, trace.strings.texts
     named = np.array([text.startswith(_OPTIMIZER_STEP) for text in texts] or [False])
@@ -48,17 +50,39 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
         return None
     rows = rows[events.thread[rows] == np.bincount(events.thread[rows]).argmax()]
     rows = rows[np.argsort(events.start[rows], kind="stable")]
-    before = np.searchsorted(_node_starts(trace, role), events.start[rows])
-    opens = np.flatnonzero(np.diff(before, prepend=-1) > 0)
+    nodes = np.sort(events.start[role == Role.NODE])
+    opens = np.flatnonzero(np.diff(np.searchsorted(nodes, events.start[rows]), prepend=-1) > 0)
     ends = np.maximum.reduceat(events.start[rows] + events.duration[rows], opens)
-    nodes = np.diff(before[opens], prepend=0)
-    turns = _period(nodes) or _period(nodes[1:]) or 1  # the first may be cut off
-    ends = ends[turns - 1 :: turns]
+    passes = _passes(trace, role)
+    before = np.searchsorted(passes.start, events.start[rows[opens]])
+    count = np.diff(before, prepend=0)
+    gradients = np.diff(np.append(0, np.cumsum(passes.gradients))[before], prepend=0)
+    turns = _turns(gradients / np.maximum(count, 1))
+    ends, before = ends[turns - 1 :: turns], before[turns - 1 :: turns]
+    skipped = passes.end[_skipped(before)] if turns == 1 else ends[:0]
+    ends = np.sort(np.append(ends, skipped))
     if len(ends) < 2:
         return None
     window = np.stack([np.append(bounds[0], ends[:-1]), ends], axis=1)
     last = f"the last of {turns} optimizer steps" if turns > 1 else "Optimizer.step"
+    last += ", or of the backward where that is skipped" if len(skipped) else ""
     return Iterations(window, int(events.thread[rows[0]]), f"each to the end of {last}")
+
+
+def _skipped(before: Int) -> Int:
+    """Backward passes after which the optimizer skips its step, as a scaler of gradients has it.
+
+    Args:
+        before: backward passes until each step, shape (k,).
+    """
+    count = np.diff(before, prepend=0)
+    usual = int(median(count[1:])) if len(count) > 2 else 0
+    if usual < 1:
+        return np.zeros(0, np.int64)
+    times = np.where(count % usual == 0, count // usual, 1)
+    step = np.repeat(np.arange(len(count)), np.maximum(times - 1, 0))
+    part = np.concatenate([np.arange(1, each) for each in times.tolist()] or [step])
+    return np.asarray((before - count)[step] + part.astype(np.int64) * usual - 1)
 
 
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
@@ -77,7 +101,7 @@ def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
     rows = _outermost(trace, np.flatnonzero(shown))
     if len(rows) < 3 or (role[rows] != Role.LABEL).any() or len(unique(events.name[rows])) > 1:
         return None
-    nodes = _node_starts(trace, role)
+    nodes = np.sort(events.start[role == Role.NODE])
     if len(nodes) and not _in_each(nodes, events.start[rows]):
         return None
     window = _between(events.start[rows], bounds)
@@ -89,16 +113,15 @@ def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
     """Each from the first operator of a sequence that makes up a whole thread, over and over.
 
     The thread is the one with most operators that lie in no other, and so in no node. A backward
-    pass runs in every one: equal layers of a single forward are not iterations.
+    pass runs in every one: equal layers of a single forward are not iterations. Operators by which
+    values are read and logged do not count, as not every iteration may do so.
     """
     events = trace.events
-    rows = _outermost(trace, np.flatnonzero(events.kind == EventCategory.OPERATOR))
-    forward = rows[role[rows] == Role.NONE]
-    if not len(forward):
-        return None
-    thread = np.bincount(events.thread[forward]).argmax()
-    rows = rows[events.thread[rows] == thread]
-    nodes, period = _node_starts(trace, role), _period(events.name[rows])
+    rows, thread = _operators(trace, role)
+    reads = np.array([text in _READS for text in trace.strings.texts])
+    rows = rows[(events.thread[rows] == thread) & ~reads[events.name[rows]]]
+    nodes = np.sort(events.start[role == Role.NODE])
+    period = _period(events.name[rows])
     for length in range(period, (len(rows) + 1) // 2, period) if period and len(nodes) else ():
         if not _in_each(nodes, events.start[rows[::length]]):
             continue
@@ -131,6 +154,37 @@ def _starts(trace: Trace, role: Int, rows: EventRow, length: int) -> Nanoseconds
     return np.minimum(opens, least_by(at[holds], events.start[around[holds]], len(opens)))
 
 
+class _Passes(Struct, frozen=True):
+    """Backward passes by time, shape (p,): nodes without operators of the forward between."""
+
+    start: Nanoseconds
+    end: Nanoseconds
+    gradients: Int
+    """How many gradients each accumulates."""
+
+
+def _passes(trace: Trace, role: Int) -> _Passes:
+    events, (rows, thread) = trace.events, _operators(trace, role)
+    is_node = role[rows] == Role.NODE
+    forward = isin(role[rows], [int(Role.NONE), int(Role.FORWARD_MARK)])
+    rows = rows[is_node | (forward & (events.thread[rows] == thread))]
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    is_node = role[rows] == Role.NODE
+    opens = is_node & ~np.append(False, is_node[:-1])
+    start, nodes = events.start[rows[opens]], rows[is_node]
+    end = greatest_by(np.cumsum(opens)[is_node] - 1, events.end[nodes], len(start))
+    sinks = np.searchsorted(start, events.start[role == Role.GRADIENT_SINK], side="right") - 1
+    return _Passes(start, end, np.bincount(sinks[sinks >= 0], minlength=len(start)))
+
+
+def _operators(trace: Trace, role: Int) -> tuple[EventRow, int]:
+    """Operators that lie in no other, and the thread with most of them that are in no node."""
+    events = trace.events
+    rows = _outermost(trace, np.flatnonzero(events.kind == EventCategory.OPERATOR))
+    forward = rows[role[rows] == Role.NONE]
+    return rows, int(np.bincount(events.thread[forward]).argmax()) if len(forward) else -1
+
+
 def _in_each(times: Nanoseconds, start: Nanoseconds) -> bool:
     """Whether some times lie between any two successive starts."""
     return bool((np.diff(np.searchsorted(times, start)) > 0).all())
@@ -155,7 +209,12 @@ def _outermost(trace: Trace, rows: EventRow) -> EventRow:
     return np.asarray(rows[first | (start >= np.append(0, ended[:-1]))])
 
 
-def _period(column: Int) -> int:
+def _turns(column: Int | Float) -> int:
+    """After how many values a column repeats, of which the first may be cut off; 1 if never."""
+    return _period(column) or _period(column[1:]) or 1
+
+
+def _period(column: Int | Float) -> int:
     """Least length after which a column repeats, twice at least; its end may be cut. 0 for none.
 
     Whatever is at the end of a column and its start leaves a period (Knuth, Morris and Pratt).
@@ -168,7 +227,3 @@ def _period(column: Int) -> int:
         borders[place] = border
     length = len(values) - border
     return length if 2 * length <= len(values) else 0
-
-
-def _node_starts(trace: Trace, role: Int) -> Nanoseconds:
-    return np.sort(trace.events.start[role == Role.NODE])

@@ -271,7 +271,7 @@ def of_program(steps: Steps, host: HostRows, device_events: DeviceEvents, syncs:
     ends = _Ends(host, syncs)
     window = _after_start(steps.window, host, device_events, syncs)
     window = _before_stop(window, ends, device_events, syncs, marked=steps.marked)
-    if steps.marked:
+    if steps.marked and not steps.each:  # iterations end with what is in the trace
         window = _without_silence(window, ends)
     return msgspec.structs.replace(steps, window=window)
 

@@ -313,18 +313,25 @@ def test_one_step_of_an_optimizer_is_no_loop(tmp_path: Path) -> None:
     assert not made.steps.marked
 
 
-def turns(nodes: tuple[int, ...]) -> str:
-    """Optimizer steps, each after a backward pass of N nodes."""
-    passes = "".join((" " * 11 + "[n F=1]" * count).ljust(40) for count in nodes)
+STEPPED = {
+    "s": "aten::add_",
+    "n": EVALUATE + "AddmmBackward0",
+    "g": "torch::autograd::AccumulateGrad",
+}
+
+
+def turns(gradients: tuple[int, ...]) -> str:
+    """Optimizer steps, each after a backward pass that accumulates N gradients."""
     return f"""
-    main ops   {("[aten::mm]" + " " * 18 + "[s]").ljust(40) * len(nodes)}
-    main notes {(" " * 27 + "[sgd ]").ljust(40) * len(nodes)}
-    auto ops   {passes}
+    main ops   {("[aten::mm]" + " " * 18 + "[s]").ljust(40) * len(gradients)}
+    main notes {(" " * 27 + "[sgd ]").ljust(40) * len(gradients)}
+    auto ops   {(" " * 11 + "[n F=1         ]").ljust(40) * len(gradients)}
+    auto ops   {"".join((" " * 12 + "[g]" * count).ljust(40) for count in gradients)}
     """
 
 
 @pytest.mark.parametrize(
-    ("nodes", "iterations"),
+    ("gradients", "iterations"),
     [
         pytest.param((1, 2, 1, 2), 2, id="two in turns"),
         pytest.param((1, 2, 2, 1, 2, 2), 2, id="three"),
@@ -335,13 +342,42 @@ def turns(nodes: tuple[int, ...]) -> str:
     ],
 )
 def test_optimizers_that_take_turns_make_one_iteration(
-    tmp_path: Path, nodes: tuple[int, ...], iterations: int
+    tmp_path: Path, gradients: tuple[int, ...], iterations: int
 ) -> None:
-    names = {**OPTIMIZED, "s": "aten::add_", "n": EVALUATE + "AddmmBackward0"}
-    made = load(grid.write(tmp_path / "t.json", grid.events(turns(nodes), names)))
+    names = {**OPTIMIZED, **STEPPED}
+    made = load(grid.write(tmp_path / "t.json", grid.events(turns(gradients), names)))
     assert len(made.steps.name) == iterations
     phrase = "of Optimizer.step" if iterations == 4 else "optimizer steps"
     assert phrase in build_report(made).data.per_step.text
+
+
+def test_a_step_that_is_skipped_ends_with_the_backward(tmp_path: Path) -> None:
+    """As a scaler of gradients does where one overflows."""
+    events = grid.events(turns((1,) * 5), {**OPTIMIZED, **STEPPED})
+    skipped = [row for row in events if row["name"] in (OPTIMIZED["sgd"], STEPPED["s"])][2::5]
+    kept = [row for row in events if row not in skipped]
+    data = build_report(load(grid.write(tmp_path / "t.json", kept))).data
+    assert [step.duration_us for step in data.steps] == [33.0, 40.0, 34.0, 46.0, 40.0]
+    assert "each to the end of Optimizer.step, or of the backward where" in data.per_step.text
+
+
+@pytest.mark.parametrize("logs", [False, True])
+def test_the_end_of_an_iteration_is_known_however_long_nothing_happens(
+    tmp_path: Path, logs: bool
+) -> None:
+    """Only the last step of a profiler ends with the profiler's own work. Not each of them logs."""
+    iteration = """
+    main ops  [aten::mm][aten::add]
+    auto ops                       [mm' F=1]
+    """
+    rows = []
+    for number, start in enumerate([0, 100, 200, 300, 100_000]):
+        picture = iteration + ("main ops " + " " * 40 + "[i]\n" if logs and number % 2 else "")
+        drawn = grid.events(picture, {**OPTIMIZED, "i": "aten::item"})
+        rows += [{**event, "ts": event["ts"] + start} for event in drawn]
+    data = build_report(load(grid.write(tmp_path / "t.json", rows))).data
+    assert [step.duration_us for step in data.steps] == [100.0, 100.0, 100.0, 99_700.0]
+    assert data.per_step.duration_us == 33_300
 
 
 REPEATED = """
@@ -390,7 +426,10 @@ def test_what_repeats_begins_with_what_is_around_it(tmp_path: Path) -> None:
             """,
             id="equal layers of one forward",
         ),
-        pytest.param(REPEATED.replace("[aten::mm]", "[aten::to]", 1), id="something else is done"),
+        pytest.param(
+            REPEATED.replace("]          [aten::mm]", "]          [aten::to]", 1),
+            id="something else is done",
+        ),
     ],
 )
 def test_what_repeats_and_is_no_loop(tmp_path: Path, picture: str) -> None:
