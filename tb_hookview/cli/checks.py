@@ -251,8 +251,8 @@ def _durations_ms(report: Report, behind: bool) -> list[float]:
     found = [row.duration_us / 1000 for row in rows]
     if not data.per_step.marked or not found or not all(found):
         raise UsageError(
-            f"{data.trace.path}: no steps are marked, so there is no step to time; call the "
-            "profiler's step() at the end of each"
+            f"{data.trace.path}: no steps are marked, so there is no step to time; give the "
+            "profiler a schedule, and call its step() at the end of each"
         )
     return found
 

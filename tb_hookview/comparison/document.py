@@ -95,11 +95,18 @@ def _totals(found: Comparison) -> Table:
 
 
 def _unlike(found: Comparison) -> list[str]:
-    """A line where one trace has steps and the other has none."""
-    if found.base.marked == found.other.marked:
-        return []
-    side = "other" if found.base.marked else "base"
-    return [f"The {side} trace has no steps: a whole trace is compared with a step."]
+    """A line where one trace has steps and the other has none, or iterations in their place."""
+    sides = {"base": found.base, "other": found.other}
+    whole = [name for name, side in sides.items() if not side.marked]
+    if len(whole) == 1:
+        return [f"The {whole[0]} trace has no steps: a whole trace is compared with a step."]
+    loops = [name for name, side in sides.items() if "iteration " in " ".join(side.step_names)]
+    if len(loops) == 1:
+        return [
+            f"Steps of the {loops[0]} trace are iterations found in it, those of the other are "
+            "marked: they may hold different work."
+        ]
+    return []
 
 
 def _marked(found: Comparison) -> bool:

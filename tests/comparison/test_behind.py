@@ -68,6 +68,10 @@ def test_who_decides_a_step_measures_it(bound: Bound, on_device: bool) -> None:
     assert "has no steps" not in text
     without = replace(compared, other=replace(compared.other, marked=False))
     assert "The other trace has no steps" in plain_text(comparison_document(without))
+    found = replace(compared, base=replace(compared.base, step_names=["iteration 2"]))
+    assert "Steps of the base trace are iterations found in it" in plain_text(
+        comparison_document(found)
+    )
 
 
 def test_without_its_device_events_a_trace_is_compared_on_the_host(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, median
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import GapIndex
-from tb_hookview.formats import format_us
+from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
 from tb_hookview.rules.evidence.traffic import in_loader
+from tb_hookview.trace import EventCategory
 
 # Data loading in the main process, between the steps.
 
@@ -72,6 +73,8 @@ _AT_LEAST = 4
 """Steps without which none is usual."""
 _FEW = 0.25
 """Share of the steps above which long ones are no outliers: all of them vary."""
+_MORE = 1.25
+"""Times the operators of the median step above which a step does more."""
 _NAMED = 3
 """Outliers whose names and times are given."""
 _HOSTS = (
@@ -108,18 +111,30 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     outliers, chosen = [rows[number] for number in long], [steps[number] for number in long]
     gaps = _longer_idle(context, steps, chosen)
     said, more = _grown(outliers, rows)
+    does_more = _does_more(context, steps, chosen)
     yield Occurrence(
         place=_names(outliers),
         everywhere=True,
         evidence=f"{_evidence(outliers, len(rows), usual, len(context.steps))}; the largest part "
         f"of the difference, {format_us(more)} of {format_us(_excess(outliers, usual))}, is spent "
-        f"{said}",
+        f"{said}{does_more}",
         count=len(long),
         gaps=gaps,
         examples=context.analysis.steps.window[chosen, 0],
         latent=_latent(context, gaps),
-        fix=_fix(context, said),
+        fix=_FIX_MORE if does_more else _fix(context, said),
     )
+
+
+def _does_more(context: Context, steps: list[int], chosen: list[int]) -> str:
+    """Phrase of how many operators run in chosen steps, if far more than in the median step."""
+    rows = context.host.kind == EventCategory.OPERATOR
+    step = context.analysis.steps.at(context.call_tree.start[rows])
+    count = np.bincount(step[step >= 0], minlength=len(context.analysis.steps.name))
+    usual, least = median(count[steps]), int(count[chosen].min())
+    if least <= _MORE * usual:
+        return ""
+    return f"; {format_count(least, 'operator')} or more run in it, {usual:,.0f} in the median step"
 
 
 def _fix(context: Context, said: str) -> str:
@@ -189,6 +204,10 @@ def _excess(outliers: list[schema.Step], usual: float) -> float:
 _FIX_LOADERS = (
     "Set persistent_workers=True, so that workers live from epoch to epoch, and a larger "
     "prefetch_factor. Look for batches that take longer to make: long samples, slow files."
+)
+_FIX_MORE = (
+    "It does more than the others: evaluate, save or log less often, or leave such steps out of "
+    "the recording. Where its inputs are larger, group batches by length."
 )
 _FIX_ON_CPU = (
     "Compare its operators with those of another step. Look for other programs and threads on the "

@@ -68,8 +68,8 @@ _STALLS = (
     "should not exceed them. Then look for garbage collection."
 )
 _NO_STEPS = (
-    "Mark the steps (prof.step() after each), which separates set-up from what each step does. "
-    "Then take what is left out of the way of launches."
+    "Mark the steps (a schedule, and prof.step() after each), which separates set-up from what "
+    "each step does. Then take what is left out of the way of launches."
 )
 
 

@@ -60,6 +60,14 @@ def test_a_step_that_is_slow_all_over(tmp_path: Path) -> None:
     assert finding.gain_us_per_step == pytest.approx(222 / 6)
 
 
+def test_a_step_that_does_more_is_no_matter_of_other_programs(tmp_path: Path) -> None:
+    evaluated = "[aten::mm ][aten::argmax]"
+    drawn = f"{steps(60, 60, 60, 130, 60, 60, 60)}\nmain ops {' ' * 183}{evaluated}"
+    (finding,) = findings(tmp_path, drawn)["step-outlier"]
+    assert "; 3 operators or more run in it, 1 in the median step" in finding.evidence
+    assert finding.fix.startswith("It does more than the others: evaluate, save or log less often")
+
+
 def test_a_step_that_waits_for_a_loader_is_in_the_cost_of_that(tmp_path: Path) -> None:
     loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
     drawn = f"{steps(60, 60, 60, 130, 60, 60, 60)}\nmain notes {' ' * 183}[{loader}          ]"
