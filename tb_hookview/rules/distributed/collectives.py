@@ -320,7 +320,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         return
     whole = context.device_events.us_per_step(transfers)
     count = int(np.count_nonzero(transfers & context.device_events.counted))
-    share = exposed / context.steps.duration_us
+    share = exposed / context.steps.measured_us
     times = _by_collective(context, rows, alone)
     launch = context.analysis.device_events.launch[rows]
     yield Occurrence(
@@ -348,7 +348,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
 
 def _range(context: Context, rows: DeviceEventIndex, alone: Nanoseconds) -> str:
     """Phrase of the least and most of a step, "" where steps are alike."""
-    step = context.analysis.steps.at(context.analysis.device_events.start[rows])
+    step = context.analysis.device_event_step[rows]
     total = np.array([alone[step == each].sum() for each in context.steps.indices]) / 1000
     if total.max() <= _UNLIKE * total.min():
         return ""
@@ -469,12 +469,11 @@ def _is_graph_launch(name: str) -> bool:
 
 
 def _exposed(context: Context, transfers: Bool) -> tuple[DeviceEventIndex, Nanoseconds]:
-    """Transfers, and the time of each in which its device did nothing else, nanoseconds.
+    """Transfers of the steps, and the time of each in which its device did nothing else, ns.
 
     Where two transfers overlap, the one that began first has their common time.
     """
-    work = context.analysis.device_events
-    steps = intervals.normal(context.analysis.steps.window[list(context.steps.indices)])
+    work, transfers = context.analysis.device_events, transfers & context.device_events.counted
     computes = ~context.device_events.of_kinds("communication")
     found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for device in unique(work.device[transfers]).tolist():
@@ -482,7 +481,7 @@ def _exposed(context: Context, transfers: Bool) -> tuple[DeviceEventIndex, Nanos
         rows = np.flatnonzero(mine & transfers)
         moving = work.time_of(rows)
         computing = work.time_of(mine & computes)
-        alone = intervals.intersect(intervals.subtract(moving, computing), steps)
+        alone = intervals.subtract(moving, computing)
         reached = np.maximum.accumulate(np.concatenate([work.start[rows[:1]], work.end[rows]]))[:-1]
         begin = np.maximum(work.start[rows], reached)
         windows = np.stack([begin, np.maximum(begin, work.end[rows])], axis=1)

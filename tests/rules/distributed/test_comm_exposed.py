@@ -36,10 +36,15 @@ def test_a_small_part_of_the_step(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, COMPUTES, reduces, operators(GEMM, start=1500))
 
 
-def test_what_lies_outside_of_the_steps(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("start", "exposed"), [(1080, 500), (1110, None)])
+def test_a_collective_is_of_the_step_that_launches_it(
+    tmp_path: Path, start: float, exposed: float | None
+) -> None:
+    """It runs after the end of the step, as those of a host that runs ahead do."""
     step = row("user_annotation", "ProfilerStep#1", 1000, 100)
-    reduces = operators(REDUCE, start=1080, kernel=500, delay=15, stream=20)
-    assert RULE not in findings(tmp_path, COMPUTES, reduces, [step])
+    reduces = operators(REDUCE, start=start, kernel=500, delay=15, stream=20)
+    found = findings(tmp_path, COMPUTES, reduces, [step])
+    assert [each.cost_us_per_step for each in found[RULE]] == [exposed] * (exposed is not None)
 
 
 def test_a_graph_may_hide_what_is_computed(tmp_path: Path) -> None:
