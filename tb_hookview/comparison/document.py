@@ -84,9 +84,11 @@ def _totals(found: Comparison) -> Table:
     if found.measure == "device":
         rows.append((*_times("forward on the device", found.forward_us), ""))
         rows.append((*_times("backward on the device", found.backward_us), ""))
-        if collectives := found.device_us_by_kind.get("communication"):
-            rows.append((*_times("communication, apart", collectives), ""))
-    rows.append((*_times("backward, not attributed", found.backward_unattributed_us), ""))
+    if collectives := found.device_us_by_kind.get("communication"):
+        rows.append((*_times("communication, apart", collectives), ""))
+    backward = found.phases_us.get("backward")
+    if backward is None or {backward.base, backward.other} != {None}:
+        rows.append((*_times("backward, not attributed", found.backward_unattributed_us), ""))
     syncs = found.syncs
     rows.append(("syncs", _number(syncs.base), _number(syncs.other), _signed(syncs), "", ""))
     columns = ("", "base", "other", "change", "in %", "")

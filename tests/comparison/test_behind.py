@@ -16,7 +16,7 @@ from tb_hookview.comparison.compare import compare
 from tb_hookview.comparison.document import comparison_document
 from tb_hookview.document.plain import plain_text
 from tb_hookview.loading import analyze
-from tb_hookview.schema import Bound, whole_step_us
+from tb_hookview.schema import Bound, Pair, whole_step_us
 
 FOLDER = gallery.FOLDER.with_name("gpu")
 NEAR = 0.05
@@ -68,6 +68,11 @@ def test_who_decides_a_step_measures_it(bound: Bound, on_device: bool) -> None:
     assert "has no steps" not in text
     without = replace(compared, other=replace(compared.other, marked=False))
     assert "The other trace has no steps" in plain_text(comparison_document(without))
+    nothing = {**compared.phases_us, "backward": Pair(None, None, None)}
+    assert "not attributed" in text
+    assert "not attributed" not in plain_text(
+        comparison_document(replace(compared, phases_us=nothing))
+    )
     found = replace(compared, base=replace(compared.base, step_names=["iteration 2"]))
     assert "Steps of the base trace are iterations found in it" in plain_text(
         comparison_document(found)
