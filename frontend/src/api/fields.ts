@@ -1333,7 +1333,7 @@ export const Run = {
     text: "By how much the replay of the run as it was differs from its recorded length; null where no straggler's gain was replayed.",
   },
   suspect: {
-    text: "A rank that is late in all measured steps, which are too few to rule out chance; null where there is a straggler, or no such rank.",
+    text: "A rank that is late in all measured steps, which are too few to rule out chance; null where there is none, or a straggler in more than one step.",
   },
   marked: {
     text: "Whether a trace marks steps; else each trace is one step, and times per step are of it.",
@@ -2023,7 +2023,7 @@ export const Work = {
   },
   self_host_us: {
     unit: "us",
-    text: "Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's).",
+    text: "Forward: time of the module's calls less that of module calls inside them, and of torch's profiler where it starts or stops in one. Backward: time of the nodes attributed to the module, each less the evaluations nested in it (a re-entrant backward's) and less the calls of modules inside it (a recomputed forward), which are those modules'.",
   },
   self_device_us: {
     unit: "us",
