@@ -118,7 +118,7 @@ def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
     """
     events = trace.events
     rows, thread = _operators(trace, role)
-    reads = np.array([text in _READS for text in trace.strings.texts])
+    reads = np.array([text in _READS for text in trace.strings.texts] or [False])
     rows = rows[(events.thread[rows] == thread) & ~reads[events.name[rows]]]
     nodes = np.sort(events.start[role == Role.NODE])
     period = _period(events.name[rows])
