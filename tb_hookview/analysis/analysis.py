@@ -489,7 +489,7 @@ def analyze_trace(trace: Trace) -> Analysis:
     call_tree, bounds = call_tree_of(trace, _nested_rows(trace, event_role)), _bounds(trace)
     host = HostRows(trace, call_tree, event_role[call_tree.event])
     nodes = find_nodes(host)
-    modules, module_calls = find_modules(host, nodes.forward_op)
+    modules, module_calls = find_modules(host, nodes)
     device_events = find_device_events(trace, call_tree)
     attribution, compiled = _attributed(host, nodes, modules, module_calls, device_events)
     phases = find_phases(host, nodes.of_row, module_calls, nodes.forward_op)

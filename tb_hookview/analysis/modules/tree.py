@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.autograd.nodes import Nodes, recomputed_operators
 from tb_hookview.analysis.host.activity import microbatch_ranges
 from tb_hookview.analysis.host.rows import MODULE_ROLES, HostRows, ModuleName, Role, module_name
 from tb_hookview.arrays.joins import (
@@ -99,15 +100,13 @@ class ModuleCalls(Struct, frozen=True):
         return call_tree.nearest(self.module >= 0 if role is None else self.role == role)
 
 
-def find_modules(host: HostRows, forward_ops: TreeRow) -> tuple[Modules, ModuleCalls]:
+def find_modules(host: HostRows, nodes: Nodes) -> tuple[Modules, ModuleCalls]:
     """Find the modules of a trace and their calls.
 
-    Args:
-        host: host rows.
-        forward_ops: forward operators of the nodes. An annotation counts as a module only where it
-            is around one of these, and names no microbatch of a pipeline.
+    An annotation counts as a module only where it is around the forward operator of a node, and
+    names no microbatch of a pipeline.
     """
-    rows = _call_rows(host, forward_ops)
+    rows = _call_rows(host, nodes.forward_op)
     names, of_row = _named(host, rows)
     roles = [host.role_of(row) for row in _first_rows(rows, of_row, len(names))]
     path_like = [role in _WITH_PATHS for role in roles]
@@ -127,6 +126,7 @@ def find_modules(host: HostRows, forward_ops: TreeRow) -> tuple[Modules, ModuleC
         origin=np.array([origin[number] for number in order], np.int64),
     )
     module = scatter(rows, place[of_row] if len(rows) else of_row, len(host))
+    module = np.where(module >= 0, module, _annotations_again(host, nodes, module))
     return modules, ModuleCalls(module, np.where(module >= 0, host.role, -1))
 
 
@@ -146,9 +146,27 @@ def _call_rows(host: HostRows, forward_ops: TreeRow) -> TreeRow:
     return np.flatnonzero(strong)
 
 
-def _around(call_tree: CallTree, rows: Bool, forward_ops: TreeRow) -> Bool:
-    innermost = call_tree.nearest_above(rows)[forward_ops[forward_ops >= 0]]
+def _around(call_tree: CallTree, rows: Bool, operators: TreeRow) -> Bool:
+    innermost = call_tree.nearest_above(rows)[operators[operators >= 0]]
     return mask_of(innermost[innermost >= 0], len(call_tree))
+
+
+def _annotations_again(host: HostRows, nodes: Nodes, module: ModuleIndex) -> ModuleIndex:
+    """Module of each annotation within a node that is around its forward as it runs again.
+
+    A checkpoint that is not re-entrant makes nodes that are never evaluated, so no operator inside
+    is a node's forward operator. The name says that the annotation is a module's.
+    """
+    label = host.role == Role.LABEL
+    calls = np.flatnonzero(label & (module >= 0))
+    named = scatter(host.string[calls], module[calls], len(host.trace.strings))
+    found = np.where(label & (nodes.of_row >= 0), lookup(named, host.string), -1)
+    if not (found >= 0).any():
+        return found
+    again = np.flatnonzero(recomputed_operators(host, nodes))
+    counts = _around(host.call_tree, found >= 0, again)
+    counts &= host.call_tree.nearest_above((module >= 0) & ~label) < 0
+    return np.where(counts, found, -1)
 
 
 def _same_call(host: HostRows, weak: Bool, strong: Bool) -> TreeRow:

@@ -83,6 +83,54 @@ def test_a_forward_that_runs_again_is_found_by_its_numbers_alone(tmp_path: Path)
     assert data.coverage.by_evidence == {"annotation": 25.0}
 
 
+def test_annotations_that_run_again_are_calls_though_the_nodes_inside_are_never_evaluated(
+    tmp_path: Path,
+) -> None:
+    """A checkpoint that is not re-entrant runs its whole block within the last node."""
+    annotations = {"attn": "Attention", "ffn": "FFN"}
+    data = report_of(
+        tmp_path,
+        """
+        main notes [attn            ] [ffn             ]
+        main ops    [aten::mm seq=4]   [aten::mm seq=5]
+        auto ops                                        [mm' seq=5 F=1                                              ] [mm' seq=4 F=1]
+        auto notes                                       [attn            ] [ffn         ] [keep        ]
+        auto ops                                          [aten::mm seq=1]   [add_ seq=2]   [mul_ seq=3]  [aten::mm]
+        auto calls                                         [launch corr=7]    [go corr=8]    [go corr=9]
+        gpu  kernel                                          [gemm corr=7]      [add corr=8]   [mul corr=9]
+        """,
+        {**annotations, "add_": "aten::add", "mul_": "aten::mul", "go": "cudaLaunchKernel"},
+    )
+    attention, ffn = module(data, "Attention"), module(data, "FFN")
+    assert attention.recompute is not None
+    assert ffn.recompute is not None
+    assert attention.recompute.self_device_us == 13
+    assert ffn.recompute.self_device_us == 12 + 12  # one annotation is no module's in the forward
+    assert attention.calls == ffn.calls == 1
+    assert [each.path for each in data.modules] == ["Attention", "FFN"]
+    assert data.coverage.by_evidence == {"recompute": 25.0, "annotation": 12.0}
+
+
+def test_an_annotation_of_the_backward_with_a_modules_name_is_no_call(tmp_path: Path) -> None:
+    """No operator inside is a forward's: somebody names the two halves of a function alike."""
+    data = report_of(
+        tmp_path,
+        """
+        main notes [attn            ] [ffn             ]
+        main ops    [aten::mm seq=4]   [aten::mm seq=5]
+        auto ops                                        [mm' seq=5 F=1     ] [mm' seq=4 F=1]
+        auto notes                                       [attn           ]
+        auto ops                                          [aten::mm     ]
+        auto calls                                         [launch corr=7]
+        gpu  kernel                                         [gemm corr=7]
+        """,
+        {"attn": "Attention", "ffn": "FFN"},
+    )
+    assert module(data, "FFN").backward.self_device_us == 13
+    assert module(data, "Attention").backward.self_device_us == 0
+    assert module(data, "FFN").recompute is None
+
+
 def test_a_backward_that_is_differentiated_recomputes_nothing(tmp_path: Path) -> None:
     """Its operators are numbered as those of a forward are, but make nodes that run later."""
     data = report_of(
