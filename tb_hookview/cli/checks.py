@@ -304,8 +304,7 @@ def _need_all(run: schema.Run) -> None:
         raise UsageError(
             f"{run.path}: not all ranks can be checked: {first.path}: {first.reason}{rest}"
         )
-    waited = any(row.wait_us for row in run.ranks)
-    if not run.collectives and not waited:
+    if all(row.wait_us is None for row in run.ranks) and not run.collectives:
         ranks = format_count(len(run.ranks), "rank")
         raise UsageError(f"{run.path}: {ranks} and no collective matched, so no waits to check")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain, count
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_hookview import schema
 from tb_hookview.analysis.collectives.calls import BUS_FACTOR
@@ -24,6 +25,7 @@ from tb_hookview.ranks.pipelines import (
     pipeline_row,
     slow_passes,
 )
+from tb_hookview.ranks.stages import unpaired
 from tb_hookview.ranks.stragglers import (
     SlowOf,
     Straggling,
@@ -61,7 +63,7 @@ def answer(
     episodes = find_episodes(ranks, times, members, waits.last)
     numbers = _numbers(ranks)
     fixes, compared = Fixes(ranks, times, matched, waits), compare_ranks(ranks, members)
-    step_rows = _step_rows(ranks, step_waits(ranks, members, waits.alone))
+    step_rows = _step_rows(ranks, members, step_waits(ranks, members, waits.alone))
     pipelines = find_pipelines(ranks, numbers)
     slow_of = _slow_of(ranks, pipelines)
     stragglers = find_stragglers(compared, fixes, slow_of)
@@ -131,8 +133,9 @@ def _rank_row(
 ) -> schema.Rank:
     counted = np.flatnonzero(rank.steps.counted).tolist()
 
-    def mean(of: Callable[[schema.RankStep], float]) -> float | None:
-        return float(np.mean([of(rows[step]) for step in counted])) if counted else None
+    def mean(column: str) -> float | None:
+        times = [getattr(rows[step], column) for step in counted]
+        return float(np.mean(times)) if times and None not in times else None
 
     return schema.Rank(
         id=place,
@@ -140,12 +143,12 @@ def _rank_row(
         path=rank.path,
         start_us=rank.start / _US,
         steps=len(counted),
-        step_us=mean(lambda row: row.duration_us),
-        compute_us=mean(lambda row: row.compute_us),
-        communication_us=mean(lambda row: row.communication_us),
-        exposed_communication_us=mean(lambda row: row.exposed_communication_us),
-        idle_us=mean(lambda row: row.idle_us),
-        wait_us=mean(lambda row: row.wait_us),
+        step_us=mean("duration_us"),
+        compute_us=mean("compute_us"),
+        communication_us=mean("communication_us"),
+        exposed_communication_us=mean("exposed_communication_us"),
+        idle_us=mean("idle_us"),
+        wait_us=mean("wait_us"),
         clock_offset_us=_known(clocks.offset[place]),
         clock_spread_us=_known(clocks.spread[place]),
     )
@@ -155,11 +158,20 @@ def _known(time: float) -> float | None:
     return None if np.isnan(time) else float(time) / _US
 
 
+def _unknown(ranks: Sequence[RankSummary], members: Members) -> list[str]:
+    """Columns of steps that the traces do not hold."""
+    matched = len(members) > 0 or sum(bool(unpaired(rank)) for rank in ranks) > 1
+    shown = any(len(rank.collectives) for rank in ranks)
+    alone = len(ranks) == (_world_size(ranks) or 1) == 1
+    unknown = [] if matched else ["wait_us"]
+    return unknown if shown or alone else ["communication_us", "exposed_communication_us", *unknown]
+
+
 def _step_rows(
-    ranks: Sequence[RankSummary], waits: Sequence[Nanoseconds]
+    ranks: Sequence[RankSummary], members: Members, waits: Sequence[Nanoseconds]
 ) -> list[list[schema.RankStep]]:
     """Rows of the steps of each rank, numbered over all."""
-    number, rows = count(), []
+    number, rows, unknown = count(), [], dict.fromkeys(_unknown(ranks, members))
     for place, (rank, wait) in enumerate(zip(ranks, waits, strict=True)):
         steps = rank.steps
         columns = (
@@ -174,7 +186,7 @@ def _step_rows(
         of_step = zip(steps.name, *(column.tolist() for column in columns), strict=True)
         rows.append(
             [
-                _step_row(next(number), place, name, [time / _US for time in times])
+                replace(_step_row(next(number), place, name, [t / _US for t in times]), **unknown)
                 for name, *times in of_step
             ]
         )

@@ -121,14 +121,20 @@ def verdict_sentence(run: Run) -> str:
         first = "One rank alone shows no straggler"
     elif run.unmatched > 0 and not run.collectives:
         first = "No collective is matched, stragglers are unknown"
+    elif step is not None and exposed is None:
+        first = "No collective is recorded, stragglers are unknown"
     else:
         first = "No rank is a straggler beyond chance"
     if step is None:
         return f"{first}."
+    communication = (
+        ", communication unknown"
+        if exposed is None
+        else f" and {format_us(exposed)} ({format_share(exposed, step)}) exposed communication"
+    )
     return (
         f"{first}: {format_us(step)} {'per step' if run.marked else 'per trace'}, "
-        f"{format_us(mean_of(run, 'compute_us'))} of it computing and "
-        f"{format_us(exposed)} ({format_share(exposed, step)}) exposed communication."
+        f"{format_us(mean_of(run, 'compute_us'))} of it computing{communication}."
     )
 
 

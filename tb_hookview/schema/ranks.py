@@ -23,9 +23,11 @@ class Rank(Struct, frozen=True, kw_only=True):
     """A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on
     the host's clock where that is null. Null without a measured step, as what follows."""
     compute_us: Us | None
-    """Something ran that is no collective: on a device or, without one, an operator."""
+    """Something ran that is no collective: on a device or, without one, an operator or a compiled
+    graph."""
     communication_us: Us | None
-    """A collective ran, waiting for other ranks included."""
+    """A collective ran, waiting for other ranks included. Null, as the next, where the traces of
+    several ranks, or of one of several, show no collective at all."""
     exposed_communication_us: Us | None
     """The part of it in which nothing computed."""
     idle_us: Us | None
@@ -33,7 +35,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     wait_us: Us | None
     """Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks.
     Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what
-    they took beyond the least of all ranks in the step."""
+    they took beyond the least of all ranks in the step. Null where nothing is matched."""
     clock_offset_us: Us | None = None
     """By how much its clock is ahead of the first rank's: median difference of the ends of the
     collectives that both took part in. Null where no chain of collectives leads from one to the
@@ -57,13 +59,13 @@ class RankStep(Struct, frozen=True, kw_only=True):
     before to the end of that for this one."""
     compute_us: Us
     """As in `ranks`."""
-    communication_us: Us
+    communication_us: Us | None
     """As in `ranks`."""
-    exposed_communication_us: Us
+    exposed_communication_us: Us | None
     """As in `ranks`."""
     idle_us: Us
     """As in `ranks`."""
-    wait_us: Us
+    wait_us: Us | None
     """As in `ranks`, of collectives that the step launched, though they begin after it; of those
     that began in it where launches are unknown, or hosts run them."""
 

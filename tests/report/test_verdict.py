@@ -238,7 +238,17 @@ def test_a_model_on_the_cpu_is_not_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("operator", "bound"),
-    [("aten::mkldnn_convolution", "host"), ("aten::cudnn_convolution", "unknown")],
+    [
+        ("aten::mkldnn_convolution", "host"),
+        ("aten::_scaled_dot_product_flash_attention_for_cpu", "host"),
+        ("_C::onednn_mm", "host"),
+        ("_C::cpu_attention_with_kv_cache", "host"),
+        ("sgl-kernel::weight_packed_linear", "host"),
+        ("aten::cudnn_convolution", "unknown"),
+        ("aten::_to_cpu", "unknown"),
+        ("fbgemm::cpu_to_gpu", "unknown"),
+        ("onednn::qlinear_pointwise", "unknown"),  # XPU has it, too
+    ],
 )
 def test_operators_that_only_a_cpu_runs_prove_it(operator: str, bound: str, tmp_path: Path) -> None:
     """The backward does not count: its operators do not say where they run."""

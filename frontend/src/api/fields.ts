@@ -1157,14 +1157,17 @@ export const Rank = {
   },
   compute_us: {
     unit: "us",
-    text: "Something ran that is no collective: on a device or, without one, an operator.",
+    text: "Something ran that is no collective: on a device or, without one, an operator or a compiled graph.",
   },
-  communication_us: { unit: "us", text: "A collective ran, waiting for other ranks included." },
+  communication_us: {
+    unit: "us",
+    text: "A collective ran, waiting for other ranks included. Null, as the next, where the traces of several ranks, or of one of several, show no collective at all.",
+  },
   exposed_communication_us: { unit: "us", text: "The part of it in which nothing computed." },
   idle_us: { unit: "us", text: "Nothing computed and no collective ran." },
   wait_us: {
     unit: "us",
-    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step.",
+    text: "Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched.",
   },
   clock_offset_us: {
     unit: "us",

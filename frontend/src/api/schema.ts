@@ -1463,15 +1463,15 @@ export interface Rank {
   steps: number;
   /** A step by the slower of host and device, as `verdict.step_us` of the rank's own report; on the host's clock where that is null. Null without a measured step, as what follows. */
   step_us: number | null;
-  /** Something ran that is no collective: on a device or, without one, an operator. */
+  /** Something ran that is no collective: on a device or, without one, an operator or a compiled graph. */
   compute_us: number | null;
-  /** A collective ran, waiting for other ranks included. */
+  /** A collective ran, waiting for other ranks included. Null, as the next, where the traces of several ranks, or of one of several, show no collective at all. */
   communication_us: number | null;
   /** The part of it in which nothing computed. */
   exposed_communication_us: number | null;
   /** Nothing computed and no collective ran. */
   idle_us: number | null;
-  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. */
+  /** Waiting for other ranks in matched collectives: durations beyond the shortest of the ranks. Time in which it waited in several counts once. Of messages that name no ranks (gloo's): what they took beyond the least of all ranks in the step. Null where nothing is matched. */
   wait_us: number | null;
   /** By how much its clock is ahead of the first rank's: median difference of the ends of the collectives that both took part in. Null where no chain of collectives leads from one to the other. */
   clock_offset_us: number | null;
@@ -1522,13 +1522,13 @@ export interface RankStep {
   /** As in `ranks`. */
   compute_us: number;
   /** As in `ranks`. */
-  communication_us: number;
+  communication_us: number | null;
   /** As in `ranks`. */
-  exposed_communication_us: number;
+  exposed_communication_us: number | null;
   /** As in `ranks`. */
   idle_us: number;
   /** As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them. */
-  wait_us: number;
+  wait_us: number | null;
 }
 
 /** Progress of the reading of a trace, or of those of a run; null where unknown. */

@@ -3,7 +3,8 @@
 On a device a collective is the kernels that one call launched; the call is the innermost of
 `record_param_comms`, a process group's annotation (`nccl:all_reduce`) and the launch itself. On the
 host (gloo, MPI, UCC) it is the annotation on the thread that does the work: it begins when this
-rank takes part (the call, where that is on the same thread) and ends when all have.
+rank takes part (the call, where that is on the same thread) and ends when all have. In shared
+memory it is an operator.
 """
 
 from __future__ import annotations
@@ -78,8 +79,14 @@ def kind_of_collective(name: str) -> str:
 
 
 @lru_cache(4096)
-def message_bytes(shapes: str, types: str) -> int:
-    """Bytes of the tensors in an operator's `Input Dims` and `Input type`; -1 for unknown."""
+def message_bytes(shapes: str, types: str, *, of_result: bool = False) -> int:
+    """Bytes of the tensors in an operator's `Input Dims` and `Input type`; -1 for unknown.
+
+    Args:
+        shapes: the former, as JSON.
+        types: the latter.
+        of_result: whether one of them is what the operator writes: the largest is all of it.
+    """
     try:
         dims, names = msgspec.json.decode(shapes or "[]"), msgspec.json.decode(types or "[]")
     except msgspec.DecodeError:
@@ -87,8 +94,8 @@ def message_bytes(shapes: str, types: str) -> int:
     if not isinstance(dims, list) or not isinstance(names, list):
         return -1
     sizes = [_bytes(dim, name) for dim, name in zip(dims, names, strict=False)]
-    known = [size for size in sizes if size > 0]
-    return sum(known) if known else -1
+    known = [size for size in sizes if size > 0] or [-1]
+    return max(known) if of_result else sum(known)
 
 
 def _bytes(dim: object, name: object) -> int:
@@ -100,7 +107,9 @@ def _bytes(dim: object, name: object) -> int:
 
 ANNOTATED = re.compile(r"(?:nccl|rccl|gloo|mpi|ucc|hccl|xccl):(?P<name>\w+)")
 """Names that a process group puts around a collective."""
-ON_HOST = ("gloo:", "mpi:", "ucc:")
+SHARED_MEMORY = ("_C::shm_all", "sgl-kernel::shm_all")
+"""How names of vLLM's and SGLang's collectives begin, operators that block the calling thread."""
+ON_HOST = ("gloo:", "mpi:", "ucc:", *SHARED_MEMORY)
 """How names of collectives begin that host threads run."""
 CALLS = ("c10d::", "_c10d_functional::")
 """How names of operators begin that call a collective, and may wait for it."""
@@ -272,7 +281,8 @@ def _bytes_of(host: HostRows, row: int, entry: int) -> int:
     if row < 0:
         return -1
     event, texts = int(host.call_tree.event[row]), host.trace.texts
-    return message_bytes(texts[int(events.shapes[event])], texts[int(events.types[event])])
+    shapes, types = texts[int(events.shapes[event])], texts[int(events.types[event])]
+    return message_bytes(shapes, types, of_result=host.name(row).startswith(SHARED_MEMORY))
 
 
 def _group(host: HostRows, entry: int) -> str:

@@ -285,10 +285,14 @@ def _around_calls(host: HostRows, named: Bool, above: TreeRow) -> tuple[TreeRow,
     return above, within
 
 
-_ON_CPU = re.compile(r"aten::(mkldnn_|_nnpack_spatial|_slow_conv2d_|slow_conv3d|\w+_for_cpu$)")
-"""oneDNN, NNPACK, and torch's own loops; a device has convolutions and attention of its own.
+_ON_CPU = re.compile(
+    r"aten::(_slow_conv2d_|slow_conv3d)|sgl-kernel::"
+    r"|\w+::(\w*_)?(?<!to_)(cpu|mkldnn|nnpack|onednn)(_(?!to_)|$)"
+)
+"""torch's own loops, and names that say it; a device has convolutions and attention of its own.
 
-CUDA without cuDNN has `_slow_conv2d`, too, and returns from it as soon as it is launched.
+CUDA without cuDNN has `_slow_conv2d`, too, and returns from it as soon as it is launched. Ranges of
+`sgl-kernel` with a hyphen are those of its code for the CPU, which vLLM has too.
 """
 _GIVES_WORK = re.compile(r"^(cu|hip|mu|ur|ze|xpu|mcc)\w*(Launch|Mem|Copy|Execute)|Kernel")
 """In names of calls that run something on a device, or make memory of it."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import CALLS, CollectiveCalls
+from tb_hookview.analysis.compiled.graphs import GRAPH_CALL
 from tb_hookview.analysis.dependencies.points import find_window
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.activity import microbatch_ranges
@@ -124,12 +125,16 @@ def _microbatches(analysis: Analysis) -> Int:
 
 
 def _compute(analysis: Analysis) -> TimeSet:
-    """Time of device events that are no communication; without any, that of operators."""
+    """Time of device events that are no communication; without any, of operators and compiled code.
+
+    What Inductor generates for a CPU runs without an operator, in the call of its graph.
+    """
     if len(analysis.device_events):
         return analysis.device_events.time_of(analysis.kinds.kind != COMMUNICATION)
     host, tree = analysis.host, analysis.call_tree
     plain = isin(host.role, [int(Role.NONE), int(Role.NODE), int(Role.GRADIENT_SINK)])
     rows = plain & (host.kind == EventCategory.OPERATOR)
+    rows[host.named(lambda name: GRAPH_CALL.match(name) is not None)] = True
     rows[host.named(lambda name: name.startswith(CALLS))] = False
     return intervals.subtract(
         intervals.of(tree.start[rows], tree.end[rows]), analysis.communication_waits

@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.compiled.graphs import GRAPH_CALL
 from tb_hookview.analysis.host.activity import (
     activity_events,
     closure_of,
@@ -160,7 +161,7 @@ def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, f
     """Name and length of each time.
 
     What names a time has the part that it holds. The rest is cut by what is long in it, and what
-    then has no name is divided among the operators that ran in it.
+    then has no name is divided among the operators that ran in it, as is that of compiled graphs.
     """
     names, held = _names(analysis, thread, spans)
     unnamed = intervals.subtract(spans, held[[name != "" for name in names]])
@@ -170,10 +171,19 @@ def _named(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, f
     inner, _ = _names(analysis, thread, parts)
     many = np.sort(np.concatenate([pieces[whole], parts[[name == "" for name in inner]]]), axis=0)
     both = zip([*names, *inner], [*held.tolist(), *parts.tolist()], strict=True)
-    found = [(name, float(end - start)) for name, (start, end) in both if name]
-    operators = operators_within(analysis.host, thread, many)
-    rest = intervals.length(many) - sum(length for _, length in operators)
-    return [*found, *operators, ("", float(rest))]
+    graphs: defaultdict[str, list[list[int]]] = defaultdict(list, {"": many.tolist()})
+    found = []
+    for name, (start, end) in both:
+        if GRAPH_CALL.fullmatch(name):
+            graphs[name].append([start, end])
+        elif name:
+            found.append((name, float(end - start)))
+    for name, times in graphs.items():
+        ran = np.sort(np.array(times, np.int64).reshape(-1, 2), axis=0)
+        operators = operators_within(analysis.host, thread, ran, name)
+        rest = intervals.length(ran) - sum(length for _, length in operators)
+        found += [*operators, (name, float(rest))]
+    return found
 
 
 def _without_operators(analysis: Analysis, thread: int, spans: TimeSet) -> list[tuple[str, float]]:

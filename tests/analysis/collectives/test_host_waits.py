@@ -51,6 +51,8 @@ RUN = ("gloo:all_reduce", "user_annotation", GLOO, 11, 60)
         ([("c10d::recv_", "cpu_op", MAIN, 10, 11), ("gloo:recv", "user_annotation", MAIN, 11, 60), AFTER], 49),
         #     main  [gloo:recv           ][add]       in torch 1.11 an operator, and no call around it
         ([("gloo:recv", "cpu_op", MAIN, 11, 60), AFTER], 49),
+        #     main  [shm_allreduce      ][add]        in shared memory an operator that blocks
+        ([("_C::shm_allreduce", "cpu_op", MAIN, 11, 60), AFTER], 49),
         #     main  [call]..............[add]         two at a time count once
         ([CALL, RUN, ("gloo:all_reduce", "user_annotation", 3, 20, 61), AFTER], 49),
         #     main  [call].............[add]          woken before the row ends: until it goes on
@@ -63,7 +65,7 @@ RUN = ("gloo:all_reduce", "user_annotation", GLOO, 11, 60)
         ([CALL, ("gloo:all_reduce", "user_annotation", GLOO, 11, 75), AFTER], 0),
         ([CALL, AFTER], 0),
     ],
-    ids=["a hole", "work before", "work meanwhile", "goes on later", "own thread", "an operator", "two", "woken", "woken, then Python", "woken, then a step", "long before", "none"],
+    ids=["a hole", "work before", "work meanwhile", "goes on later", "own thread", "an operator", "shared memory", "two", "woken", "woken, then Python", "woken, then a step", "long before", "none"],
 )  # fmt: skip
 def test_a_thread_waits_in_a_hole_that_ends_with_a_collective(
     tmp_path: Path, rows: list[tuple[str, str, int, float, float]], waits: float

@@ -20,6 +20,8 @@ NAMES = {
     "k": "gemm",
     "conv2d": "aten::conv2d",
     "onednn": "aten::mkldnn_convolution",
+    "graph": "## Call CompiledFxGraph key ##",
+    "attend": "_C::cpu_attention_with_kv_cache",
     "adam": "Optimizer.step#Adam.step",
     "fc": markers.encode("forward", "fc", "Linear"),
 }
@@ -176,3 +178,16 @@ def test_long_and_short_calls_of_an_operator_have_one_name(tmp_path: Path) -> No
 def test_steps_that_are_not_replayed_have_no_rows(tmp_path: Path) -> None:
     path = grid.write(tmp_path / "t.json", grid.events("gpu kernel [k corr=1]", NAMES))
     assert critical_path_work_rows(Simulator(select(load(path), None))) == []
+
+
+def test_the_operators_of_a_compiled_graph_are_named(tmp_path: Path) -> None:
+    """What it generated leaves no row: that is the graph's own."""
+    found = works(
+        tmp_path,
+        """
+        main notes [graph                                                         ]
+        main ops    [attend                                 ]          [attend   ]
+        """,
+    )
+    assert found["host::_C::cpu_attention_with_kv_cache"] == pytest.approx(52, abs=1)
+    assert found["host::## Call CompiledFxGraph key ##"] == pytest.approx(12, abs=1)
