@@ -6,11 +6,11 @@
     device 1              [c1]          [c2]
 
 A rank comes to a collective later than the first one by what its device did longer since the last
-collective of the same ranks began (in which others may have worked as they waited), by what its
-host did longer, and by how late its host already was. The last of these is carried: at most as much
-as was waited for it before, less what the hosts of others have waited since, and no longer than its
-device waited for a launch. Where hosts run them (gloo), nothing is carried: there the host itself
-waits.
+collective of the same ranks, by what its host did longer, and by how late its host already was.
+Work that the other devices had done before, as they waited for it, it does not do longer. The last
+part is carried: at most as much as was waited for it before, less what the hosts of others have
+waited since, and no longer than its device waited for a launch. Where hosts run them (gloo),
+nothing is carried: there the host itself waits.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
     """
     before, wait = earlier.before, members.wait.astype(np.float64)
     newly_waited, known = np.zeros(len(wait)), np.zeros(len(wait))
-    late, lag, newly, most = _latenesses(members, own, before, wait)
+    late, lag, newly, since, latest = _latenesses(members, own, before, wait)
+    longer = _beyond_others(members, own.begun)
+    longest = longer.copy()
     launched = members.launch - own.host
     for collectives in earlier.rounds:
         mine, of = ranges(members.first[collectives], members.first[collectives + 1])
@@ -65,7 +67,11 @@ def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
         still = np.where(has_past, known[past], 0.0)
         moved = still + np.where(has_past, launched[mine] - launched[past], 0.0)
         still = np.minimum(still, moved - np.minimum.reduceat(moved, first)[of])
-        same = np.clip(np.minimum(late[mine] - newly[mine], most[mine]), 0.0, still)
+        # its device does not work longer until it has done what the others had done ahead of it
+        longest[mine] = np.maximum(longer[mine], np.where(has_past, longest[past], longer[mine]))
+        idle = since[mine] - np.where(has_past, longest[mine] - longest[past], 0.0)
+        most = np.where(own.known[mine], idle - idle[np.searchsorted(mine, latest[mine])], 0.0)
+        same = np.clip(np.minimum(late[mine] - newly[mine], most), 0.0, still)
         new = late[mine] - same
         for_new = np.maximum.reduceat(new, first)[of] - new
         newly_waited[mine] = np.minimum(wait[mine], for_new)
@@ -97,24 +103,31 @@ def earlier_of(members: Members, recurs: Bool) -> Earlier:
 
 def _latenesses(
     members: Members, own: Own, before: Int, wait: Float
-) -> tuple[Float, Float, Float, Float]:
-    """Of each member: how late it is, its host is, by its own work since, and by its host at most.
+) -> tuple[Float, Float, Float, Float, Int]:
+    """Of each member: how late it is, its host is, and by its host's own work since.
 
-    All after the first to come. Hosts and devices work since the earlier collective.
+    All after the first to come, which is the last. Before it: time since the earlier collective,
+    without others.
     """
     collective = members.collective
     order = np.lexsort((-wait, collective))
     first = order[members.first[:-1]][collective]
     launch = members.launch - members.end
     host = own.host - own.host[before]
-    idle = (members.start - members.end[before]) - (own.begun - own.begun[before])
-    idle = idle - _in_others(members, before)
+    since = members.start - members.end[before] - _in_others(members, before)
     return (
         wait[first] - wait,
         (launch - members.least(launch)[collective]).astype(np.float64),
         np.maximum(host - host[first], 0.0),
-        np.where(own.known, idle - idle[first], 0.0),
+        since.astype(np.float64),
+        first,
     )
+
+
+def _beyond_others(members: Members, time: Float) -> Float:
+    """By how much a time of each member exceeds the mean of the others', shape (n,)."""
+    others = np.maximum(np.diff(members.first) - 1, 1)[members.collective]
+    return np.asarray(time - (members.total(time)[members.collective] - time) / others)
 
 
 def _in_others(members: Members, before: Int) -> Int:

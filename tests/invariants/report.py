@@ -12,6 +12,7 @@ from invariants.case import Case
 from invariants.registry import invariant
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.modules.attribution import REASONS
 from tb_hookview.schema import ReportData
 
 NEAR = 1e-3
@@ -26,10 +27,6 @@ def near(value: Any) -> Any:
 
 def at_most(value: float) -> float:
     return value + max(NEAR, SHARE * abs(value))
-
-
-PIPELINES = ("deepseek_h800_dualpipe",)
-"""Traces of which a part of the backward is launched in ranges of a pipeline, outside of nodes."""
 
 
 @invariant()
@@ -50,10 +47,8 @@ def backward_device_time_is_that_of_modules_and_of_nodes(case: Case) -> None:
     modules = sum(m.backward.self_device_us or 0.0 for m in data.modules)
     assert modules + (coverage.unattributed_us or 0.0) == near(coverage.backward_device_us)
     nodes = sum(n.device_us or 0.0 for n in data.nodes)
-    if case.name.startswith(PIPELINES):
-        assert nodes < coverage.backward_device_us
-    else:
-        assert nodes == near(coverage.backward_device_us)
+    outside = coverage.unattributed_by_reason.get(REASONS[-1], 0.0)
+    assert nodes + outside == near(coverage.backward_device_us)
 
 
 @invariant()

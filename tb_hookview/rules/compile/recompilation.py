@@ -122,12 +122,13 @@ def _ids(context: Context, compiling: Bool) -> str:
 
 def _variants(context: Context) -> Iterator[Occurrence]:
     """Several variants of one graph that are called in the same steps."""
-    rows = np.flatnonzero(regions(context))
-    texts = context.analysis.trace.strings
-    names = [texts[name] for name in unique(context.host.string[rows]).tolist()]
-    found = {(each[1], each[2]) for each in (re.search(REGION, name) for name in names) if each}
-    graphs = [graph for graph, _ in found]
-    several = sorted(f"{graph}/{variant}" for graph, variant in found if graphs.count(graph) > 1)
+    rows, texts = np.flatnonzero(regions(context)), context.analysis.trace.strings
+    first = dict(zip(context.host.string[rows[::-1]].tolist(), rows[::-1].tolist(), strict=True))
+    named = ((re.search(REGION, texts[name]), row) for name, row in first.items())
+    variant = {(match[1], match[2]): row for match, row in named if match}
+    graphs = [graph for graph, _ in variant]
+    called = {f"{graph}/{n}": row for (graph, n), row in variant.items() if graphs.count(graph) > 1}
+    several = sorted(called)
     if not several:
         return
     more = ", and others" if len(several) > _VARIANTS else ""
@@ -140,7 +141,7 @@ def _variants(context: Context) -> Iterator[Occurrence]:
         "steps: the code before the slash was compiled for each of several shapes, types, values "
         "or requires_grad",
         count=len(several),
-        examples=context.call_tree.start[rows],
+        examples=context.call_tree.start[[called[each] for each in several]],
         latent=("they are compiled already; " if warm else "")
         + "each new variant takes another compilation",
         fix=_SETTLE,

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
-from tb_hookview.arrays.joins import isin, median
+from tb_hookview.arrays.joins import isin, median, setdiff
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import GapIndex
 from tb_hookview.formats import format_count, format_us
@@ -74,7 +74,7 @@ _AT_LEAST = 4
 _FEW = 0.25
 """Share of the steps above which long ones are no outliers: all of them vary."""
 _MORE = 1.25
-"""Times the operators of the median step above which a step does more."""
+"""Times the operators of any other step above which a step does more."""
 _NAMED = 3
 """Outliers whose names and times are given."""
 _HOSTS = (
@@ -127,14 +127,15 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
 
 
 def _does_more(context: Context, steps: list[int], chosen: list[int]) -> str:
-    """Phrase of how many operators run in chosen steps, if far more than in the median step."""
+    """Phrase of how many operators run in chosen steps, if far more than in any other."""
     rows = context.host.kind == EventCategory.OPERATOR
     step = context.analysis.steps.at(context.call_tree.start[rows])
     count = np.bincount(step[step >= 0], minlength=len(context.analysis.steps.name))
-    usual, least = median(count[steps]), int(count[chosen].min())
-    if least <= _MORE * usual:
+    least, most = int(count[chosen].min()), int(count[setdiff(np.array(steps), chosen)].max())
+    if least <= _MORE * most:
         return ""
-    return f"; {format_count(least, 'operator')} or more run in it, {usual:,.0f} in the median step"
+    more = " or more" if len(chosen) > 1 else ""
+    return f"; {format_count(least, 'operator')}{more} run in it, in others at most {most:,}"
 
 
 def _fix(context: Context, said: str) -> str:

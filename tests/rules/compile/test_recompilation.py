@@ -114,8 +114,10 @@ def regions(*names: str, start: float = 2020) -> list[dict[str, Any]]:
 
 
 def test_variants_of_one_graph(tmp_path: Path) -> None:
-    (finding,) = findings(tmp_path, step(0), step(1), regions("0/0", "0/1"))[RULE]
+    called = regions("0/0", "0/1", "0/1")
+    (finding,) = findings(tmp_path, step(0), step(1), called)[RULE]
     assert finding.evidence.startswith("compiled regions 0/0, 0/1 run in the same steps")
+    assert finding.count == len(finding.examples) == 2
     assert "requires_grad: leave it" in finding.fix
     assert finding.severity == "info"
 
