@@ -73,10 +73,12 @@ class Step(Struct, frozen=True):
     duration_us: Us
     """Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends
     with the optimizer's step and the next begins there: with the last, where several follow one
-    backward pass or as many nodes are evaluated before every k-th alone, as in a GAN. Without that
-    too, iterations are equal annotations, each up to the next, in which all operators of a thread
-    lie; else a sequence of operators with a backward pass that a thread repeats from its first
-    operator to its last. A trace with none of these is one step."""
+    backward pass, or where as many gradients are accumulated before every k-th alone, as in a GAN.
+    Twice as many backward passes as usual before a step are two iterations, as a scaler of
+    gradients skipped a step. Without optimizers too, iterations are equal annotations, each up to
+    the next, in which all operators of a thread lie; else a sequence of operators with a backward
+    pass that a thread repeats from its first operator to its last, without those that read values.
+    A trace with none of these is one step."""
     forward_us: Us | None
     """Time in no other phase but `other` and inside a module's call (annotations do not count), or
     inside an operator that made an autograd node or holds one that did. Without sequence numbers

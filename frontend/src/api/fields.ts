@@ -1478,7 +1478,7 @@ export const Step = {
   start_us: { unit: "us", text: "Start of the step, on the trace's own clock." },
   duration_us: {
     unit: "us",
-    text: "Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends with the optimizer's step and the next begins there: with the last, where several follow one backward pass or as many nodes are evaluated before every k-th alone, as in a GAN. Without that too, iterations are equal annotations, each up to the next, in which all operators of a thread lie; else a sequence of operators with a backward pass that a thread repeats from its first operator to its last. A trace with none of these is one step.",
+    text: "Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends with the optimizer's step and the next begins there: with the last, where several follow one backward pass, or where as many gradients are accumulated before every k-th alone, as in a GAN. Twice as many backward passes as usual before a step are two iterations, as a scaler of gradients skipped a step. Without optimizers too, iterations are equal annotations, each up to the next, in which all operators of a thread lie; else a sequence of operators with a backward pass that a thread repeats from its first operator to its last, without those that read values. A trace with none of these is one step.",
   },
   forward_us: {
     unit: "us",
@@ -1842,7 +1842,7 @@ export const Unplaced = {
 
 export const Verdict = {
   bound: {
-    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest; data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side.",
+    text: "The host and data loading take turns on one thread, as device and communication do where one needs the other. So `host_side_us` is compared with `device_side_us`. Where they are further apart than `margin_us`, and most of the critical path is not of the shorter side, the longer side decides, and of its two resources that without which the step is shortest (the longer one, where the other side is longer than each); data loading or communication where both save about as much, as these can overlap. `unknown` where the replay is refused, the trace has no device events (unless the recorder or operators that exist for the CPU alone say that the model runs there), or unexplained delays are longer than each side.",
   },
   sentence: { text: "The same in at most 25 words." },
   step_us: {

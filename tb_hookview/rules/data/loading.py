@@ -131,7 +131,10 @@ def _does_more(context: Context, steps: list[int], chosen: list[int]) -> str:
     rows = context.host.kind == EventCategory.OPERATOR
     step = context.analysis.steps.at(context.call_tree.start[rows])
     count = np.bincount(step[step >= 0], minlength=len(context.analysis.steps.name))
-    least, most = int(count[chosen].min()), int(count[setdiff(np.array(steps), chosen)].max())
+    least, most = (
+        int(count[chosen].min()),
+        int(count[setdiff(np.array(steps), np.array(chosen))].max()),
+    )
     if least <= _MORE * most:
         return ""
     more = " or more" if len(chosen) > 1 else ""
