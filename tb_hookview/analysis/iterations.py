@@ -127,7 +127,9 @@ def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
             continue
         start = _starts(trace, role, rows, length)
         if len(start) > 2 and _in_each(nodes, start):
+            passes = np.diff(np.searchsorted(_passes(trace, role).start, start[:2]))[0]
             each = "each a repetition of the same operators"
+            each += f" with {passes} backward passes" if passes > 1 else ""
             return Iterations(_between(start, bounds), int(thread), each)
     return None
 
