@@ -106,7 +106,7 @@ def module_percent(report: schema.ReportData, path: str, limit: float) -> Outcom
     """Compute a module's share of the backward, including children, without communication; percent.
 
     Raises:
-        UsageError: the trace has no backward pass, or no such module.
+        UsageError: the trace has no backward pass, no such module, or not all of its work.
     """
     _need_backward(report)
     device = report.coverage.measure == "device"
@@ -118,10 +118,13 @@ def module_percent(report: schema.ReportData, path: str, limit: float) -> Outcom
         hint = f" (close: {', '.join(close)})" if close else ""
         raise UsageError(f"{report.trace.path}: no module {schema.module_label(path)!r}{hint}")
     part = found.backward.total(device=device)
+    if found.unseen or part is None:
+        unknown = f"the work of {schema.module_label(path)} is unknown, so no share to check"
+        raise UsageError(f"{report.trace.path}: {unknown}: {found.unseen or schema.UNSEEN}")
     counted = [sync for sync in schema.own_syncs(report.syncs) if _is_below(sync.module, path)]
     counted = [sync for sync in counted if sync.phase == "backward"]
     name = f"backward of {schema.module_label(path)}, {report.per_step.text}"
-    share = (part or 0.0) / whole if whole else 0.0
+    share = part / whole if whole else 0.0
     return _outcome(name, 100 * share, limit, "%", counted)
 
 

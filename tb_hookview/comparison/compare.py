@@ -383,17 +383,39 @@ def _by_kind(base: Mapping[str, float], other: Mapping[str, float]) -> dict[str,
 
 def _modules(left: StepMeans, right: StepMeans, matches: Sequence[RowPair]) -> list[ModuleChange]:
     base, other = left.report.modules, right.report.modules
-    changes = [_module(left, right, *rows_of(base, other, match)) for match in matches]
+    unlike = _of_unlike_work(base, other, matches)
+    changes = [
+        _module(left, right, *rows_of(base, other, match), alike=number not in unlike)
+        for number, match in enumerate(matches)
+    ]
     return sorted(changes, key=lambda module: (module.status == "same", -module.effect_us))
 
 
+def _of_unlike_work(
+    base: Sequence[Module], other: Sequence[Module], matches: Sequence[RowPair]
+) -> set[Hashable]:
+    """Numbers of matches of modules unseen on one side, and of those that hold their work there."""
+    numbers, found = module_numbers(base, other, matches), set[Hashable]()
+    for match in matches:
+        rows = rows_of(base, other, match)
+        unseen = [row is not None and row.unseen is not None for row in rows]
+        if None in match or all(unseen) or not any(unseen):
+            continue
+        side = unseen.index(True)
+        modules, row = (base, other)[side], rows[side]
+        while row is not None:
+            found.add(numbers[side][row.id])
+            row = None if row.parent_id is None or row.unseen is None else modules[row.parent_id]
+    return found
+
+
 def _module(
-    left: StepMeans, right: StepMeans, base: Module | None, other: Module | None
+    left: StepMeans, right: StepMeans, base: Module | None, other: Module | None, *, alike: bool
 ) -> ModuleChange:
     present = other or base
     assert present is not None  # a match has a row on one side at least
     absent = left if base is None else right if other is None else None
-    known = absent is None or bool(absent.report.modules)
+    known = alike and (absent is None or bool(absent.report.modules))
 
     def both(number: Callable[[StepMeans, Module], float | None]) -> Pair:
         found = on_both(left, right, base, other, number)

@@ -185,7 +185,7 @@ def _cost(row: FindingChange, each: str) -> str:
 def _unnamed(found: Comparison) -> Iterator[str]:
     """A line where one side alone names modules."""
     for row in found.modules[:1]:
-        if row.status == "unknown":
+        if row.status == "unknown" and None in (row.base_id, row.other_id):
             yield _UNNAMED.format("base" if row.base_id is None else "other")
 
 

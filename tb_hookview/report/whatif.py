@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from tb_hookview import schema
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.analysis.unseen_modules import unseen_modules
 from tb_hookview.rules.diagnosis import find_all, findings_named, without_findings
 from tb_hookview.rules.engine.cost_accounting import Found
 from tb_hookview.simulation import whatif
@@ -64,8 +66,13 @@ class WhatIfs(Struct, frozen=True, dict=True):
         return together([scaled(analysis, scale or {}), gone])
 
     def _unseen(self, scale: Mapping[str, float]) -> str | None:
-        """Why what a device does cannot be scaled: it may have run without being recorded."""
+        """Why something cannot be scaled: it may have run without being recorded."""
         analysis = self.selection.analysis
+        unseen = np.flatnonzero(unseen_modules(analysis))
+        named = {f"module:{analysis.modules.path[module]}": module for module in unseen.tolist()}
+        for what in named.keys() & scale.keys():
+            compiled = analysis.compiled_modules[named[what]]
+            return f"{what}: {schema.UNSEEN_IN_COMPILED if compiled else schema.UNSEEN}"
         if len(analysis.device_events) or analysis.on_host:
             return None
         asked = [what for what in scale if what.partition(":")[0] in OF_DEVICES]

@@ -169,9 +169,16 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     """Modules above it; 0 for a root."""
     calls: Count
     """Calls of the module outside the backward pass; of a module inside a compiled region, calls of
-    placed forward graphs that hold it."""
+    placed forward graphs that hold it. Where these are not seen, 0 (see `forward`)."""
     forward: Work
+    """All null where the module's calls are not seen: it was not called, and runs in compiled code
+    that no map places, or the recorder was not to mark it (`include`, `exclude`, `depth`), or none
+    of its root's modules was called though their gradients are marked (or none of any root, and
+    operators ran); the same holds for a module without calls above such a one. What it did is in
+    the times of the module around its calls, or of none."""
     backward: Work
+    """Where the module's calls are not seen, only a part: gradients that are marked, and modules
+    below whose calls are seen; null where there is none."""
     recompute: Work | None
     """The part of `backward` that is forward work done again within a node (activation
     checkpointing): calls of modules inside a node and the device work they launched; in no module's
@@ -199,8 +206,7 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     """Whether the module runs inside a compiled region (`torch.compile`), if it ran: it was not
     called on its own, and the recorder says so, or a region ran in the nearest module above it that
     was called. Where our recorder's map places the region's graphs, its calls and times are known.
-    Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of
-    `backward` only the gradients that are marked are known."""
+    Elsewhere its calls are not seen."""
     compiled_lump: CompiledLump | None = None
     """Compiled code in the module's self time, not broken down by module: the trace holds no map of
     our recorder's, or one that does not fit. Null where there is none."""
@@ -208,6 +214,20 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     """File and line where the module's class is defined, as our recorder wrote it down; without
     that, where the function `forward` is that ran in the module's first call and in no module
     further in, as Python stacks show it; null where there is neither."""
+
+    @property
+    def unseen(self) -> str | None:
+        """Why its work is unknown; None where it is known."""
+        if self.forward.host_us is not None:
+            return None
+        return UNSEEN_IN_COMPILED if self.compiled else UNSEEN
+
+
+UNSEEN_IN_COMPILED = "compiled code that is not broken down by module runs it"
+UNSEEN = (
+    "its calls, or those of a module below, are not in the trace (not marked: include, exclude, "
+    "depth; or run by a copy, torch.jit, torch.export or a replayed graph)"
+)
 
 
 class Node(Struct, frozen=True):

@@ -19,7 +19,8 @@ from tb_hookview.schema.terms import UNIT, Count, Times, Us
 Status = Literal["appeared", "vanished", "moved", "changed", "same", "unlisted", "unknown"]
 """`appeared` and `vanished`: on one side alone, where it costs nothing on the other; `moved`: at
 another place; `unlisted`: the other side's table of kernels was cut before it; `unknown`: the other
-side's trace names no modules at all."""
+side's trace names no modules at all, or on one side calls of the module are not seen
+(`modules[].forward`), or what it did there holds what such a module did."""
 
 
 class Pair(msgspec.Struct, frozen=True):

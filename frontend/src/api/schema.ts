@@ -1117,9 +1117,11 @@ export interface Module {
   parent_id: number | null;
   /** Modules above it; 0 for a root. */
   depth: number;
-  /** Calls of the module outside the backward pass; of a module inside a compiled region, calls of placed forward graphs that hold it. */
+  /** Calls of the module outside the backward pass; of a module inside a compiled region, calls of placed forward graphs that hold it. Where these are not seen, 0 (see `forward`). */
   calls: number;
+  /** All null where the module's calls are not seen: it was not called, and runs in compiled code that no map places, or the recorder was not to mark it (`include`, `exclude`, `depth`), or none of its root's modules was called though their gradients are marked (or none of any root, and operators ran); the same holds for a module without calls above such a one. What it did is in the times of the module around its calls, or of none. */
   forward: Work;
+  /** Where the module's calls are not seen, only a part: gradients that are marked, and modules below whose calls are seen; null where there is none. */
   backward: Work;
   /** The part of `backward` that is forward work done again within a node (activation checkpointing): calls of modules inside a node and the device work they launched; in no module's call, forward operators inside a node, which are charged to the node's module. Forward operators are known by their sequence numbers; where nodes made inside a node are evaluated outside it (a backward that is differentiated itself), numbers say nothing. Null where the module and those below it recomputed nothing. */
   recompute: Work | null;
@@ -1132,7 +1134,7 @@ export interface Module {
   kernel_loading_us: number | null;
   /** `Input Dims` of the first operator that has any in each call of the module, the three most frequent; recomputed calls do not count. Empty where the trace was recorded without `record_shapes`. */
   shapes: InputShapes[];
-  /** Whether the module runs inside a compiled region (`torch.compile`), if it ran: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its work is part of that module's and its own is unknown, so `forward` is null; of `backward` only the gradients that are marked are known. */
+  /** Whether the module runs inside a compiled region (`torch.compile`), if it ran: it was not called on its own, and the recorder says so, or a region ran in the nearest module above it that was called. Where our recorder's map places the region's graphs, its calls and times are known. Elsewhere its calls are not seen. */
   compiled: boolean;
   /** Compiled code in the module's self time, not broken down by module: the trace holds no map of our recorder's, or one that does not fit. Null where there is none. */
   compiled_lump: CompiledLump | null;

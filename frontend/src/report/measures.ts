@@ -1,4 +1,4 @@
-import type { ReportData, Step, Work } from "../api/schema";
+import type { Module, ReportData, Step, Work } from "../api/schema";
 import { count, counted, duration } from "../text/formats";
 import { without } from "../text/numbers";
 
@@ -15,6 +15,11 @@ export function measureOf(report: ReportData): Measure {
 /** By how much sums of a report, which is on the measured steps, are divided. */
 export function divisor(report: ReportData, averaging: Averaging): number {
   return averaging === "mean" ? Math.max(1, report.steps.length) : 1;
+}
+
+/** Whether calls of a module are not in the trace, so that its work is unknown. */
+export function isUnseen({ forward }: Pick<Module, "forward">): boolean {
+  return forward.host_us === null;
 }
 
 /** Mean length of the measured steps, in microseconds; 0 without steps. */

@@ -67,7 +67,8 @@ def module_table(data: ReportData, rows: int | None = None, contains: str = "") 
 
     made: list[Row] = [
         (
-            *(module_label(module.path), module.module_class, format_number(module.calls / steps)),
+            *(module_label(module.path), module.module_class),
+            _mean_count(None if module.unseen else module.calls, steps),
             mean(shown.work(module).own(device=shown.device)),
             format_share(shown.work(module).own(device=shown.device), shown.whole_us),
             mean(shown.work(module).total(device=shown.device)),

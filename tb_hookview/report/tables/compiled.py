@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tb_hookview import schema
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.graphs import (
     GRAPH_CALL,
@@ -22,31 +20,13 @@ from tb_hookview.analysis.compiled.times import NO_MAP, WHOLE, CompiledUnits
 from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.modules.attribution import COMPILED, EVIDENCE, NO_FORWARD
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.analysis.unseen_modules import with_times
 from tb_hookview.arrays.joins import dense_rank, index_of, isin, unique_inverse
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import least_by, sum_by
 from tb_hookview.arrays.types import Bool, Int, StringIndex, TreeRow, to_us
 from tb_hookview.schema import CompiledGraphs, CompiledLump, CompiledRegion, PlacedTime
 from tb_hookview.trace import EventCategory
-
-_UNKNOWN = schema.Work(None, None, None, None, None)
-
-
-def in_region(row: schema.Module, *, known: bool) -> schema.Module:
-    """Return the row of a module inside a compiled region: null in the place of unknown zeros."""
-    if known:
-        return replace(row, compiled=True)
-    return replace(
-        row,
-        compiled=True,
-        forward=_UNKNOWN,
-        backward=row.backward if any(_times(row.backward)) else _UNKNOWN,
-        backward_ratio=None,
-    )
-
-
-def _times(work: schema.Work) -> tuple[float | None, float | None]:
-    return work.host_us, work.device_us
 
 
 def compiled_faults(analysis: Analysis) -> tuple[Fault, ...]:
@@ -100,25 +80,6 @@ def _has_maps(analysis: Analysis) -> bool:
     if compiled is None or not len(compiled.placement.calls.row):
         return False
     return not (compiled.placement.calls.whole == NO_MAP).any()
-
-
-def with_times(analysis: Analysis) -> Bool:
-    """Return whether the times of each module are known by placed graphs, shape (m,).
-
-    They are for a module that a placed graph ran, and for one that no graph names if they are for
-    all modules right below it: a list of modules is never called itself.
-    """
-    known = np.zeros(len(analysis.modules), bool)
-    if analysis.compiled is None:
-        return known
-    known[analysis.compiled.ran[:, 1]] = True
-    above, lacking = np.zeros_like(known), np.zeros_like(known)
-    for module, parent in reversed([*enumerate(analysis.modules.parent.tolist())]):
-        known[module] |= above[module] and not lacking[module]
-        if parent >= 0:
-            above[parent] = True
-            lacking[parent] |= analysis.compiled_modules[module] and not known[module]
-    return known
 
 
 def _not_placed(analysis: Analysis) -> tuple[Fault, ...]:

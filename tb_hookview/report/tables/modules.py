@@ -18,6 +18,7 @@ from tb_hookview.analysis.modules.attribution import RECOMPUTE
 from tb_hookview.analysis.replayed_modules import modules_in_graphs
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.syncs.detection import profiler_times
+from tb_hookview.analysis.unseen_modules import unseen_modules
 from tb_hookview.arrays.joins import grouped, index_of
 from tb_hookview.arrays.nesting import innermost_at, lookup, self_time
 from tb_hookview.arrays.sums import sum_by
@@ -30,7 +31,7 @@ from tb_hookview.arrays.types import (
     microseconds,
     to_us,
 )
-from tb_hookview.report.tables.compiled import compiled_lumps, in_region, with_times
+from tb_hookview.report.tables.compiled import compiled_lumps
 from tb_hookview.schema import KINDS
 from tb_hookview.trace import EventCategory
 
@@ -152,13 +153,29 @@ def module_rows(selection: Selection) -> list[schema.Module]:
 def _with_unknown(selection: Selection, rows: Iterable[schema.Module]) -> Iterator[schema.Module]:
     """Rows with null in the place of zeros that are not known."""
     analysis, in_graph = selection.analysis, modules_in_graphs(selection)
-    compiled, known = analysis.compiled_modules.tolist(), with_times(analysis).tolist()
-    columns = compiled, known, in_graph.forward.tolist(), in_graph.backward.tolist()
-    for row, is_compiled, has_times, forward, backward in zip(rows, *columns, strict=True):
-        if is_compiled:
-            yield in_region(row, known=has_times)
+    masks = analysis.compiled_modules, unseen_modules(analysis), *in_graph
+    columns = (mask.tolist() for mask in masks)
+    for row, compiled, unseen, forward, backward in zip(rows, *columns, strict=True):
+        if compiled:
+            found = replace(row, compiled=True)
         else:
-            yield _in_graph(row, forward=forward, backward=backward)
+            found = _in_graph(row, forward=forward, backward=backward)
+        yield _unseen(found) if unseen else found
+
+
+_UNKNOWN = schema.Work(None, None, None, None, None)
+
+
+def _unseen(row: schema.Module) -> schema.Module:
+    """Return the row of a module without calls, of whose backward only a part can be known."""
+    backward = row.backward
+    some = backward.host_us or backward.device_us
+    return replace(
+        row,
+        forward=_UNKNOWN,
+        backward=backward if some else _UNKNOWN,
+        backward_ratio=None,
+    )
 
 
 def _in_graph(row: schema.Module, *, forward: bool, backward: bool) -> schema.Module:

@@ -277,14 +277,16 @@ WORDS: dict[str, Words] = {
         "nothing is attributed to them; compile the model itself: torch.compile(model)"
     ),
     "no-module-calls": Words(
-        "what ran is not the module that was wrapped, which was never called in the recording, so "
-        "nothing is attributed to its modules; a copy of it may run (copy.deepcopy, pickle, "
-        "torch.load): call hookview.wrap() on the object that is trained"
+        "no call of a wrapped module is in the recording, so times of modules are unknown, but for "
+        "gradients that are marked: what ran may be a copy (copy.deepcopy, pickle, torch.load), or "
+        "what torch.jit or torch.export made of the model; call hookview.wrap() on the object that "
+        "is called, and record the model itself where modules of that cannot be seen"
     ),
     "unrecorded-thread": Words(
-        "the forward of most of what ran backward is not in the recording, so nothing is "
-        "attributed to modules: the model was probably called in another thread, and torch's "
-        "profiler records the thread that starts it; call the model in that thread, or pass "
+        "the forward of most of what ran backward is not in the recording, so times of modules are "
+        "unknown, but for gradients that are marked: the model was probably called in another "
+        "thread, and torch's profiler records the thread that starts it; call the model in that "
+        "thread, or pass "
         "experimental_config=torch._C._profiler._ExperimentalConfig(profile_all_threads=True)"
     ),
     "nothing-ran": Words(

@@ -18,6 +18,7 @@ from tb_hookview.analysis.host.activity import (
     operators_within,
 )
 from tb_hookview.analysis.host.rows import Role, node_name
+from tb_hookview.analysis.unseen_modules import unseen_modules
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import (
     isin,
@@ -288,14 +289,18 @@ _NUMBER = re.compile(r"\d+")
 
 
 def siblings(context: Context) -> list[ModuleIndex]:
-    """Modules of one class, at places that differ by numbers alone, with equal parameters."""
+    """Modules of one class, at places that differ by numbers alone, with equal parameters.
+
+    Those whose calls are not seen are left out.
+    """
     modules, manifest = context.analysis.modules, context.analysis.trace.manifest
+    unseen = unseen_modules(context.analysis)
     listed = manifest.modules if manifest is not None else ()
     own = {each.path: each.parameters or 0 for each in listed}
     sizes = modules.rolled_up(np.array([own.get(path, 0) for path in modules.path], np.int64))
     found: dict[tuple[str, str, int], list[int]] = {}
     for number, (path, cls) in enumerate(zip(modules.path, modules.module_class, strict=True)):
-        if sizes[number]:
+        if sizes[number] and not unseen[number]:
             key = (_NUMBER.sub("#", path), cls, int(sizes[number]))
             found.setdefault(key, []).append(number)
     return [np.array(group, np.int64) for group in found.values() if len(group) >= _SIBLINGS]

@@ -33,6 +33,8 @@ class ListedModule(Struct, frozen=True):
     trainable: bool = False
     compiled: bool = False
     """Whether it is a part of a module that was compiled as a whole."""
+    marked: bool = True
+    """Whether the recorder was to mark its calls."""
 
 
 class SharedParameter(Struct, frozen=True):
@@ -147,6 +149,7 @@ def _module(entry: dict[str, Any]) -> ListedModule:
         bytes=_size(entry.get("bytes")),
         trainable=entry.get("trainable") is True,
         compiled=entry.get("compiled") is True,
+        marked=entry.get("marked") is not False,
     )
 
 

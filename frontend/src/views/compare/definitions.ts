@@ -63,7 +63,7 @@ export const COMPARE_DEFINITIONS = {
   finding: define("finding", "What costs time, and where."),
   status: define(
     "status",
-    "Appeared, vanished, moved to another place, changed, or the same; unknown: the other trace names no modules.",
+    "Appeared, vanished, moved to another place, changed, or the same; unknown: the other trace names no modules, or on one side calls of the module, or of one whose work it holds, are not seen.",
   ),
   before: define("before", "Mean per step on the side before.", "us"),
   after: define("after", "Mean per step on the side after.", "us"),

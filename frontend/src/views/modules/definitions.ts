@@ -102,7 +102,11 @@ export const MODULE_DEFINITIONS = {
   class: define("class", "All modules of a class; below it, each instance."),
   copiedClass: define("class", "The module's class."),
   depth: define("level", "All modules of one level of the tree; below it, each instance."),
-  calls: define("calls", "How often the module was called, outside of the backward pass.", "count"),
+  calls: define(
+    "calls",
+    "How often the module was called, outside of the backward pass; unknown where its calls are not in the trace.",
+    "count",
+  ),
   overTime: define(
     "over time",
     "What each call cost, from the first to the last, relative to the most expensive call of the row.",

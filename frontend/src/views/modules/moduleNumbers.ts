@@ -1,5 +1,5 @@
 import type { Module, ReportData } from "../../api/schema";
-import { divisor, selfTime } from "../../report/measures";
+import { divisor, isUnseen, selfTime } from "../../report/measures";
 import { lostIn } from "../../report/syncs";
 import { over, ratio, sumOf, without } from "../../text/numbers";
 import type { ModuleNode, ModuleTree } from "./moduleTree";
@@ -103,7 +103,7 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
   const backward = sum((module) => totalOf(module, { ...chosen, quantity: "backward" }));
   const forward = sum((module) => totalOf(module, { ...chosen, quantity: "forward" }));
   return {
-    calls: over(sumOf(members.map((member) => at(report, member, (m) => m.calls))), by),
+    calls: over(sumOf(members.map((member) => at(report, member, callsOf))), by),
     total: over(total, by),
     self: over(self, by),
     share: ratio(total, whole),
@@ -145,6 +145,10 @@ function rowOf(context: Context, node: ModuleNode): ModuleNumbers {
     ownLost: members.reduce((all, member) => all + (own[member]?.lost ?? 0), 0) / by,
     alone: node.module === null ? 0 : Math.max(0, self ?? 0) / by,
   };
+}
+
+function callsOf(module: Module): number | null {
+  return isUnseen(module) ? null : module.calls;
 }
 
 function lumpOf({ compiled_lump: lump }: Module, clock: ChosenQuantity["clock"]): number | null {

@@ -44,6 +44,17 @@ test("sums are divided by the steps for a mean, and left alone for a total", () 
   expect(total?.share).toBeCloseTo(0.9);
 });
 
+test("calls that are not in the trace are unknown, of a group those of the others count", () => {
+  const nothing = { ...work(null), host_us: null, self_host_us: null };
+  const unseen = module("b", null, { calls: 0, forward: nothing, backward: nothing });
+  const given = report({ modules: [module("a", null), unseen] });
+  expect(numbersOf(given).map(({ calls, total }) => [calls, total])).toEqual([
+    [1, 2],
+    [null, null],
+  ]);
+  expect(numbersOf(given, { by: "class" })[0]?.calls).toBe(1);
+});
+
 test("a trace without a device shows the host's time, and null stays null", () => {
   const hostOnly = { ...work(4), device_us: null, self_device_us: null, kernels: null };
   const given = report({

@@ -36,8 +36,8 @@ export function GroupPanel({ report, modules, index }: GroupPanelProps): ReactEl
         <Name text={node.label} />
       </PanelHeader>
       <p className="muted">
-        {node.className} · {counted(sums.calls ?? 0, "call")}
-        {per}
+        {node.className} ·{" "}
+        {sums.calls === null ? "calls not seen" : `${counted(sums.calls, "call")}${per}`}
       </p>
       <Totals sums={sums} modules={modules} />
       <Members modules={modules} index={index} />

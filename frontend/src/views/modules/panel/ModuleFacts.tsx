@@ -11,6 +11,7 @@ import { Name } from "../../../components/Name";
 import { type Fact, Facts } from "../../../components/SmallTable";
 import { Term } from "../../../components/Tip";
 import { COMPILED_REMEDY, compiledRemedy } from "../../../report/compiled";
+import { isUnseen } from "../../../report/measures";
 import { evidenceParts } from "../../../report/headline";
 import { bytes, count, counted, duration } from "../../../text/formats";
 import { pathText } from "../../../text/names";
@@ -90,14 +91,14 @@ interface ModuleEvidenceProps {
   by: number;
 }
 
-/** What names the module of its self time; why there is none inside compiled code. */
+/** What names the module of its self time; why that is unknown. */
 export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null {
   const { report, module, detail, by } = props;
   const forward = detail === null ? [] : evidenceParts(detail.forward_by_evidence);
   const backward = detail === null ? [] : evidenceParts(detail.backward_by_evidence);
   const collectives = (module.backward.communication_us ?? 0) > 0;
-  const unknown = module.compiled && module.forward.host_us === null;
-  const remedy = unknown ? compiledRemedy(report) : null;
+  const unknown = isUnseen(module);
+  const remedy = unknown && module.compiled ? compiledRemedy(report) : null;
   const { compiled_lump: lump } = module;
   const parts = forward.length > 0 || backward.length > 0;
   if (!parts && !unknown && lump === null) return null;
@@ -105,7 +106,7 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
     <section aria-label="Evidence">
       {unknown && (
         <p>
-          Compiled: its times are in those of the module around the compiled region. {remedy ?? ""}
+          {module.compiled ? IN_REGION : NOT_SEEN} {remedy ?? ""}
         </p>
       )}
       {lump !== null && (
@@ -123,6 +124,10 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
     </section>
   );
 }
+
+const IN_REGION = "Compiled: its times are in those of the module around the compiled region.";
+const NOT_SEEN =
+  "Unknown: its calls, or those of a module below, are not in the trace (not marked: include, exclude, depth; or run by a copy, torch.jit, torch.export or a replayed graph).";
 
 function lumpTimes({ host_us: host, device_us: device }: CompiledLump, by: number): string {
   const onHost = `${duration(host / by)} of host time`;

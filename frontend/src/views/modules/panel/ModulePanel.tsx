@@ -7,7 +7,7 @@ import { PanelHeader, SidePanel } from "../../../components/SidePanel";
 import { Fix } from "../../../parts/Fix";
 import { useAsk, usePlace, useServices } from "../../../parts/services";
 import { findingsOfModule, priceBasis } from "../../../report/findings";
-import { divisor } from "../../../report/measures";
+import { divisor, isUnseen } from "../../../report/measures";
 import { counted } from "../../../text/formats";
 import { MODULE_PANEL_DEFINITIONS as D } from "../definitions";
 import { countBelow } from "../moduleTree";
@@ -82,8 +82,9 @@ function Head(props: ModulePanelProps & { onClose: () => void }): ReactElement |
       <p className="muted">
         <Name text={module.class} className="inline" />
         {" · "}
-        {counted(module.calls / divisor(report, chosen.averaging), "call")}
-        {per}
+        {isUnseen(module)
+          ? "calls not seen"
+          : `${counted(module.calls / divisor(report, chosen.averaging), "call")}${per}`}
         {below > 0 && ` · ${counted(below, "module")} below`}
       </p>
       {node.label !== module.path && module.path !== "" && (
