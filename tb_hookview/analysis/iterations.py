@@ -6,12 +6,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.host.rows import Role
-from tb_hookview.arrays.joins import isin, median, running_max, unique
+from tb_hookview.arrays.joins import isin, running_max, unique
 from tb_hookview.arrays.sums import greatest_by, least_by
 from tb_hookview.arrays.types import EventRow, Float, Int, Intervals, Nanoseconds
 from tb_hookview.trace import EventCategory, Trace
 
-_OPTIMIZER_STEP = "Optimizer.step#"
+_OPTIMIZER_STEP, _ZERO_GRAD = "Optimizer.step#", "Optimizer.zero_grad#"
 _READS = {"aten::item", "aten::is_nonzero", "aten::detach", "aten::to", "detach"}
 _LONGEST = 40
 _AROUND = (Role.LABEL, Role.MODULE_LABEL, Role.LIGHTNING, Role.FORWARD_MARK)
@@ -40,7 +40,7 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
 
     Several optimizers, or one around another, end one iteration: no node is evaluated between. So
     do those of a GAN, that take turns: as many gradients are accumulated in every second backward
-    pass. Twice as many passes as usual before a step are two iterations: the first step is skipped.
+    pass. An iteration whose step is skipped, as a scaler of gradients does, ends with its backward.
     """
     events, texts = trace.events, trace.strings.texts
     named = np.array([text.startswith(_OPTIMIZER_STEP) for text in texts] or [False])
@@ -59,7 +59,9 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
     gradients = np.diff(np.append(0, np.cumsum(passes.gradients))[before], prepend=0)
     turns = _turns(gradients / np.maximum(count, 1))
     ends, before = ends[turns - 1 :: turns], before[turns - 1 :: turns]
-    skipped = passes.end[_skipped(before)] if turns == 1 else ends[:0]
+    zeroed = np.array([text.startswith(_ZERO_GRAD) for text in texts])[events.name]
+    zeroed = np.sort(events.start[zeroed & on_host & (role == Role.OPTIMIZER)])
+    skipped = _skipped(trace, zeroed, rows, passes) if turns == 1 else ends[:0]
     ends = np.sort(np.append(ends, skipped))
     if len(ends) < 2:
         return None
@@ -69,20 +71,21 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
     return Iterations(window, int(events.thread[rows[0]]), f"each to the end of {last}")
 
 
-def _skipped(before: Int) -> Int:
-    """Backward passes after which the optimizer skips its step, as a scaler of gradients has it.
+def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes) -> Nanoseconds:
+    """Ends of backward passes whose gradients no step used before they were zeroed.
 
     Args:
-        before: backward passes until each step, shape (k,).
+        trace: the trace.
+        zeroed: when gradients were.
+        steps: the optimizer's steps, by start; closures that run in them are none.
+        passes: the backward passes.
     """
-    count = np.diff(before, prepend=0)
-    usual = int(median(count[1:])) if len(count) > 2 else 0
-    if usual < 1:
-        return np.zeros(0, np.int64)
-    times = np.where(count % usual == 0, count // usual, 1)
-    step = np.repeat(np.arange(len(count)), np.maximum(times - 1, 0))
-    part = np.concatenate([np.arange(1, each) for each in times.tolist()] or [step])
-    return np.asarray((before - count)[step] + part.astype(np.int64) * usual - 1)
+    start, end = trace.events.start[steps], trace.events.end[steps]
+    zeroed = zeroed[np.searchsorted(start, zeroed) == np.searchsorted(np.sort(end), zeroed)]
+    following = unique(np.searchsorted(passes.start, zeroed))
+    following = following[(following > 0) & (following < len(passes.start))]
+    ended, begins = passes.end[following - 1], passes.start[following]
+    return ended[np.searchsorted(start, ended) == np.searchsorted(start, begins)]
 
 
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:

@@ -74,8 +74,8 @@ class Step(Struct, frozen=True):
     """Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends
     with the optimizer's step and the next begins there: with the last, where several follow one
     backward pass, or where as many gradients are accumulated before every k-th alone, as in a GAN.
-    Twice as many backward passes as usual before a step are two iterations, as a scaler of
-    gradients skipped a step. Without optimizers too, iterations are equal annotations, each up to
+    An iteration whose gradients are zeroed before a step used them, as a scaler skips it, ends with
+    its backward pass. Without optimizers too, iterations are equal annotations, each up to
     the next, in which all operators of a thread lie; else a sequence of operators with a backward
     pass that a thread repeats from its first operator to its last, without those that read values.
     A trace with none of these is one step."""

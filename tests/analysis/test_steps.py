@@ -317,6 +317,7 @@ STEPPED = {
     "s": "aten::add_",
     "n": EVALUATE + "AddmmBackward0",
     "g": "torch::autograd::AccumulateGrad",
+    "z": "Optimizer.zero_grad#SGD.zero_grad",
 }
 
 
@@ -351,14 +352,22 @@ def test_optimizers_that_take_turns_make_one_iteration(
     assert phrase in build_report(made).data.per_step.text
 
 
-def test_a_step_that_is_skipped_ends_with_the_backward(tmp_path: Path) -> None:
-    """As a scaler of gradients does where one overflows."""
-    events = grid.events(turns((1,) * 5), {**OPTIMIZED, **STEPPED})
+@pytest.mark.parametrize(
+    ("zeroed", "durations"),
+    [(True, [33.0, 40.0, 34.0, 46.0, 40.0]), (False, [33.0, 40.0, 80.0, 40.0])],
+)
+def test_a_step_that_is_skipped_ends_with_the_backward(
+    tmp_path: Path, zeroed: bool, durations: list[float]
+) -> None:
+    """As a scaler of gradients does where one overflows. Else the gradients are accumulated."""
+    picture = f"{turns((1,) * 5)}main notes {(' ' * 34 + '[z]').ljust(40) * 5}\n" * zeroed
+    events = grid.events(picture or turns((1,) * 5), {**OPTIMIZED, **STEPPED})
     skipped = [row for row in events if row["name"] in (OPTIMIZED["sgd"], STEPPED["s"])][2::5]
     kept = [row for row in events if row not in skipped]
     data = build_report(load(grid.write(tmp_path / "t.json", kept))).data
-    assert [step.duration_us for step in data.steps] == [33.0, 40.0, 34.0, 46.0, 40.0]
-    assert "each to the end of Optimizer.step, or of the backward where" in data.per_step.text
+    assert [step.duration_us for step in data.steps] == durations
+    phrase = "each to the end of Optimizer.step, or of the backward where"
+    assert (phrase in data.per_step.text) == zeroed
 
 
 @pytest.mark.parametrize("logs", [False, True])

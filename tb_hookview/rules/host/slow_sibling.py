@@ -260,7 +260,8 @@ def _occurrence(
             for each in group.tolist()
             if each != module
         ]
-        excess = _excess(mine.by_name(context), others)
+        difference = (times[0] - times[1]) * len(context.steps)
+        excess = _excess(mine.by_name(context), others, difference)
         charged = isin(mine.name, list(excess))
         saved = min(sum(excess.values()) / max(int(mine.length[charged].sum()), 1), 1.0)
         why = f"most of the difference is in {_named(context, excess)}"
@@ -309,12 +310,18 @@ def _calls(context: Context, groups: list[ModuleIndex]) -> tuple[Float, Bool]:
     return np.asarray(count / max(len(context.steps), 1)), more
 
 
-def _excess(mine: dict[int, float], others: list[dict[int, float]]) -> dict[int, float]:
-    """Time by name beyond what the median of the others takes; most first, if it matters."""
+def _excess(
+    mine: dict[int, float], others: list[dict[int, float]], most: float
+) -> dict[int, float]:
+    """Time by name beyond what the median of the others takes; most first, if it matters.
+
+    No more than `most` in all: medians of parts may add up to more.
+    """
     more = {n: time - float(np.median([o.get(n, 0) for o in others])) for n, time in mine.items()}
     whole = sum(time for time in more.values() if time > 0)
     ranked = sorted(more.items(), key=lambda item: -item[1])
-    return {name: time for name, time in ranked if time > _DIFFERS * whole}
+    part = min(most / whole, 1.0) if whole else 0.0
+    return {name: part * time for name, time in ranked if time > _DIFFERS * whole}
 
 
 def _named(context: Context, excess: dict[int, float]) -> str:
