@@ -104,9 +104,10 @@ def _unlike(found: Comparison) -> list[str]:
         return [f"The {whole[0]} trace has no steps: a whole trace is compared with a step."]
     loops = [name for name, side in sides.items() if "iteration " in " ".join(side.step_names)]
     if len(loops) == 1:
+        marked = "base" if loops == ["other"] else "other"
         return [
-            f"Steps of the {loops[0]} trace are iterations found in it, those of the other are "
-            "marked: they may hold different work."
+            f"Steps of the {loops[0]} trace are iterations found in it, while the {marked} trace "
+            "marks its steps: they may hold different work."
         ]
     return []
 

@@ -104,9 +104,10 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     durations = np.array([row.duration_us for row in rows])
     usual = median(durations)
     spread = float(durations.mean() + 3 * durations.std())
-    limit = min(_LONG * usual, max(spread, 1.1 * usual))
-    long = [number for number, row in enumerate(rows) if row.duration_us > limit]
-    if not long or len(long) > _FEW * len(rows):
+    limits = min(_LONG * usual, max(spread, 1.1 * usual)), max(spread, _LONG * usual)
+    above = (np.flatnonzero(durations > limit).tolist() for limit in limits)
+    long = next((rare for rare in above if len(rare) <= _FEW * len(rows)), [])
+    if not long:
         return
     outliers, chosen = [rows[number] for number in long], [steps[number] for number in long]
     gaps = _longer_idle(context, steps, chosen)
@@ -223,7 +224,8 @@ STEP_OUTLIER = Rule(
     family="data-loading",
     title="A step takes much longer than the others",
     description="Among four or more steps, one above 1.5 times the median, or above the mean by "
-    "three standard deviations, if no more than a quarter are. The trace's last is left out: in it "
+    "three standard deviations, if no more than a quarter are; above both where more are. The "
+    "trace's last is left out: in it "
     "the profiler stops. The cost is its longest gaps, as many as make up the time by which the "
     "device waits longer for the host in it than in the median step.",
     fix="Look at what the step does at its longest gap. Checkpoints: write them asynchronously. "

@@ -97,6 +97,12 @@ def test_where_many_are_long_all_of_them_vary(tmp_path: Path) -> None:
     assert "step-outlier" not in findings(tmp_path, steps(*lengths))
 
 
+def test_one_is_far_longer_than_those_that_vary(tmp_path: Path) -> None:
+    lengths = (60, 60, 110, 60, 60, 60, 600, 110, 60, 60, 60, 110, 60, 110, 60, 60)
+    (finding,) = findings(tmp_path, steps(*lengths))["step-outlier"]
+    assert finding.where == "ProfilerStep#6"
+
+
 def test_several_outliers_are_one_finding(tmp_path: Path) -> None:
     lengths = (60, 60, 60, 60, 130, 60, 120, 60, 60, 60)
     (finding,) = findings(tmp_path, steps(*lengths))["step-outlier"]
