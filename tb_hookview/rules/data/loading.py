@@ -112,12 +112,12 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     outliers, chosen = [rows[number] for number in long], [steps[number] for number in long]
     gaps = _longer_idle(context, steps, chosen)
     said, more = _grown(outliers, rows)
-    does_more = _does_more(context, steps, chosen)
+    does_more, whole = _does_more(context, steps, chosen), _excess(outliers, usual)
     yield Occurrence(
         place=_names(outliers),
         everywhere=True,
         evidence=f"{_evidence(outliers, len(rows), usual, len(context.steps))}; the largest part "
-        f"of the difference, {format_us(more)} of {format_us(_excess(outliers, usual))}, is spent "
+        f"of the difference, {format_us(min(more, whole))} of {format_us(whole)}, is spent "
         f"{said}{does_more}",
         count=len(long),
         gaps=gaps,

@@ -19,7 +19,7 @@ from tb_hookview.analysis.host.rows import MODULE_ROLES, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
-from tb_hookview.arrays.types import TimeSet, TreeRow
+from tb_hookview.arrays.types import Nanoseconds, TimeSet, TreeRow
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import HostTime, Occurrence, Rule
@@ -36,6 +36,8 @@ _FEW = 2
 """Gaps per step up to which they may be slices of other processes."""
 _PART = 0.05
 """Part of all such time; gaps are cut where what takes longer begins or ends."""
+_OFTEN = 3
+"""Times that something recurs after as many steps each, so that it is no chance."""
 _NAMES = 4
 """Most operators before the gaps of one place that are listed."""
 _UNNAMED = (
@@ -132,9 +134,25 @@ def _names(context: Context, thread: int, time: TimeSet) -> list[str]:
 
 
 def _usual(context: Context, time: TimeSet) -> float:
-    """Lower median of the steps, microseconds: what comes once is a process that took the core."""
-    each = np.sort(intervals.lengths_within(time, context.steps.windows))
-    return float(each[(len(each) - 1) // 2]) / 1000
+    """Lower median of the steps, microseconds: what comes once is a process that took the core.
+
+    Of what comes in every n-th step, the mean.
+    """
+    each = intervals.lengths_within(time, context.steps.windows)
+    usual = each.mean() if _every(each) else np.sort(each)[(len(each) - 1) // 2]
+    return float(usual) / 1000
+
+
+def _every(each: Nanoseconds) -> int:
+    """After how many steps a time recurs, three times at least; 0 where it is in no or all steps.
+
+    Args:
+        each: the time in each step.
+    """
+    steps = np.flatnonzero(2 * each > each.max())
+    apart = unique(np.diff(steps))
+    regular = len(steps) >= _OFTEN and len(apart) == 1 and apart[0] > 1
+    return int(apart[0]) if regular else 0
 
 
 def _by_chance(context: Context, found: HostTime, row: TreeRow) -> str:
@@ -146,7 +164,10 @@ def _by_chance(context: Context, found: HostTime, row: TreeRow) -> str:
         row: what each is in, -1 for none: few gaps recur where as much of it has run before them.
     """
     time, tree, steps = found.time, context.call_tree, context.steps
-    seen = np.count_nonzero(intervals.lengths_within(time, steps.windows))
+    each = intervals.lengths_within(time, steps.windows)
+    if _every(each):
+        return ""
+    seen = np.count_nonzero(each)
     if seen < _MOST * len(steps):
         return f"; seen in {seen} of {steps.text} only"
     if len(time) > _FEW * len(steps):
@@ -167,7 +188,9 @@ def _occurrence(
 ) -> Occurrence:
     held, longest = intervals.length(found.time), np.diff(found.time).max() / 1000
     share = context.steps.us_per_step(held) / context.steps.duration_us
+    every = _every(intervals.lengths_within(found.time, context.steps.windows))
     doubt = chance and f"{chance}: other processes may take the core"
+    doubt = f"; every {every} steps" if every and not doubt else doubt
     return Occurrence(
         place=place.where,
         module=place.module,
@@ -268,11 +291,11 @@ RULE = Rule(
     title="Python between operators takes CPU time",
     description="Where the model runs on the CPU: times of 0.5 ms or more in which the training "
     "thread runs no operator, no loader and no collective, over 3% of a step by module and "
-    "function, by the lower median of the steps. Where the trace names no function, operators "
-    "before and after tell places apart; what comes before the first operator of a step is one "
-    "place, whatever ends the step before. Confidence is low where less than three quarters of the "
-    "measured steps have such times, or where few times are at other places in each step and what "
-    "recurs is below that share.",
+    "function, by the lower median of the steps (by their mean, if every n-th has it). Where "
+    "the trace names no function, operators before and after tell places apart; what comes before "
+    "the first operator of a step is one place, whatever ends the step before. Confidence is low "
+    "where less than three quarters of the measured steps have such times and not every n-th, or "
+    "where few times are at other places in each step and what recurs is below that share.",
     fix=f"{_NAMED} {_UNNAMED}",
     reference="PyTorch Performance Tuning Guide",
     find=_find,

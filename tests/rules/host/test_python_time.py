@@ -47,6 +47,29 @@ def test_no_module_and_no_name(tmp_path: Path) -> None:
     assert finding.confidence == "medium"
 
 
+@pytest.mark.parametrize(
+    ("seen", "found"),
+    [((0, 3, 6, 9), True), ((0, 2, 3, 9), False), ((3, 6), False)],
+    ids=["every third", "at odd times", "twice"],
+)
+def test_what_recurs_after_some_steps_is_no_chance(
+    tmp_path: Path, seen: tuple[int, ...], found: bool
+) -> None:
+    """Logging, for one: its time counts by the mean of the steps."""
+    rows = []
+    for number in range(11):
+        start, more = 1000.0 + number * 9000, 4000 * (number in seen)
+        rows.append(step(9000, number, start))
+        rows.append(operator("aten::mm", start + 10, 4000))
+        rows.append(operator("aten::add", start + 4020 + more, 9000 - 4040 - more))
+    (finding,) = findings(tmp_path, rows)[RULE] or [None]
+    assert (finding is not None) == found
+    if finding:
+        assert finding.gain_us_per_step == pytest.approx(1200, rel=0.02)
+        assert finding.evidence.endswith("; every 3 steps")
+        assert finding.confidence == "medium"
+
+
 def test_before_the_first_operator(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, [step(5000), operator("aten::mm", 3000, 2990)])[RULE]
     assert finding.where == "before the first operator of the step"
