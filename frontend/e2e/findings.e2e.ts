@@ -108,7 +108,7 @@ test("one and all can be copied as Markdown", async () => {
 });
 
 test("no finding says where the time goes and what was looked for", async () => {
-  await page.goto(`${url}#/findings?run=tiny`);
+  await page.goto(`${url}#/findings?run=quiet`);
   await page.getByRole("heading", { name: "No findings" }).waitFor();
   await page.getByText(/None of \d+ rules matched in \d+ steps?/).waitFor();
   await page.getByText("The trace holds no device events").waitFor();

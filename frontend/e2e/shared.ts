@@ -32,6 +32,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
+/** Three steps on the host in which no rule finds anything. */
+function quietTrace(): object[] {
+  const row = (cat: string, name: string, ts: number, dur: number): object => {
+    return { ph: "X", cat, name, pid: 1, tid: 1, ts, dur };
+  };
+  return [0, 1, 2].flatMap((step) => [
+    row("user_annotation", `ProfilerStep#${step.toString()}`, 1000 * step, 1000),
+    row("cpu_op", "aten::mm", 1000 * step + 10, 600),
+    row("cpu_op", "aten::add", 1000 * step + 620, 300),
+  ]);
+}
+
 /** A watched training of 200 steps: from step 120 on the backward of `body` takes longer. */
 function addWatched(logdir: LogDir): void {
   logdir.addDevice("watched", [
@@ -64,6 +76,7 @@ const HOSTILE = "<img src=x onerror=alert(1)>.\u202egnp\u2066\nmodule";
 /** Runs that several files look at; one that a single file needs is added there. */
 function addRuns(logdir: LogDir): void {
   logdir.addReal("tiny");
+  logdir.addFile("quiet/worker0.1.pt.trace.json", JSON.stringify({ traceEvents: quietTrace() }));
   logdir.addDevice("device", [
     { path: "", className: "Net" },
     { path: "body", className: "Sequential", syncUs: 300 },
