@@ -19,7 +19,7 @@ from tb_hookview.schema import Phase
 
 
 class InGraphs(NamedTuple):
-    """Whether graphs may hold work of each module, shape (m,)."""
+    """Whether graphs may hold work of each module, or the trace shows no backward; shape (m,)."""
 
     forward: Bool
     backward: Bool
@@ -30,15 +30,15 @@ def modules_in_graphs(selection: Selection) -> InGraphs:
     analysis = selection.analysis
     events, size = analysis.device_events, len(analysis.modules)
     graphs = of_graph(analysis.host, events, np.arange(len(events))) & selection.device_events
+    unknown = bool(selection.unknown_phases[Phase.BACKWARD])
     if not graphs.any():
-        return InGraphs(np.zeros(size, bool), np.zeros(size, bool))
+        return InGraphs(np.zeros(size, bool), np.full(size, unknown))
     calls = _calls(selection)
     uncalled = np.bincount(analysis.module_calls.module[calls], minlength=size) == 0
     forward = _below(selection, graphs & ~analysis.in_backward) & uncalled
     backward = _below(selection, graphs & analysis.in_backward) & uncalled
     forward |= ~_called_wherever_unknown(selection, calls)
-    backward |= selection.unknown_phases[Phase.BACKWARD]
-    return InGraphs(forward, backward)
+    return InGraphs(forward, backward | unknown)
 
 
 def _calls(selection: Selection) -> TreeRow:

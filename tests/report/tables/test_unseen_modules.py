@@ -152,3 +152,16 @@ def test_work_that_is_seen_on_one_side_alone_is_no_change(tmp_path: Path) -> Non
         assert statuses == {**held, "blocks.a": "same", "loss": "same"}
         assert rows[""].forward_us.change is rows["blocks.b"].backward_us.change is None
     assert {row.status for row in compare(partly, partly).modules} == {"same"}
+
+
+def test_without_operators_a_backward_is_unknown_of_each_module_too(tmp_path: Path) -> None:
+    picture = """
+        main python [net                 ]
+        main calls     [go corr=1]
+        gpu  kernel       [k corr=1        ]
+        """
+    traced = grid.events(picture, {"net": "nn.Module: Net_0", "go": "cudaLaunchKernel"})
+    data = analyze(grid.write(tmp_path / "t.json", traced)).counted.data
+    (net,) = data.modules
+    assert (net.forward.device_us, net.backward.device_us) == (18, None)
+    assert data.coverage.backward_device_us is None

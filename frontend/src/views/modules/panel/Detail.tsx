@@ -6,7 +6,7 @@ import { Term } from "../../../components/Tip";
 import { Segments } from "../../../components/controls";
 import { useMore } from "../../../components/more";
 import type { Loaded } from "../../../parts/services";
-import type { Measure } from "../../../report/measures";
+import { isUnseen, type Measure } from "../../../report/measures";
 import { count, counted, duration, percent } from "../../../text/formats";
 import { kindText } from "../../../text/names";
 import { NodeTable } from "../Notices";
@@ -55,7 +55,9 @@ export function Detail({ report, module, detail, by, clock, forward }: DetailPro
   const device = module.backward.device_us !== null;
   return (
     <>
-      <CallChart report={report} calls={value.calls} clock={device ? clock : "host"} />
+      {!isUnseen(module) && (
+        <CallChart report={report} calls={value.calls} clock={device ? clock : "host"} />
+      )}
       <div className="panel-choice">
         {device && (
           <Segments
