@@ -85,7 +85,7 @@ def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes
     following = unique(np.searchsorted(passes.start, zeroed))
     following = following[(following > 0) & (following < len(passes.start))]
     ended, begins = passes.end[following - 1], passes.start[following]
-    return ended[np.searchsorted(start, ended) == np.searchsorted(start, begins)]
+    return np.asarray(ended[np.searchsorted(start, ended) == np.searchsorted(start, begins)])
 
 
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
