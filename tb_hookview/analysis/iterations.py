@@ -13,7 +13,9 @@ from tb_hookview.trace import EventCategory, Trace
 
 _OPTIMIZER_STEP, _ZERO_GRAD = "Optimizer.step#", "Optimizer.zero_grad#"
 _READS = {"aten::item", "aten::is_nonzero", "aten::detach", "aten::to", "detach"}
+"""Operators by which values are read and logged."""
 _LONGEST = 40
+"""Characters of an annotation's name that are shown."""
 _AROUND = (Role.LABEL, Role.MODULE_LABEL, Role.LIGHTNING, Role.FORWARD_MARK)
 
 

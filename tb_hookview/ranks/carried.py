@@ -7,10 +7,10 @@
 
 A rank comes to a collective later than the first one by what its device did longer since the last
 collective of the same ranks, by what its host did longer, and by how late its host already was.
-Work that the other devices had done before, as they waited for it, it does not do longer. The last
-part is carried: at most as much as was waited for it before, less what the hosts of others have
-waited since, and no longer than its device waited for a launch. Where hosts run them (gloo),
-nothing is carried: there the host itself waits.
+What other devices computed as they waited for it does not make its own slower. The last part is
+carried: at most as much as was waited for it before, less what the hosts of others have waited
+since, and no longer than its device waited for a launch. Where hosts run them (gloo), nothing is
+carried: there the host itself waits.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
     """
     before, wait = earlier.before, members.wait.astype(np.float64)
     newly_waited, known = np.zeros(len(wait)), np.zeros(len(wait))
-    late, lag, newly, since, latest = _latenesses(members, own, before, wait)
+    late, lag, newly, since, earliest = _latenesses(members, own, before, wait)
     longer = _beyond_others(members, own.begun)
     longest = longer.copy()
     launched = members.launch - own.host
@@ -67,10 +67,10 @@ def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
         still = np.where(has_past, known[past], 0.0)
         moved = still + np.where(has_past, launched[mine] - launched[past], 0.0)
         still = np.minimum(still, moved - np.minimum.reduceat(moved, first)[of])
-        # its device does not work longer until it has done what the others had done ahead of it
+        # its device takes longer only for work that the other devices have not done before
         longest[mine] = np.maximum(longer[mine], np.where(has_past, longest[past], longer[mine]))
         idle = since[mine] - np.where(has_past, longest[mine] - longest[past], 0.0)
-        most = np.where(own.known[mine], idle - idle[np.searchsorted(mine, latest[mine])], 0.0)
+        most = np.where(own.known[mine], idle - idle[np.searchsorted(mine, earliest[mine])], 0.0)
         same = np.clip(np.minimum(late[mine] - newly[mine], most), 0.0, still)
         new = late[mine] - same
         for_new = np.maximum.reduceat(new, first)[of] - new
@@ -104,10 +104,10 @@ def earlier_of(members: Members, recurs: Bool) -> Earlier:
 def _latenesses(
     members: Members, own: Own, before: Int, wait: Float
 ) -> tuple[Float, Float, Float, Float, Int]:
-    """Of each member: how late it is, its host is, and by its host's own work since.
+    """Of each member: its lateness, its host's, and how much longer its host worked since.
 
-    All after the first to come, which is the last. Before it: time since the earlier collective,
-    without others.
+    These are relative to the member that came first, the last of the columns. Before it: time since
+    the earlier collective, less that in other collectives.
     """
     collective = members.collective
     order = np.lexsort((-wait, collective))

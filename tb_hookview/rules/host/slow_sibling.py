@@ -320,7 +320,7 @@ def _excess(
     more = {n: time - float(np.median([o.get(n, 0) for o in others])) for n, time in mine.items()}
     whole = sum(time for time in more.values() if time > 0)
     ranked = sorted(more.items(), key=lambda item: -item[1])
-    part = min(most / whole, 1.0) if whole else 0.0
+    part = min(max(most, 0.0) / whole, 1.0) if whole else 0.0
     return {name: part * time for name, time in ranked if time > _DIFFERS * whole}
 
 
