@@ -31,6 +31,8 @@ class Own(NamedTuple):
     """Of its host until it launches the member, waits for the device left out."""
     begun: Float
     """Of its device until the member begins, less what it waits for launches and is held."""
+    ended: Float
+    """The same until the member ends."""
     known: Bool
     """Whether host and device are known apart."""
 
@@ -54,9 +56,9 @@ def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
     """
     before, wait = earlier.before, members.wait.astype(np.float64)
     newly_waited, known = np.zeros(len(wait)), np.zeros(len(wait))
-    late, lag, newly, since, earliest = _latenesses(members, own, before, wait)
-    longer = _beyond_others(members, own.begun)
-    longest = longer.copy()
+    late, lag, newly, idle, earliest = _latenesses(members, own, before, wait)
+    longer = _beyond_others(members, own.begun - own.ended[before])
+    while_waiting, ahead = _beyond_others(members, own.ended - own.begun), np.zeros(len(wait))
     launched = members.launch - own.host
     for collectives in earlier.rounds:
         mine, of = ranges(members.first[collectives], members.first[collectives + 1])
@@ -67,10 +69,13 @@ def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
         still = np.where(has_past, known[past], 0.0)
         moved = still + np.where(has_past, launched[mine] - launched[past], 0.0)
         still = np.minimum(still, moved - np.minimum.reduceat(moved, first)[of])
-        # its device takes longer only for work that the other devices have not done before
-        longest[mine] = np.maximum(longer[mine], np.where(has_past, longest[past], longer[mine]))
-        idle = since[mine] - np.where(has_past, longest[mine] - longest[past], 0.0)
-        most = np.where(own.known[mine], idle - idle[np.searchsorted(mine, earliest[mine])], 0.0)
+        # work of its device that the others' have done ahead, as they waited for it
+        owed = np.where(has_past, np.maximum(ahead[past] - while_waiting[past], 0.0), 0.0)
+        done = np.minimum(np.maximum(longer[mine], 0.0), owed)
+        ahead[mine] = owed - done
+        unused = idle[mine] + done
+        most = unused - unused[np.searchsorted(mine, earliest[mine])]
+        most = np.where(own.known[mine], most, 0.0)
         same = np.clip(np.minimum(late[mine] - newly[mine], most), 0.0, still)
         new = late[mine] - same
         for_new = np.maximum.reduceat(new, first)[of] - new
@@ -107,19 +112,20 @@ def _latenesses(
     """Of each member: its lateness, its host's, and how much longer its host worked since.
 
     These are relative to the member that came first, the last of the columns. Before it: time since
-    the earlier collective, less that in other collectives.
+    the earlier collective in which the device did nothing.
     """
     collective = members.collective
     order = np.lexsort((-wait, collective))
     first = order[members.first[:-1]][collective]
     launch = members.launch - members.end
     host = own.host - own.host[before]
-    since = members.start - members.end[before] - _in_others(members, before)
+    idle = (members.start - members.end[before]) - (own.begun - own.ended[before])
+    idle = idle - _in_others(members, before)
     return (
         wait[first] - wait,
         (launch - members.least(launch)[collective]).astype(np.float64),
         np.maximum(host - host[first], 0.0),
-        since.astype(np.float64),
+        idle,
         first,
     )
 

@@ -139,8 +139,8 @@ class Replay:
         return self._own(self._passed({}))
 
     def _own(self, passed: _Passed) -> Own:
-        host = passed.host[self.launch] - self.waits.silent
-        return Own(host, passed.device[self.start], self.known)
+        begun, ended = passed.device[self.start], passed.device[self.end]
+        return Own(passed.host[self.launch] - self.waits.silent, begun, ended, self.known)
 
     def sums(self, times: Iterable[NDArray[Any]]) -> Float:
         """Sum of times between a rank's edges until each of them, shape (e,)."""

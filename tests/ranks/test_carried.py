@@ -74,6 +74,17 @@ def test_what_others_compute_while_they_wait_is_no_delay_of_the_late_one(tmp_pat
     assert new == pytest.approx([9000, 0, 0, 0, 0, 0], abs=50)
 
 
+def test_more_work_after_less_is_a_delay_of_its_own(tmp_path: Path) -> None:
+    """As of a rank whose experts have fewer tokens in one layer, and more in the next."""
+    even = [Part(host=0.5, device=device) for device in (1.0, 6.0, 6.0, 6.0)]
+    uneven = [Part(host=0.5, device=device) for device in (1.0, 2.0, 10.0, 6.0)]
+    late = [uneven[0]._replace(pause=20.0), *uneven[1:]]
+    run = analyzed(write(tmp_path / "run", [even, late, even], 1))
+    waits = [(row.late_rank, row.wait_us, row.new_wait_us) for row in run.collectives]
+    (more,) = (each for each in waits if each[0] == 1 and each[1] < 10_000)
+    assert more == pytest.approx((1, 4000, 4000), abs=50)
+
+
 @pytest.mark.parametrize("seed", [0, 2, 3, 4, 5])
 def test_columns_say_what_a_plain_loop_does(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
@@ -93,11 +104,15 @@ def test_columns_say_what_a_plain_loop_does(tmp_path: Path, seed: int) -> None:
     assert found == pytest.approx(plainly_carried(matched.members, replay.own()), abs=1.0)
 
 
+def beyond_others(times: list[float], at: int) -> float:
+    return times[at] - (sum(times) - times[at]) / max(len(times) - 1, 1)
+
+
 def plainly_carried(members: Members, own: Own) -> Float:
     carried = np.zeros(len(members.rank))
     before: dict[tuple[int, ...], list[int]] = {}
     known: dict[int, float] = {}
-    longest: dict[int, float] = {}
+    ahead: dict[int, float] = {}
     for collective in range(len(members)):
         here = list(range(members.first[collective], members.first[collective + 1]))
         ranks = tuple(int(members.rank[each]) for each in here)
@@ -105,9 +120,7 @@ def plainly_carried(members: Members, own: Own) -> Float:
         wait = [each - min(lengths) for each in lengths]
         late = [max(wait) - each for each in wait]
         launch = [int(members.launch[each] - members.end[each]) for each in here]
-        begun = [float(own.begun[each]) for each in here]
-        longer = [each - (sum(begun) - each) / max(len(begun) - 1, 1) for each in begun]
-        longest |= dict(zip(here, longer, strict=True))
+        ahead |= dict.fromkeys(here, 0.0)
         still, same = [0.0] * len(here), [0.0] * len(here)
         if past := before.get(ranks):
             waited = []
@@ -122,8 +135,12 @@ def plainly_carried(members: Members, own: Own) -> Float:
                     if members.rank[each] == members.rank[now]
                 )
                 since = members.start[now] - members.end[then] - others
-                longest[now] = max(longest[now], longest[then])
-                idle.append(since - (longest[now] - longest[then]))
+                between = [own.begun[n] - own.ended[t] for n, t in zip(here, past, strict=True)]
+                inside = [own.ended[t] - own.begun[t] for t in past]
+                owed = max(ahead[then] - beyond_others(inside, at), 0.0)
+                done = min(max(beyond_others(between, at), 0.0), owed)
+                ahead[now] = owed - done
+                idle.append(since - between[at] + done)
             first = wait.index(max(wait))
             for at, then in enumerate(past):
                 still[at] = min(known[then], waited[at] - min(waited))
