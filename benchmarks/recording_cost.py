@@ -33,7 +33,7 @@ _HEAD = (
 def main() -> None:
     """Measure, and print the table."""
     parser = page.arguments_of(__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=12)
     options = page.parsed(parser, _PROGRAM)
     without_cache()
     timing.keep_freed_memory()

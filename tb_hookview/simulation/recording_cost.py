@@ -1,10 +1,10 @@
 """What recording a trace cost its host: an estimate, by its rows.
 
 The constants are fitted to programs that were timed unrecorded, and recorded with each option, by
-torch 2.13 on a CPU; `benchmarks/recording_cost.py` compares estimates with steps. How quick
-another machine is, or the same one under load, is known from the trace's cheapest operators,
-which do next to nothing. The recorder times its own marks. What CUPTI and its like add to a call
-of the runtime is fitted to recordings of an H200.
+torch 2.13 on a CPU and next to an H200; `benchmarks/recording_cost.py` and
+`sample_traces/validate.py` compare estimates with steps. How quick another machine is, or the same
+one under load, is known from the trace's cheapest operators, which do next to nothing. The recorder
+times its own marks.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 from msgspec.structs import replace
 
+from tb_hookview.analysis.activity import thread_role
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.host.rows import TIMED_MARKS, HostRows, Role
 from tb_hookview.arrays import intervals
@@ -36,11 +37,12 @@ from tb_hookview.trace.format.manifest import Manifest
 
 OPERATOR = 260.0
 """Nanoseconds for each row of an operator, or annotation."""
-NODE = 4000.0
-"""On top of that for the evaluation of an autograd node."""
-INPUT = 80.0
+NODE, NODE_OF_CALLER = 4000.0, 1000.0
+"""On top of that for the evaluation of an autograd node: on a thread of the backward's own, as
+recordings of an H200 have it, and on the thread that calls the backward, as on a CPU."""
+INPUT = 130.0
 """For each input of an operator whose shape is recorded (`record_shapes`)."""
-ALLOCATION = 80.0
+ALLOCATION = 300.0
 """For each block allocated or freed (`profile_memory`)."""
 PYTHON = 520.0
 """For each call of a Python function (`with_stack`)."""
@@ -89,7 +91,7 @@ def without_recording(analysis: Analysis, since: int) -> Change | None:
     calls = np.flatnonzero((events.kind == EventCategory.PYTHON) & (events.start >= since))
     blocks, requests = np.flatnonzero(memory.time >= since), buffer_requests(host, since)
     parts = (
-        (tree.thread[rows], tree.start[rows], _costs(host, rows, speed)),
+        (tree.thread[rows], tree.start[rows], _costs(analysis, rows, speed)),
         (events.thread[calls], events.start[calls], _python(trace, calls, speed)),
         (memory.thread[blocks], memory.time[blocks], speed * ALLOCATION),
         (*requests[:2], (requests[2] - requests[1]).astype(np.float64)),
@@ -170,12 +172,13 @@ def _by_thread(
         yield HostCost(at, total, Quiet(int(thread[begin]), quiet))
 
 
-def _costs(host: HostRows, rows: TreeRow, speed: float) -> Float:
+def _costs(analysis: Analysis, rows: TreeRow, speed: float) -> Float:
     """Cost of some rows of the host, nanoseconds."""
+    host = analysis.host
     trace, kind, role = host.trace, host.kind[rows], host.role[rows]
     each = np.zeros(len(EventCategory))
     each[list(_COSTS)] = list(_COSTS.values())
-    ns = each[kind] + NODE * (role == Role.NODE)
+    ns = each[kind] + _node(analysis)[host.call_tree.thread[rows]] * (role == Role.NODE)
     if len(types := trace.events.types):
         operators = np.flatnonzero(kind == EventCategory.OPERATOR)
         texts, place = unique_inverse(types[host.call_tree.event[rows[operators]]])
@@ -188,6 +191,15 @@ def _costs(host: HostRows, rows: TreeRow, speed: float) -> Float:
         if us is not None:
             ns[isin(role, [int(each) for each in TIMED_MARKS.get(mark, ())])] = 1000 * us
     return np.asarray(ns)
+
+
+def _node(analysis: Analysis) -> Float:
+    """What the evaluation of a node costs on each thread, nanoseconds."""
+    ns = np.full(len(analysis.trace.threads), NODE)
+    for thread in unique(analysis.call_tree.thread[analysis.nodes.row]).tolist():
+        if thread_role(analysis, thread) == "forward":
+            ns[thread] = NODE_OF_CALLER
+    return ns
 
 
 def _call(host: HostRows, calls: TreeRow, speed: float) -> float:

@@ -129,6 +129,26 @@ def test_each_call_has_its_cost(tmp_path: Path, category: str, ns: float) -> Non
     assert taken == pytest.approx(recording_cost.OPERATOR + 200 * ns, abs=5)
 
 
+@pytest.mark.parametrize(
+    ("thread", "ns"),
+    [("main", recording_cost.NODE_OF_CALLER), ("autograd", recording_cost.NODE)],
+)
+def test_a_node_costs_more_on_a_thread_of_the_backward(
+    tmp_path: Path, thread: str, ns: float
+) -> None:
+    rows = nanoseconds(
+        f"""
+    main notes [ProfilerStep#1                                        ]
+    main ops   [mm seq=1]
+    {thread} ops          [eval seq=1 fwd=1    ]
+    main calls                                                   [launch corr=1]
+    gpu kernel                                                                  [k corr=1]
+"""
+    )
+    taken = taken_off(tmp_path, rows)
+    assert taken == pytest.approx(2 * recording_cost.OPERATOR + ns, abs=5)
+
+
 def test_a_python_call_costs_no_more_than_there_is_time_for(tmp_path: Path) -> None:
     """Of the moments at which one begins or ends, half follow 50 ns after another."""
     taken = taken_off(tmp_path, beside("f", "python_function", 0.05))
