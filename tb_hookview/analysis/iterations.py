@@ -93,8 +93,9 @@ def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
     """Each from one annotation to the next: equal ones, in which all operators of a thread lie.
 
-    Only data loaders may be outside. If there is a backward pass, it runs in every one. Annotations
-    inside the call of a module are its layers.
+    Only data loaders may be outside, and with a backward pass in every one what runs before the
+    first and after the last, as a trace can begin in the middle of one. Annotations inside the call
+    of a module are its layers.
     """
     events = trace.events
     threads = unique(events.thread[role == Role.LABEL])
@@ -103,13 +104,19 @@ def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
     shown = isin(events.kind, [int(EventCategory.OPERATOR), int(EventCategory.ANNOTATION)])
     shown |= role == Role.MODULE_LABEL
     shown &= (events.thread == threads[0]) & (role != Role.DATA)
-    rows = _outermost(trace, np.flatnonzero(shown))
-    if len(rows) < 3 or (role[rows] != Role.LABEL).any() or len(unique(events.name[rows])) > 1:
+    rows, nodes = _outermost(trace, np.flatnonzero(shown)), np.sort(events.start[role == Role.NODE])
+    labels, opens = np.flatnonzero(role[rows] == Role.LABEL), bounds[0]
+    if len(labels) < 3:
         return None
-    nodes = np.sort(events.start[role == Role.NODE])
-    if len(nodes) and not _in_each(nodes, events.start[rows]):
+    if len(nodes):
+        opens = opens if labels[0] == 0 else int(events.start[rows[labels[0]]])
+        rows = rows[labels[0] : labels[-1] + 1]
+    start = events.start[rows]
+    if len(labels) < len(rows) or len(unique(events.name[rows])) > 1:
         return None
-    window = _between(events.start[rows], bounds)
+    if len(nodes) and not _in_each(nodes, start):
+        return None
+    window = _between(start, opens)
     name = trace.strings.texts[events.name[rows[0]]][:_LONGEST]
     return Iterations(window, int(threads[0]), f"each from one {name!r} to the next")
 
@@ -135,7 +142,7 @@ def _by_repetition(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
             passes = np.diff(np.searchsorted(_passes(trace, role).start, start[:2]))[0]
             each = "each a repetition of the same operators"
             each += f" with {passes} backward passes" if passes > 1 else ""
-            return Iterations(_between(start, bounds), int(thread), each)
+            return Iterations(_between(start, bounds[0]), int(thread), each)
     return None
 
 
@@ -197,12 +204,12 @@ def _in_each(times: Nanoseconds, start: Nanoseconds) -> bool:
     return bool((np.diff(np.searchsorted(times, start)) > 0).all())
 
 
-def _between(start: Nanoseconds, bounds: tuple[int, int]) -> Intervals:
-    """Windows from one start to the next, of which the first has the start of the trace.
+def _between(start: Nanoseconds, opens: int) -> Intervals:
+    """Windows from one start to the next, of which the first opens earlier, as what leads to it.
 
     The last one has no window: its end is not in the trace.
     """
-    return np.stack([np.append(bounds[0], start[1:-1]), start[1:]], axis=1)
+    return np.stack([np.append(opens, start[1:-1]), start[1:]], axis=1)
 
 
 def _outermost(trace: Trace, rows: EventRow) -> EventRow:

@@ -469,6 +469,18 @@ def test_without_marks_an_iteration_is_one_of_equal_annotations(tmp_path: Path) 
     )
 
 
+def test_annotated_training_may_do_something_before_and_after(tmp_path: Path) -> None:
+    """The piece of an iteration that begins before the trace is of none."""
+    picture = f"""
+    main notes {" " * 12}[call      ]   [call      ]   [call      ]
+    main ops   [aten::mm]  [aten::mm]     [aten::mm]     [aten::mm]    [aten::to]
+    auto ops   {" " * 12}[mm' F=1]      [mm' F=1]      [mm' F=1]
+    """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, OPTIMIZED)))
+    assert made.steps.name == ("iteration 1", "iteration 2")
+    assert np.diff(made.steps.window).ravel().tolist() == [15_000, 15_000]
+
+
 @pytest.mark.parametrize(
     "picture",
     [
