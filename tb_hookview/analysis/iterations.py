@@ -76,6 +76,8 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
 def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes) -> Nanoseconds:
     """Ends of backward passes whose gradients no step used before they were zeroed.
 
+    Where every step has such a pass before it, as in adversarial training, none is skipped.
+
     Args:
         trace: the trace.
         zeroed: when gradients were.
@@ -86,8 +88,12 @@ def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes
     zeroed = zeroed[np.searchsorted(start, zeroed) == np.searchsorted(np.sort(end), zeroed)]
     following = unique(np.searchsorted(passes.start, zeroed))
     following = following[(following > 0) & (following < len(passes.start))]
+    following = following[passes.gradients[following - 1] > 0]
     ended, begins = passes.end[following - 1], passes.start[following]
-    return np.asarray(ended[np.searchsorted(start, ended) == np.searchsorted(start, begins)])
+    before = np.searchsorted(start, ended)
+    unused = before == np.searchsorted(start, begins)
+    with_one = unique(before[unused & (before < len(start))])
+    return np.asarray(ended[unused] if len(with_one) < len(start) else ended[:0])
 
 
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:

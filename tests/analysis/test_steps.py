@@ -352,6 +352,19 @@ def test_optimizers_that_take_turns_make_one_iteration(
     assert phrase in build_report(made).data.per_step.text
 
 
+@pytest.mark.parametrize("accumulated", ["   ", "[g]"], ids=["autograd.grad", "zeroed"])
+def test_a_pass_before_each_backward_is_no_skipped_step(tmp_path: Path, accumulated: str) -> None:
+    """As that of adversarial training, whose gradients are zeroed if they are accumulated."""
+    picture = f"""
+    main ops   {"[aten::mm]               [aten::mm]              [s]".ljust(60) * 3}
+    main notes {"                     [z]                     [sgd  ]".ljust(60) * 3}
+    auto ops   {"           [n F=1   ]               [n F=1 ]".ljust(60) * 3}
+    auto ops   {f"            {accumulated}                      [g]".ljust(60) * 3}
+    """
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, {**OPTIMIZED, **STEPPED})))
+    assert len(made.steps.name) == 3
+
+
 @pytest.mark.parametrize(
     ("zeroed", "durations"),
     [(True, [33.0, 40.0, 34.0, 46.0, 40.0]), (False, [33.0, 40.0, 80.0, 40.0])],
