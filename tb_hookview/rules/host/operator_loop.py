@@ -175,10 +175,11 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     repeated = {int(context.host.string[rows[0]]) for _, rows in found}
     updates = not repeated.isdisjoint(context.rows.name_indices(*_UPDATES))
     updates &= repeated.isdisjoint(context.rows.name_indices(_ELEMENT))
-    name = _name(context, int(_read(context, [rows for _, rows in found], lead)[0]))
+    named = _read(context, [rows for _, rows in found], lead)
+    name = _name(context, int(named[0]))
     if name in _READS:
         time = _with_unbind(context, operators, time, thread)
-    of_span = np.searchsorted(time[:, 0], tree.start[lead], side="right")
+    of_span = np.searchsorted(time[:, 0], tree.start[named], side="right")
     return _Loop(
         module,
         name,

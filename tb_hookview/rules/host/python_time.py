@@ -15,7 +15,7 @@ from tb_hookview.analysis.host.activity import (
     cut_by_activity,
     named_activity,
 )
-from tb_hookview.analysis.host.rows import MODULE_ROLES, node_name
+from tb_hookview.analysis.host.rows import MODULE_ROLES, Role, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
@@ -42,7 +42,8 @@ _NAMES = 4
 """Most operators before the gaps of one place that are listed."""
 _UNNAMED = (
     "Record with with_stack=True, which names Python functions. Look for time.sleep, files, the "
-    "network and logging, loops in Python or numpy, and locks."
+    "network and logging, loops in Python or numpy, locks, and native code that records no "
+    "operators (packages of AOTInductor, extensions)."
 )
 _NAMED = (
     "Move out of the step what has the same result each time. Write loops over elements as "
@@ -51,6 +52,10 @@ _NAMED = (
 _LOADING = (
     "If the next batch is loaded or prepared there, let DataLoader workers do so (num_workers "
     "above 0) while this step runs."
+)
+_STARTING = (
+    "Each new iterator of the DataLoader starts its workers: pass persistent_workers=True, which "
+    "keeps them from one epoch to the next."
 )
 _OF_OPTIMIZER = (
     "Keep hooks and logging out of the optimizer's step. Its own Python goes through every "
@@ -147,12 +152,12 @@ def _every(each: Nanoseconds) -> int:
     """After how many steps a time recurs, three times at least; 0 where it is in no or all steps.
 
     Args:
-        each: the time in each step.
+        each: the time in each step; of those between no more than a quarter of the longest.
     """
     steps = np.flatnonzero(2 * each > each.max())
     apart = unique(np.diff(steps))
     regular = len(steps) >= _OFTEN and len(apart) == 1 and apart[0] > 1
-    return int(apart[0]) if regular else 0
+    return int(apart[0]) if regular and not (4 * np.delete(each, steps) > each.max()).any() else 0
 
 
 def _by_chance(context: Context, found: HostTime, row: TreeRow) -> str:
@@ -216,6 +221,8 @@ def _after(place: _Place, last: Iterable[str]) -> str:
 
 
 def _remedy(context: Context, where: str, named: bool) -> str:
+    if where == _EPOCH:
+        return _STARTING
     if where == _FIRST:
         return f"{_LOADING} {_UNNAMED}"
     if where.startswith(OPTIMIZER) and not where.endswith(_NEXT_TO):
@@ -226,6 +233,9 @@ def _remedy(context: Context, where: str, named: bool) -> str:
 
 
 _FIRST = "before the first operator of the step"
+_EPOCH = "before the first batch of an iterator of the DataLoader"
+_SEED = "aten::random_"
+"""Operator next to last before an iterator starts its workers: `item()` reads the seed."""
 
 
 def _between(context: Context, thread: int, time: TimeSet) -> tuple[list[str], list[str]]:
@@ -237,8 +247,9 @@ def _between(context: Context, thread: int, time: TimeSet) -> tuple[list[str], l
     tree = context.call_tree
     rows = np.flatnonzero(computing(context) & (tree.thread == thread))
     outermost = context.rows.outermost_operator_of(rows)
+    outermost = np.where(outermost >= 0, outermost, rows)
     texts = context.analysis.trace.strings
-    string = context.host.string[np.where(outermost >= 0, outermost, rows)].tolist()
+    string = context.host.string[outermost].tolist()
     module = context.analysis.attribution.row_module[rows].tolist()
     before, after = (np.searchsorted(tree.start[rows], edge) for edge in time.T)
     begins = isin(after, np.searchsorted(tree.start[rows], context.steps.windows.ravel()))
@@ -252,7 +263,13 @@ def _between(context: Context, thread: int, time: TimeSet) -> tuple[list[str], l
     first = isin(time[:, 0], context.steps.windows[:, 0]).tolist()
     shown = ["" if is_first else last for is_first, last in zip(first, lasts, strict=True)]
     pairs = list(zip(shown, coming, strict=True))
-    return _place_names(pairs, [key in loop for key in keys]), lasts
+    names = _place_names(pairs, [key in loop for key in keys])
+    loads = tree.start[(context.host.role == Role.DATA) & (tree.thread == thread)]
+    for gap in np.flatnonzero(isin(time[:, 1], loads) & (before > 0)).tolist():
+        seed = np.searchsorted(outermost, outermost[before[gap] - 1]) - 1
+        if seed >= 0 and texts[string[seed]] == _SEED:
+            names[gap] = _EPOCH
+    return names, lasts
 
 
 def _place_names(pairs: list[tuple[str, str]], between_steps: list[bool]) -> list[str]:

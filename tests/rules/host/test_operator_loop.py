@@ -30,6 +30,14 @@ def test_values_are_read_one_by_one(tmp_path: Path) -> None:
     assert finding.fix.startswith("Read all values at once, with one tolist()")
 
 
+def test_as_many_turns_as_values_are_read(tmp_path: Path) -> None:
+    """Of two operators for each, for one."""
+    reads = [operator("aten::item", 2007 + 10 * i, 2) for i in range(40)]
+    selects = [operator("aten::select", 2000 + 5 * i, 2) for i in range(80)]
+    (finding,) = findings(tmp_path, [step(4000), *selects, *reads])[RULE]
+    assert finding.evidence.startswith("aten::item up to 40 times in a row")
+
+
 def test_values_are_read_as_a_tensor_is_iterated_over(tmp_path: Path) -> None:
     """Which unbinds it: a list in place of tensors saves that, too."""
     unbind = [operator("aten::unbind", 1800, 199)]

@@ -70,10 +70,33 @@ def test_what_recurs_after_some_steps_is_no_chance(
         assert finding.confidence == "medium"
 
 
+def test_what_is_in_every_step_does_not_come_every_second(tmp_path: Path) -> None:
+    """However much longer it is in some."""
+    rows = []
+    for number in range(7):
+        start, gap = 1000.0 + number * 9000, 3400 if number in (1, 3, 5) else 1600
+        rows.append(step(9000, number, start))
+        rows.append(operator("aten::mm", start + 10, 4000))
+        rows.append(operator("aten::add", start + 4010 + gap, 9000 - 4020 - gap))
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert finding.evidence.endswith("3.40 ms at most")
+
+
 def test_before_the_first_operator(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, [step(5000), operator("aten::mm", 3000, 2990)])[RULE]
     assert finding.where == "before the first operator of the step"
     assert "let DataLoader workers do so" in finding.fix
+
+
+def test_an_iterator_of_the_loader_starts_workers(tmp_path: Path) -> None:
+    """Right after the loader drew a seed."""
+    seed = [operator(f"aten::{name}", at, 90) for name, at in (("random_", 1001), ("item", 1101))]
+    read = operator("aten::_local_scalar_dense", 1110, 50)
+    load = row("user_annotation", "enumerate(DataLoader)#It.__next__", 4000, 900)
+    rows = [step(5000), *seed, read, load, operator("aten::mm", 5000, 990)]
+    (finding,) = findings(tmp_path, rows)[RULE]
+    assert finding.where == "before the first batch of an iterator of the DataLoader"
+    assert "persistent_workers=True" in finding.fix
 
 
 def test_a_trace_without_operators(tmp_path: Path) -> None:
