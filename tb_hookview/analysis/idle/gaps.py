@@ -269,8 +269,8 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     Beside them operators in which libraries and the fuser of TorchScript start.
 
     Such a launch is the first of its kernel, by name and device, that the trace has; until the
-    kernel began, it lasted over `SLOW` times the median of the call's later ones (of all where
-    there are none); and the host neither waited for a device, copied nor allocated in it.
+    kernel began, it lasted over `SLOW` times the median of the call's later ones (where there are
+    none, of what such a call takes); and the host neither waited, copied nor allocated in it.
 
     Args:
         timing: the device events and their launches.

@@ -60,6 +60,13 @@ def test_of_few_launches_most_may_load(tmp_path: Path) -> None:
     assert loads_of(tmp_path, launches(*few)) == [900, 700, 800]
 
 
+@pytest.mark.parametrize(("us", "loaded"), [(401, [401, 3000]), (400, [3000])])
+def test_of_first_launches_alone_each_may_load(
+    tmp_path: Path, us: int, loaded: list[float]
+) -> None:
+    assert loads_of(tmp_path, launches(("add", us), ("mul", 3000))) == loaded
+
+
 @pytest.mark.parametrize(
     "api", ["cudaLaunchKernel", "cuLaunchKernelEx", "hipExtModuleLaunchKernel"]
 )
