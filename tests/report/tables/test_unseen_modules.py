@@ -125,7 +125,7 @@ def test_calls_that_are_not_seen_are_not_counted_in_the_table(tmp_path: Path) ->
 def test_the_share_of_what_is_unknown_cannot_be_checked(tmp_path: Path) -> None:
     data = recorded(tmp_path, WITHOUT_B, "blocks.b")
     for path in ("blocks", "blocks.b"):
-        with pytest.raises(UsageError, match=f"the work of {path} is unknown"):
+        with pytest.raises(UsageError, match="work unknown"):
             checks.module_percent(data, path, 100)
     assert checks.module_percent(data, "loss", 0).holds
 
