@@ -12,6 +12,7 @@ from tb_hookview import schema
 from tb_hookview.formats import format_step, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import Found, severity
+from tb_hookview.rules.engine.rule import Occurrence
 
 if TYPE_CHECKING:
     from tb_hookview.simulation.alone import Alone
@@ -42,7 +43,7 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
         alone: replays of the steps.
     """
     if all(each.finding.gain_unknown is not None for each in found):
-        rows = [(each.finding, weight(each.finding)) for each in found]
+        rows = [(each.finding, _weight(each.finding, each.occurrence)) for each in found]
     else:
         rows = _with_gains(context, found, alone)
     ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
@@ -78,7 +79,7 @@ def _with_gains(
             partial(_replayed, each, alone, context, refused),
             _not_replayed(each.finding, _FAILED),
         )
-        ranked = weight(finding)
+        ranked = _weight(finding, each.occurrence)
         wastes_only = each.charge.wasted_us and not each.charge.idle_us + each.charge.host_us
         if wastes_only and finding.gain_us_per_step is None and not refused:
             most = partial(_most, each, alone, context)
@@ -103,14 +104,14 @@ def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
     return msgspec.structs.replace(finding, gain_unknown=why)
 
 
-def weight(finding: schema.Finding) -> float:
+def _weight(finding: schema.Finding, occurrence: Occurrence) -> float:
     """What a finding is ranked by, microseconds per step: its gain in later steps, else as
     recorded, where unknown its cost (on the critical path, if replayed).
 
-    What happens once comes after all that recurs.
+    What happens once comes after all that recurs, unless the rest is only its first calls.
     """
     if finding.once_us is not None:
-        return 0.0
+        return finding.once_us if occurrence.dominates else 0.0
     gain, cost = finding.unrecorded_gain_us_per_step, finding.cost_us_per_step
     if gain is None:
         gain = finding.gain_us_per_step
