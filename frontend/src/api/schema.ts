@@ -645,7 +645,7 @@ export interface Finding {
   cost_us_per_step: number | null;
   /** The part of it that is device time spent on work that could be avoided; the rest is idle time of the devices, or time of the host. Null where the cost is. */
   device_work_us_per_step: number | null;
-  /** Time that it takes once in a run, in its first step or as code is loaded or compiled, where it happens once: such a finding is of severity `low` at most, and comes after those that recur, where none saves 0.5% of the step only after those that cost as much. Null for these. */
+  /** Time that it takes once in a run, in its first step or as code is loaded or compiled, where it happens once: such a finding is of severity `low` at most, and comes after those that recur (where none saves 0.5% of the step only after those that cost as much; compilation that takes most of a trace without steps before them). Null for these. */
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
