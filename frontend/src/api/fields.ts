@@ -883,6 +883,7 @@ export const Module = {
   source: {
     text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",
   },
+  unseen: { text: "Why its calls and its work are unknown; null where they are known." },
 } as const;
 
 export const ModuleChange = {

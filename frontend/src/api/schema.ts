@@ -1140,6 +1140,8 @@ export interface Module {
   compiled_lump: CompiledLump | null;
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
   source: string | null;
+  /** Why its calls and its work are unknown; null where they are known. */
+  unseen: string | null;
 }
 
 /** One module, its own work without that of the modules below it. A module is found again by path and class; a stack's label (`Linear_3`), whose numbers are counted again in every process, by class and order; else by the longest end of its path that names one module of its class on each side, without parts such as `module` and `_orig_mod`, which a wrapper puts in. */

@@ -160,7 +160,10 @@ def _with_unknown(selection: Selection, rows: Iterable[schema.Module]) -> Iterat
             found = replace(row, compiled=True)
         else:
             found = _in_graph(row, forward=forward, backward=backward)
-        yield _unseen(found) if unseen else found
+        found = _unseen(found) if unseen else found
+        known = found.forward.host_us is not None
+        why = schema.UNSEEN_IN_COMPILED if compiled else schema.UNSEEN
+        yield found if known else replace(found, unseen=why)
 
 
 _UNKNOWN = schema.Work(None, None, None, None, None)

@@ -65,6 +65,7 @@ def codes(data: ReportData) -> list[str]:
 def test_what_was_not_to_be_marked_is_unknown_and_so_is_the_list_above(tmp_path: Path) -> None:
     data = recorded(tmp_path, WITHOUT_B, "blocks.b")
     assert unknown(data) == ["blocks", "blocks.b"]
+    assert [row.path for row in data.modules if row.unseen == UNSEEN] == ["blocks", "blocks.b"]
     assert module(data, "blocks.b").backward == UNKNOWN
     assert module(data, "blocks").backward.host_us == module(data, "blocks.a").backward.host_us
     assert module(data, "").forward.self_host_us == 41 - 16  # with what `b` ran
