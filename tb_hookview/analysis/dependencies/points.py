@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import CALLS, ON_HOST
-from tb_hookview.analysis.device.events import SLOW, queued_before
+from tb_hookview.analysis.device.events import SLOW, SLOW_NS, queued_before
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
@@ -327,8 +327,6 @@ def find_collective_waits(analysis: Analysis, main: int, start: int, end: int) -
     )
 
 
-_SLOW = 50_000
-"""Nanoseconds from which on a slow launch has a point at its end, too."""
 ENDS, BEGINS, LAUNCHES = 0, 1, 2
 """Rank of points of one thread and moment: what ends; what begins, and ends of steps; launches."""
 
@@ -491,7 +489,7 @@ def _loaders(analysis: Analysis, window: Window, threads: ThreadIndex) -> TreeRo
 
 def _slow(analysis: Analysis, launch: TreeRow, usual: int) -> tuple[Int, Nanoseconds]:
     """Launches that took long by themselves, not for a copy nor for room in a queue; their ends."""
-    slow = analysis.call_tree.duration[launch] > max(SLOW * usual, _SLOW)
+    slow = analysis.call_tree.duration[launch] > max(SLOW * usual, SLOW_NS)
     slow &= analysis.calls[launch] == Call.NONE
     slow &= ~isin(launch, analysis.blocked_launches)
     end, loads = analysis.call_tree.end[launch], analysis.kernel_loads
