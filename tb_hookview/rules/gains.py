@@ -12,7 +12,6 @@ from tb_hookview import schema
 from tb_hookview.formats import format_step, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.cost_accounting import Found, severity
-from tb_hookview.rules.engine.rule import Occurrence
 
 if TYPE_CHECKING:
     from tb_hookview.simulation.alone import Alone
@@ -37,19 +36,23 @@ _FIRST = "It saves almost nothing now: the {} has to get faster first."
 def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[schema.Finding]:
     """Findings with their gains: what saves most first, then what saves nothing now.
 
+    Before them stands what dominates the trace though it happens once.
+
     Args:
         context: the steps.
         found: the findings without gains.
         alone: replays of the steps.
     """
     if all(each.finding.gain_unknown is not None for each in found):
-        rows = [(each.finding, _weight(each.finding, each.occurrence)) for each in found]
+        rows = [(each.finding, weight(each.finding)) for each in found]
     else:
         rows = _with_gains(context, found, alone)
     ranked = sorted(rows, key=lambda row: _rank(*row), reverse=True)
     small = schema.SMALL * context.steps.measured_us
     if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
         ranked.sort(key=lambda row: row[0].severity == "info" or _amount(row[0]) < small)
+    first = {each.finding.id for each in found if each.occurrence.dominates}
+    ranked.sort(key=lambda row: row[0].id not in first)
     return [_judged(finding, small) for finding, _ in ranked]
 
 
@@ -79,7 +82,7 @@ def _with_gains(
             partial(_replayed, each, alone, context, refused),
             _not_replayed(each.finding, _FAILED),
         )
-        ranked = _weight(finding, each.occurrence)
+        ranked = weight(finding)
         wastes_only = each.charge.wasted_us and not each.charge.idle_us + each.charge.host_us
         if wastes_only and finding.gain_us_per_step is None and not refused:
             most = partial(_most, each, alone, context)
@@ -104,14 +107,14 @@ def _not_replayed(finding: schema.Finding, why: str) -> schema.Finding:
     return msgspec.structs.replace(finding, gain_unknown=why)
 
 
-def _weight(finding: schema.Finding, occurrence: Occurrence) -> float:
+def weight(finding: schema.Finding) -> float:
     """What a finding is ranked by, microseconds per step: its gain in later steps, else as
     recorded, where unknown its cost (on the critical path, if replayed).
 
-    What happens once comes after all that recurs, unless the rest is only its first calls.
+    What happens once comes after all that recurs.
     """
     if finding.once_us is not None:
-        return finding.once_us if occurrence.dominates else 0.0
+        return 0.0
     gain, cost = finding.unrecorded_gain_us_per_step, finding.cost_us_per_step
     if gain is None:
         gain = finding.gain_us_per_step
