@@ -13,7 +13,8 @@ from tb_hookview.analysis.memory.operators import checkpoint_bound
 from tb_hookview.analysis.memory_use import MemoryUse
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import mask_of, median, unique
-from tb_hookview.arrays.nesting import lookup
+from tb_hookview.arrays.nesting import lookup, self_time
+from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
 from tb_hookview.formats import format_bytes, format_count
 from tb_hookview.rules.engine.context import Context
@@ -361,6 +362,8 @@ GRAPH_WITHOUT_BACKWARD = Rule(
 
 _SHARE_RECOMPUTE_OVERHEAD = 0.02
 """Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
+_NAMED = 3
+"""Modules that the evidence names."""
 _CAVEAT = (
     "With use_reentrant=False checkpoint also calls Python for each saved tensor, in the forward "
     "and as it is used, and checks its shape and type. That ends with it too. It is inside of the "
@@ -384,7 +387,8 @@ def _on_host(context: Context) -> Iterator[Occurrence]:
         return
     yield _occurrence_recompute_overhead(
         context,
-        context.analysis.attribution.row_module[again & context.rows.counted],
+        context.analysis.attribution.row_module,
+        self_time(tree.start, tree.end, tree.parent) * (again & context.rows.counted),
         evidence=f"take the CPU {context.us_text(held)}, {held / context.steps.duration_us:.0%} "
         "of it",
         count=len(rows),
@@ -402,7 +406,8 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
     wasted = context.device_events.us_per_step(work)
     yield _occurrence_recompute_overhead(
         context,
-        owners.module[work],
+        owners.module,
+        context.analysis.device_events.duration * work,
         evidence=f"take the devices {context.us_text(wasted)}, "
         f"{context.device_events.share(work):.0%} of their busy time",
         count=int(work.sum()),
@@ -414,42 +419,34 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
 
 
 def _occurrence_recompute_overhead(
-    context: Context, module: ModuleIndex, *, evidence: str, **found: Any
+    context: Context, module: ModuleIndex, again: Nanoseconds, *, evidence: str, **found: Any
 ) -> Occurrence:
-    """Return the occurrence of what some modules compute again."""
+    """Return the occurrence of what some modules compute again, the part `again` of their time."""
     modules = context.analysis.modules
-    rows = [each for each in unique(module).tolist() if each >= 0]
+    time = sum_by(module, again, len(modules))
+    rows = np.flatnonzero(time)
     above = _common(modules, rows)
+    top = rows[np.argsort(-time[rows], kind="stable")][:_NAMED].tolist()
+    named = context.listed((module_label(modules.path[row]), time[row]) for row in top)
+    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
     return Occurrence(
         place="the backward pass",
         module=above,
         everywhere=above < 0 or modules.parent[above] < 0,
         evidence=f"forwards that run again in the backward pass {evidence}, "
-        f"in {format_count(len(rows), 'module')}",
+        f"in {format_count(len(rows), 'module')}{f': {named}{more}' if top else ''}",
         scale="recomputation",
         caveats=(_NOTHING_AGAIN, _CAVEAT),
         **found,
     )
 
 
-def _common(modules: Modules, rows: list[int]) -> int:
-    """The module that is, or is above, each of some modules; -1 for none."""
-    above = [_path_to(modules, row) for row in rows]
-    shared = -1
-    for level in zip(*above, strict=False):
-        if len(set(level)) > 1:
-            break
-        shared = level[0]
-    return shared
-
-
-def _path_to(modules: Modules, row: int) -> list[int]:
-    """Modules from a root down to a module."""
-    found: list[int] = []
-    while row >= 0:
-        found.append(row)
-        row = int(modules.parent[row])
-    return found[::-1]
+def _common(modules: Modules, rows: ModuleIndex) -> int:
+    """The module that is, or is above, each of some modules in order; -1 for none."""
+    above = int(rows[0]) if len(rows) else -1
+    while above >= 0 and modules.end[above] <= rows[-1]:
+        above = int(modules.parent[above])
+    return above
 
 
 RECOMPUTE_OVERHEAD = Rule(
