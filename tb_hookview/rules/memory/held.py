@@ -360,7 +360,7 @@ GRAPH_WITHOUT_BACKWARD = Rule(
 
 
 _SHARE_RECOMPUTE_OVERHEAD = 0.02
-"""Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
+"""Part of device work, or of a step on the CPU, from which recomputation counts."""
 _CAVEAT = (
     "With use_reentrant=False checkpoint also calls Python for each saved tensor, in the forward "
     "and as it is used, and checks its shape and type. That ends with it too. It is inside of the "
@@ -404,7 +404,7 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         context,
         owners.module[work],
         evidence=f"take the devices {context.us_text(wasted)}, "
-        f"{context.device_events.share(work):.0%} of their busy time",
+        f"{context.device_events.share(work):.0%} of device work",
         count=int(work.sum()),
         wasted=np.flatnonzero(work),
         examples=context.device_events.starts(work),
@@ -457,7 +457,7 @@ RECOMPUTE_OVERHEAD = Rule(
     family="memory",
     title="Activation checkpointing recomputes the forward",
     description="Device events of a module's forward that run within the backward pass, over 2% "
-    "of the devices' busy time; where the model runs on the CPU, the forwards themselves, over "
+    "of device work; where the model runs on the CPU, the forwards themselves, over "
     "2% of a step.",
     fix="Checkpoint what is cheap to recompute and large to store, not matrix products and "
     "attention. Pass preserve_rng_state=False where nothing is random. Checkpoint fewer blocks if "
