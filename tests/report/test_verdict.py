@@ -69,6 +69,11 @@ TURNS = """
     main calls              [launch corr=1][wait          ]
     gpu kernel               [k corr=1                   ]
 """
+IN_PART = """
+    main notes [ProfilerStep#1             ]
+    main calls            [launch corr=1][w]
+    gpu kernel             [k corr=1                   ]
+"""
 PAUSES = """
     main notes [ProfilerStep#1                                    ]
     main calls [launch corr=1][wait                               ]
@@ -156,14 +161,20 @@ CASES = {
     ALL_EVEN: (
         "even",
         [4000, 0, 3700, 3700],
-        "Nearly even: host 4.00 ms, device 3.70 ms, communication 3.70 ms per step. Speeding up "
-        "only one saves little.",
+        "Nearly even: host 4.00 ms, device 3.70 ms, communication 3.70 ms per step. They overlap "
+        "only in part: overlap them more.",
     ),
     TURNS: (
         "even",
         [2800, 0, 2900, 0],
         "Host and device are even: 2.80 ms and 2.90 ms per step. They wait for each other: overlap "
         "them.",
+    ),
+    IN_PART: (
+        "even",
+        [2900, 0, 2900, 0],
+        "Host and device are even: 2.90 ms and 2.90 ms per step. They overlap only in part: "
+        "overlap them more.",
     ),
     PAUSES: (
         "unknown",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_hookview.analysis.host.rows import Role
+from tb_hookview.analysis.host.rows import Role, node_name
 from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.analysis.memory.operators import checkpoint_bound
 from tb_hookview.analysis.memory_use import MemoryUse
@@ -19,6 +19,7 @@ from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRo
 from tb_hookview.formats import format_bytes, format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
+from tb_hookview.rules.evidence.host import in_python
 from tb_hookview.rules.evidence.memory import (
     classes_text,
     in_use,
@@ -361,9 +362,14 @@ GRAPH_WITHOUT_BACKWARD = Rule(
 
 
 _SHARE_RECOMPUTE_OVERHEAD = 0.02
-"""Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
+"""Part of device work, or of a step on the CPU, from which recomputation counts."""
 _NAMED = 3
 """Modules that the evidence names."""
+_CHECKPOINT = "CheckpointFunctionBackward"
+_OWN = (
+    "Save what the backward needs (ctx.save_for_backward) if memory is free: an adjoint or a "
+    "reversible layer computes the forward again to save memory."
+)
 _CAVEAT = (
     "With use_reentrant=False checkpoint also calls Python for each saved tensor, in the forward "
     "and as it is used, and checks its shape and type. That ends with it too. It is inside of the "
@@ -409,7 +415,7 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
         owners.module,
         context.analysis.device_events.duration * work,
         evidence=f"take the devices {context.us_text(wasted)}, "
-        f"{context.device_events.share(work):.0%} of their busy time",
+        f"{context.device_events.share(work):.0%} of device work",
         count=int(work.sum()),
         wasted=np.flatnonzero(work),
         examples=context.device_events.starts(work),
@@ -429,16 +435,29 @@ def _occurrence_recompute_overhead(
     top = rows[np.argsort(-time[rows], kind="stable")][:_NAMED].tolist()
     named = context.listed((module_label(modules.path[row]), time[row]) for row in top)
     more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
+    functions = _own_functions(context)
     return Occurrence(
-        place="the backward pass",
+        place=" and ".join(functions) or "the backward pass",
+        title="A custom autograd function recomputes the forward" if functions else "",
+        fix=_OWN if functions else "",
         module=above,
         everywhere=above < 0 or modules.parent[above] < 0,
         evidence=f"forwards that run again in the backward pass {evidence}, "
         f"in {format_count(len(rows), 'module')}{f': {named}{more}' if top else ''}",
         scale="recomputation",
-        caveats=(_NOTHING_AGAIN, _CAVEAT),
+        caveats=(_NOTHING_AGAIN,) if functions else (_NOTHING_AGAIN, _CAVEAT),
         **found,
     )
+
+
+def _own_functions(context: Context) -> list[str]:
+    """Functions written in Python in whose backward all recomputation is, none of a checkpoint."""
+    nodes = unique(context.analysis.row_node[context.analysis.attribution.row_recompute])
+    texts = context.analysis.trace.strings
+    string = context.host.string[context.analysis.nodes.row[nodes]].tolist()
+    names = sorted({node_name(texts[each]) for each in string})
+    own = in_python(context)[nodes].all() and _CHECKPOINT not in names
+    return names if own else []
 
 
 def _common(modules: Modules, rows: ModuleIndex) -> int:
@@ -454,7 +473,7 @@ RECOMPUTE_OVERHEAD = Rule(
     family="memory",
     title="Activation checkpointing recomputes the forward",
     description="Device events of a module's forward that run within the backward pass, over 2% "
-    "of the devices' busy time; where the model runs on the CPU, the forwards themselves, over "
+    "of device work; where the model runs on the CPU, the forwards themselves, over "
     "2% of a step.",
     fix="Checkpoint what is cheap to recompute and large to store, not matrix products and "
     "attention. Pass preserve_rng_state=False where nothing is random. Checkpoint fewer blocks if "
