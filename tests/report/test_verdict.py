@@ -282,6 +282,19 @@ def test_a_convolution_of_the_inputs_is_not_the_model(tmp_path: Path) -> None:
     assert made(tmp_path, [*rows, node, backward]).verdict.bound == "host", "inputs have none"
 
 
+@pytest.mark.parametrize(("thread", "bound"), [("main", "host"), ("auto", "unknown")])
+def test_a_backward_on_the_thread_that_calls_it_is_the_cpus(
+    thread: str, bound: str, tmp_path: Path
+) -> None:
+    """That of a device has a thread of its own; what a number makes in both is the CPU's part."""
+    picture = f"""
+        main ops   [aten::mm seq=1][aten::mm seq=2][aten::mm seq=3]
+        {thread} ops                                                [eval seq=3][eval seq=2]
+        main ops                                                                             [eval seq=1]
+        """
+    assert report(tmp_path, picture).verdict.bound == bound
+
+
 PACE = [("aten::add", ADD)] * 30
 
 

@@ -217,7 +217,7 @@ def _loads(timeline: Timeline, calls: list[Piece]) -> list[Piece]:
     later = [length for call, length in every.items() if call not in calls_of_first]
     for work, call in first.values():
         until = min(call.end, work.start)
-        usual = statistics.median(later) if later else 20
+        usual = statistics.median(later or every.values())
         if call in calls and until - call.start > 20 * usual:
             found.append(Piece("loads", call.start, until, call.thread))
     return found

@@ -175,8 +175,6 @@ The first launch of a kernel whose code is in place takes up to 15 times the med
 SLOW_NS = 50_000
 """Nanoseconds up to which a launch is not slow in replays, whatever the median."""
 
-_CALL_NS = 20_000
-"""What a launching call takes where no other of its name shows it, nanoseconds."""
 _USUAL_NS = 50_000
 """Latency below which all launches onto idle CUDA and HIP devices are."""
 _FEW = 3
@@ -269,7 +267,7 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         Args:
             launches: these launches.
             lasted: what counts of each.
-            but_these: the median is of others; where the name has none, it is `_CALL_NS`.
+            but_these: the median is of others, if there are any of the name.
         """
         if not len(launches):
             return np.zeros(0, bool)
@@ -278,7 +276,8 @@ class LaunchTiming(Struct, frozen=True, dict=True):
         names, slow = self.host.string, np.zeros(len(launches), bool)
         for name in unique(names[launches]):
             of_name = others[names[others] == name]
-            usual = median(self.call_tree.duration[of_name]) if len(of_name) else _CALL_NS
+            of_name = of_name if len(of_name) else every[names[every] == name]
+            usual = median(self.call_tree.duration[of_name])
             slow |= (names[launches] == name) & (lasted > SLOW * usual)
         return slow
 

@@ -108,7 +108,20 @@ def test_on_the_cpu_the_forwards_themselves_count(tmp_path: Path) -> None:
         "in 1 module: fc (18.0 us)"
     )
     assert "checkpoint also calls Python for each saved tensor" in finding.caveats[1]
-    assert "recompute-overhead" not in findings(tmp_path, ON_HOST, owners.NAMES)
+    of_device = ON_HOST.replace("main ops                  ", "auto ops                  ")
+    assert "recompute-overhead" not in findings(tmp_path, of_device, owners.NAMES)
+
+
+def test_a_function_of_the_user_s_is_no_checkpoint(tmp_path: Path) -> None:
+    """An adjoint, or a reversible layer."""
+    picture = ON_HOST.replace("[mm' seq", "[ow' seq")
+    names = {**owners.NAMES, "ow'": EVALUATE + "AdjointBackward"}
+    (finding,) = findings(tmp_path, picture, names)["recompute-overhead"]
+    assert finding.title == "A custom autograd function recomputes the forward"
+    assert (finding.where, finding.cost_us_per_step) == ("AdjointBackward", 18)
+    names = {**owners.NAMES, "ow'": EVALUATE + "CheckpointFunctionBackward"}
+    (finding,) = findings(tmp_path, picture, names)["recompute-overhead"]
+    assert finding.where == "the backward pass"
 
 
 def test_the_modules_that_cost_most_are_named(tmp_path: Path) -> None:
