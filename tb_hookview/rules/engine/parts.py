@@ -83,7 +83,7 @@ class StepContext(Struct, frozen=True, dict=True):
     def measured_us(self) -> float:
         """What a cost is a share of: a step, or a trace without steps less its set-up.
 
-        A step is as long as its device work takes, where the host runs ahead.
+        Both are as long as their device work takes, where the host runs ahead.
 
         Set-up is taken to be what happens once (`Analysis.idle_once`), and idle time of 1 ms and
         more at a time in which memory is allocated, the host does other things, or the profiler
@@ -94,8 +94,8 @@ class StepContext(Struct, frozen=True, dict=True):
         gaps, devices = self._analysis.gaps, len(self._analysis.device_events.busy)
         long = isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)
         long |= (gaps.cause == Cause.UNKNOWN) & (gaps.duration > _UNKNOWN_SET_UP_NS)
-        idle = gaps.duration[long | self._analysis.idle_once]
-        return max(self.duration_us - float(idle.sum()) / 1000 / max(devices, 1), 0.0)
+        idle = float(gaps.duration[long | self._analysis.idle_once].sum()) / 1000 / max(devices, 1)
+        return max(self.duration_us - idle, *self._work_us, 0.0)
 
     @cached_property
     def busy_us(self) -> float | None:
