@@ -12,6 +12,7 @@ from tb_hookview.arrays.types import EventRow, Float, Int, Intervals, Nanosecond
 from tb_hookview.trace import EventCategory, Trace
 
 _OPTIMIZER_STEP, _ZERO_GRAD = "Optimizer.step#", "Optimizer.zero_grad#"
+_SCALER_CHECK = "aten::_amp_foreach_non_finite_check_and_unscale_"
 _READS = {"aten::item", "aten::is_nonzero", "aten::detach", "aten::to", "detach"}
 """Operators by which values are read and logged."""
 _LONGEST = 40
@@ -59,7 +60,7 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
     before = np.searchsorted(passes.start, events.start[rows[opens]])
     count = np.diff(before, prepend=0)
     gradients = np.diff(np.append(0, np.cumsum(passes.gradients))[before], prepend=0)
-    turns = _turns(gradients / np.maximum(count, 1))
+    turns = _turns(gradients // np.maximum(count, 1))  # gradients of inputs count for none
     ends, before = ends[turns - 1 :: turns], before[turns - 1 :: turns]
     zeroed = np.array([text.startswith(_ZERO_GRAD) for text in texts])[events.name]
     zeroed = np.sort(events.start[zeroed & on_host & (role == Role.OPTIMIZER)])
@@ -76,7 +77,8 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
 def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes) -> Nanoseconds:
     """Ends of backward passes whose gradients no step used before they were zeroed.
 
-    Where every step has such a pass before it, as in adversarial training, none is skipped.
+    Without a scaler's check after them they are few: adversarial training has them before most
+    steps.
 
     Args:
         trace: the trace.
@@ -92,16 +94,18 @@ def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes
     ended, begins = passes.end[following - 1], passes.start[following]
     before = np.searchsorted(start, ended)
     unused = before == np.searchsorted(start, begins)
-    with_one = unique(before[unused & (before < len(start))])
-    return np.asarray(ended[unused] if len(with_one) < len(start) else ended[:0])
+    few = 2 * len(unique(before[unused])) < len(start)
+    checks = np.array([text == _SCALER_CHECK for text in trace.strings.texts])[trace.events.name]
+    checked = np.diff(np.searchsorted(np.sort(trace.events.start[checks]), [ended, begins]), axis=0)
+    return np.asarray(ended[unused & (few | (checked[0] > 0))])
 
 
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:
     """Each from one annotation to the next: equal ones, in which all operators of a thread lie.
 
     Only data loaders may be outside, and with a backward pass in every one what runs before the
-    first and after the last, as a trace can begin in the middle of one. Annotations inside the call
-    of a module are its layers.
+    first, as a trace can begin in the middle of one; but no optimizer's step: they are microbatches
+    of one. Annotations inside the call of a module are its layers.
     """
     events = trace.events
     threads = unique(events.thread[role == Role.LABEL])
@@ -114,9 +118,9 @@ def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteratio
     labels, opens = np.flatnonzero(role[rows] == Role.LABEL), bounds[0]
     if len(labels) < 3:
         return None
-    if len(nodes):
-        opens = opens if labels[0] == 0 else int(events.start[rows[labels[0]]])
-        rows = rows[labels[0] : labels[-1] + 1]
+    updates = (role[rows[: labels[0]]] == Role.OPTIMIZER).any()
+    if len(nodes) and labels[0] > 0 and not updates:
+        opens, rows = int(events.start[rows[labels[0]]]), rows[labels[0] :]
     start = events.start[rows]
     if len(labels) < len(rows) or len(unique(events.name[rows])) > 1:
         return None

@@ -482,16 +482,28 @@ def test_without_marks_an_iteration_is_one_of_equal_annotations(tmp_path: Path) 
     )
 
 
-def test_annotated_training_may_do_something_before_and_after(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("first", "steps"),
+    [
+        ("[aten::mm]", ("iteration 1", "iteration 2")),
+        ("[step    ]", ("whole trace",)),  # of which the others are microbatches
+    ],
+)
+def test_annotated_training_may_do_something_before(
+    tmp_path: Path, first: str, steps: tuple[str, ...]
+) -> None:
     """The piece of an iteration that begins before the trace is of none."""
     picture = f"""
     main notes {" " * 12}[call      ]   [call      ]   [call      ]
-    main ops   [aten::mm]  [aten::mm]     [aten::mm]     [aten::mm]    [aten::to]
+    main {"notes" if "step" in first else "ops  "} {first}
+    main ops    [to ]      [aten::mm]     [aten::mm]     [aten::mm]
     auto ops   {" " * 12}[mm' F=1]      [mm' F=1]      [mm' F=1]
     """
-    made = load(grid.write(tmp_path / "t.json", grid.events(picture, OPTIMIZED)))
-    assert made.steps.name == ("iteration 1", "iteration 2")
-    assert np.diff(made.steps.window).ravel().tolist() == [15_000, 15_000]
+    names = {**OPTIMIZED, "step": "Optimizer.step#SGD.step"}
+    made = load(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    assert made.steps.name == steps
+    if len(steps) > 1:
+        assert np.diff(made.steps.window).ravel().tolist() == [15_000, 15_000]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tb_hookview.analysis.host.activity import (
     cut_by_activity,
     named_activity,
 )
-from tb_hookview.analysis.host.rows import MODULE_ROLES, Role, node_name
+from tb_hookview.analysis.host.rows import MODULE_ROLES, node_name
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique
 from tb_hookview.arrays.nesting import innermost_at, lookup
@@ -234,6 +234,7 @@ def _remedy(context: Context, where: str, named: bool) -> str:
 
 _FIRST = "before the first operator of the step"
 _EPOCH = "before the first batch of an iterator of the DataLoader"
+_WITH_WORKERS = "#_MultiProcessingDataLoaderIter"
 _SEED = "aten::random_"
 """Operator next to last before an iterator starts its workers: `item()` reads the seed."""
 
@@ -264,7 +265,7 @@ def _between(context: Context, thread: int, time: TimeSet) -> tuple[list[str], l
     shown = ["" if is_first else last for is_first, last in zip(first, lasts, strict=True)]
     pairs = list(zip(shown, coming, strict=True))
     names = _place_names(pairs, [key in loop for key in keys])
-    loads = tree.start[(context.host.role == Role.DATA) & (tree.thread == thread)]
+    loads = tree.start[context.rows.passing(lambda name: _WITH_WORKERS in name)]
     for gap in np.flatnonzero(isin(time[:, 1], loads) & (before > 0)).tolist():
         seed = np.searchsorted(outermost, outermost[before[gap] - 1]) - 1
         if seed >= 0 and texts[string[seed]] == _SEED:

@@ -114,13 +114,19 @@ def _occurrence(
 
 
 def _own_functions(context: Context) -> list[str]:
-    """Functions written in Python in whose backward all recomputation is, none of a checkpoint."""
-    nodes = unique(context.analysis.row_node[context.analysis.attribution.row_recompute])
-    texts = context.analysis.trace.strings
-    string = context.host.string[context.analysis.nodes.row[nodes]].tolist()
-    names = sorted({node_name(texts[each]) for each in string})
-    own = in_python(context)[nodes].all() and not any(map(_TORCHS.fullmatch, names))
-    return names if own else []
+    """Functions written in Python, in whose backward all of it runs, and whose forward ran modules.
+
+    A checkpoint runs its block again in the node of the last operator that saved something.
+    """
+    analysis, texts = context.analysis, context.analysis.trace.strings
+    nodes = unique(analysis.row_node[analysis.attribution.row_recompute])
+    forward = analysis.nodes.forward_op[nodes]
+    names = {node_name(texts[each]) for each in context.host.string[analysis.nodes.row[nodes]]}
+    if (forward < 0).any() or not in_python(context)[nodes].all():
+        return []
+    called = np.append(0, np.cumsum(analysis.module_calls.module >= 0))
+    runs = called[analysis.call_tree.subtree_end[forward]] > called[forward]
+    return [] if any(map(_TORCHS.fullmatch, names)) or not runs.all() else sorted(names)
 
 
 def _common(modules: Modules, rows: ModuleIndex) -> int:

@@ -88,15 +88,17 @@ def test_before_the_first_operator(tmp_path: Path) -> None:
     assert "let DataLoader workers do so" in finding.fix
 
 
-def test_an_iterator_of_the_loader_starts_workers(tmp_path: Path) -> None:
-    """Right after the loader drew a seed."""
+@pytest.mark.parametrize("workers", [True, False])
+def test_an_iterator_of_the_loader_starts_workers(tmp_path: Path, workers: bool) -> None:
+    """Right after the loader drew a seed, which it does without workers, too."""
     seed = [operator(f"aten::{name}", at, 90) for name, at in (("random_", 1001), ("item", 1101))]
     read = operator("aten::_local_scalar_dense", 1110, 50)
-    load = row("user_annotation", "enumerate(DataLoader)#It.__next__", 4000, 900)
+    iterator = "_MultiProcessingDataLoaderIter" if workers else "_SingleProcessDataLoaderIter"
+    load = row("user_annotation", f"enumerate(DataLoader)#{iterator}.__next__", 4000, 900)
     rows = [step(5000), *seed, read, load, operator("aten::mm", 5000, 990)]
     (finding,) = findings(tmp_path, rows)[RULE]
-    assert finding.where == "before the first batch of an iterator of the DataLoader"
-    assert "persistent_workers=True" in finding.fix
+    assert ("before the first batch of an iterator" in finding.where) == workers
+    assert ("persistent_workers=True" in finding.fix) == workers
 
 
 def test_a_trace_without_operators(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+import pytest
 from analysis import owners
 from rules.drawn import findings
 
@@ -112,16 +113,28 @@ def test_on_the_cpu_the_forwards_themselves_count(tmp_path: Path) -> None:
     assert "recompute-overhead" not in findings(tmp_path, of_device, owners.NAMES)
 
 
-def test_a_function_of_the_user_s_is_no_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("node", "around", "own"),
+    [
+        ("AdjointBackward", True, True),
+        ("CheckpointFunctionBackward", True, False),
+        ("GLUBackward", False, False),  # the last operator of a checkpointed block
+    ],
+)
+def test_a_function_that_runs_modules_again_is_named(
+    tmp_path: Path, node: str, around: bool, own: bool
+) -> None:
     """An adjoint, or a reversible layer."""
-    picture = ON_HOST.replace("[mm' seq", "[ow' seq")
-    names = {**owners.NAMES, "ow'": EVALUATE + "AdjointBackward"}
+    picture = ON_HOST.replace("[mm' seq", "[ow' seq").replace("[aten::mm seq=4]", "[aten::mm]")
+    forward = "    main ops    [own seq=4          ]" if around else "    main ops      [own seq=4]"
+    picture = picture.replace(
+        "    main ops     [fc              ]", "    main ops     [fc             ]"
+    )
+    picture = picture.replace("\n", f"\n{forward}\n", 1)
+    names = {**owners.NAMES, "ow'": EVALUATE + node, "own": node.removesuffix("Backward")}
     (finding,) = findings(tmp_path, picture, names)["recompute-overhead"]
-    assert finding.title == "A custom autograd function recomputes the forward"
-    assert (finding.where, finding.cost_us_per_step) == ("AdjointBackward", 18)
-    names = {**owners.NAMES, "ow'": EVALUATE + "CheckpointFunctionBackward"}
-    (finding,) = findings(tmp_path, picture, names)["recompute-overhead"]
-    assert finding.where == "the backward pass"
+    assert (finding.title == "A custom autograd function recomputes the forward") == own
+    assert finding.where == (node if own else "the backward pass")
 
 
 def test_the_modules_that_cost_most_are_named(tmp_path: Path) -> None:
