@@ -134,7 +134,7 @@ export const Collective = {
   },
   new_wait_us: {
     unit: "us",
-    text: "The part of it that earlier collectives of the same ranks have not shown: where no host waits for its device, a rank that was late once comes as late to the next ones.",
+    text: "The part of it that earlier collectives of the same ranks have not shown: where no host waits in between, a rank that was late once comes as late to the next ones.",
   },
   late_rank: {
     text: "The rank with the shortest duration: it came last. Null where the others waited too little for that.",

@@ -180,7 +180,7 @@ export interface Collective {
   transfer_us: number;
   /** Mean over the other ranks of how much their duration exceeds the shortest. */
   wait_us: number;
-  /** The part of it that earlier collectives of the same ranks have not shown: where no host waits for its device, a rank that was late once comes as late to the next ones. */
+  /** The part of it that earlier collectives of the same ranks have not shown: where no host waits in between, a rank that was late once comes as late to the next ones. */
   new_wait_us: number;
   /** The rank with the shortest duration: it came last. Null where the others waited too little for that. */
   late_rank: number | null;
