@@ -31,6 +31,8 @@ from tb_hookview.arrays.types import (
 from tb_hookview.schema.terms import Phase
 from tb_hookview.trace import EventCategory, Trace
 
+_BACKWARD = (int(Role.NODE), int(Role.GRADIENT_SINK))
+
 
 class Steps(Struct, frozen=True):
     """Steps of the training loop in order of time, shape (s,)."""
@@ -45,8 +47,9 @@ class Steps(Struct, frozen=True):
 
     Those in which the host launched do, less the first.
     The first one warms up. What follows the last step of a loop is often recorded as a further
-    step, in which nothing is launched. A lone step counts if the host launched in it. In a trace of
-    a device alone, its events count in place of launches.
+    step, in which nothing is launched. One that an exception ends, or that evaluates after the
+    loop, has no backward pass where all others have: it does not count. A lone step counts if the
+    host launched in it. In a trace of a device alone, its events count in place of launches.
     """
     mark: Intervals
     """Start and end of each as marked, with what is the recording's; see `step_bounds.py`."""
@@ -54,6 +57,8 @@ class Steps(Struct, frozen=True):
     """The first step in which the host launched, where it launched in others too; -1 for none."""
     each: str = ""
     """Phrase of what each is where none is marked (`Iterations.each`)."""
+    cut: bool = False
+    """Whether the last step is left out as it has no backward pass, which all others have."""
     without_work: int = 0
     """Marks that are not used, as nothing but Python begins in any of them."""
 
@@ -108,7 +113,22 @@ def find_steps(trace: Trace, role: Int, bounds: tuple[int, int], launched: Nanos
         return msgspec.structs.replace(steps, without_work=len(rows))
     names = tuple(trace.strings[name] for name in events.name[rows])
     thread = events.thread[rows].astype(np.int64)
-    return _steps(names, window, thread, launched)
+    steps = _steps(names, window, thread, launched)
+    return _without_cut(steps, events.start[isin(role, _BACKWARD)])
+
+
+def _without_cut(steps: Steps, nodes: Nanoseconds) -> Steps:
+    """Steps of which the last does not count if it alone has no backward pass.
+
+    Args:
+        steps: as marked.
+        nodes: starts of autograd nodes.
+    """
+    *others, last = np.bincount(steps.at(nodes) + 1, minlength=len(steps.name) + 1)[1:].tolist()
+    if len(others) < _OTHERS or last or not all(others) or not steps.counted[-1]:
+        return steps
+    counted = steps.counted & (np.arange(len(steps.name)) < len(others))
+    return msgspec.structs.replace(steps, counted=counted, cut=True)
 
 
 def _steps(

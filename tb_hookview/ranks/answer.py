@@ -213,7 +213,7 @@ def _collective_rows(
     ranks: Sequence[RankSummary],
     matched: Matched,
     waits: Waits,
-    new: Float,
+    new: Nanoseconds,
     episodes: Sequence[Episode],
 ) -> list[schema.Collective]:
     of = {episode.collective: episode for episode in episodes}

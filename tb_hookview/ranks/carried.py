@@ -9,8 +9,8 @@ A rank comes to a collective later than the first one by what its device did lon
 collective of the same ranks, by what its host did longer, and by how late its host already was.
 What other devices computed as they waited for it does not make its own slower. The last part is
 carried: at most as much as was waited for it before, less what the hosts of others have waited
-since, and no longer than its device waited for a launch. Where hosts run them (gloo), nothing is
-carried: there the host itself waits.
+since, and no longer than its device waited for a launch. Where hosts run them (gloo), these do not
+wait between two that they begin without a wait, as the buckets of a backward pass.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def find_new_waits(members: Members, own: Own, earlier: Earlier) -> Float:
         ahead[mine] = owed - done
         unused = idle[mine] + done
         most = unused - unused[np.searchsorted(mine, earliest[mine])]
-        most = np.where(own.known[mine], most, 0.0)
+        most = np.where(own.known[mine], most, np.inf)
         same = np.clip(np.minimum(late[mine] - newly[mine], most), 0.0, still)
         new = late[mine] - same
         for_new = np.maximum.reduceat(new, first)[of] - new
@@ -93,7 +93,7 @@ def earlier_of(members: Members, recurs: Bool) -> Earlier:
     """
     before, place = np.full(len(members.rank), -1), np.full(len(members), -1)
     last: dict[bytes, int] = {}
-    for collective in np.flatnonzero(recurs).tolist():
+    for collective in members.begun(np.flatnonzero(recurs)).tolist():
         mine = members.of(collective)
         key = members.rank[mine].tobytes()
         if (earlier := last.get(key)) is not None:
@@ -142,4 +142,4 @@ def _in_others(members: Members, before: Int) -> Int:
     duration = members.end - members.start
     for mine in members.of_ranks(int(members.rank.max(initial=0)) + 1):
         until[mine] = np.cumsum(duration[mine])
-    return until - duration - until[before]
+    return np.maximum(until - duration - until[before], 0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_hookview.analysis.activity import PEERS
 from tb_hookview.arrays.types import Float, Nanoseconds
-from tb_hookview.ranks.carried import find_new_waits
+from tb_hookview.ranks.carried import Own, find_new_waits
 from tb_hookview.ranks.late import (
     Episode,
     Phase,
@@ -84,13 +84,13 @@ class Fixes:
     @cached_property
     def recorded(self) -> World:
         """The run as it was."""
-        waits = self._charged(self._matched.members, self._waits.alone, self.new_waits)
+        waits = step_waits(self._ranks, self._matched.members, self.new_waits)
         return World(waits, {}, 0.0)
 
     @cached_property
-    def new_waits(self) -> Float:
+    def new_waits(self) -> Nanoseconds:
         """Part of each member's wait that is for no delay of an earlier collective, shape (n,)."""
-        return find_new_waits(self._matched.members, self._replay.own(), self._replay.earlier)
+        return self._new(self._matched.members, self._replay.own(), self._waits.alone)
 
     @cached_property
     def _replay(self) -> Replay:
@@ -192,14 +192,15 @@ class Fixes:
     ) -> World:
         saved = {**world.saved, rank: self._saved(rank, episodes, excess)}
         played = self._replay.play(saved)
-        new = find_new_waits(played.members, played.own, self._replay.earlier)
-        waits = self._charged(played.members, find_waits(played.members).alone, new)
+        new = self._new(played.members, played.own, find_waits(played.members).alone)
+        waits = step_waits(self._ranks, played.members, new)
         gained = max(world.gained, self._unchanged - played.length)
         return World(waits, saved, gained)
 
-    def _charged(self, members: Members, alone: Nanoseconds, new: Float) -> list[Nanoseconds]:
-        """Time that each rank waits in each of its steps, without what is carried."""
-        return step_waits(self._ranks, members, np.minimum(alone, whole(new)))
+    def _new(self, members: Members, own: Own, alone: Nanoseconds) -> Nanoseconds:
+        """Waits without what is carried, and without the time that an earlier one waits as well."""
+        new = find_new_waits(members, own, self._replay.earlier)
+        return np.minimum(alone, whole(new))
 
     def _saved(
         self, rank: int, episodes: Sequence[Episode], excess: Mapping[Reason, float]

@@ -101,7 +101,7 @@ def find_episodes(
     episodes: list[Episode] = []
     explained: dict[bytes, Int] = {}
     """`_Window.until` of the last window of the ranks that took part."""
-    for collective in _by_ranks(members, np.flatnonzero(late_member >= 0)):
+    for collective in _by_ranks(members, members.begun(np.flatnonzero(late_member >= 0))):
         late = int(late_member[collective])
         own = of_ranks[int(members.rank[late])]
         earlier = own[: np.searchsorted(own, late)]
@@ -109,7 +109,7 @@ def find_episodes(
         if window is not None:
             explained[window.present.tobytes()] = window.until
             episodes.append(_episode(ranks, times, members, window, late))
-    return sorted(episodes, key=lambda episode: episode.collective)
+    return sorted(episodes, key=lambda episode: members.start[late_member[episode.collective]])
 
 
 class _Window(NamedTuple):

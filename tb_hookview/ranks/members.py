@@ -62,6 +62,10 @@ class Members(Struct, frozen=True):
         order = np.argsort(self.rank, kind="stable")
         return np.split(order, np.searchsorted(self.rank[order], np.arange(1, ranks)))
 
+    def begun(self, collectives: Int) -> Int:
+        """Some collectives, those of the same ranks as their first one begins them."""
+        return collectives[np.argsort(self.start[self.first[collectives]], kind="stable")]
+
     def least(self, values: NDArray[Any]) -> NDArray[Any]:
         """Least of the values of each collective's members, shape (m,)."""
         return np.minimum.reduceat(values, self.first[:-1]) if len(self) else values[:0]

@@ -107,6 +107,8 @@ def _left_out(selection: Selection) -> list[str]:
     if warm_up >= 0:
         held = "holds work launched before it" if before[warm_up] else "warms up"
         reasons.append(f"the first {held}")
-    if idle := left - (warm_up >= 0):
+    if steps.cut:
+        reasons.append("the last has no backward pass")
+    if idle := left - (warm_up >= 0) - steps.cut:
         reasons.append(f"{format_count(idle, 'step')} launched nothing")
     return reasons

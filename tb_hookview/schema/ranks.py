@@ -95,7 +95,7 @@ class Collective(Struct, frozen=True, kw_only=True):
     """Mean over the other ranks of how much their duration exceeds the shortest."""
     new_wait_us: Us
     """The part of it that earlier collectives of the same ranks have not shown: where no host waits
-    for its device, a rank that was late once comes as late to the next ones."""
+    in between, a rank that was late once comes as late to the next ones."""
     late_rank: int | None
     """The rank with the shortest duration: it came last. Null where the others waited too little
     for that."""

@@ -149,6 +149,33 @@ def test_a_step_after_the_last_batch_does_not_count(
     assert made.steps.counted.tolist() == counted
 
 
+BACKWARD = "[mm'  ]"
+
+
+@pytest.mark.parametrize(
+    ("passes", "counted"),
+    [
+        ((BACKWARD, BACKWARD, ""), [False, True, False]),
+        ((BACKWARD, "", ""), [False, True, True]),
+        (("", "", ""), [False, True, True]),
+        ((BACKWARD, BACKWARD, BACKWARD), [False, True, True]),
+    ],
+)
+def test_a_last_step_that_alone_has_no_backward_pass_does_not_count(
+    tmp_path: Path, passes: tuple[str, ...], counted: list[bool]
+) -> None:
+    """As where an exception ends the recording in the forward."""
+    wide = len(BACKWARD) + 12
+    marks = "".join(f"[s{number}".ljust(wide - 1) + "]" for number in (1, 2, 3))
+    work = "".join(f" [a ] {each}".ljust(wide) for each in passes)
+    picture = f"main notes {marks}\nmain ops   {work}"
+    events = grid.events(picture, {**NAMES, "s3": "ProfilerStep#3"})
+    made = load(grid.write(tmp_path / "t.json", events))
+    assert made.steps.counted.tolist() == counted
+    said = build_report(made).data.per_step.text
+    assert ("the last has no backward pass" in said) is not counted[-1]
+
+
 def test_the_times_of_a_step_add_up(tmp_path: Path) -> None:
     made = analysis(tmp_path)
     times = made.step_times

@@ -7,7 +7,9 @@ from random import Random
 
 import numpy as np
 import pytest
+from ranks import programs
 from ranks.device_programs import Part, Program, length, write
+from ranks.test_on_cpu import run_of
 from ranks.test_run import analyzed
 
 from tb_hookview.arrays.types import Float
@@ -83,6 +85,39 @@ def test_more_work_after_less_is_a_delay_of_its_own(tmp_path: Path) -> None:
     waits = [(row.late_rank, row.wait_us, row.new_wait_us) for row in run.collectives]
     (more,) = (each for each in waits if each[0] == 1 and each[1] < 10_000)
     assert more == pytest.approx((1, 4000, 4000), abs=50)
+
+
+@pytest.mark.parametrize(("at_once", "second"), [(False, 0), (True, 0), (False, 3), (True, 3)])
+def test_a_host_that_awaits_two_collectives_together_shows_a_delay_once(
+    tmp_path: Path, at_once: bool, second: float
+) -> None:
+    """As with the buckets of a backward on gloo."""
+    even = programs.Step((1.0, 1.0), (2.0, 2.0), at_once, last=1.0)
+    late = even._replace(a=(6.0, 1.0 + second))
+    run = analyzed(programs.write(tmp_path / "run", [[even], [late]]))
+    new = [row.new_wait_us for row in run.collectives]
+    assert new == pytest.approx([5000, 1000 * second], abs=50)
+
+
+BUCKETS = """
+    main notes [ProfilerStep#1                                           ]
+    main ops    [mm   ]
+    one  notes         [gloo:all_reduce                                  ]
+    two  notes           [gloo:all_reduce                              ]
+"""
+"""The first one begins first, and ends last."""
+LATE_BUCKETS = """
+    main notes [ProfilerStep#1                                           ]
+    main ops    [mm                  ]
+    one  notes                        [gloo:all_reduce                   ]
+    two  notes                          [gloo:all_reduce               ]
+"""
+
+
+def test_the_collective_that_begins_first_shows_a_delay(tmp_path: Path) -> None:
+    run = run_of(tmp_path, BUCKETS, LATE_BUCKETS)
+    waits = sorted((row.transfer_us, row.wait_us, row.new_wait_us) for row in run.collectives)
+    assert waits == [(32, 15, 0), (36, 15, 15)]
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 4, 5])

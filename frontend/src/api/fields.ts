@@ -134,7 +134,7 @@ export const Collective = {
   },
   new_wait_us: {
     unit: "us",
-    text: "The part of it that earlier collectives of the same ranks have not shown: where no host waits for its device, a rank that was late once comes as late to the next ones.",
+    text: "The part of it that earlier collectives of the same ranks have not shown: where no host waits in between, a rank that was late once comes as late to the next ones.",
   },
   late_rank: {
     text: "The rank with the shortest duration: it came last. Null where the others waited too little for that.",
@@ -1523,7 +1523,7 @@ export const Step = {
     text: "The part of `device_idle_us` during which some thread evaluated a node: a device may still be busy with the forward then, or go on with the backward later. Null as `backward_us`.",
   },
   counts: {
-    text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, and those that launched nothing, or all where each did. The one step of a trace of a device alone counts if the device did anything.",
+    text: "Whether it is one of the steps of `per_step` and of the means in findings: every selected step; of a whole trace all but the first, which warms up, those that launched nothing, and a last one without a backward pass, which all others have; all, where that leaves none. The one step of a trace of a device alone counts if the device did anything.",
   },
   device_us: {
     unit: "us",

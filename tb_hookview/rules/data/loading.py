@@ -10,7 +10,7 @@ from tb_hookview import schema
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.arrays.joins import isin, median, setdiff
 from tb_hookview.arrays.sums import sum_by
-from tb_hookview.arrays.types import GapIndex
+from tb_hookview.arrays.types import Float, GapIndex, Int
 from tb_hookview.formats import format_count, format_us
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -74,7 +74,9 @@ _AT_LEAST = 4
 _FEW = 0.25
 """Share of the steps above which long ones are no outliers: all of them vary."""
 _MORE = 1.25
-"""Times the operators of any other step above which a step does more."""
+"""Times the operators of other steps above which a step does more."""
+_SOME = 0.25
+"""Part of the difference from which on that of others which do as much explains some of it."""
 _NAMED = 3
 """Outliers whose names and times are given."""
 _HOSTS = (
@@ -112,7 +114,8 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
     outliers, chosen = [rows[number] for number in long], [steps[number] for number in long]
     gaps = _longer_idle(context, steps, chosen)
     said, more = _grown(outliers, rows)
-    does_more, whole = _does_more(context, steps, chosen), _excess(outliers, usual)
+    whole = _excess(outliers, usual)
+    does_more, as_much = _does_more(_operators(context, steps), durations, long)
     yield Occurrence(
         place=_names(outliers),
         everywhere=True,
@@ -123,29 +126,48 @@ def _find_step_outlier(context: Context) -> Iterator[Occurrence]:
         gaps=gaps,
         examples=context.analysis.steps.window[chosen, 0],
         latent=_latent(context, gaps),
-        fix=_FIX_MORE if does_more else _fix(context, said),
+        fix=" ".join([*([_FIX_MORE] * bool(does_more)), *([_fix(context, said)] * as_much)]),
     )
 
 
-def _does_more(context: Context, steps: list[int], chosen: list[int]) -> str:
-    """Phrase of how many operators run in chosen steps, if far more than in any other."""
+def _operators(context: Context, steps: list[int]) -> Int:
+    """Operators that run in each of some steps."""
     rows = context.host.kind == EventCategory.OPERATOR
     step = context.analysis.steps.at(context.call_tree.start[rows])
-    count = np.bincount(step[step >= 0], minlength=len(context.analysis.steps.name))
-    least, most = (
-        int(count[chosen].min()),
-        int(count[setdiff(np.array(steps), np.array(chosen))].max()),
-    )
-    if least <= _MORE * most:
-        return ""
-    more = " or more" if len(chosen) > 1 else ""
-    return f"; {format_count(least, 'operator')}{more} run in it, in others at most {most:,}"
+    return np.bincount(step[step >= 0], minlength=len(context.analysis.steps.name))[steps]
+
+
+def _does_more(count: Int, durations: Float, long: list[int]) -> tuple[str, bool]:
+    """Phrase of how many operators run in long steps, if far more than in most others.
+
+    Args:
+        count: operators of the compared steps.
+        durations: of these, microseconds.
+        long: those of them that are long.
+
+    Returns:
+        The phrase, and whether that does not explain all: others that do as much are shorter.
+    """
+    least, others = int(count[long].min()), setdiff(np.arange(len(count)), np.array(long))
+    fewer = others[least > _MORE * count[others]]
+    as_much, usual = setdiff(others, fewer), median(durations)
+    if 2 * len(fewer) <= len(others):
+        return "", True
+    more = " or more" if len(long) > 1 else ""
+    said = f"; {format_count(least, 'operator')}{more} run in it, in "
+    most = f"at most {int(count[fewer].max()):,}"
+    if not len(as_much):
+        return f"{said}others {most}", False
+    takes = median(durations[as_much])
+    if takes - usual < _SOME * (durations[long].mean() - usual):
+        return "", True
+    return f"{said}most others {most}; those with as many take {format_us(takes)}", True
 
 
 def _fix(context: Context, said: str) -> str:
     if said == _LOADERS:
         return _FIX_LOADERS
-    return "" if len(context.analysis.device_events) else _FIX_ON_CPU
+    return _FIX if len(context.analysis.device_events) else _FIX_ON_CPU
 
 
 def _latent(context: Context, gaps: GapIndex) -> str:
@@ -214,6 +236,11 @@ _FIX_MORE = (
     "It does more than the others: evaluate, save or log less often, or leave such steps out of "
     "the recording. Where its inputs are larger, group batches by length."
 )
+_FIX = (
+    "Look at what the step does at its longest gap. Checkpoints: write them asynchronously. "
+    "Shapes: warm up with all of them. Garbage collection: gc.freeze() after the warm-up, or "
+    "gc.collect() at times that you choose."
+)
 _FIX_ON_CPU = (
     "Compare its operators with those of another step. Look for other programs and threads on the "
     "same cores, for memory that is given back to the system and taken again, and for garbage "
@@ -228,9 +255,7 @@ STEP_OUTLIER = Rule(
     "trace's last is left out: in it "
     "the profiler stops. The cost is its longest gaps, as many as make up the time by which the "
     "device waits longer for the host in it than in the median step.",
-    fix="Look at what the step does at its longest gap. Checkpoints: write them asynchronously. "
-    "Shapes: warm up with all of them. Garbage collection: gc.freeze() after the warm-up, or "
-    "gc.collect() at times that you choose.",
+    fix=_FIX,
     reference="Amazon SageMaker Debugger, rule StepOutlier; torch.utils.data documentation",
     confidence="medium",
     find=_find_step_outlier,

@@ -378,7 +378,6 @@ def in_loader(context: Context, *, single: bool) -> Iterator[Occurrence]:
         count=len(rows),
         gaps=gaps,
         host=context.rows.host_time(loading) if on_host else (),
-        scale="data" if on_host else "",
         examples=context.call_tree.start[rows],
         claims_gain=not once,
         caveats=(_ONE_BATCH,) if once else (),

@@ -16,6 +16,11 @@ ON_HOST = """
     main notes  [single                        ]
     main ops                                     [aten::mm        ]
     """
+TWO_LOADERS = """
+    main notes [ProfilerStep#1                                                      ]
+    main notes  [single                        ][next       ]
+    main ops                                                   [aten::mm            ]
+    """
 
 
 def test_batches_made_between_the_steps(tmp_path: Path) -> None:
@@ -47,6 +52,12 @@ def test_a_model_on_the_cpu_waits_for_its_loader(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == finding.gain_us_per_step == 32
     assert finding.gain_unknown is None
     assert "the host was in the loader for 32.0 us per step, 46% of it" in finding.evidence
+
+
+def test_each_loader_saves_its_own_time(tmp_path: Path) -> None:
+    found = on_host(tmp_path, TWO_LOADERS, ["cpu"])
+    (single,), (workers,) = found["loader-single-process"], found["loader-wait"]
+    assert (single.gain_us_per_step, workers.gain_us_per_step) == (32, 13)
 
 
 @pytest.mark.parametrize("devices", [["cuda:0"], ["cpu", "cuda:0"], []])

@@ -68,6 +68,19 @@ def test_a_step_that_does_more_is_no_matter_of_other_programs(tmp_path: Path) ->
     assert finding.fix.startswith("It does more than the others: evaluate, save or log less often")
 
 
+@pytest.mark.parametrize(("other", "explains"), [(90, True), (66, False)])
+def test_another_step_that_does_as_much(tmp_path: Path, other: int, explains: bool) -> None:
+    """What it takes longer than the median is a part of the difference."""
+    evaluated = "[aten::mm ][aten::argmax]"
+    row = f"main ops {' ' * 64}{evaluated}".ljust(9 + 184 + other) + evaluated
+    lines = f"{steps(60, other, 60, 60, 130, 60, 60, 60, 60)}\n{row}"
+    (finding,) = findings(tmp_path, lines)["step-outlier"]
+    said = "; 3 operators run in it, in most others at most 1; those with as many take 90.0 us"
+    assert (said in finding.evidence) is explains
+    assert finding.fix.startswith("It does more than the others: evaluate") is explains
+    assert "Garbage collection" in finding.fix
+
+
 def test_a_step_that_waits_for_a_loader_is_in_the_cost_of_that(tmp_path: Path) -> None:
     loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
     drawn = f"{steps(60, 60, 60, 130, 60, 60, 60)}\nmain notes {' ' * 183}[{loader}          ]"
