@@ -119,11 +119,11 @@ def _anomaly_on_host(context: Context) -> Iterator[Occurrence]:
     tested = inside & rows.named("aten::isnan")
     read = inside & rows.named("aten::item", "aten::is_nonzero")
     checked = int(_nodes_around(context, tested, read).sum())
-    if not checked or checked < _NODES * _with_outputs(context):
+    tested &= rows.counted
+    if not tested.any() or checked < _NODES * _with_outputs(context):
         return
     checking = inside & rows.named(*_CHECKING) & rows.counted
     making = mask_of(_forward_ops(context), len(context.call_tree)) & rows.counted
-    tested &= rows.counted
     held, count = rows.host_us(checking), int(tested.sum())
     stored = min(_traceback_us(context, making), rows.host_us(making))
     yield Occurrence(
