@@ -159,6 +159,7 @@ def _turns(context: Context) -> TreeRow:
 def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | None:
     """The loop of names that one parent repeats; None where its turns are no small ones."""
     tree, found = context.call_tree, [turn for rows in same if (turn := _spans(context, rows))]
+    found = [turn for turn in found if _is_small(context, operators, turn)]
     if not found:
         return None
     found.sort(key=lambda turn: int(tree.start[turn[1][0]]))  # the first of a turn names the loop
@@ -167,9 +168,7 @@ def _loop(context: Context, operators: TreeRow, same: list[TreeRow]) -> _Loop | 
     lead = max((rows for _, rows in found), key=len)
     around = int(tree.parent[lead[0]])
     long = median(np.diff(tree.start[lead])) > _TURN_NS
-    if (long and not _is_filled(context, around, time, thread)) or not _is_small(
-        context, operators, time, thread
-    ):
+    if long and not _is_filled(context, around, time, thread):
         return None
     module = int(context.analysis.attribution.row_module[around]) if around >= 0 else -1
     repeated = {int(context.host.string[rows[0]]) for _, rows in found}
@@ -209,9 +208,10 @@ def _is_filled(context: Context, around: int, time: TimeSet, thread: int) -> boo
     return bool(2 * held >= intervals.length(time))
 
 
-def _is_small(context: Context, operators: TreeRow, time: TimeSet, thread: int) -> bool:
-    """Whether operators within a time are so short that calling them counts."""
-    tree = context.call_tree
+def _is_small(context: Context, operators: TreeRow, turn: tuple[TimeSet, TreeRow]) -> bool:
+    """Whether operators within the time of turns are so short that calling them counts."""
+    tree, (time, turns) = context.call_tree, turn
+    thread = tree.thread[turns[0]]
     begin, end = np.searchsorted(tree.thread[operators], [thread, thread + 1])
     rows = operators[begin:end]
     within = rows[intervals.contains(time, tree.start[rows])]

@@ -48,6 +48,14 @@ def test_values_are_read_as_a_tensor_is_iterated_over(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == pytest.approx(200 + 394)
 
 
+def test_large_operators_between_loops_are_in_none(tmp_path: Path) -> None:
+    """Though their name repeats, too."""
+    small = [each for i in range(4) for each in repeated("aten::mul", 40, 2000 + 4000 * i, 10)]
+    large = [each for i in range(4) for each in repeated("aten::linear", 10, 2400 + 4000 * i, 300)]
+    (finding,) = findings(tmp_path, [step(20_000), *small, *large])[RULE]
+    assert finding.cost_us_per_step == pytest.approx(4 * 400, abs=10)
+
+
 def test_a_module_is_called_again_and_again(tmp_path: Path) -> None:
     calls = [call("cell", 2000 + 10 * i, 9, "GRUCell") for i in range(40)]
     inside = repeated("aten::mm", 40, 2001, 10)
