@@ -120,6 +120,19 @@ def _device(assigned: list[Assigned]) -> dict[str, Any]:
     }
 
 
+def uses_only_cpu() -> bool:
+    """Return whether torch has certainly used nothing but the CPU in this process so far.
+
+    Whether a device is there is not asked: its driver starts with that question, and a child that
+    is forked later could not use it.
+    """
+    accelerator = torch.accelerator.current_accelerator()
+    if accelerator is None:
+        return "torch_xla" not in sys.modules
+    initialized = getattr(torch.get_device_module(accelerator), "is_initialized", None)
+    return initialized is not None and not initialized()
+
+
 def _layouts(assigned: list[Assigned]) -> list[str]:
     """Return the memory formats of weights of convolutions, where they are of one alone."""
     found: dict[str, None] = {}

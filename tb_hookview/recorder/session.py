@@ -101,7 +101,13 @@ class Session:
         cost_us = self._costs.medians()
         if cost_us and self.by_profile:
             cost_us.setdefault("backward", 0.0)
-        more = {"cost_us": cost_us, "compiled": [root.path for root in roots.compiled()], **more}
+        more = {
+            "cost_us": cost_us,
+            "compiled": [root.path for root in roots.compiled()],
+            # Under a bare profiler the recording only begins, and a device may yet be used in it.
+            "only_cpu": self.by_profile and manifest.uses_only_cpu(),
+            **more,
+        }
         return encode_manifest({**self._manifest, **{k: v for k, v in more.items() if v}})
 
     def finished_calls(self) -> list[ThreadCalls]:

@@ -90,6 +90,21 @@ def test_it_names_the_accelerator():
     hookview.unwrap(model)
 
 
+def test_it_says_that_torch_used_only_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quantized modules hold no parameters, and those of a functional model may be on "meta"."""
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: None)
+    model = hookview.wrap(nn.ReLU())
+    assert record(lambda: model(torch.ones(2))).manifest["only_cpu"] is True
+    hookview.unwrap(model)
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_a_device_that_is_there_and_idle_is_not_used(used, monkeypatch):
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: used)
+    assert manifest.uses_only_cpu() is not used
+
+
 def test_a_driver_that_will_not_tell_its_name_is_no_fault(monkeypatch):
     def refuse(_: object) -> str:
         raise RuntimeError("no driver")
