@@ -161,3 +161,16 @@ def preempted_kernels(analysis: Analysis) -> Iterator[Fault]:
 def unrecorded_device(analysis: Analysis) -> Iterator[Fault]:
     """Count what only a device has, where neither its events nor calls of its runtime are there."""
     yield from counted("unrecorded-device", analysis.of_unrecorded_device)
+
+
+def unrecorded_steps(analysis: Analysis) -> Iterator[Fault]:
+    """Count the steps of a trace in which no thread ran what a profiler of operators shows.
+
+    A step alone may be the rest after the last one, and an optimizer without operators is of a
+    trace that was recorded, or stored, without them.
+    """
+    kind, role, steps = analysis.host.kind, analysis.host.role, len(analysis.steps.name)
+    ran = isin(kind, [int(EventCategory.OPERATOR), int(EventCategory.RUNTIME)])
+    ran |= role == Role.OPTIMIZER
+    if steps > 1 and not (ran.any() or len(analysis.device_events)):
+        yield from counted("unrecorded-steps", steps)

@@ -119,6 +119,24 @@ def test_a_recording_in_which_nothing_ran(tmp_path: Path) -> None:
     (warning,) = recorded(tmp_path, "main notes [step]").trace.warnings
     assert warning.code == "nothing-ran"
     assert "lower the schedule's wait" in warning.message
+    assert "profile_all_threads=True" in warning.message
+
+
+def test_whole_steps_without_an_operator_ran_in_another_thread(tmp_path: Path) -> None:
+    """No longer recording would show the modules, so their times are unknown."""
+    picture = "main notes [ProfilerStep#1][ProfilerStep#2]"
+    data = recorded(tmp_path, picture)
+    assert codes(data) == codes(report_of(tmp_path, picture)) == {"unrecorded-steps": 2}
+    assert all(row.forward == row.backward == UNKNOWN for row in data.modules)
+
+
+@pytest.mark.parametrize("ran", ["notes [Optimizer.step#SGD.step]", "ops [aten::mm]"])
+def test_steps_in_which_anything_ran_are_recorded(ran: str, tmp_path: Path) -> None:
+    picture = f"""
+        main notes [ProfilerStep#1    ][ProfilerStep#2                 ]
+        main {ran}
+        """
+    assert "unrecorded-steps" not in codes(report_of(tmp_path, picture))
 
 
 def test_a_wrapped_model_that_nobody_called(tmp_path: Path) -> None:
