@@ -23,6 +23,7 @@ from tb_hookview.analysis.unseen import (
     unrecorded_device,
     unrecorded_steps,
     unseen_queue,
+    updates_in_graphs,
 )
 from tb_hookview.arrays.types import to_us
 from tb_hookview.formats import format_kernel, format_share, format_us
@@ -375,6 +376,12 @@ WORDS: dict[str, Words] = {
         "backward and of the modules' backward, and in none of the optimizer",
         NEVER,
     ),
+    "compiled-update": Words(
+        "calls of an optimizer's zero_grad, and none of its step, next to compiled code: a "
+        "compiled step leaves no mark of its own, so its time is in that of no phase, and the "
+        "optimizer's is too short",
+        NEVER,
+    ),
     "unnamed-kernels": Words(
         "device events whose names say nothing of what they do, {share} of device time, most of it "
         "in {names}: they are `other` wherever device time is given by kind",
@@ -486,6 +493,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
             yield fault
     yield from compiled
     yield from optimizers_in_backward(analysis)
+    yield from updates_in_graphs(analysis)
     yield from unnamed_kernels(analysis)
     yield from late_first_row(analysis)
     yield from unseen_queue(analysis)

@@ -155,6 +155,28 @@ def test_a_model_that_was_called_in_a_thread_which_is_not_recorded(tmp_path: Pat
         assert warning.code == code
 
 
+@pytest.mark.parametrize(
+    ("update", "found"),
+    [
+        ("[zero]", {"compiled-update": 1}),
+        ("[step] [zero]", {}),
+        ("", {}),
+    ],
+)
+def test_an_update_that_compiled_code_may_hold(
+    update: str, found: dict[str, int], tmp_path: Path
+) -> None:
+    names = {
+        "region": "Torch-Compiled Region: 0/0",
+        "step": "Optimizer.step#Adam.step",
+        "zero": "Optimizer.zero_grad#Adam.zero_grad",
+    }
+    picture = f"""
+        main ops   [aten::mm seq=1] [aten::mm seq=2] [region] {update}
+        """
+    assert codes(report_of(tmp_path, picture, names)) == found
+
+
 def test_without_a_manifest_nothing_is_said(tmp_path: Path) -> None:
     data = report_of(tmp_path, WHOLE, NAMES)
     assert (compiled(data), codes(data)) == ([], {})
