@@ -110,7 +110,7 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         """FLOPs of the call, or of the calls inside it of which they are known; 0 for none."""
         work, counted = self._analysis.call_work, self._counted
         inside = self._inside(np.where(counted, work.flops, 0.0))
-        own = np.where(self._analysis.ran, work.flops, 0.0)
+        own = np.where(self._analysis.ran & self.selection.rows, work.flops, 0.0)
         return np.where(np.isnan(work.flops), inside, own)
 
     @property

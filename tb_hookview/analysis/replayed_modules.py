@@ -18,27 +18,30 @@ from tb_hookview.arrays.types import Bool, TreeRow
 from tb_hookview.schema import Phase
 
 
-class InGraphs(NamedTuple):
-    """Whether graphs may hold work of each module, or the trace shows no backward; shape (m,)."""
+class UnknownDeviceTimes(NamedTuple):
+    """Whether the device time of each module is unknown, by pass; shape (m,).
+
+    It is where graphs may hold work of the module; of the backward also where all of it is unknown.
+    """
 
     forward: Bool
     backward: Bool
 
 
-def modules_in_graphs(selection: Selection) -> InGraphs:
-    """Find the modules of which graphs that the selection replays may hold work."""
+def unknown_device_times(selection: Selection) -> UnknownDeviceTimes:
+    """Find the modules of whose device time the selection does not show all."""
     analysis = selection.analysis
     events, size = analysis.device_events, len(analysis.modules)
     graphs = of_graph(analysis.host, events, np.arange(len(events))) & selection.device_events
     unknown = bool(selection.unknown_phases[Phase.BACKWARD])
     if not graphs.any():
-        return InGraphs(np.zeros(size, bool), np.full(size, unknown))
+        return UnknownDeviceTimes(np.zeros(size, bool), np.full(size, unknown))
     calls = _calls(selection)
     uncalled = np.bincount(analysis.module_calls.module[calls], minlength=size) == 0
     forward = _below(selection, graphs & ~analysis.in_backward) & uncalled
     backward = _below(selection, graphs & analysis.in_backward) & uncalled
     forward |= ~_called_wherever_unknown(selection, calls)
-    return InGraphs(forward, backward | unknown)
+    return UnknownDeviceTimes(forward, backward | unknown)
 
 
 def _calls(selection: Selection) -> TreeRow:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +16,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_against, format_us, printable
 
 if TYPE_CHECKING:
-    from tb_hookview.cli.checks import Outcome
+    from tb_hookview.cli.checks import Check, Outcome
     from tb_hookview.report.result import Report
     from tb_hookview.schema import Run, Sync
 
@@ -185,31 +185,32 @@ def _run(path: str) -> Run:
         return analyze_run(path, progress=show).data
 
 
-def _of_time(
-    report: Report, baseline: str | None, asked: dict[str, float]
-) -> list[Callable[[], Outcome]]:
+def _of_time(report: Report, baseline: str | None, asked: dict[str, float]) -> Iterable[Check]:
     """Take the limits on the time of steps out of those asked for; return their tests."""
-    from tb_hookview.cli.checks import regression_percent, step_ms
+    from tb_hookview.cli.checks import regression_percent, step_ms, tests_of
 
-    found: list[Callable[[], Outcome]] = []
-    if "max_step_ms" in asked:
-        found.append(partial(step_ms, report, asked.pop("max_step_ms")))
-    if "max_regression" in asked and baseline is not None:
+    of_steps: dict[str, Callable[[Report, float], Outcome]] = {"max_step_ms": step_ms}
+    if baseline is not None:
         before = read(baseline, worker=None, steps=())
-        found.append(partial(regression_percent, report, before, asked.pop("max_regression")))
-    return found
+        of_steps["max_regression"] = lambda of, limit: regression_percent(of, before, limit)
+    return tests_of(report, of_steps, {n: asked.pop(n) for n in of_steps if n in asked})
 
 
-def _tested(tests: Iterable[Callable[[], Outcome]]) -> list[int]:
+def _tested(tests: Iterable[Check]) -> list[int]:
     """Check limits and print what was found; the exit codes they ask for."""
-    return [_verdict(test) for test in tests]
+    refused: defaultdict[str, list[str]] = defaultdict(list)
+    verdicts = [_verdict(test, refused) for test in tests]
+    for why, options in refused.items():
+        line = f"hookview: cannot check {', '.join(options)}: {why}"
+        click.echo(printable(line), err=True)
+    return verdicts
 
 
-def _verdict(test: Callable[[], Outcome]) -> int:
+def _verdict(test: Check, refused: defaultdict[str, list[str]]) -> int:
     try:
-        outcome = test()
+        outcome = test.outcome()
     except UsageError as error:
-        click.echo(f"hookview: {printable(str(error))}", err=True)
+        refused[str(error)].append(test.option)
         return BAD_INPUT
     _say(outcome)
     return HOLDS if outcome.holds else VIOLATED

@@ -6,13 +6,15 @@ Counts and sums are of the whole report; shares are of its measured steps, and s
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tb_hookview import schema
+from tb_hookview.comparison.compare import side_of
+from tb_hookview.comparison.document import unlike_steps
 from tb_hookview.comparison.sides import within_noise
 from tb_hookview.errors import UsageError
 from tb_hookview.formats import format_count, format_per, format_share, format_us
@@ -35,6 +37,19 @@ class Outcome:
     """The syncs it counted, those that block longest first."""
     note: str = ""
     """What the value contains or leaves out, as a phrase."""
+
+
+class Check(NamedTuple):
+    """A limit by the option that sets it, and what compares it with what was found."""
+
+    option: str
+    outcome: Callable[[], Outcome]
+    """Raises `UsageError` where the limit cannot be checked."""
+
+
+def option_of(name: str) -> str:
+    """Option of `hookview check` by its parameter."""
+    return f"--{name.replace('_', '-')}"
 
 
 def backward_syncs(report: schema.ReportData, limit: float) -> Outcome:
@@ -96,7 +111,7 @@ def idle_percent(report: schema.ReportData, limit: float) -> Outcome:
     means, devices = report.per_step, len(report.trace.devices)
     whole = devices * (means.duration_us or 0.0)
     if means.device_idle_us is None or not whole:
-        raise UsageError(f"{report.trace.path}: no device events, so no idle time to check")
+        raise UsageError(f"{report.trace.path}: no device events")
     return _outcome(
         f"device idle, {means.text}", 100 * means.device_idle_us / whole, limit, "%", []
     )
@@ -119,8 +134,7 @@ def module_percent(report: schema.ReportData, path: str, limit: float) -> Outcom
         raise UsageError(f"{report.trace.path}: no module {schema.module_label(path)!r}{hint}")
     part = found.backward.total(device=device)
     if found.unseen or part is None:
-        unknown = f"the work of {schema.module_label(path)} is unknown, so no share to check"
-        raise UsageError(f"{report.trace.path}: {unknown}: {found.unseen or schema.UNSEEN}")
+        raise UsageError(f"{report.trace.path}: work unknown: {found.unseen or schema.UNSEEN}")
     counted = [sync for sync in schema.own_syncs(report.syncs) if _is_below(sync.module, path)]
     counted = [sync for sync in counted if sync.phase == "backward"]
     name = f"backward of {schema.module_label(path)}, {report.per_step.text}"
@@ -150,15 +164,15 @@ def tests_of(
     subject: _Subject,
     checks: Mapping[str, Callable[[_Subject, float], Outcome]],
     limits: Mapping[str, float],
-) -> Iterator[Callable[[], Outcome]]:
+) -> Iterator[Check]:
     """Yield what checks each limit of a subject, by the names of their options."""
     for name, limit in limits.items():
-        yield partial(checks[name], subject, limit)
+        yield Check(option_of(name), partial(checks[name], subject, limit))
 
 
 def tests(
     report: Report, limits: Mapping[str, float], modules: Iterable[tuple[str, float]]
-) -> Iterator[Callable[[], Outcome]]:
+) -> Iterator[Check]:
     """Yield what checks each limit, on the steps that it is of.
 
     Args:
@@ -168,20 +182,20 @@ def tests(
     """
     for name, limit in limits.items():
         if name in _OF_ALL:
-            yield partial(_OF_ALL[name], report.data, limit)
+            yield from tests_of(report.data, _OF_ALL, {name: limit})
         else:
-            yield partial(_OF_COUNTED[name], report.counted.data, limit)
+            yield from tests_of(report.counted.data, _OF_COUNTED, {name: limit})
     for path, limit in modules:
-        yield partial(module_percent, report.counted.data, path, limit)
+        option = f"{option_of('max_module_percent')} {schema.module_label(path)}"
+        yield Check(option, partial(module_percent, report.counted.data, path, limit))
 
 
 def _need_backward(report: schema.ReportData) -> None:
     if not any(_backward(report.coverage)):
-        what = "no backward pass, so nothing of it"
+        what = "no backward pass"
         if report.totals.backward_device_us is None and report.totals.unplaced_graph_us:
-            what = "its backward pass may be in replayed graphs, so nothing of it is known"
-        missing = f"{what} to check ({report.per_step.text})"
-        raise UsageError(f"{report.trace.path}: {missing}")
+            what = "its backward pass may be in replayed graphs"
+        raise UsageError(f"{report.trace.path}: {what} ({report.per_step.text})")
 
 
 def _syncs(report: schema.ReportData) -> list[schema.Sync]:
@@ -189,7 +203,7 @@ def _syncs(report: schema.ReportData) -> list[schema.Sync]:
     launches_known = report.totals.queue_full_count is not None
     if not report.syncs and not launches_known:
         lacking = "launches" if report.trace.devices else "device events"
-        raise UsageError(f"{report.trace.path}: no {lacking}, so no sync with a device to check")
+        raise UsageError(f"{report.trace.path}: no {lacking}")
     return schema.own_syncs(report.syncs)
 
 
@@ -217,7 +231,7 @@ def step_ms(report: Report, limit: float) -> Outcome:
     behind = _is_behind(report)
     steps = _durations_ms(report, behind)
     value = median(steps)
-    return Outcome(value <= limit, _step([behind]), value, limit, " ms", note=_spread(steps))
+    return Outcome(value <= limit, _step(behind), value, limit, " ms", note=_spread(steps))
 
 
 def regression_percent(report: Report, baseline: Report, limit: float) -> Outcome:
@@ -228,14 +242,17 @@ def regression_percent(report: Report, baseline: Report, limit: float) -> Outcom
     """
     sides = (report, baseline)
     behind = [_is_behind(side) for side in sides]
-    if any(side.counted.data.verdict.bound == "unknown" for side in sides):
-        behind = [False, False]  # a device's part is unknown on one side
+    notes = unlike_steps(side_of(baseline.counted.data), side_of(report.counted.data))
+    if any(behind) and any(side.counted.data.verdict.bound == "unknown" for side in sides):
+        behind = [False, False]
+        notes.append("both on the host: the steps of one trace on the device are unknown")
     steps, before = (_durations_ms(*each) for each in zip(sides, behind, strict=True))
     longer = 100 * (median(steps) / median(before) - 1)
-    note = f"{_spread(steps)}; baseline {format_us(1000 * median(before))}, {_spread(before)}"
     if longer > 0 and within_noise(before, steps):
-        note += "; each median lies in the range of the other, so it may be noise"
-    what = f"change of the {_step(behind)}"
+        notes.append("each median lies in the range of the other, so it may be noise")
+    where = (" on the host", " on the device")[behind[1]] if behind[0] != behind[1] else ""
+    base = f"baseline{where} {format_us(1000 * median(before))}, {_spread(before)}"
+    what, note = f"change of the {_step(behind[0])}", "; ".join([_spread(steps), base, *notes])
     return Outcome(longer <= limit, what, longer, limit, "%", note=note)
 
 
@@ -243,9 +260,9 @@ def _is_behind(report: Report) -> bool:
     return schema.is_behind(report.counted.data)
 
 
-def _step(behind: Sequence[bool]) -> str:
+def _step(behind: bool) -> str:
     """What is timed: steps on the device, where they take longer there than on the host."""
-    return "median step on the device" if any(behind) else "median step"
+    return "median step on the device" if behind else "median step"
 
 
 def _durations_ms(report: Report, behind: bool) -> list[float]:
@@ -254,8 +271,8 @@ def _durations_ms(report: Report, behind: bool) -> list[float]:
     found = [row.duration_us / 1000 for row in rows]
     if not data.per_step.marked or not found or not all(found):
         raise UsageError(
-            f"{data.trace.path}: no steps are marked, so there is no step to time; give the "
-            "profiler a schedule, and call its step() at the end of each"
+            f"{data.trace.path}: no steps are marked; give the profiler a schedule, and call its "
+            "step() at the end of each"
         )
     return found
 
@@ -278,7 +295,7 @@ def rank_wait_percent(run: schema.Run, limit: float) -> Outcome:
     rows = [row for row in run.ranks if row.step_us]
     steps = sum(row.step_us or 0.0 for row in rows)
     if not steps:
-        raise UsageError(f"{run.path}: no measured step, so no waits to check")
+        raise UsageError(f"{run.path}: no measured step")
     value = 100 * sum(row.wait_us or 0.0 for row in rows) / steps
     return _outcome_of_run(run, "ranks wait for others", value, limit, "%")
 
@@ -304,12 +321,10 @@ def _need_all(run: schema.Run) -> None:
     if run.unreadable:
         first = run.unreadable[0]
         rest = f", and {len(run.unreadable) - 1} more" if len(run.unreadable) > 1 else ""
-        raise UsageError(
-            f"{run.path}: not all ranks can be checked: {first.path}: {first.reason}{rest}"
-        )
+        raise UsageError(f"{run.path}: {first.path}: {first.reason}{rest}")
     if all(row.wait_us is None for row in run.ranks) and not run.collectives:
         ranks = format_count(len(run.ranks), "rank")
-        raise UsageError(f"{run.path}: {ranks} and no collective matched, so no waits to check")
+        raise UsageError(f"{run.path}: {ranks} and no collective matched")
 
 
 def _outcome_of_run(run: schema.Run, what: str, value: float, limit: float, unit: str) -> Outcome:
@@ -335,7 +350,7 @@ def slow_steps_percent(said: schema.History, limit: float) -> Outcome:
     """
     measured = max((rank.measured_steps for rank in said.ranks), default=0)
     if not measured:
-        raise UsageError(f"{said.path}: no step was measured, so no slow steps to check")
+        raise UsageError(f"{said.path}: no step was measured")
     value = 100 * said.slow_steps_total / measured
     where = [
         f"{_steps(row)}, {_cause(row.causes[0]) if row.causes else 'unknown'}"

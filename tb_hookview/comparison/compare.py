@@ -315,8 +315,8 @@ def compare(base: ReportData, other: ReportData) -> Comparison:
     return Comparison(
         schema=1,
         measure=measure,
-        base=_side(base),
-        other=_side(other),
+        base=side_of(base),
+        other=side_of(other),
         step_us=_mean(left, right, "duration_us"),
         whole_step_us=step,
         unrecorded_step_us=_unrecorded(left, right),
@@ -360,7 +360,8 @@ def _on_device(report: ReportData) -> bool:
     return coverage.measure == "device" or (forward_alone and bool(report.kernels))
 
 
-def _side(report: ReportData) -> Side:
+def side_of(report: ReportData) -> Side:
+    """The side of a comparison that a report is."""
     names, means = [step.name for step in report.steps], report.per_step
     bound = report.verdict.bound
     return Side(report.trace.path, len(names), names, means.of, means.text, means.marked, bound)

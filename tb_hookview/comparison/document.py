@@ -22,6 +22,7 @@ from tb_hookview.schema import (
     Pair,
     RankTimes,
     RunComparison,
+    Side,
     Spread,
     module_label,
 )
@@ -50,8 +51,9 @@ def comparison_document(found: Comparison, rows: int | None = None) -> Document:
     """
     sides = (("base: ", found.base), ("other:", found.other))
     modules = _modules(found).cut(rows)
+    unlike = [f"{text[0].upper()}{text[1:]}." for text in unlike_steps(found.base, found.other)]
     parts: tuple[Lines | Table, ...] = (
-        Lines([f"{name} {side.path} ({side.text})" for name, side in sides] + _unlike(found)),
+        Lines([f"{name} {side.path} ({side.text})" for name, side in sides] + unlike),
         _totals(found),
         _memory(found),
         Lines(_findings(found, rows or _FINDINGS)),
@@ -96,18 +98,18 @@ def _totals(found: Comparison) -> Table:
     return Table(title, columns, rows)
 
 
-def _unlike(found: Comparison) -> list[str]:
-    """A line where one trace has steps and the other has none, or iterations in their place."""
-    sides = {"base": found.base, "other": found.other}
+def unlike_steps(base: Side, other: Side) -> list[str]:
+    """Say where one trace has steps and the other has none, or iterations in their place."""
+    sides = {"base": base, "other": other}
     whole = [name for name, side in sides.items() if not side.marked]
     if len(whole) == 1:
-        return [f"The {whole[0]} trace has no steps: a whole trace is compared with a step."]
+        return [f"the {whole[0]} trace has no steps: a whole trace is compared with a step"]
     loops = [name for name, side in sides.items() if "iteration " in " ".join(side.step_names)]
     if len(loops) == 1:
         marked = "base" if loops == ["other"] else "other"
         return [
-            f"Steps of the {loops[0]} trace are iterations found in it, while the {marked} trace "
-            "marks its steps: they may hold different work."
+            f"steps of the {loops[0]} trace are iterations found in it, while the {marked} trace "
+            "marks its steps: they may hold different work"
         ]
     return []
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 from msgspec.structs import asdict
 
-from tb_hookview.comparison.sides import pair, row_id, status_of
+from tb_hookview.comparison.sides import (
+    Keys,
+    each,
+    pair,
+    pair_up,
+    row_id,
+    rows_of,
+    status_of,
+)
 from tb_hookview.schema import (
     Collective,
     CollectiveChange,
@@ -21,9 +29,6 @@ from tb_hookview.schema import (
     RunComparison,
     RunSide,
 )
-
-_Kind = tuple[str, int | None, int]
-"""Name, bytes and ranks of collectives that are counted together."""
 
 
 def compare_runs(base: Run, other: Run) -> RunComparison:
@@ -88,9 +93,10 @@ def _own_change(row: RankChange) -> float:
     return abs((row.times.step_us.change or 0.0) - (row.times.wait_us.change or 0.0))
 
 
-class _Kept(NamedTuple):
-    """Collectives of a kind in one run."""
+class _Kind(NamedTuple):
+    """Collectives of one name, size and number of ranks in one run."""
 
+    key: tuple[str, int | None, int]
     rows: list[Collective]
     steps: int
 
@@ -98,50 +104,39 @@ class _Kept(NamedTuple):
         return _mean(map(number, self.rows))
 
     @property
-    def a_step(self) -> float:
+    def per_step(self) -> float:
         return len(self.rows) / self.steps
 
 
-def _by_kind(run: Run) -> dict[_Kind, _Kept]:
+def _kinds(run: Run) -> list[_Kind]:
     """Collectives by kind, without those at the ends of the run that only some ranks recorded."""
-    found: dict[_Kind, list[Collective]] = defaultdict(list)
+    found: dict[tuple[str, int | None, int], list[Collective]] = defaultdict(list)
     for row in run.collectives:
         found[row.name, row.bytes, row.ranks].append(row)
     steps = max(1, len({row.name for row in run.steps}))
-    return {
-        kind: _Kept(rows, steps)
-        for kind, rows in found.items()
-        if len(rows) >= steps or not _is_part(kind, found)
-    }
-
-
-def _is_part(kind: _Kind, kinds: Iterable[_Kind]) -> bool:
-    """Whether others that are like it have more ranks."""
-    name, size, ranks = kind
-    return any((name, size) == other[:2] and ranks < other[2] for other in kinds)
-
-
-def _in_common(left: Mapping[_Kind, _Kept], right: Mapping[_Kind, _Kept]) -> dict[_Kind, _Kept]:
-    """The right ones by the left one's kind, also where only its ranks differ: one that is of all
-    ranks has fewer where a trace is missing."""
-    sizes = [Counter(kind[:2] for kind in side) for side in (left, right)]
-    alike = {kind[:2]: kind for kind in left if all(size[kind[:2]] == 1 for size in sizes)}
-    return {alike.get(kind[:2], kind): kept for kind, kept in right.items()}
+    most = {key[:2]: key[2] for key in sorted(found, key=lambda key: key[2])}
+    return [
+        _Kind(key, rows, steps)
+        for key, rows in found.items()
+        if len(rows) >= steps or key[2] == most[key[:2]]
+    ]
 
 
 def _collectives(base: Run, other: Run) -> Iterable[CollectiveChange]:
-    left = _by_kind(base)
-    right = _in_common(left, _by_kind(other))
-    for number, kind in enumerate(dict.fromkeys([*left, *right])):
-        sides = before, after = left.get(kind), right.get(kind)
-        count = pair(*(side.a_step if side else 0.0 for side in sides))
+    left, right = _kinds(base), _kinds(other)
+    # One that is of all ranks has fewer where a trace is missing.
+    keys: list[Keys[_Kind]] = [each(lambda kind: kind.key), each(lambda kind: kind.key[:2])]
+    for number, match in enumerate(pair_up(left, right, keys)):
+        sides = before, after = rows_of(left, right, match)
+        count = pair(*(side.per_step if side else 0.0 for side in sides))
         transfer = pair(*(side and side.mean(lambda row: row.transfer_us) for side in sides))
         wait = pair(*(side and side.mean(lambda row: row.wait_us) for side in sides))
+        name, size, ranks = next(side.key for side in sides if side)
         yield CollectiveChange(
             id=str(number),
-            name=kind[0],
-            bytes=kind[1],
-            ranks=kind[2],
+            name=name,
+            bytes=size,
+            ranks=ranks,
             status=status_of(before, after, moved=False, pairs=(count, transfer, wait)),
             count=count,
             transfer_us=transfer,

@@ -180,10 +180,15 @@ def _cost(row: Straggler, before: Sequence[Straggler], marked: bool) -> str:
             f"rank {row.rank} is next: with {_ranks(before)} {fixed} fixed the others still wait "
         )
     else:
-        start = f"rank {row.rank} is a straggler: the others wait "
+        start = f"rank {row.rank} {_is_one(row, marked)}: the others wait "
     waited = f"{format_us(row.wait_caused_us)} {_per(marked)}"
-    often = f", in {row.steps} of {row.of_steps} steps" if marked else ""
+    often = f", in {row.steps} of {row.of_steps} steps" if marked and row.of_steps > 1 else ""
     return f"{start}{waited} for it ({format_share(row.share, 1)}){often}"
+
+
+def _is_one(row: Straggler, marked: bool) -> str:
+    once = marked and row.of_steps == 1
+    return "is the straggler in the only step that is compared" if once else "is a straggler"
 
 
 def _ranks(rows: Sequence[Straggler]) -> str:

@@ -69,6 +69,7 @@ _BOUND: dict[schema.Bound, str] = {
     "unknown": "bottleneck unknown",
 }
 _OVERLAP = "They wait for each other: overlap them."
+_IN_PART = "They overlap only in part: overlap them more."
 _LOADS_KERNELS = "Kernel loading adds {} once: warm up first."
 _IN_SETUP = "Most may be setup, like {} of {}: warm up."
 _COMPILES = " {} of that is compilation: warm up."
@@ -369,6 +370,8 @@ class _Sentence:
         if found.bound == "host":
             host = found.host_side_us or 0.0
             return _ON_CPU if found.device_us is None else _host_remedy(waits, host)
+        if found.bound == "even" and step - longer > _APART * step:
+            return _IN_PART
         return _REMEDIES[found.bound]
 
     def _compiles(self) -> bool:

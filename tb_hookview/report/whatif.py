@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview import schema
+from tb_hookview.analysis.replayed_modules import unknown_device_times
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.unseen_modules import unseen_modules
 from tb_hookview.rules.diagnosis import find_all, findings_named, without_findings
@@ -68,7 +69,8 @@ class WhatIfs(Struct, frozen=True, dict=True):
     def _unseen(self, scale: Mapping[str, float]) -> str | None:
         """Why something cannot be scaled: it may have run without being recorded."""
         analysis = self.selection.analysis
-        unseen = np.flatnonzero(unseen_modules(analysis))
+        in_graphs = unknown_device_times(self.selection).forward & ~analysis.compiled_modules
+        unseen = np.flatnonzero(unseen_modules(analysis) | in_graphs)
         paths = [(analysis.modules.path[module], module) for module in unseen.tolist()]
         named = {
             f"module:{name}": module for path, module in paths for name in (path, path or ROOT)

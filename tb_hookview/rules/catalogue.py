@@ -27,7 +27,7 @@ from tb_hookview.rules.host import (
     threads_oversubscribed,
 )
 from tb_hookview.rules.kernels import channels_last_on_cpu, indexing, launches, layers
-from tb_hookview.rules.memory import allocator, held
+from tb_hookview.rules.memory import allocator, held, recomputation
 from tb_hookview.rules.optimizer import updates
 from tb_hookview.rules.precision import products
 from tb_hookview.rules.sync import training, values
@@ -149,7 +149,7 @@ RULES: tuple[Rule, ...] = (
     layers.CONVOLUTION_BENCHMARK,
     values.SYNC_IN_OPERATOR,
     # memory
-    held.RECOMPUTE_OVERHEAD,
+    recomputation.RECOMPUTE_OVERHEAD,
     allocator.OUT_OF_MEMORY,
     allocator.MEMORY_GROWTH,
     allocator.MEMORY_NEAR_LIMIT_OR_IDLE,

@@ -36,6 +36,8 @@ _FIRST = "It saves almost nothing now: the {} has to get faster first."
 def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[schema.Finding]:
     """Findings with their gains: what saves most first, then what saves nothing now.
 
+    Before them stands what dominates the trace though it happens once.
+
     Args:
         context: the steps.
         found: the findings without gains.
@@ -49,6 +51,8 @@ def with_gains(context: Context, found: Sequence[Found], alone: Alone) -> list[s
     small = schema.SMALL * context.steps.measured_us
     if ranked and ranked[0][1] < small:  # none saves as much: those first that cost it, also once
         ranked.sort(key=lambda row: row[0].severity == "info" or _amount(row[0]) < small)
+    first = {each.finding.id for each in found if each.occurrence.dominates}
+    ranked.sort(key=lambda row: row[0].id not in first)
     return [_judged(finding, small) for finding, _ in ranked]
 
 

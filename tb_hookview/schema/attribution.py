@@ -214,19 +214,14 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     """File and line where the module's class is defined, as our recorder wrote it down; without
     that, where the function `forward` is that ran in the module's first call and in no module
     further in, as Python stacks show it; null where there is neither."""
-
-    @property
-    def unseen(self) -> str | None:
-        """Why its work is unknown; None where it is known."""
-        if self.forward.host_us is not None:
-            return None
-        return UNSEEN_IN_COMPILED if self.compiled else UNSEEN
+    unseen: str | None = None
+    """Why its calls and its work are unknown; null where they are known."""
 
 
 UNSEEN_IN_COMPILED = "compiled code that is not broken down by module runs it"
 UNSEEN = (
     "its calls, or those of a module below, are not in the trace (not marked: include, exclude, "
-    "depth; or run by a copy, torch.jit, torch.export or a replayed graph)"
+    "depth; or run by a copy, another thread, torch.jit, torch.export or a replayed graph)"
 )
 
 

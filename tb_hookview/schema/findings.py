@@ -87,8 +87,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     of the devices, or time of the host. Null where the cost is."""
     once_us: Us | None = None
     """Time that it takes once in a run, in its first step or as code is loaded or compiled, where
-    it happens once: such a finding is of severity `low` at most, and comes after those that recur,
-    where none saves 0.5% of the step only after those that cost as much. Null for these."""
+    it happens once: such a finding is of severity `low` at most, and comes after those that recur
+    (where none saves 0.5% of the step only after those that cost as much; compilation that takes
+    most of a trace without steps before them). Null for these."""
     gain_us_per_step: Us | None
     """How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies
     and allocations take no time, nor does what the host did while it made the device idle, and

@@ -135,3 +135,17 @@ def test_idle_time_of_no_device_cannot_be_checked(tmp_path: Path) -> None:
     done = call("check", path, "--max-idle-percent", "5")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no device events" in done.stderr
+
+
+def test_limits_that_cannot_be_checked_for_one_reason_share_a_line(tmp_path: Path) -> None:
+    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 1, "tid": 1}
+    path = tmp_path / "host.json"
+    path.write_text(json.dumps({"traceEvents": [{**operator, "ts": 1, "dur": 2}]}))
+    limits = ("--max-syncs", "--max-idle-percent", "--max-backward-syncs")
+    done = call("check", path, *(part for limit in limits for part in (limit, "0")))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        f"hookview: cannot check --max-syncs, --max-idle-percent: {path}: no device events",
+        f"hookview: cannot check --max-backward-syncs: {path}: no backward pass "
+        "(the whole trace, which marks no steps)",
+    ]

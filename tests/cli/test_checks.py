@@ -67,7 +67,7 @@ def test_what_the_trace_lacks_cannot_be_checked(
 ) -> None:
     (test,) = checks.tests(whole(tmp_path, picture), {limit: 0}, [])
     with pytest.raises(UsageError, match=lacking):
-        test()
+        test.outcome()
 
 
 def test_shares_are_of_the_steps_that_count(tmp_path: Path) -> None:
@@ -83,7 +83,9 @@ def test_shares_are_of_the_steps_that_count(tmp_path: Path) -> None:
     found = whole(tmp_path, picture)
     assert found.data.per_step.steps == 1
     asked = {"max_unattributed_percent": 5.0, "max_idle_percent": 100.0}
-    outcomes = [test() for test in checks.tests(found, asked, [("blocks.10", 50), ("blocks.1", 5)])]
+    outcomes = [
+        test.outcome() for test in checks.tests(found, asked, [("blocks.10", 50), ("blocks.1", 5)])
+    ]
     counted = "mean of 1 of 2 steps; the first holds work launched before it"
     assert all(outcome.what.endswith(f", {counted}") for outcome in outcomes)
     assert [outcome.value for outcome in outcomes if "backward of" in outcome.what] == [100, 0]
@@ -99,7 +101,7 @@ def test_counts_are_of_the_whole_trace(tmp_path: Path) -> None:
     found = whole(tmp_path, picture)
     assert found.data.per_step.steps == 1
     (test,) = checks.tests(found, {"max_syncs": 0.0}, [])
-    assert test().value == 1
+    assert test.outcome().value == 1
 
 
 def test_a_trace_that_could_show_syncs_and_has_none_is_within_limits(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.loading import analyze
 from tb_hookview.report.result import Report
 
+EVALUATE = "autograd::engine::evaluate_function: "
 NAMES = {f"s{number}": f"ProfilerStep#{number}" for number in range(4)}
 
 
@@ -45,6 +46,19 @@ def test_a_step_that_became_longer(tmp_path: Path, limit: float, holds: bool) ->
 def test_medians_that_lie_in_the_range_of_the_other_may_be_noise(tmp_path: Path) -> None:
     before, after = recorded(tmp_path, "a", 20, 40), recorded(tmp_path, "b", 30, 50)
     assert "may be noise" in checks_time.regression_percent(after, before, 5).note
+
+
+def test_iterations_of_the_baseline_are_not_taken_for_marked_steps(tmp_path: Path) -> None:
+    picture = """
+        main notes          [sgd  ]             [sgd  ]             [sgd  ]
+        auto ops   [mm' F=1]          [mm' F=1]           [mm' F=1]
+        """
+    names = {"sgd": "Optimizer.step#SGD.step", "mm'": f"{EVALUATE}MmBackward0"}
+    loop = analyze(grid.write(tmp_path / "t.json", grid.events(picture, names)))
+    marked = recorded(tmp_path, "a", 30, 30)
+    unlike = "steps of the base trace are iterations found in it, while the other trace marks"
+    assert unlike in checks_time.regression_percent(marked, loop, 5).note
+    assert unlike not in checks_time.regression_percent(marked, marked, 5).note
 
 
 def test_without_steps_there_is_nothing_to_time(tmp_path: Path) -> None:

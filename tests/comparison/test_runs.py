@@ -75,6 +75,14 @@ def test_collectives_of_a_run_that_lacks_a_trace_are_the_same(late: Run) -> None
     assert {row.status for row in compare_runs(fewer, late).collectives} == {"same"}
 
 
+def test_other_collectives_of_that_size_have_their_own_partners(late: Run) -> None:
+    rows = late.collectives
+    pairs = [replace(row, ranks=1) for row in rows]
+    fewer = replace(late, collectives=[*(replace(row, ranks=2) for row in rows), *pairs])
+    whole = replace(late, collectives=[*rows, *pairs])
+    assert {row.status for row in compare_runs(whole, fewer).collectives} == {"same"}
+
+
 def test_a_collective_that_vanished_shows_how_often_it_was(late: Run) -> None:
     odd = replace(late.collectives[0], name="odd", bytes=None)
     found = compare_runs(replace(late, collectives=[*late.collectives, odd]), late)

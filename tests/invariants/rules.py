@@ -17,6 +17,7 @@ from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import union
 from tb_hookview.rules.catalogue import RULES
+from tb_hookview.rules.compile.recompilation import RECOMPILATION
 from tb_hookview.rules.engine import cost_accounting
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.gains import weight
@@ -40,6 +41,9 @@ def _ranked(case: Case) -> list[list[Finding]]:
     """Findings in their order: one list, or two where none saves 0.5% of a step, of those that
     cost as much and of the others. Those of unknown gain save their cost at most."""
     findings = list(case.data.findings)
+    compiles = findings[:1] and findings[0].rule == RECOMPILATION.id and findings[0].once_us
+    if compiles and compiles > case.data.per_step.duration_us / 2:
+        findings = findings[1:]  # most of a trace
     small = SMALL * Context(case.simulator.selection, RULES).steps.measured_us
     large = [finding for finding in findings if weight(finding) >= small]
     if any(finding.gain_us_per_step is not None for finding in large):

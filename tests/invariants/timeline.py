@@ -153,8 +153,6 @@ def top_names_of_the_whole_are_the_report_s(case: Case) -> None:
     operators = {o.name: [o.calls, o.host_us, o.self_host_us] for o in data.operators}
     _assert_ranked(sums, "device", kernels, by=1)
     _assert_ranked(sums, "host", operators, by=2)
-    if data.compiled is not None:
-        return  # a selection has no shares of compiled calls: docs/how-to/compiled.md
     for kind in ("forward", "backward"):
         works = [(module.path or "(root)", getattr(module, kind)) for module in data.modules]
         of = "device" if any(work.device_us is not None for _, work in works) else "host"

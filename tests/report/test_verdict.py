@@ -69,6 +69,11 @@ TURNS = """
     main calls              [launch corr=1][wait          ]
     gpu kernel               [k corr=1                   ]
 """
+IN_PART = """
+    main notes [ProfilerStep#1             ]
+    main calls            [launch corr=1][w]
+    gpu kernel             [k corr=1                   ]
+"""
 PAUSES = """
     main notes [ProfilerStep#1                                    ]
     main calls [launch corr=1][wait                               ]
@@ -156,14 +161,20 @@ CASES = {
     ALL_EVEN: (
         "even",
         [4000, 0, 3700, 3700],
-        "Nearly even: host 4.00 ms, device 3.70 ms, communication 3.70 ms per step. Speeding up "
-        "only one saves little.",
+        "Nearly even: host 4.00 ms, device 3.70 ms, communication 3.70 ms per step. They overlap "
+        "only in part: overlap them more.",
     ),
     TURNS: (
         "even",
         [2800, 0, 2900, 0],
         "Host and device are even: 2.80 ms and 2.90 ms per step. They wait for each other: overlap "
         "them.",
+    ),
+    IN_PART: (
+        "even",
+        [2900, 0, 2900, 0],
+        "Host and device are even: 2.90 ms and 2.90 ms per step. They overlap only in part: "
+        "overlap them more.",
     ),
     PAUSES: (
         "unknown",
@@ -286,6 +297,19 @@ def test_a_convolution_of_the_inputs_is_not_the_model(tmp_path: Path) -> None:
     node = row("cpu_op", "autograd::engine::evaluate_function: ConvolutionBackward0", 5000, 9)
     backward = row("cpu_op", "aten::mkldnn_convolution_backward", 5001, 7)
     assert made(tmp_path, [*rows, node, backward]).verdict.bound == "host", "inputs have none"
+
+
+@pytest.mark.parametrize(("thread", "bound"), [("main", "host"), ("auto", "unknown")])
+def test_a_backward_on_the_thread_that_calls_it_is_the_cpus(
+    thread: str, bound: str, tmp_path: Path
+) -> None:
+    """That of a device has a thread of its own; what a number makes in both is the CPU's part."""
+    picture = f"""
+        main ops   [aten::mm seq=1][aten::mm seq=2][aten::mm seq=3]
+        {thread} ops                                                [eval seq=3][eval seq=2]
+        main ops                                                                             [eval seq=1]
+        """
+    assert report(tmp_path, picture).verdict.bound == bound
 
 
 PACE = [("aten::add", ADD)] * 30

@@ -31,7 +31,7 @@ ON_ONE = {
     # The fix pins the batches, and then the device is the bottleneck.
     "pageable_copy": {"h2d-not-overlapped": "at 55.* GB/s"},
     "loader_bound": {
-        "conv-layout-transpose": "% of the busy time",
+        "conv-layout-transpose": "% of device work",
         "h2d-nonblocking-unpinned": "at 6.* GB/s",
         "h2d-not-overlapped": "at 55.* GB/s",
     },
@@ -39,14 +39,14 @@ ON_ONE = {
     "slow_storage": {"h2d-nonblocking-unpinned": "the host spent 1.11 ms per step in them"},
     # A replayed graph leaves the device to decide.
     "launch_bound": {
-        "small-grid-low-occupancy": "% of the busy time",
-        "tensor-cores-unused": "% of the busy time",
-        "tf32-disabled": "% of the busy time",
+        "small-grid-low-occupancy": "% of device work",
+        "tensor-cores-unused": "% of device work",
+        "tf32-disabled": "% of device work",
     },
     # Host and device are nearly even, and there the device is on the critical path.
     "compiled": {
-        "tensor-cores-unused": "% of the busy time",
-        "tf32-disabled": "% of the busy time",
+        "tensor-cores-unused": "% of device work",
+        "tf32-disabled": "% of device work",
     },
 }
 """Rules that save time in one variant of a scenario alone, not expected of it: why, as the evidence

@@ -480,7 +480,7 @@ export const Finding = {
   },
   once_us: {
     unit: "us",
-    text: "Time that it takes once in a run, in its first step or as code is loaded or compiled, where it happens once: such a finding is of severity `low` at most, and comes after those that recur, where none saves 0.5% of the step only after those that cost as much. Null for these.",
+    text: "Time that it takes once in a run, in its first step or as code is loaded or compiled, where it happens once: such a finding is of severity `low` at most, and comes after those that recur (where none saves 0.5% of the step only after those that cost as much; compilation that takes most of a trace without steps before them). Null for these.",
   },
   gain_us_per_step: {
     unit: "us",
@@ -883,6 +883,7 @@ export const Module = {
   source: {
     text: "File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither.",
   },
+  unseen: { text: "Why its calls and its work are unknown; null where they are known." },
 } as const;
 
 export const ModuleChange = {

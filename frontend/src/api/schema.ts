@@ -645,7 +645,7 @@ export interface Finding {
   cost_us_per_step: number | null;
   /** The part of it that is device time spent on work that could be avoided; the rest is idle time of the devices, or time of the host. Null where the cost is. */
   device_work_us_per_step: number | null;
-  /** Time that it takes once in a run, in its first step or as code is loaded or compiled, where it happens once: such a finding is of severity `low` at most, and comes after those that recur, where none saves 0.5% of the step only after those that cost as much. Null for these. */
+  /** Time that it takes once in a run, in its first step or as code is loaded or compiled, where it happens once: such a finding is of severity `low` at most, and comes after those that recur (where none saves 0.5% of the step only after those that cost as much; compilation that takes most of a trace without steps before them). Null for these. */
   once_us: number | null;
   /** How much shorter a step is in a replay without the cause: syncs do not wait, loaders, copies and allocations take no time, nor does what the host did while it made the device idle, and avoidable device events are gone or shorter. Gains of several findings do not add up; a replay without all of them (`whatif`) says what they gain together. Null where there is no replay; `gain_unknown` then says why. */
   gain_us_per_step: number | null;
@@ -1140,6 +1140,8 @@ export interface Module {
   compiled_lump: CompiledLump | null;
   /** File and line where the module's class is defined, as our recorder wrote it down; without that, where the function `forward` is that ran in the module's first call and in no module further in, as Python stacks show it; null where there is neither. */
   source: string | null;
+  /** Why its calls and its work are unknown; null where they are known. */
+  unseen: string | null;
 }
 
 /** One module, its own work without that of the modules below it. A module is found again by path and class; a stack's label (`Linear_3`), whose numbers are counted again in every process, by class and order; else by the longest end of its path that names one module of its class on each side, without parts such as `module` and `_orig_mod`, which a wrapper puts in. */

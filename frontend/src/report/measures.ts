@@ -18,8 +18,8 @@ export function divisor(report: ReportData, averaging: Averaging): number {
 }
 
 /** Whether calls of a module are not in the trace, so that its work is unknown. */
-export function isUnseen({ forward }: Pick<Module, "forward">): boolean {
-  return forward.host_us === null;
+export function isUnseen({ unseen }: Pick<Module, "unseen">): boolean {
+  return unseen !== null;
 }
 
 /** Mean length of the measured steps, in microseconds; 0 without steps. */

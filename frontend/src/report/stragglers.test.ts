@@ -29,6 +29,12 @@ test("the sentence names the first straggler, those that are next, and the step 
   );
 });
 
+test("a single step is said to be one", () => {
+  expect(text([{ ...FIRST, of_steps: 1 }])).toContain(
+    "Rank 1 is the straggler in the only step that is compared (in module blocks.1): the others",
+  );
+});
+
 test("traces that mark no steps are not spoken of as steps", () => {
   expect(text([FIRST], false)).toBe(
     "Rank 1 is a straggler (in module blocks.1): the others wait 10.00 ms in these traces for it. " +

@@ -1,4 +1,4 @@
-import type { Pipeline, RunOverview, StageWork } from "../api/schema";
+import type { Pipeline, RunOverview, StageWork, Straggler } from "../api/schema";
 import { count, duration, percent } from "../text/formats";
 import { pathText } from "../text/names";
 
@@ -47,6 +47,12 @@ export function stageText(work: StageWork): string {
 /** Reasons whose end saves less than this share of the step explain nothing. */
 const EXPLAINS = 0.01;
 
+/** That a rank is a straggler; in a single step others may be as late. */
+export function isOne(run: RunOverview, first: Straggler): string {
+  const once = run.marked && first.of_steps === 1;
+  return once ? "is the straggler in the only step that is compared" : "is a straggler";
+}
+
 /** All stragglers in a sentence. */
 export function stragglersText(run: RunOverview): string {
   const { stragglers, step_us } = run;
@@ -57,14 +63,14 @@ export function stragglersText(run: RunOverview): string {
   const next = rest.length === 0 ? "" : ` Next: rank ${rest.map(({ rank }) => rank).join(", ")}.`;
   const left = stragglers[stragglers.length - 1]?.left_step_us ?? null;
   if (left === null || step_us === null || left > (1 - EXPLAINS) * step_us) {
-    return `Rank ${first.rank} is a straggler: ${waits}. Its trace does not show why.${next}`;
+    return `Rank ${first.rank} ${isOne(run, first)}: ${waits}. Its trace does not show why.${next}`;
   }
   const where =
     first.module !== null
       ? `in module ${pathText(first.module)}`
       : (REASONS[first.reason ?? ""] ?? "for unknown reasons");
   return (
-    `Rank ${first.rank} is a straggler (${where}): ${waits}.${next} Without ` +
+    `Rank ${first.rank} ${isOne(run, first)} (${where}): ${waits}.${next} Without ` +
     `${rest.length === 0 ? "that" : "these"} a ${whole} takes ${duration(left)}, not ${duration(step_us)} ` +
     "(mean of all ranks)."
   );

@@ -39,6 +39,7 @@ export function module(path: string, parent: string | null, rest: Partial<Module
     compiled: false,
     compiled_lump: null,
     source: null,
+    unseen: null,
     ...rest,
   };
 }

@@ -13,7 +13,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.calls.division import OUTSTANDING
 from tb_hookview.analysis.dependencies.graph import EdgeKind, EdgeSet, Evidence, Nodes
 from tb_hookview.analysis.dependencies.points import Points, Window
-from tb_hookview.analysis.device.events import SLOW, LaunchTiming
+from tb_hookview.analysis.device.events import SLOW, SLOW_NS, LaunchTiming
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import Call
 from tb_hookview.arrays import intervals
@@ -38,8 +38,6 @@ from tb_hookview.arrays.types import (
     ThreadIndex,
 )
 
-_SLOW = 50_000
-"""Nanoseconds from which on a launch may be slow by itself."""
 _OVERLAP = 1_000
 """Nanoseconds of overlap on one stream from which on it is no rounding."""
 _EVERY = 16
@@ -168,7 +166,7 @@ class DeviceTimes(Struct, frozen=True, dict=True):
         tree, known = self.analysis.call_tree, self.launch >= 0
         length = lookup(tree.duration, self.launch)
         usual = lower_quartile(length[known]) if known.any() else 0
-        slow = known & (length > max(SLOW * usual, _SLOW))
+        slow = known & (length > max(SLOW * usual, SLOW_NS))
         slow &= self.start >= lookup(tree.end, self.launch)
         return np.where(slow, length - usual, 0)
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.collectives.calls import CALLS, ON_HOST
-from tb_hookview.analysis.device.events import SLOW, queued_before
+from tb_hookview.analysis.device.events import SLOW, SLOW_NS, queued_before
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays import intervals
@@ -327,8 +327,6 @@ def find_collective_waits(analysis: Analysis, main: int, start: int, end: int) -
     )
 
 
-_SLOW = 50_000
-"""Nanoseconds from which on a slow launch has a point at its end, too."""
 ENDS, BEGINS, LAUNCHES = 0, 1, 2
 """Rank of points of one thread and moment: what ends; what begins, and ends of steps; launches."""
 
@@ -350,8 +348,6 @@ class HostEvents(Struct, frozen=True):
     """Outermost rows of data loaders."""
     step_end: Nanoseconds
     """End of each replayed step on the host."""
-    ended_by: int
-    """Thread that is there then."""
     thread: ThreadIndex
     thread_end: Nanoseconds
     """Where no step is marked the threads, and the end of the last row of each."""
@@ -419,7 +415,6 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
     threads = threads_of(analysis, launch, analysis.syncs.row[sync], analysis.nodes.row)
     others = threads[threads != main]
     slow, slow_end = _slow(analysis, launch, usual)
-    step_end = _step_ends(analysis, window)
     ended, ends = _thread_ends(analysis, window, np.append(others, main))
     return HostEvents(
         launch=launch,
@@ -428,10 +423,9 @@ def _host_events(analysis: Analysis, window: Window) -> HostEvents:
         usual=usual,
         sync=sync,
         loader=_loaders(analysis, window, np.append(threads, main)),
-        step_end=step_end,
-        ended_by=int(ended[ends.argmax()]) if len(ended) else main,
+        step_end=_step_ends(analysis, window),
         thread=ended,
-        thread_end=np.minimum(ends, step_end[-1]),
+        thread_end=ends,
         bursts=find_bursts(analysis, main, others, window.start, window.host_end),
         collectives=find_collective_waits(analysis, main, window.start, window.host_end),
     )
@@ -445,6 +439,8 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
     slow = launch[events.slow]
     main, waits = np.full(len(bursts.start), bursts.main), events.collectives
     waiter = np.full(len(waits.called), waits.main)
+    ends, step_end = events.thread_end, events.step_end
+    ended_by = events.thread[ends.argmax()] if len(ends) else bursts.main
     return [
         _Wanted(tree.thread[launch], tree.start[launch], LAUNCHES),
         _Wanted(waiting, syncs.start[events.sync], BEGINS),
@@ -456,11 +452,11 @@ def _wanted(analysis: Analysis, events: HostEvents) -> list[_Wanted]:
         _Wanted(tree.thread[slow], events.slow_end, ENDS),
         _Wanted(tree.thread[loader], tree.start[loader], BEGINS),
         _Wanted(tree.thread[loader], tree.end[loader], ENDS),
-        _Wanted(events.thread, events.thread_end, ENDS),
+        _Wanted(events.thread, np.minimum(ends, step_end[-1]), ENDS),
         _Wanted(waits.caller, waits.called, BEGINS),
         _Wanted(waiter, waits.main_stops, ENDS),
         _Wanted(waiter, waits.main_resumes, BEGINS),
-        _Wanted(np.full(len(events.step_end), events.ended_by), events.step_end, BEGINS),
+        _Wanted(np.full(len(step_end), ended_by), step_end, BEGINS),
     ]
 
 
@@ -493,7 +489,7 @@ def _loaders(analysis: Analysis, window: Window, threads: ThreadIndex) -> TreeRo
 
 def _slow(analysis: Analysis, launch: TreeRow, usual: int) -> tuple[Int, Nanoseconds]:
     """Launches that took long by themselves, not for a copy nor for room in a queue; their ends."""
-    slow = analysis.call_tree.duration[launch] > max(SLOW * usual, _SLOW)
+    slow = analysis.call_tree.duration[launch] > max(SLOW * usual, SLOW_NS)
     slow &= analysis.calls[launch] == Call.NONE
     slow &= ~isin(launch, analysis.blocked_launches)
     end, loads = analysis.call_tree.end[launch], analysis.kernel_loads

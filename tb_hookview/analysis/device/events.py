@@ -172,6 +172,8 @@ SLOW = 20
 """Multiple of its name's median from which on a launch is slow.
 
 The first launch of a kernel whose code is in place takes up to 15 times the median."""
+SLOW_NS = 50_000
+"""Nanoseconds up to which a launch is not slow in replays, whatever the median."""
 
 _USUAL_NS = 50_000
 """Latency below which all launches onto idle CUDA and HIP devices are."""

@@ -20,7 +20,7 @@ from tb_hookview.analysis.host.rows import (
 )
 from tb_hookview.analysis.host.stacks import around_any, is_frame, rows_holding
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, pair_key, unique, unique_inverse
 from tb_hookview.arrays.nesting import innermost_at, lookup, self_time
 from tb_hookview.arrays.types import (
     Bool,
@@ -304,8 +304,10 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     """Whether most of the time of operators is in those that only a CPU runs.
 
     In the backward, which runs where the forward did, most operators do not show where: one that
-    does is proof, as preprocessing has no backward. Where calls of a device's runtime were
-    recorded, any such operator is, if none of the calls gives a device work.
+    does is proof, as preprocessing has no backward. Where it is evaluated is, too: nodes of a
+    device have a thread of their own, those of the CPU that which calls the backward. Where calls
+    of a device's runtime were recorded, any such operator is, if none of the calls gives a device
+    work.
 
     Args:
         host: rows of a trace without device events.
@@ -318,13 +320,22 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     texts = host.trace.strings.texts
     alone = np.array([_ON_CPU.match(text) is not None for text in texts] or [False])
     proves = operators.named & (host.kind == EventCategory.OPERATOR) & alone[host.string]
-    if (proves & in_backward).any():
+    if (proves & in_backward).any() or _evaluates_own_forward(host, in_backward):
         return True
     known = operators.named & (host.kind == EventCategory.OPERATOR) & ~in_backward
     proven = known & host.call_tree.inside(proves)
     time = operators.self_host
     most = 0.0 if recorded else _MOST
     return bool(proven.any() and time[proven].sum() >= most * time[known].sum())
+
+
+def _evaluates_own_forward(host: HostRows, in_backward: Bool) -> bool:
+    """Whether threads evaluate most of the nodes that operators of their own made."""
+    key = pair_key(host.call_tree.thread, host.sequence)
+    forward = (host.kind == EventCategory.OPERATOR) & (host.sequence >= 0) & ~in_backward
+    made = unique(key[forward])
+    evaluated = isin(made, key[(host.role == Role.NODE) & (host.sequence >= 0)])
+    return len(made) > 0 and bool(evaluated.mean() > _MOST)
 
 
 _OF_DEVICES = re.compile("cudnn(?!_is_acceptable)|miopen")

@@ -22,7 +22,7 @@ _ASKS = (
     *("cudaGetSymbolAddress", "cudaHostGetDevicePointer"),
 )
 _SLOW = 20
-"""As of first launches. Starting cuBLAS takes 11 ms and more, where an allocation takes 0.2 ms."""
+"""Multiple of a usual allocation: starting cuBLAS takes 11 ms and more, an allocation 0.2 ms."""
 
 
 def call_rows(host: HostRows) -> Int:

@@ -27,7 +27,6 @@ device may have been busy: such time is unknown.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -36,10 +35,10 @@ from tb_hookview.analysis.calls.division import CallTimes
 from tb_hookview.analysis.consistency.checks import lost_launches
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call, Role
-from tb_hookview.analysis.idle.gaps import Cause, Claims, Gaps, KernelLoads, cut
+from tb_hookview.analysis.idle.gaps import LOADING, Cause, Claims, Gaps, KernelLoads, cut, overhead
 from tb_hookview.analysis.syncs.detection import Syncs
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import asof, isin, mask_of, unique
+from tb_hookview.arrays.joins import asof, isin, mask_of
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -54,9 +53,7 @@ from tb_hookview.arrays.types import (
 )
 from tb_hookview.trace import EventCategory
 
-_LOADING = "Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
-"""`overhead` rows of the driver while it loads or compiles code."""
-_NOT_THE_PROFILERS = f"Command Buffer Full|{_LOADING}"
+_NOT_THE_PROFILERS = f"Command Buffer Full|{LOADING}"
 """`overhead` rows of the driver, which come without a profiler too."""
 _OF_HOST = (
     *(EventCategory.OPERATOR, EventCategory.ANNOTATION),
@@ -177,25 +174,16 @@ def _of_threads(claims: Claims, wanted: Bool) -> Claims:
 
 def _profiler_claims(timing: LaunchTiming, syncs: Syncs) -> Claims:
     """The profiler's overhead, and its own syncs."""
-    row, own = _overhead(timing, _NOT_THE_PROFILERS, inside=False), syncs.by_profiler
+    row, own = overhead(timing, _NOT_THE_PROFILERS, inside=False), syncs.by_profiler
     calls = syncs.row[own], syncs.start[own], syncs.end[own]
     return _with_overhead(timing, Cause.PROFILER, row, *calls)
 
 
 def _loading_claims(timing: LaunchTiming, loads: KernelLoads) -> Claims:
     """Calls that loaded kernels, and the driver's overhead of that."""
-    row = _overhead(timing, _LOADING, inside=True)
+    row = overhead(timing, LOADING, inside=True)
     calls = loads.row, loads.start, loads.end
     return _with_overhead(timing, Cause.KERNEL_LOADING, row, *calls)
-
-
-def _overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
-    """Rows of `Events` of overhead whose whole name matches a pattern, or does not."""
-    events, texts = timing.host.trace.events, timing.host.trace.strings
-    row = np.flatnonzero(events.kind == EventCategory.OVERHEAD)
-    names = unique(events.name[row]).tolist()
-    found = [name for name in names if re.fullmatch(pattern, texts[name])]
-    return np.asarray(row[isin(events.name[row], found) == inside])
 
 
 def _with_overhead(

@@ -33,6 +33,7 @@ from tb_hookview.arrays.types import (
     Bool,
     DeviceEventIndex,
     DeviceNumber,
+    EventRow,
     Int,
     Intervals,
     Nanoseconds,
@@ -238,6 +239,10 @@ def _joined(pieces: Pieces, bounds: Nanoseconds) -> Pieces:
 
 _LAUNCH = re.compile(r".*(?:Launch(?:Cooperative)?Kernel|KernelLaunch).*")
 """Calls that launch one kernel; the first launch of a graph takes long for other reasons."""
+LOADING = "Lazy Function Loading|Runtime Triggered Module Loading|Driver Compiler"
+"""`overhead` rows of the driver while it loads or compiles code."""
+_LOADS_NS = 400_000
+"""Length from which on a first launch with such a row in it loads, however long others took."""
 _FUSED = "fused_"
 """What names of operators and kernels of TorchScript's fuser begin with."""
 _COMPILES_NS = 1_000_000
@@ -270,7 +275,8 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
 
     Such a launch is the first of its kernel, by name and device, that the trace has; until the
     kernel began, it lasted over `SLOW` times the median of the call's later ones (of all where
-    there are none); and the host neither waited for a device, copied nor allocated in it.
+    there are none), or long and the driver's own row of loading lies in it; and the host neither
+    waited for a device, copied nor allocated in it.
 
     Args:
         timing: the device events and their launches.
@@ -280,7 +286,11 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     first = _first_launches(timing)
     launch, started = timing.device_events.launch[first], timing.device_events.start[first]
     until = np.minimum(call_tree.end[launch], started)
-    slow = timing.slow(launch, until - call_tree.start[launch], but_these=True)
+    lasted = until - call_tree.start[launch]
+    slow = timing.slow(launch, lasted, but_these=True)
+    loading = np.sort(timing.host.trace.events.start[overhead(timing, LOADING, inside=True)])
+    before = np.searchsorted(loading, [call_tree.start[launch], until])
+    slow |= (before[1] > before[0]) & (lasted > _LOADS_NS)
     slow &= ~isin(launch, calls.onto_full_queue)
     if slow.any():
         slow &= ~_stalls(timing, calls)[launch]
@@ -300,6 +310,15 @@ def find_kernel_loads(timing: LaunchTiming, calls: CallTimes) -> KernelLoads:
     start = np.concatenate([call_tree.start[row], fused[:, 1]])[order]
     end = np.concatenate([end[row], call_tree.start[fused[:, 0]]])[order]
     return KernelLoads(rows[order], start, end)
+
+
+def overhead(timing: LaunchTiming, pattern: str, *, inside: bool) -> EventRow:
+    """Rows of `Events` of overhead whose whole name matches a pattern, or does not."""
+    events, texts = timing.host.trace.events, timing.host.trace.strings
+    row = np.flatnonzero(events.kind == EventCategory.OVERHEAD)
+    names = unique(events.name[row]).tolist()
+    found = [name for name in names if re.fullmatch(pattern, texts[name])]
+    return np.asarray(row[isin(events.name[row], found) == inside])
 
 
 def _library_starts(timing: LaunchTiming) -> tuple[TreeRow, Nanoseconds]:

@@ -15,7 +15,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED, CompiledTime
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.modules.attribution import RECOMPUTE
-from tb_hookview.analysis.replayed_modules import modules_in_graphs
+from tb_hookview.analysis.replayed_modules import unknown_device_times
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.analysis.syncs.detection import profiler_times
 from tb_hookview.analysis.unseen_modules import unseen_modules
@@ -152,15 +152,18 @@ def module_rows(selection: Selection) -> list[schema.Module]:
 
 def _with_unknown(selection: Selection, rows: Iterable[schema.Module]) -> Iterator[schema.Module]:
     """Rows with null in the place of zeros that are not known."""
-    analysis, in_graph = selection.analysis, modules_in_graphs(selection)
-    masks = analysis.compiled_modules, unseen_modules(analysis), *in_graph
+    analysis, unknown = selection.analysis, unknown_device_times(selection)
+    masks = analysis.compiled_modules, unseen_modules(analysis), *unknown
     columns = (mask.tolist() for mask in masks)
     for row, compiled, unseen, forward, backward in zip(rows, *columns, strict=True):
         if compiled:
             found = replace(row, compiled=True)
         else:
             found = _in_graph(row, forward=forward, backward=backward)
-        yield _unseen(found) if unseen else found
+        found = _unseen(found) if unseen else found
+        known = found.forward.host_us is not None
+        why = schema.UNSEEN_IN_COMPILED if compiled else schema.UNSEEN
+        yield found if known else replace(found, unseen=why)
 
 
 _UNKNOWN = schema.Work(None, None, None, None, None)

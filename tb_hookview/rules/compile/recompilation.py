@@ -23,6 +23,8 @@ _LISTED = 3
 _VARIANTS = 2 * _LISTED
 _SHARE = 0.01
 """Part of a trace without steps from which on its compilation counts."""
+_MOST = 0.5
+"""Part from which on the rest of it is first calls of what was compiled."""
 _SETTLE = (
     "TORCH_LOGS=recompiles names the guard that failed. A size: pad or bucket shapes, or mark it "
     "by torch._dynamo.mark_dynamic. A Python number: pass it as a tensor. requires_grad: leave it, "
@@ -90,6 +92,7 @@ def _once(context: Context, rows: TreeRow, counted: Bool) -> Iterator[Occurrence
         gaps=union(context.gaps.of_first_compilation(), context.gaps.of_syncs(syncs)),
         host=context.rows.host_time(counted) if context.on_host else (),
         once_us=time,
+        dominates=time > _MOST * context.steps.duration_us,
         claims_gain=False,
         examples=context.call_tree.start[rows],
         caveats=(_ONCE,),

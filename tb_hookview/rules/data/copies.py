@@ -360,7 +360,7 @@ H2D_NOT_OVERLAPPED = Rule(
 
 
 _SHARE_DEVICE_LAYOUT_COPIES = 0.05
-"""Part of the devices' busy time from which copies within them count."""
+"""Part of device work from which copies within them count."""
 _SHARE_OF_PLACE = 0.01
 """Part of it from which a place is reported."""
 _AVOIDABLE = 0.5
@@ -407,8 +407,8 @@ def _find_device_layout_copies(context: Context) -> Iterator[Occurrence]:
                 place=place,
                 module=module,
                 evidence=f"{format_count(len(members), 'copy', 'copies')} within the device in "
-                f"{context.steps.text}, {context.us_text(wasted)}, {part:.1%} of its busy "
-                f"time; all such copies take {share:.0%}",
+                f"{context.steps.text}, {context.us_text(wasted)}, {part:.1%} of device "
+                f"work; all such copies take {share:.0%}",
                 count=len(members),
                 wasted=mine,
                 saved=_AVOIDABLE,
@@ -438,7 +438,7 @@ DEVICE_LAYOUT_COPIES = Rule(
     family="data-movement",
     title="Device-to-device copies of tensors (layout, dtype, concatenation)",
     description="Kernels and copies that only move data (contiguous, clone, cat, changes of type) "
-    "take over 5% of the devices' busy time, FSDP's own apart; one finding for each place that "
+    "take over 5% of device work, FSDP's own apart; one finding for each place that "
     "takes over 1%. Those of convolutions are left to conv-layout-transpose.",
     fix="Remove transposes that are made contiguous again. Write into one tensor instead of "
     "concatenating in a loop. Keep one memory format and one type of activations; leave autocast's "

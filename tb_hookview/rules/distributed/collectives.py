@@ -327,7 +327,7 @@ def _on_device(context: Context) -> Iterator[Occurrence]:
         place="collectives",
         everywhere=True,
         evidence=f"{format_count(count / len(context.steps), 'collective')}{context.each}, "
-        f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.one} "
+        f"{format_us(whole)}; for {format_us(exposed)} of {context.steps.measured} "
         f"({share:.0%}{_range(context, rows, alone)}) nothing overlaps them: "
         + ", ".join(f"{name} {format_us(time)}" for name, time in times.items())
         + _under(context, rows, alone)

@@ -95,7 +95,7 @@ class StepContext(Struct, frozen=True, dict=True):
         long = isin(gaps.cause, _SET_UP) & (gaps.duration > SET_UP_NS)
         long |= (gaps.cause == Cause.UNKNOWN) & (gaps.duration > _UNKNOWN_SET_UP_NS)
         idle = gaps.duration[long | self._analysis.idle_once]
-        return self.duration_us - float(idle.sum()) / 1000 / max(devices, 1)
+        return max(self.duration_us - float(idle.sum()) / 1000 / max(devices, 1), 0.0)
 
     @cached_property
     def busy_us(self) -> float | None:
@@ -129,6 +129,12 @@ class StepContext(Struct, frozen=True, dict=True):
     def one(self) -> str:
         """What a mean is of."""
         return "a step" if self.marked else "the trace"
+
+    @property
+    def measured(self) -> str:
+        """What `measured_us` is the length of."""
+        less = not self.marked and self.measured_us < self.duration_us
+        return f"{self.one} without its set-up" if less else self.one
 
     @property
     def whole(self) -> str:

@@ -63,6 +63,8 @@ class Occurrence(Struct, frozen=True):
     once_us: float | None = None
     """Time that it takes once in a run, as in its first step, microseconds: no cost of each step.
     None for what recurs."""
+    dominates: bool = False
+    """Whether what it takes once is most of the trace, so that it comes before what recurs."""
     gone: TreeRow = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows of the call tree, in measured steps, that a replay without it lacks, in addition to what
     it is charged for: what the host does while a device is busy gains nothing at once, and all of

@@ -250,16 +250,19 @@ def units(context: Context) -> Bool:
     return np.asarray(whole & (above != 1) & context.rows.counted)
 
 
+def in_python(context: Context) -> Bool:
+    """Whether each autograd node is of a function that is written in Python."""
+    texts, rows = context.analysis.trace.strings, context.analysis.nodes.row
+    names = [node_name(texts[each]) for each in context.host.string[rows].tolist()]
+    return np.array([not _is_native(name) for name in names], bool)
+
+
 def units_of_python_nodes(context: Context) -> Bool:
     """Outermost rows of what computes in autograd nodes that are written in Python."""
-    nodes, own = context.analysis.nodes, computing(context)
-    texts = context.analysis.trace.strings
-    names = [node_name(texts[each]) for each in context.host.string[nodes.row].tolist()]
-    in_python = lookup(
-        np.array([not _is_native(name) for name in names]), context.analysis.row_node
-    )
+    own = computing(context)
+    inside = lookup(in_python(context), context.analysis.row_node)
     above = lookup(context.rows.inside(own), context.call_tree.parent)
-    return np.asarray(own & (in_python == 1) & (above != 1) & context.rows.counted)
+    return np.asarray(own & (inside == 1) & (above != 1) & context.rows.counted)
 
 
 def unit_names(context: Context, rows: Int) -> StringIndex:

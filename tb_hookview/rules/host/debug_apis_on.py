@@ -35,7 +35,7 @@ _NEVER = 1 << 62
 _NEW = ("aten::empty", "aten::empty_strided", "aten::resize_")
 """Operators that fill what they allocate under deterministic algorithms only."""
 _SHARE = 0.01
-"""Part of the step or of the devices' busy time from which on that counts."""
+"""Part of the step or of device work from which on that counts."""
 
 
 def _explains(context: Context) -> Bool:
@@ -206,7 +206,7 @@ RULE = Rule(
     "aten::_is_any_true and aten::item, which syncs where a device is used. CUDA_LAUNCH_BLOCKING: "
     "98% of at least 50 kernels run within the call that launches them, at least 10 of them longer "
     "than the shortest such call. Fills of new memory: aten::fill_ straight inside aten::empty, "
-    "aten::empty_strided or aten::resize_, in 1% of a step or of the busy time.",
+    "aten::empty_strided or aten::resize_, in 1% of a step or of device work.",
     fix="Turn it off outside of debugging: torch.autograd.set_detect_anomaly(False), and no "
     "CUDA_LAUNCH_BLOCKING in the environment.",
     reference="PyTorch Performance Tuning Guide: disable debugging APIs",

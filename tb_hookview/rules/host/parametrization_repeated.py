@@ -17,7 +17,7 @@ from tb_hookview.schema import Phase
 _CLASS = "ParametrizationList"
 """What torch calls for each access to a parametrized tensor."""
 _SHARE = 0.03
-"""Part of a step, or of the devices' busy time, in the calls after the first."""
+"""Part of a step, or of device work, in the calls after the first."""
 _CAVEAT = (
     "Under cached() a parametrization with a state, such as spectral_norm's power iteration, "
     "advances once per block and not with each call."
@@ -102,7 +102,7 @@ RULE = Rule(
     description="Calls of a ParametrizationList (torch.nn.utils.parametrize: weight_norm, "
     "spectral_norm, orthogonal) in the forward, after another one of the same step with neither a "
     "backward pass nor an optimizer in between: 3% of a step where the model runs on the CPU, or "
-    "of the devices' busy time, with their backward.",
+    "of device work, with their backward.",
     fix="Run the forward passes up to each backward() within "
     "`with torch.nn.utils.parametrize.cached():`, which computes each parametrized tensor once. "
     "Not around forwards with and without gradients together, and not around functional_call.",

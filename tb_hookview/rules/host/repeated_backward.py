@@ -14,7 +14,7 @@ from tb_hookview.rules.engine.rule import Occurrence, Rule
 _TIMES = 4
 """Evaluations of a node from which on they count: penalties and a second loss take two or three."""
 _SHARE = 0.03
-"""Part of a step, or of the devices' busy time, in such evaluations."""
+"""Part of a step, or of device work, in such evaluations."""
 _CAVEAT = (
     "The gain takes each node to be evaluated once, in its usual time. Where gradients of many "
     "outputs are needed, one batched evaluation takes longer than one of a single output."
@@ -59,7 +59,7 @@ RULE = Rule(
     family="host",
     title="The backward runs through one graph several times",
     description="Autograd nodes of one forward operator that are evaluated four times or more, "
-    "which takes 3% of a step where the model runs on the CPU, or of the devices' busy time.",
+    "which takes 3% of a step where the model runs on the CPU, or of device work.",
     fix="Call torch.autograd.grad once, with all inputs. Add up losses before backward(). For "
     "gradients of several outputs use torch.func.jacrev, vmap, or grad with is_grads_batched=True. "
     "In truncated backpropagation through time detach the state.",

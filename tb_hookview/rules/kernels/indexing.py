@@ -31,7 +31,7 @@ _KERNELS = (
 _SORTS = r"(?i)radix_?sort|merge_?sort"
 _SHARE = 0.03
 _SHARE_OF_MODULE = 0.01
-"""Part of the busy time from which a module has a finding of its own."""
+"""Part of device work from which a module has a finding of its own."""
 _SAVED = 0.5
 _HOST_SHARE = 0.03
 """Part of a step from which on it counts on the CPU."""
@@ -161,7 +161,7 @@ def _sorting(context: Context, module: int, found: Bool) -> Occurrence:
         place="index_put, embedding",
         module=module,
         everywhere=module < 0,
-        evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in kernels that "
+        evidence=f"{context.us_text(time)} ({share:.0%} of device work) in kernels that "
         "sort indices and sum by them",
         count=int(np.count_nonzero(found)),
         wasted=np.flatnonzero(found),
@@ -176,7 +176,7 @@ INDEX_PUT_SORT_KERNELS = Rule(
     family="kernels",
     title="The backward of indexing sorts its indices",
     description="Sorting kernels and those that sum by sorted indices inside "
-    "aten::_index_put_impl_ or aten::embedding_dense_backward, in more than 3% of the busy time; a "
+    "aten::_index_put_impl_ or aten::embedding_dense_backward, in more than 3% of device work; a "
     "finding for each module with more than 1%, and one for the rest. "
     "Where the model runs on the CPU aten::index_put with accumulate=True, or any "
     "without recorded shapes, with the nodes of those with an index for each element, in more than "

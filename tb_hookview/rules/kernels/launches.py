@@ -281,7 +281,7 @@ def _find_small_grid_low_occupancy(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="kernels with few blocks",
         everywhere=True,
-        evidence=f"{_both(context, few, thin)}: {share:.0%} of the busy time",
+        evidence=f"{_both(context, few, thin)}: {share:.0%} of device work",
         count=int(np.count_nonzero(few | thin)),
         wasted=rows,
         wasted_ns=np.rint(work.duration[rows] * (1 - blocks[rows])).astype(np.int64),
@@ -317,7 +317,7 @@ SMALL_GRID_LOW_OCCUPANCY = Rule(
     family="kernels",
     title="Kernels fill only part of the device",
     description="Kernels with less than one block for each multiprocessor, or longer than 20 us "
-    "with an estimated occupancy below 25%, in more than 20% of the busy time; matrix products, "
+    "with an estimated occupancy below 25%, in more than 20% of device work; matrix products, "
     "convolutions, attention and communication do not count, nor do traces of ten device events "
     "per step. The cost is that part of their time in which multiprocessors have no block.",
     fix="Use a larger batch, pack sequences, merge parallel branches, or run small independent "

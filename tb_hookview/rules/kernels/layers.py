@@ -223,7 +223,7 @@ def _find_conv_layout_transpose(context: Context) -> Iterator[Occurrence]:
             place="convolutions",
             everywhere=True,
             evidence=f"{format_count(found.sum() / len(context.steps), 'kernel')}{context.each} "
-            f"that turn NCHW into NHWC or back, {format_us(time)} ({share:.0%} of the busy time)",
+            f"that turn NCHW into NHWC or back, {format_us(time)} ({share:.0%} of device work)",
             count=int(np.count_nonzero(found)),
             wasted=np.flatnonzero(found),
             examples=context.device_events.starts(found),
@@ -235,7 +235,7 @@ CONV_LAYOUT_TRANSPOSE = Rule(
     family="kernels",
     title="Convolutions transpose between NCHW and channels-last",
     description="Kernels of cuDNN or MIOpen that transpose NCHW and NHWC, launched by "
-    "convolutions, in more than 2% of the busy time.",
+    "convolutions, in more than 2% of device work.",
     fix="Convert model and input to channels-last: .to(memory_format=torch.channels_last). Then "
     "check that no operator falls back. On ROCm before torch 2.9 also set "
     "PYTORCH_MIOPEN_SUGGEST_NHWC=1.",

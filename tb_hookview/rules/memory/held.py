@@ -1,9 +1,8 @@
-"""Rules about what holds memory: peaks, gradients, graphs, recomputation."""
+"""Rules about what holds memory: peaks, gradients, graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from tb_hookview.analysis.host.rows import Role
 from tb_hookview.analysis.memory.live import MemoryClass
 from tb_hookview.analysis.memory.operators import checkpoint_bound
 from tb_hookview.analysis.memory_use import MemoryUse
-from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import mask_of, median, unique
-from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, TreeRow
+from tb_hookview.arrays.types import Bool, Int, Nanoseconds, TreeRow
 from tb_hookview.formats import format_bytes, format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
@@ -31,12 +28,6 @@ from tb_hookview.schema import Phase, module_label
 from tb_hookview.trace import EventCategory
 
 # Peak of a device's memory: which modules and classes hold it.
-
-_NOTHING_AGAIN = (
-    "Assumes that nothing runs again: memory has to hold what checkpointing frees. Fewer "
-    "checkpointed blocks save a part of it."
-)
-
 
 _SHARE = 0.5
 """Part of a device's memory from which its peak matters."""
@@ -353,115 +344,4 @@ GRAPH_WITHOUT_BACKWARD = Rule(
     reference="PyTorch, Autograd mechanics: locally disabling gradient computation",
     confidence="medium",
     find=_find_graph_without_backward,
-)
-
-
-# Activation checkpointing: forwards that run again within the backward pass.
-
-
-_SHARE_RECOMPUTE_OVERHEAD = 0.02
-"""Part of the devices' busy time, or of a step on the CPU, from which recomputation counts."""
-_CAVEAT = (
-    "With use_reentrant=False checkpoint also calls Python for each saved tensor, in the forward "
-    "and as it is used, and checks its shape and type. That ends with it too. It is inside of the "
-    "operators and nodes that save and use them, and not counted: the saving is a lower bound "
-    "then, with small blocks two thirds of it."
-)
-
-
-def _find_recompute_overhead(context: Context) -> Iterator[Occurrence]:
-    return _on_host(context) if context.on_host else _on_devices(context)
-
-
-def _on_host(context: Context) -> Iterator[Occurrence]:
-    """Yield one occurrence for the forwards that the CPU runs again."""
-    tree, again = context.call_tree, context.analysis.attribution.row_recompute
-    outermost = again & (lookup(again, tree.parent) == 0)
-    outermost &= context.rows.counted
-    rows = np.flatnonzero(outermost)
-    held = context.steps.us_per_step(tree.duration[rows].sum())
-    if not len(rows) or held <= _SHARE_RECOMPUTE_OVERHEAD * context.steps.duration_us:
-        return
-    yield _occurrence_recompute_overhead(
-        context,
-        context.analysis.attribution.row_module[again & context.rows.counted],
-        evidence=f"take the CPU {context.us_text(held)}, {held / context.steps.duration_us:.0%} "
-        "of it",
-        count=len(rows),
-        host=context.rows.host_time(outermost),
-        examples=tree.start[rows],
-    )
-
-
-def _on_devices(context: Context) -> Iterator[Occurrence]:
-    owners = context.analysis.device_attribution
-    again = context.analysis.attribution.row_recompute
-    if context.device_events.share(owners.recompute) <= _SHARE_RECOMPUTE_OVERHEAD:
-        return
-    work = owners.recompute & context.device_events.counted
-    wasted = context.device_events.us_per_step(work)
-    yield _occurrence_recompute_overhead(
-        context,
-        owners.module[work],
-        evidence=f"take the devices {context.us_text(wasted)}, "
-        f"{context.device_events.share(work):.0%} of their busy time",
-        count=int(work.sum()),
-        wasted=np.flatnonzero(work),
-        examples=context.device_events.starts(work),
-        # Compiled code recomputes within one call of the host.
-        claims_gain=bool(context.device_events.launched_by(again)[work].all()),
-    )
-
-
-def _occurrence_recompute_overhead(
-    context: Context, module: ModuleIndex, *, evidence: str, **found: Any
-) -> Occurrence:
-    """Return the occurrence of what some modules compute again."""
-    modules = context.analysis.modules
-    rows = [each for each in unique(module).tolist() if each >= 0]
-    above = _common(modules, rows)
-    return Occurrence(
-        place="the backward pass",
-        module=above,
-        everywhere=above < 0 or modules.parent[above] < 0,
-        evidence=f"forwards that run again in the backward pass {evidence}, "
-        f"in {format_count(len(rows), 'module')}",
-        scale="recomputation",
-        caveats=(_NOTHING_AGAIN, _CAVEAT),
-        **found,
-    )
-
-
-def _common(modules: Modules, rows: list[int]) -> int:
-    """The module that is, or is above, each of some modules; -1 for none."""
-    above = [_path_to(modules, row) for row in rows]
-    shared = -1
-    for level in zip(*above, strict=False):
-        if len(set(level)) > 1:
-            break
-        shared = level[0]
-    return shared
-
-
-def _path_to(modules: Modules, row: int) -> list[int]:
-    """Modules from a root down to a module."""
-    found: list[int] = []
-    while row >= 0:
-        found.append(row)
-        row = int(modules.parent[row])
-    return found[::-1]
-
-
-RECOMPUTE_OVERHEAD = Rule(
-    id="recompute-overhead",
-    family="memory",
-    title="Activation checkpointing recomputes the forward",
-    description="Device events of a module's forward that run within the backward pass, over 2% "
-    "of the devices' busy time; where the model runs on the CPU, the forwards themselves, over "
-    "2% of a step.",
-    fix="Checkpoint what is cheap to recompute and large to store, not matrix products and "
-    "attention. Pass preserve_rng_state=False where nothing is random. Checkpoint fewer blocks if "
-    "memory is free.",
-    reference="torch.utils.checkpoint documentation",
-    find=_find_recompute_overhead,
 )

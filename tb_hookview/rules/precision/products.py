@@ -157,7 +157,7 @@ def _on_devices(context: Context) -> Iterator[Occurrence]:
     yield Occurrence(
         place="kernels of type double",
         everywhere=True,
-        evidence=f"{context.us_text(time)} ({share:.1%} of the busy time) in "
+        evidence=f"{context.us_text(time)} ({share:.1%} of device work) in "
         f"{_operators(context, np.flatnonzero(found))}",
         count=int(np.count_nonzero(found)),
         wasted=np.flatnonzero(found),
@@ -185,7 +185,7 @@ FP64_KERNELS = Rule(
     description="Kernels whose name says that they compute in double (the type of a template or of "
     "its function for each value; parameters that the host passes do not count), products in "
     "double, or kernels of operators with tensors of type double (where input types were "
-    "recorded), in 0.5% of the busy time or more. Where the model runs on the CPU such operators, "
+    "recorded), in 0.5% of device work or more. Where the model runs on the CPU such operators, "
     "with the nodes around them, in 3% of a step or more.",
     fix="Cast in the dataset (np.float32) and pass dtype= where tensors are created from Python or "
     "numpy values. Use float64 only for the few numbers that need it, and sum them rarely.",
@@ -216,7 +216,7 @@ def _find_tf32_disabled(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="matrix products",
             everywhere=True,
-            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in float32 "
+            evidence=f"{context.us_text(time)} ({share:.0%} of device work) in float32 "
             "kernels without tensor cores, and no matrix product in TF32"
             f"{_phrase_without(context, found)}",
             count=int(np.count_nonzero(found)),
@@ -259,7 +259,7 @@ TF32_DISABLED = Rule(
     family="precision",
     title="Float32 matrix products do not use TF32",
     description="Operators of matrix products, CUDA graphs or launches in no operator run "
-    "kernels of float32 without tensor cores (sgemm, f32f32) in 1% of the busy time or more, and "
+    "kernels of float32 without tensor cores (sgemm, f32f32) in 1% of device work or more, and "
     "none in TF32, on NVIDIA devices of compute capability 8.0 or more whose peak in TF32 is not "
     "that in float32, as GeForce's are. (Convolutions use TF32 by default.)",
     fix='Call torch.set_float32_matmul_precision("high") if a mantissa of 10 bits is enough, or '
@@ -274,7 +274,7 @@ TF32_DISABLED = Rule(
 
 _IN_FLOAT32 = ("fmha_cutlassF_f32_", "fmha_cutlassB_f32_")
 _SHARE_TENSOR_CORES_UNUSED = 0.05
-"""Part of the devices' busy time; with less to gain, nobody changes a precision."""
+"""Part of device work; with less to gain, nobody changes a precision."""
 _UNKNOWN = 0.1
 """Part of the time in such kernels up to which their names may leave the use open."""
 _FASTER = 2.0
@@ -318,7 +318,7 @@ def _find_tensor_cores_unused(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="matrix products and convolutions",
             everywhere=True,
-            evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of the busy time) in "
+            evidence=f"{context.us_text(us_per_step(able))} ({share:.0%} of device work) in "
             "kernels of matrix products, convolutions and attention without tensor cores, on a "
             f"device that has them{_open(unknown)}{_tf32(tf32)}{_memory(bound_us)}",
             count=int(able.sum()),
@@ -358,7 +358,7 @@ TENSOR_CORES_UNUSED = Rule(
     family="precision",
     title="Tensor cores are not used",
     description="NVIDIA devices of compute capability 7.0 or more, by the trace or by name; matrix "
-    "products, convolutions or attention without them in 5% of the busy time or more; none of "
+    "products, convolutions or attention without them in 5% of device work or more; none of "
     "their kernels on tensor cores by its name (attention in float32 aside, and TF32 in less than "
     "half of the time), and no more than a tenth of their time in kernels whose names leave that "
     "unknown.",
@@ -388,7 +388,7 @@ def _find_matmul_misaligned(context: Context) -> Iterator[Occurrence]:
         yield Occurrence(
             place="matrix products",
             everywhere=True,
-            evidence=f"{context.us_text(time)} ({share:.0%} of the busy time) in kernels of "
+            evidence=f"{context.us_text(time)} ({share:.0%} of device work) in kernels of "
             f"matrix products that load less than 16 bytes at once: {np.sum(named & found)} in "
             f"{context.steps.text} by their names, {np.sum(shaped & found)} by the shapes of what "
             "they multiply" + _sizes(context, found),
@@ -439,7 +439,7 @@ MATMUL_MISALIGNED = Rule(
     title="Matrix product sizes are not aligned for tensor cores",
     description="Kernels of matrix products on tensor cores with align1 or align2 in their names "
     "(in half precision align4 as well), or products in half precision on NVIDIA devices whose "
-    "result has rows of a length that 8 does not divide, in 1% of the busy time or more. Those of "
+    "result has rows of a length that 8 does not divide, in 1% of device work or more. Those of "
     "attention by its parts are in attention-unfused.",
     fix="Pad the odd size to a multiple of 8 (better 64), of 4 for TF32. Columns and inner sizes "
     "of a layer's forward are features: vocabulary, classes, hidden sizes. Rows, and sizes of "

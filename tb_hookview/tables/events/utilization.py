@@ -6,7 +6,7 @@ import numpy as np
 
 from tb_hookview.analysis.activity import Utilization, utilization
 from tb_hookview.analysis.analysis import Analysis
-from tb_hookview.analysis.replayed_modules import modules_in_graphs
+from tb_hookview.analysis.replayed_modules import unknown_device_times
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.arrays.joins import pair_key, unique
 from tb_hookview.arrays.types import Bool, Float
@@ -72,12 +72,12 @@ def module_utilization(selection: Selection) -> Arrays:
     modules, names = analysis.modules, Names(analysis)
     of_row, of_event = analysis.attribution.row_module, analysis.device_attribution.module
     own = utilization(selection, of_row, of_event, len(modules))
-    in_graph, parents = modules_in_graphs(selection), modules.parent.tolist()
+    unknown, parents = unknown_device_times(selection), modules.parent.tolist()
     of = Utilization(*(_with_children(getattr(own, f), parents) for f in own.__struct_fields__))
     return Arrays(
         np.arange(len(modules)),
         {
-            **utilization_columns(analysis, of, of.device, np.logical_or(*in_graph)),
+            **utilization_columns(analysis, of, of.device, np.logical_or(*unknown)),
             "id": Numbers,
             "path": names.module,
             "module_class": lambda i: Texts(modules.module_class, i),

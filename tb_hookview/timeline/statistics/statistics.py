@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.compiled.attribution import NOTHING_MOVED
 from tb_hookview.analysis.idle.gaps import Cause
+from tb_hookview.analysis.modules.attribution import Parts
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import index_of, mask_of, unique
 from tb_hookview.arrays.nesting import lookup, self_time
@@ -151,35 +154,61 @@ def _operators(timeline: Timeline, window: Bounds) -> Ranking:
 
 
 def _device_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
-    analysis = timeline.analysis
-    inside = clip(analysis.device_events.start, analysis.device_events.end, window)
-    module, node = (
-        analysis.device_attribution.module[inside.row],
-        analysis.device_attribution.node[inside.row],
-    )
-    forward, backward = (node < 0) & (module >= 0), (node >= 0) & (module >= 0)
-    yield _modules(timeline, "forward", "device", module[forward], inside.time[forward])
-    yield _modules(timeline, "backward", "device", module[backward], inside.time[backward])
+    """A device event that serves several modules is shared among them, as in the report."""
+    analysis, events = timeline.analysis, timeline.analysis.device_events
+    inside = clip(events.start, events.end, window)
+    module, time, index = _parts(analysis.device_parts, inside, inside.time, events.duration)
+    backward = analysis.in_backward[index]
+    yield _modules(timeline, "forward", "device", module[~backward], time[~backward])
+    yield _modules(timeline, "backward", "device", module[backward], time[backward])
+
+
+def _parts(
+    parts: Parts, inside: Clipped, time: Nanoseconds, whole: Nanoseconds
+) -> tuple[ModuleIndex, Nanoseconds, Int]:
+    """Modules of what a window has of some rows, the time of each there, and its row.
+
+    Args:
+        parts: of the rows, by module.
+        inside: the rows in the window.
+        time: their times there.
+        whole: times of all rows.
+    """
+    held = np.zeros(len(whole), np.int64)
+    held[inside.row] = time
+    parts = parts.where(mask_of(inside.row, len(whole))[parts.index] & (parts.module >= 0))
+    share = held[parts.index] / np.maximum(whole[parts.index], 1)
+    return parts.module, np.rint(parts.time * share).astype(np.int64), parts.index
 
 
 def _host_modules(timeline: Timeline, window: Bounds) -> Iterator[Ranking]:
-    analysis = timeline.analysis
-    call_tree, nodes, attribution = analysis.call_tree, analysis.nodes, analysis.attribution
+    module, time = _forward_on_host(timeline.analysis, window)
+    yield _modules(timeline, "forward", "host", module, time)
+    tree, nodes = timeline.analysis.call_tree, timeline.analysis.nodes
+    inside = clip(tree.start[nodes.row], tree.end[nodes.row], window)
+    parts, own = timeline.analysis.node_parts, inside.own_time(nodes.around)
+    module, time, _ = _parts(parts, inside, own, nodes.self_host)
+    yield _modules(timeline, "backward", "host", module, time)
+
+
+def _forward_on_host(analysis: Analysis, window: Bounds) -> tuple[ModuleIndex, Nanoseconds]:
+    """Modules and self times of calls; what compiled graphs ran for other modules is theirs."""
+    tree, again = analysis.call_tree, analysis.attribution.row_recompute
     is_call: Bool = analysis.module_calls.module >= 0
     calls = np.flatnonzero(is_call)
-    number = index_of(calls, len(call_tree))
-    inside = clip(call_tree.start[calls], call_tree.end[calls], window)
-    own = inside.own_time(lookup(number, call_tree.nearest_above(is_call)[calls]))
-    row = calls[inside.row]
-    mine = ~attribution.row_recompute[row]
-    yield _modules(timeline, "forward", "host", analysis.module_calls.module[row[mine]], own[mine])
-    again = analysis.calls_again
-    rows = np.concatenate([nodes.row, again.row])
-    number, is_unit = index_of(rows, len(call_tree)), mask_of(rows, len(call_tree))
-    inside = clip(call_tree.start[rows], call_tree.end[rows], window)
-    own = inside.own_time(lookup(number, call_tree.nearest_above(is_unit)[rows]))
-    module = np.concatenate([attribution.node_module, again.parts.module])[inside.row]
-    yield _modules(timeline, "backward", "host", module[module >= 0], own[module >= 0])
+    number = index_of(calls, len(tree))
+    inside = clip(tree.start[calls], tree.end[calls], window)
+    row, own = calls[inside.row], np.zeros(len(tree), np.int64)
+    own[row] = inside.own_time(lookup(number, tree.nearest_above(is_call)[calls]))
+    moved = NOTHING_MOVED if analysis.compiled is None else analysis.compiled.call_shares
+    moved = moved.where(~again[moved.row])
+    inside = clip(tree.start[moved.row], tree.end[moved.row], window)
+    share = inside.time / np.maximum(tree.duration[moved.row[inside.row]], 1)
+    time = np.rint(moved.time[inside.row] * share).astype(np.int64)
+    taken, row = moved.call[inside.row], row[~again[row]]
+    np.subtract.at(own, taken[taken >= 0], time[taken >= 0])
+    module = [analysis.module_calls.module[row], moved.module[inside.row]]
+    return np.concatenate(module), np.concatenate([np.maximum(own[row], 0), time])
 
 
 def _modules(

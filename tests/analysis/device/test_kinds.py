@@ -39,6 +39,7 @@ KNOWN = {
     "cutlass_tensorop_f16_s1688dgrad_optimized_f16_128x128_32x2_nhwc_unity_stride": ("convolution", True),
     "volta_scudnn_128x64_relu_interior_nn_v1": ("convolution", False),
     "void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 512, true, 1>(float, float)": ("normalization", False),
+    "_ZN5cudnn25bn_fw_tr_1C11_kernel_NCHWIffiLi128ELi1EEEv17cudnnTensorStruct": ("normalization", False),
     "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(float)": ("copy", False),
     "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>": ("attention", True),
     "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)": ("attention", True),

@@ -107,3 +107,19 @@ def test_no_share_of_a_peak_above_one() -> None:
 
 def table(analysis: Analysis, name: str) -> list[Any]:
     return list(event_table(name, lambda: select(analysis, None)))
+
+
+def test_a_step_has_the_flops_of_its_own_calls(tmp_path: Path) -> None:
+    picture = """
+        main notes  [one                ][two                ]
+        main ops     [aten::mm        ]    [aten::mm        ]
+        main calls     [go corr=1]           [go corr=2]
+        gpu  kernel        [gemm corr=1]         [gemm corr=2]
+        """
+    events = grid.events(picture, {**NAMES, "one": "ProfilerStep#1", "two": "ProfilerStep#2"})
+    for event in events:
+        if event["name"] == "aten::mm":
+            event["args"] |= {"Input Dims": SHAPES["aten::mm"], "Input type": ["float"] * 2}
+    report = analyze(grid.write(tmp_path / "t.json", events), steps=["ProfilerStep#2"])
+    (row,) = (row for row in report.operators if row.name == "aten::mm")
+    assert (row.calls, row.flops) == (1, 2 * 6 * 8 * 5)

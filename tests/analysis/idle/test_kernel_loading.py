@@ -60,6 +60,16 @@ def test_of_few_launches_most_may_load(tmp_path: Path) -> None:
     assert loads_of(tmp_path, launches(*few)) == [900, 700, 800]
 
 
+@pytest.mark.parametrize(("us", "loaded"), [(401, [3000, 401]), (400, [3000])])
+def test_of_first_launches_alone_those_load_in_which_the_driver_says_so(
+    tmp_path: Path, us: int, loaded: list[float]
+) -> None:
+    events = launches(("add", 3000), ("mul", us), ("conv", 2000))
+    row = {"ph": "X", "cat": "overhead", "pid": -1, "tid": 0, "name": "Lazy Function Loading"}
+    rows = [{**row, "ts": at, "dur": 30} for at in (1040, 4100)]
+    assert loads_of(tmp_path, [*events, *rows]) == loaded
+
+
 @pytest.mark.parametrize(
     "api", ["cudaLaunchKernel", "cuLaunchKernelEx", "hipExtModuleLaunchKernel"]
 )

@@ -15,7 +15,7 @@ from tb_hookview.errors import UsageError
 from tb_hookview.loading import analyze, load
 from tb_hookview.report.build import build_report
 from tb_hookview.report.summary.lines import detail_lines
-from tb_hookview.schema import Module, ReportData
+from tb_hookview.schema import UNSEEN, Module, ReportData
 from tb_hookview.tables.catalogue import event_table
 
 GRAPH = {"graph": "cudaGraphLaunch", "adam": "Optimizer.step#Adam.step"}
@@ -97,24 +97,29 @@ def test_an_optimizer_in_a_graph_is_all_that_is_unknown(tmp_path: Path) -> None:
     assert (module(data, "relu").forward.device_us, module(data, "fc").forward.device_us) == (0, 10)
 
 
+BELOW = """
+    main ops    [root                                                     ]
+    main calls   [graph corr=1]
+    main ops                     [fc                       ]
+    main ops                      [aten::mm seq=4         ]
+    main calls                     [launch corr=2]
+    gpu  kernel     [a corr=1]        [k corr=2]
+    """
+
+
 def test_modules_below_the_one_that_replays_a_graph(tmp_path: Path) -> None:
     """As `torch.cuda.make_graphed_callables` does: the pass is known, and the module that it is in."""
-    data = report_of(
-        tmp_path,
-        """
-        main ops    [root                                                     ]
-        main calls   [graph corr=1]
-        main ops                     [fc                       ]
-        main ops                      [aten::mm seq=4         ]
-        main calls                     [launch corr=2]
-        gpu  kernel     [a corr=1]        [k corr=2]
-        """,
-        GRAPH,
-        **MANIFEST,
-    )
+    data = report_of(tmp_path, BELOW, GRAPH, **MANIFEST)
     assert passes(data) == (20, 0, 0)
     assert [device_us(row) for row in data.modules] == [(20, 0), (10, 0), (None, 0)]
     assert "replayed-graphs" not in {row.code for row in data.trace.warnings}
+
+
+def test_what_graphs_ran_is_not_scaled(tmp_path: Path) -> None:
+    path = grid.write(tmp_path / "t.json", grid.events(BELOW, {**NAMES, **GRAPH}), **MANIFEST)
+    report = analyze(path)
+    assert report.whatif(scale={"module:relu": 0.5}).refused == f"module:relu: {UNSEEN}"
+    assert report.whatif(scale={"module:": 0.5, "module:fc": 0.5}).refused is None
 
 
 def test_inference_that_launches_its_last_layer(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import grid
 import pytest
 from rules import cpu
 from rules.eager import findings, operators, row
 
 from tb_hookview import markers
+from tb_hookview.loading import analyze
 
 RULE = "recompilation"
 GEMM = [("aten::mm", "gemm")]
@@ -55,10 +57,10 @@ def test_regions_that_are_compiled_already(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, step(0), step(1), regions)
 
 
-def without_steps() -> list[dict[str, Any]]:
+def without_steps(compiles: int = 60_000) -> list[dict[str, Any]]:
     """A first call that compiles for 60 ms, between launches of 20 ms."""
-    ends = (*operators(GEMM * 500), *operators(GEMM * 500, start=71_000))
-    return [*ends, row("user_annotation", COMPILES, 11_005, 59_990)]
+    ends = (*operators(GEMM * 500), *operators(GEMM * 500, start=11_000 + compiles))
+    return [*ends, row("user_annotation", COMPILES, 11_005, compiles - 10)]
 
 
 def test_a_trace_without_steps(tmp_path: Path) -> None:
@@ -71,6 +73,16 @@ def test_a_trace_without_steps(tmp_path: Path) -> None:
     assert finding.gain_us_per_step is None
     assert finding.fix.startswith("Warm up before recording")
     assert "host-work" not in found
+
+
+@pytest.mark.parametrize(("compiles", "first"), [(60_000, True), (15_000, False)])
+def test_what_compiles_for_most_of_a_trace_comes_first(
+    tmp_path: Path, compiles: int, first: bool
+) -> None:
+    """The rest are first calls: their gaps are not known to recur."""
+    path = grid.write(tmp_path / "t.json", without_steps(compiles))
+    found = [each.rule for each in analyze(path).data.findings[:2]]
+    assert found == [RULE, "tiny-kernels-launch-bound"][:: 1 if first else -1]
 
 
 def test_little_of_a_trace_without_steps(tmp_path: Path) -> None:

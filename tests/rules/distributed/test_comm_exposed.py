@@ -86,6 +86,12 @@ def test_collectives_of_batch_norms_do_not_make_up_the_tenth(tmp_path: Path) -> 
     assert ("sync-batchnorm" in found, RULE in found) == (True, False)
 
 
+def test_a_share_of_a_trace_is_of_it_without_its_set_up(tmp_path: Path) -> None:
+    reduces = operators(REDUCE, start=7000, kernel=60, stream=20)
+    evidence = findings(tmp_path, COMPUTES, reduces)[RULE][0].evidence
+    assert "for 60.0 us of the trace without its set-up (51%) nothing" in evidence
+
+
 def test_steps_that_differ(tmp_path: Path) -> None:
     rows = []
     for number, length in enumerate((10, 40, 120)):

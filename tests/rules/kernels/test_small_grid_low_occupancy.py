@@ -31,7 +31,7 @@ def test_fewer_blocks_than_multiprocessors(tmp_path: Path) -> None:
     assert finding.gain_bound_us_per_step == pytest.approx(12 * 4 * 0.75 / 2)
     assert finding.evidence == (
         "12 kernels with fewer blocks than the device has multiprocessors take 48.0 us: "
-        "100% of the busy time"
+        "100% of device work"
     )
 
 
@@ -43,7 +43,7 @@ def test_a_low_occupancy_is_reported_without_a_cost(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, rows)[RULE]
     assert (finding.severity, finding.cost_us_per_step) == ("info", 0)
     assert finding.evidence.startswith(
-        "12 kernels above 20 us with an occupancy below 25% take 360 us: 100% of the busy time"
+        "12 kernels above 20 us with an occupancy below 25% take 360 us: 100% of device work"
     )
 
 
@@ -68,7 +68,7 @@ def test_what_is_none(tmp_path: Path, rows: list[Any]) -> None:
 
 
 def test_kernels_at_a_time_have_no_share_above_the_whole(tmp_path: Path) -> None:
-    """On four streams, each of them is most of the busy time."""
+    """On four streams, each of them is most of device work."""
     rows = []
     for stream in range(4):
         some = operators(
@@ -79,7 +79,7 @@ def test_kernels_at_a_time_have_no_share_above_the_whole(tmp_path: Path) -> None
         if each["cat"] == "kernel":
             each["args"]["blocks per SM"] = 0.25
     (finding,) = findings(tmp_path, rows)[RULE]
-    assert finding.evidence.endswith(": 100% of the busy time")
+    assert finding.evidence.endswith(": 100% of device work")
 
 
 def test_communication_has_few_blocks_on_purpose() -> None:

@@ -104,7 +104,34 @@ def test_on_the_cpu_the_forwards_themselves_count(tmp_path: Path) -> None:
     assert finding.cost_us_per_step == 18
     assert finding.gain_us_per_step == 18 + 4 + 5
     assert finding.evidence.startswith(
-        "forwards that run again in the backward pass take the CPU 18.0 us per step, 21% of it"
+        "forwards that run again in the backward pass take the CPU 18.0 us per step, 21% of it, "
+        "in 1 module: fc (18.0 us)"
     )
     assert "checkpoint also calls Python for each saved tensor" in finding.caveats[1]
-    assert "recompute-overhead" not in findings(tmp_path, ON_HOST, owners.NAMES)
+    of_device = ON_HOST.replace("main ops                  ", "auto ops                  ")
+    assert "recompute-overhead" not in findings(tmp_path, of_device, owners.NAMES)
+
+
+def test_a_function_of_the_user_s_is_no_checkpoint(tmp_path: Path) -> None:
+    """An adjoint, or a reversible layer."""
+    picture = ON_HOST.replace("[mm' seq", "[ow' seq")
+    names = {**owners.NAMES, "ow'": EVALUATE + "AdjointBackward"}
+    (finding,) = findings(tmp_path, picture, names)["recompute-overhead"]
+    assert finding.title == "A custom autograd function recomputes the forward"
+    assert (finding.where, finding.cost_us_per_step) == ("AdjointBackward", 18)
+    names = {**owners.NAMES, "ow'": EVALUATE + "CheckpointFunctionBackward"}
+    (finding,) = findings(tmp_path, picture, names)["recompute-overhead"]
+    assert finding.where == "the backward pass"
+
+
+def test_the_modules_that_cost_most_are_named(tmp_path: Path) -> None:
+    four = "[a  ][b       ][c    ][d         ]"
+    picture = ON_HOST.replace("[fc              ]     [aten::mm] [aten::mm]", four)
+    picture = picture.replace("[aten::mm seq=6]", "")
+    names = {name: markers.encode("forward", f"body.{name}", "Linear") for name in "abcd"}
+    manifest = {"version": 1, "device": {"parameters": ["cpu"]}, "modules": []}
+    root = {markers.MANIFEST_KEY: manifest}
+    (finding,) = findings(tmp_path, picture, owners.NAMES | names, **root)["recompute-overhead"]
+    assert "in 4 modules: body.d (12.0 us), body.b (10.0 us), body.c (7.00 us) and 1 more" in (
+        finding.evidence
+    )

@@ -46,7 +46,8 @@ test("sums are divided by the steps for a mean, and left alone for a total", () 
 
 test("calls that are not in the trace are unknown, of a group those of the others count", () => {
   const nothing = { ...work(null), host_us: null, self_host_us: null };
-  const unseen = module("b", null, { calls: 0, forward: nothing, backward: nothing });
+  const none = { calls: 0, unseen: "no calls", forward: nothing, backward: nothing };
+  const unseen = module("b", null, none);
   const given = report({ modules: [module("a", null), unseen] });
   expect(numbersOf(given).map(({ calls, total }) => [calls, total])).toEqual([
     [1, 2],

@@ -7,7 +7,7 @@ import { PlaceLink } from "../../parts/PlaceLink";
 import { duration, percent } from "../../text/formats";
 import { pathText } from "../../text/names";
 import { findingsOf, moduleOf } from "./links";
-import { pipelineText, REASONS, stageText, stepWords } from "../../report/stragglers";
+import { isOne, pipelineText, REASONS, stageText, stepWords } from "../../report/stragglers";
 import { useChangeRanks } from "./useRun";
 
 /** Reasons that are named. */
@@ -46,7 +46,8 @@ export function Stragglers({ run }: { run: RunOverview }): ReactElement {
 function Late({ run, late }: { run: RunOverview; late: Straggler }): ReactElement {
   const change = useChangeRanks();
   const place = run.ranks.indexOf(late.rank);
-  const often = run.marked ? `, in ${late.steps} of ${late.of_steps} steps` : "";
+  const often =
+    run.marked && late.of_steps > 1 ? `, in ${late.steps} of ${late.of_steps} steps` : "";
   return (
     <>
       <p>
@@ -58,7 +59,7 @@ function Late({ run, late }: { run: RunOverview; late: Straggler }): ReactElemen
           Rank {late.rank}
         </button>{" "}
         {late.id === 0
-          ? "is a straggler: the others wait "
+          ? `${isOne(run, late)}: the others wait `
           : "is next: with those above fixed the others still wait "}
         <strong>{duration(late.wait_caused_us)}</strong> {stepWords(run).per} for it (
         {percent(late.share)}){often}.

@@ -97,16 +97,15 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
   const forward = detail === null ? [] : evidenceParts(detail.forward_by_evidence);
   const backward = detail === null ? [] : evidenceParts(detail.backward_by_evidence);
   const collectives = (module.backward.communication_us ?? 0) > 0;
-  const unknown = isUnseen(module);
-  const remedy = unknown && module.compiled ? compiledRemedy(report) : null;
+  const remedy = module.compiled ? compiledRemedy(report) : null;
   const { compiled_lump: lump } = module;
   const parts = forward.length > 0 || backward.length > 0;
-  if (!parts && !unknown && lump === null) return null;
+  if (!parts && !isUnseen(module) && lump === null) return null;
   return (
     <section aria-label="Evidence">
-      {unknown && (
+      {isUnseen(module) && (
         <p>
-          {module.compiled ? IN_REGION : NOT_SEEN} {remedy ?? ""}
+          Unknown: {module.unseen}. {remedy ?? ""}
         </p>
       )}
       {lump !== null && (
@@ -124,10 +123,6 @@ export function ModuleEvidence(props: ModuleEvidenceProps): ReactElement | null 
     </section>
   );
 }
-
-const IN_REGION = "Compiled: its times are in those of the module around the compiled region.";
-const NOT_SEEN =
-  "Unknown: its calls, or those of a module below, are not in the trace (not marked: include, exclude, depth; or run by a copy, torch.jit, torch.export or a replayed graph).";
 
 function lumpTimes({ host_us: host, device_us: device }: CompiledLump, by: number): string {
   const onHost = `${duration(host / by)} of host time`;
