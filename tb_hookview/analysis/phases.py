@@ -9,12 +9,13 @@ A host row is in the phase of the first of these that holds:
 4. inside a `DataLoader` annotation: data
 5. inside a range by which a pipeline marks its backward, or FSDP its end (`phase_ranges`): backward
 6. inside such a range of its forward or of torch's wrappers (DDP, FSDP), a module's call, or an
-   operator that is or holds the forward operator of a node: forward
+   operator that is or holds one that made a node, evaluated or not: forward
 
 The rest is other. The forward is unknown where nothing outside of nodes holds by 6.: a recomputed
-forward does not show the one whose nodes are evaluated after the recording. A sequence number is no
-sign of the forward: it is the number the *next* node will get, and `loss.item()` has one too. Where
-no row has one, names decide (`autograd/forward_by_name.py`).
+forward does not show the one whose nodes are evaluated after the recording. A sequence number by
+itself is no sign of the forward: it is the number the *next* node will get, and `loss.item()` has
+one too; that a later operator has a higher one is. Where no row has one, names decide
+(`autograd/forward_by_name.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_hookview.analysis.autograd.nodes import forward_by_name
+from tb_hookview.analysis.autograd.nodes import forward_by_name, made_nodes
 from tb_hookview.analysis.host.activity import phase_ranges
 from tb_hookview.analysis.host.rows import MARK_ROLES, HostRows, Role
 from tb_hookview.analysis.modules.tree import ModuleCalls
@@ -175,7 +176,8 @@ def _forward(
 ) -> tuple[Bool, bool]:
     """Rows of the forward, and whether it is known."""
     forward = (module_calls.module >= 0) & (module_calls.role != Role.LABEL)
-    forward |= _operators_up_from(host, forward_ops)
+    made = np.flatnonzero(made_nodes(host, row_node))
+    forward |= _operators_up_from(host, np.concatenate([forward_ops, made]))
     if forward.any() or (host.sequence >= 0).any():
         return forward, bool((forward & (row_node < 0)).any())
     forward, unknown = forward_by_name(host, row_node)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_hookview.analysis.analysis import Analysis
+from tb_hookview.analysis.compiled.graphs import is_compiled
 from tb_hookview.analysis.consistency.checks import Fault, counted
 from tb_hookview.analysis.device.kinds import OTHER
 from tb_hookview.analysis.host.rows import EVALUATE, Role
@@ -38,6 +39,15 @@ def optimizers_in_backward(analysis: Analysis) -> Iterator[Fault]:
     rows = np.flatnonzero(updating & (analysis.row_node >= 0) & (tree.nearest_above(updating) < 0))
     if len(rows):
         yield Fault("optimizer-in-backward", len(rows), time=int(tree.duration[rows].sum()))
+
+
+def updates_in_graphs(analysis: Analysis) -> Iterator[Fault]:
+    """Count the calls of `zero_grad` where no `step` is seen, and compiled code may hold it."""
+    host = analysis.host
+    texts, rows = host.trace.strings.texts, np.flatnonzero(host.role == Role.OPTIMIZER)
+    stepped = any(".step" in texts[name] for name in unique(host.string[rows]).tolist())
+    if not stepped and any(map(is_compiled, texts)):
+        yield from counted("compiled-update", len(rows))
 
 
 def _of_device(analysis: Analysis) -> Iterator[Fault]:
@@ -161,3 +171,16 @@ def preempted_kernels(analysis: Analysis) -> Iterator[Fault]:
 def unrecorded_device(analysis: Analysis) -> Iterator[Fault]:
     """Count what only a device has, where neither its events nor calls of its runtime are there."""
     yield from counted("unrecorded-device", analysis.of_unrecorded_device)
+
+
+def unrecorded_steps(analysis: Analysis) -> Iterator[Fault]:
+    """Count the steps of a trace in which no thread ran what a profiler of operators shows.
+
+    A step alone may be the rest after the last one, and an optimizer without operators is of a
+    trace that was recorded, or stored, without them.
+    """
+    kind, role, steps = analysis.host.kind, analysis.host.role, len(analysis.steps.name)
+    ran = isin(kind, [int(EventCategory.OPERATOR), int(EventCategory.RUNTIME)])
+    ran |= role == Role.OPTIMIZER
+    if steps > 1 and not (ran.any() or len(analysis.device_events)):
+        yield from counted("unrecorded-steps", steps)

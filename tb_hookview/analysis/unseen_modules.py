@@ -15,7 +15,6 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.modules.attribution import EVIDENCE
 from tb_hookview.arrays.joins import mask_of
 from tb_hookview.arrays.types import Bool
-from tb_hookview.trace import EventCategory
 
 _LISTS = frozenset({"ModuleDict", "ModuleList"})
 """Classes without a forward: nothing is missing where one of them is not marked."""
@@ -49,14 +48,12 @@ def _of_uncalled_roots(analysis: Analysis, called: Bool) -> Bool:
     """Modules below roots of which none was called, though their gradients are marked.
 
     The parameters are in use then: what ran is another object that has them. Where no module was
-    called at all, that may be of what was not trained, too.
+    called at all, that may be of what was not trained, too, or nothing of it was recorded.
     """
     modules, attribution = analysis.modules, analysis.attribution
     found = np.zeros(len(modules), bool)
     by_mark = attribution.node_evidence == EVIDENCE.index("mark")
-    in_use = mask_of(attribution.node_module[by_mark], len(modules))
-    if not called.any():
-        in_use |= bool((analysis.host.kind == EventCategory.OPERATOR).any())
+    in_use = mask_of(attribution.node_module[by_mark], len(modules)) | (not called.any())
     for root in np.flatnonzero(modules.parent < 0).tolist():
         below = slice(root, int(modules.end[root]))
         found[below] = in_use[below].any() and not called[below].any()

@@ -28,6 +28,10 @@ from tb_hookview.recorder.roots import Assigned, WrappedRoot
 _LIMIT = Path("/sys/fs/cgroup/cpu.max")
 """Of a container: microseconds of processor time, or `max`, and the period in microseconds."""
 
+_MAPPED = Path("/proc/self/maps")
+_DEVICES = ("/dev/nvidia", "/dev/kfd", "/dev/dri", "/dev/accel", "/dev/davinci")
+"""What a driver maps into a process that uses its device."""
+
 
 def _describe_host() -> dict[str, float]:
     """Return the manifest's entry."""
@@ -89,6 +93,19 @@ def describe(
     }
 
 
+def with_earlier(described: dict[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest with what only an earlier one of the same recording lists.
+
+    Marks of a root that was unwrapped since are in the trace.
+    """
+    joined = dict(described)
+    for key in ("options", "modules") if earlier else ():
+        paths = {row["path"] for row in described[key]}
+        joined[key] = described[key] + [row for row in earlier[key] if row["path"] not in paths]
+    joined["roots"] = list(dict.fromkeys([*described["roots"], *earlier.get("roots", ())]))
+    return joined
+
+
 def place() -> tuple[int | None, int | None]:
     """Return (rank, world size) of a distributed run, (None, None) of any other.
 
@@ -118,6 +135,24 @@ def _device(assigned: list[Assigned]) -> dict[str, Any]:
         "parameters": [str(device) for device in devices],
         "accelerator": next((name for name in names if name), None),
     }
+
+
+def uses_only_cpu(mapped: Path = _MAPPED) -> bool:
+    """Return whether this process has certainly used nothing but the CPU so far.
+
+    Whether a device is there is not asked: its driver starts with that question, and a child that
+    is forked later could not use it.
+    """
+    try:  # libraries beside torch, such as TensorRT or JAX, use devices, too
+        if any(device in mapped.read_text("utf-8", "replace") for device in _DEVICES):
+            return False
+    except OSError:  # no such file
+        pass
+    accelerator = torch.accelerator.current_accelerator()
+    if accelerator is None:
+        return "torch_xla" not in sys.modules
+    initialized = getattr(torch.get_device_module(accelerator), "is_initialized", None)
+    return initialized is not None and not initialized()
 
 
 def _layouts(assigned: list[Assigned]) -> list[str]:

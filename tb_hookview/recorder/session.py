@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -49,18 +49,18 @@ class Session:
     while it is recorded is collected.
     """
 
-    def __init__(self, *, by_profile: bool, finished: Iterable[ThreadCalls] = ()) -> None:
+    def __init__(self, *, by_profile: bool, earlier: Session | None = None) -> None:
         """Attach the hooks.
 
         Args:
             by_profile: recorded by our `profile`, which ends the session, whatever torch's flag
                 says (it is set a little later).
-            finished: calls that ended in the session before this one, in the same recording.
+            earlier: the session before this one, in the same recording.
         """
         self.by_profile = by_profile
-        self._manifest: dict[str, Any] = {}
+        self._manifest: dict[str, Any] = {} if earlier is None else earlier._manifest
         self._recording = RecordingState(by_profile=by_profile)
-        self._recording.finished.extend(finished)
+        self._recording.finished.extend(() if earlier is None else earlier.finished_calls())
         self._open = OpenCalls(self._recording)
         self._costs = Costs()
         self._handles: list[_Handle] = []
@@ -101,7 +101,14 @@ class Session:
         cost_us = self._costs.medians()
         if cost_us and self.by_profile:
             cost_us.setdefault("backward", 0.0)
-        more = {"cost_us": cost_us, "compiled": [root.path for root in roots.compiled()], **more}
+        # Under a bare profiler the recording only begins, and a device may yet be used in it.
+        ends = self.by_profile and bool(self._manifest["modules"])
+        more = {
+            "cost_us": cost_us,
+            "compiled": [root.path for root in roots.compiled()],
+            "only_cpu": ends and manifest.uses_only_cpu(),
+            **more,
+        }
         return encode_manifest({**self._manifest, **{k: v for k, v in more.items() if v}})
 
     def finished_calls(self) -> list[ThreadCalls]:
@@ -195,7 +202,8 @@ class Session:
         return Timed(hook, kind, self._costs) if is_timed else hook
 
     def _describe(self, assigned: list[Assigned]) -> None:
-        self._manifest = manifest.describe(assigned, self._attached)
+        described = manifest.describe(assigned, self._attached)
+        self._manifest = manifest.with_earlier(described, self._manifest)
 
     @staticmethod
     def _guard(action: Callable[..., None], *args: Any) -> None:
@@ -317,10 +325,10 @@ def renew() -> None:
             if autograd_profiler._is_profiler_enabled:
                 _profiler_starts()
             return
-        by_profile, finished = _session.by_profile, _session.finished_calls()
+        earlier = _session
         end()
-        if by_profile or autograd_profiler._is_profiler_enabled:
-            _session = Session(by_profile=by_profile, finished=finished)
+        if earlier.by_profile or autograd_profiler._is_profiler_enabled:
+            _session = Session(by_profile=earlier.by_profile, earlier=earlier)
 
 
 def current_manifest(**more: Any) -> str:

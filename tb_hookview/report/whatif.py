@@ -17,7 +17,7 @@ from tb_hookview.rules.diagnosis import find_all, findings_named, without_findin
 from tb_hookview.rules.engine.cost_accounting import Found
 from tb_hookview.simulation import whatif
 from tb_hookview.simulation.changes import Change, together
-from tb_hookview.simulation.questions import OF_DEVICES, scaled
+from tb_hookview.simulation.questions import OF_DEVICES, ROOT, scaled
 from tb_hookview.simulation.simulator import Simulator
 
 
@@ -71,7 +71,10 @@ class WhatIfs(Struct, frozen=True, dict=True):
         analysis = self.selection.analysis
         in_graphs = unknown_device_times(self.selection).forward & ~analysis.compiled_modules
         unseen = np.flatnonzero(unseen_modules(analysis) | in_graphs)
-        named = {f"module:{analysis.modules.path[module]}": module for module in unseen.tolist()}
+        paths = [(analysis.modules.path[module], module) for module in unseen.tolist()]
+        named = {
+            f"module:{name}": module for path, module in paths for name in (path, path or ROOT)
+        }
         for what in named.keys() & scale.keys():
             compiled = analysis.compiled_modules[named[what]]
             return f"{what}: {schema.UNSEEN_IN_COMPILED if compiled else schema.UNSEEN}"

@@ -173,8 +173,8 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
     forward: Work
     """All null where the module's calls are not seen: it was not called, and runs in compiled code
     that no map places, or the recorder was not to mark it (`include`, `exclude`, `depth`), or none
-    of its root's modules was called though their gradients are marked (or none of any root, and
-    operators ran); the same holds for a module without calls above such a one. What it did is in
+    of its root's modules was called though their gradients are marked (or none of any root);
+    the same holds for a module without calls above such a one. What it did is in
     the times of the module around its calls, or of none."""
     backward: Work
     """Where the module's calls are not seen, only a part: gradients that are marked, and modules
@@ -221,7 +221,7 @@ class Module(Struct, frozen=True, rename={"module_class": "class"}):
 UNSEEN_IN_COMPILED = "compiled code that is not broken down by module runs it"
 UNSEEN = (
     "its calls, or those of a module below, are not in the trace (not marked: include, exclude, "
-    "depth; or run by a copy, torch.jit, torch.export or a replayed graph)"
+    "depth; or run by a copy, another thread, torch.jit, torch.export or a replayed graph)"
 )
 
 

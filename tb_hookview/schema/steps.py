@@ -388,7 +388,10 @@ class TraceInfo(Struct, frozen=True):
 
 
 WITHOUT_CALLS = frozenset(
-    {"compiled-after-wrap", "no-module-calls", "nothing-ran", "unrecorded-thread"}
+    {
+        *("compiled-after-wrap", "no-module-calls", "nothing-ran"),
+        *("unrecorded-steps", "unrecorded-thread"),
+    }
 )
 """Codes of warnings that nothing of the model was recorded, whose message ends with the remedy."""
 

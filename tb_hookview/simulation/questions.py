@@ -26,6 +26,8 @@ _LISTED = 8
 """Names that an error lists."""
 _LONGEST = 60
 """Characters of such a name."""
+ROOT = "."
+"""The root's path, as the recorder's marks have it."""
 _ENGINE = 20_000
 """Nanoseconds between two autograd nodes up to which the engine alone is at work."""
 
@@ -150,9 +152,10 @@ def _of_kernel(analysis: Analysis, name: str, factor: float) -> Change:
 
 def _of_module(analysis: Analysis, path: str, factor: float) -> Change:
     modules = analysis.modules
-    found = [module for module, each in enumerate(modules.path) if each == path]
+    paths = [each or ROOT for each in modules.path]
+    found = [module for module, each in enumerate(paths) if each == (path or ROOT)]
     if not found:
-        raise NotFoundError(f"no module {path!r}; there are {_few(modules.path)}")
+        raise NotFoundError(f"no module {path!r}; there are {_few(paths)}")
     inside = np.zeros(len(modules) + 1, bool)  # the last is for "no module"
     for module in found:
         inside[module : int(modules.end[module])] = True

@@ -34,6 +34,13 @@ def phases_of(analysis: Analysis) -> dict[str, str]:
     return dict(zip(found, phases, strict=True))
 
 
+def test_what_made_a_node_that_is_never_evaluated_is_forward(tmp_path: Path) -> None:
+    """As a GAN's G(z).detach(), a validation without no_grad, or a batch that raised."""
+    picture = "main ops [aten::mm seq=4] [aten::relu seq=5] [aten::argmax seq=6] [aten::mul seq=6]"
+    found = phases_of(analysis_of(tmp_path, picture))
+    assert found == {"mm": "forward", "relu": "forward", "argmax": "other", "mul": "other"}
+
+
 def test_without_modules_what_holds_the_forward_operator_of_a_node_is_forward(
     tmp_path: Path,
 ) -> None:

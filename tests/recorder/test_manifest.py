@@ -90,6 +90,46 @@ def test_it_names_the_accelerator():
     hookview.unwrap(model)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_it_says_that_torch_used_only_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quantized modules hold no parameters, and those of a functional model may be on "meta"."""
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: None)
+    model = hookview.wrap(nn.ReLU())
+    assert record(lambda: model(torch.ones(2))).manifest["only_cpu"] is True
+    hookview.unwrap(model)
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_a_device_that_is_there_and_idle_is_not_used(used, monkeypatch):
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: used)
+    assert manifest.uses_only_cpu() is not used
+
+
+def test_a_device_that_another_library_uses_is_used(monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: None)
+    maps = tmp_path / "maps"
+    maps.write_text("7f00-7f01 rw-s 00000000 00:06 464 /dev/nvidia0\n")
+    assert manifest.uses_only_cpu(tmp_path / "missing")
+    assert not manifest.uses_only_cpu(maps)
+
+
+def test_a_root_that_was_unwrapped_while_recording_stays_listed():
+    """Its marks are in the trace, where no other root's module has them."""
+    other = hookview.wrap(nn.Sequential(nn.Linear(2, 2)))
+    model = hookview.wrap(nn.Sequential(nn.Linear(2, 2)), name="model")
+
+    def run() -> None:
+        model(torch.ones(1, 2)).sum().backward()
+        hookview.unwrap(model)
+
+    noted = record(run).manifest
+    assert noted["roots"] == ["", "model"]
+    assert [row["path"] for row in noted["modules"]] == ["", "0", "model", "model.0"]
+    assert [row["path"] for row in noted["options"]] == ["", "model"]
+    hookview.unwrap(other)
+
+
 def test_a_driver_that_will_not_tell_its_name_is_no_fault(monkeypatch):
     def refuse(_: object) -> str:
         raise RuntimeError("no driver")

@@ -248,6 +248,23 @@ def test_a_model_on_the_cpu_is_not_unknown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("devices", "only_cpu", "bound"),
+    [
+        ([], True, "host"),
+        (["meta"], True, "host"),
+        ([], None, "unknown"),
+        (["cuda:0"], True, "unknown"),
+    ],
+)
+def test_a_model_without_parameters_is_on_the_cpu_where_torch_used_no_device(
+    devices: list[str], only_cpu: bool | None, bound: str, tmp_path: Path
+) -> None:
+    listed = {"version": 1, "device": {"parameters": devices}, "only_cpu": only_cpu}
+    path = grid.write(tmp_path / "t.json", drawn.events(NO_DEVICE), **{MANIFEST_KEY: listed})
+    assert build_report(load(path)).verdict.bound == bound
+
+
+@pytest.mark.parametrize(
     ("operator", "bound"),
     [
         ("aten::mkldnn_convolution", "host"),

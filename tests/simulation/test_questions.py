@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import grid
+import pytest
 from analysis.owners import NAMES
 
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.errors import NotFoundError
 from tb_hookview.loading import load
 from tb_hookview.simulation.questions import scaled
 from tb_hookview.simulation.simulator import Simulator
@@ -39,6 +41,15 @@ def test_a_module_takes_what_the_engine_needs_to_leave_its_nodes(tmp_path: Path)
     assert saved(tmp_path, BACKWARD, {"module:relu": 0}) == 20 + 17 + 3
     assert saved(tmp_path, BACKWARD, {"module:fc": 0}) == 18 + 15
     assert saved(tmp_path, BACKWARD, {"module:relu": 2}) == -40
+
+
+@pytest.mark.parametrize("path", ["", "."])
+def test_the_root_is_a_dot_too(path: str, tmp_path: Path) -> None:
+    """As `check` and the recorder's marks have it."""
+    picture = BACKWARD.replace("[fc              ]", "[root            ]")
+    assert saved(tmp_path, picture, {f"module:{path}": 0}) == 18 + 15
+    with pytest.raises(NotFoundError, match=r"there are \., relu"):
+        saved(tmp_path, picture, {"module:none": 0})
 
 
 LOADS = """

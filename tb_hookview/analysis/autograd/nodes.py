@@ -317,7 +317,7 @@ def made_nodes(host: HostRows, row_node: NodeIndex) -> Bool:
         row_node: node inside which each row is, -1 for none.
     """
     made, tree = np.zeros(len(host), bool), host.call_tree
-    numbered = (host.sequence >= 0) & (host.forward_thread <= 0) & (row_node < 0)
+    numbered = (host.sequence >= 0) & (host.forward_thread <= 0)
     reached = np.full(len(host.trace.threads), -1, np.int64)
     np.maximum.at(reached, tree.thread[numbered], host.sequence[numbered])
     elsewhere = tree.inside(isin(host.role, [int(role) for role in _ELSEWHERE]))
@@ -326,7 +326,7 @@ def made_nodes(host: HostRows, row_node: NodeIndex) -> Bool:
     rows = rows[order]
     thread, number = tree.thread[rows], host.sequence[rows]
     last = np.append((thread[1:] != thread[:-1]) | (number[1:] != number[:-1]), True)[: len(rows)]
-    made[rows] = last & (number < reached[thread])
+    made[rows] = last & (number < reached[thread]) & (row_node[rows] < 0)
     return made
 
 

@@ -21,7 +21,9 @@ from tb_hookview.analysis.unseen import (
     preempted_kernels,
     unnamed_kernels,
     unrecorded_device,
+    unrecorded_steps,
     unseen_queue,
+    updates_in_graphs,
 )
 from tb_hookview.arrays.types import to_us
 from tb_hookview.formats import format_kernel, format_share, format_us
@@ -186,6 +188,11 @@ FAILED = "failed-part"
 CONTRADICTION = "contradiction"
 """Code of a figure that contradicts another one of the same report."""
 NEVER = 1.0
+_ANOTHER_THREAD = (
+    "the model was probably called in another thread, and torch's profiler records the thread that "
+    "starts it; call the model in that thread, or pass "
+    "experimental_config=torch._C._profiler._ExperimentalConfig(profile_all_threads=True)"
+)
 _WRONG_NS = 10_000
 """Difference of clocks as long as a launch takes: latencies and short idle times are wrong."""
 WORDS: dict[str, Words] = {
@@ -284,14 +291,16 @@ WORDS: dict[str, Words] = {
     ),
     "unrecorded-thread": Words(
         "the forward of most of what ran backward is not in the recording, so times of modules are "
-        "unknown, but for gradients that are marked: the model was probably called in another "
-        "thread, and torch's profiler records the thread that starts it; call the model in that "
-        "thread, or pass "
-        "experimental_config=torch._C._profiler._ExperimentalConfig(profile_all_threads=True)"
+        f"unknown, but for gradients that are marked: {_ANOTHER_THREAD}"
+    ),
+    "unrecorded-steps": Words(
+        "steps, whole and without one operator, so times in them and of modules are unknown: "
+        f"{_ANOTHER_THREAD}"
     ),
     "nothing-ran": Words(
-        "no operator ran in the recording: it may have begun after the last step; lower the "
-        "schedule's wait and warmup, or train for more steps",
+        "no operator ran in the recording: it may have begun after the last step (lower the "
+        "schedule's wait and warmup, or train for more steps), or else "
+        f"{_ANOTHER_THREAD}"
     ),
     "compiled": Words(
         "modules may have run inside compiled regions: their self times are unknown, and part of "
@@ -365,6 +374,12 @@ WORDS: dict[str, Words] = {
     "optimizer-in-backward": Words(
         "calls of optimizers in hooks of gradients, {time} in all: this time is in that of the "
         "backward and of the modules' backward, and in none of the optimizer",
+        NEVER,
+    ),
+    "compiled-update": Words(
+        "calls of an optimizer's zero_grad, and none of its step, next to compiled code: a "
+        "compiled step leaves no mark of its own, so its time is in that of no phase, and the "
+        "optimizer's is too short",
         NEVER,
     ),
     "unnamed-kernels": Words(
@@ -470,7 +485,7 @@ def _all(analysis: Analysis) -> Iterator[tuple[str, str, int, WarningSeverity]]:
 
 
 def _unknown(analysis: Analysis) -> Iterator[Fault]:
-    compiled = compiled_faults(analysis)
+    compiled = (*unrecorded_steps(analysis),) or compiled_faults(analysis)
     # A wrapped model without a call shows no forward either, and its remedy is another one.
     said = schema.WITHOUT_CALLS.intersection(fault.code for fault in compiled)
     for fault in outside_phases(analysis):
@@ -478,6 +493,7 @@ def _unknown(analysis: Analysis) -> Iterator[Fault]:
             yield fault
     yield from compiled
     yield from optimizers_in_backward(analysis)
+    yield from updates_in_graphs(analysis)
     yield from unnamed_kernels(analysis)
     yield from late_first_row(analysis)
     yield from unseen_queue(analysis)

@@ -28,6 +28,8 @@ from tb_hookview.trace.format.compiled_graphs import GraphBreak
 _REST = "torch_dynamo_resume_in_"
 _RESUME = re.compile(rf"(.+)\(\d+\): {_REST}(.+)_at_(\d+)")
 """Frame of the rest of a function, with the line that broke its graph."""
+_BY_DESIGN = "torch/optim/"
+"""Where torch itself breaks the graph of an optimizer's step, which nobody else can remove."""
 _LISTED = 3
 
 
@@ -47,7 +49,8 @@ def _find_graph_break(context: Context) -> Iterator[Occurrence]:
         first = int(np.argmax(group == number))
         row, outer = int(inner[first]), int(around[inner[first]])
         place = _place(context, outer, int(frame[first])) or _codes(context, outer, row)
-        breaks.setdefault(place, []).append(number)
+        if not place.startswith(_BY_DESIGN):
+            breaks.setdefault(place, []).append(number)
     for numbers in breaks.values():
         members = isin(group, numbers)
         yield _occurrence(context, inner[members], around[inner[members]], frame[members])
@@ -205,8 +208,8 @@ GRAPH_BREAK = Rule(
     title="Compiled code has a graph break",
     description="A compiled region (Torch-Compiled Region: graph/variant) inside another one, as "
     "the last that this runs, and not inside a graph or a module that it calls: the rest of a "
-    "function whose graph broke. Recorded with hookview or with Python stacks the line that broke "
-    "it is the place.",
+    "function whose graph broke; not where torch itself breaks that of an optimizer. Recorded with "
+    "hookview or with Python stacks the line that broke it is the place.",
     fix="Remove what breaks the graph there: print and logging, calls that Dynamo does not trace, "
     "item() and branches on tensors (torch.where, or "
     "torch._dynamo.config.capture_scalar_outputs for values). TORCH_LOGS=graph_breaks gives the "

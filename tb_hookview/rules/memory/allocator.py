@@ -277,7 +277,7 @@ def _find_memory_growth(context: Context) -> Iterator[Occurrence]:
         kept = _kept(memory, device, windows)
         ranked = top_modules(context, memory, kept)
         module = ranked[0][0] if ranked else -1
-        where = f"; allocated in {modules_text(context, ranked)}" if ranked else ""
+        where = f"; by module: {modules_text(context, ranked)}" if ranked else ""
         yield Occurrence(
             place=f"device {name}",
             module=module,

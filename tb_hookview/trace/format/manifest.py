@@ -83,7 +83,7 @@ class Manifest(Struct, frozen=True):
     unrecorded_us: tuple[float, ...] = ()
     """Durations of steps before, that were not."""
     on_host: bool = False
-    """Whether it lists devices of parameters, and all of them are the CPU."""
+    """Whether the parameters are on the CPU, or nowhere that is noted and no device was used."""
     host: Processor | None = None
     layouts: tuple[str, ...] = ()
     """Memory formats of the weights of convolutions: "contiguous", "channels_last"."""
@@ -114,7 +114,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         compiled=_texts(found.get("compiled")),
         recorded_us=_step_times(found, "recorded_us"),
         unrecorded_us=_step_times(found, "unrecorded_us"),
-        on_host=_parameter_devices(found) == {"cpu"},
+        on_host=_on_host(found),
         host=_processor(found.get("host")),
         layouts=_texts(found.get("layouts")),
     )
@@ -127,9 +127,10 @@ def _processor(found: object) -> Processor | None:
     return Processor(threads, cores, processes) if threads and cores and processes else None
 
 
-def _parameter_devices(found: dict[str, Any]) -> set[str]:
+def _on_host(found: dict[str, Any]) -> bool:
     device = found.get("device")
-    return set(_texts(device.get("parameters"))) if isinstance(device, dict) else set()
+    known = set(_texts(device.get("parameters"))) if isinstance(device, dict) else set()
+    return known == {"cpu"} or (found.get("only_cpu") is True and known <= {"cpu", "meta"})
 
 
 def _entries(listed: object) -> Iterator[dict[str, Any]]:

@@ -28,6 +28,16 @@ def test_the_last_operator_of_each_number(tmp_path: Path) -> None:
     assert made(analysis) == ["addmm", "add"]
 
 
+def test_a_node_may_make_the_next_one(tmp_path: Path) -> None:
+    """With create_graph=True: the operator before it has the number, too."""
+    picture = """
+        main ops  [aten::mm seq=4][aten::argmax seq=5][mm' seq=4 F=1    ][aten::sum seq=6]
+        main ops                                        [aten::mm seq=5]
+        """
+    names = {"mm'": "autograd::engine::evaluate_function: MmBackward0"}
+    assert made(load(grid.write(tmp_path / "t.json", grid.events(picture, names)))) == ["mm"]
+
+
 def test_an_optimizer_makes_none(tmp_path: Path) -> None:
     picture = """
         main notes [step                             ]

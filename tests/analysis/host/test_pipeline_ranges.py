@@ -69,9 +69,9 @@ def test_other_names_are_not(tmp_path: Path, names: tuple[str, str]) -> None:
 
 
 def test_a_recomputed_forward_shows_no_other(tmp_path: Path) -> None:
-    """The nodes of `linear` are evaluated after the window; that of the node's own is known."""
+    """The node of `linear` is evaluated after the window; that of the node's own is known."""
     picture = """
-        main ops    [aten::linear seq=40]   [aten::mm seq=41]
+        main ops    [aten::linear seq=40]
         auto ops    [outer seq=3 F=2                          ]
         auto ops     [aten::mm seq=7]  [node seq=7 F=1    ]
         """

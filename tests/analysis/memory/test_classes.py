@@ -132,7 +132,7 @@ FORWARD_ALONE = """
         ([(17, 8)], "activation"),  # in `relu`, which made node 4
         ([(36, 8)], "activation"),
         ([(17, 8), (38, -8)], "temporary"),
-        ([(3, 8)], "unknown"),  # a batch, a cache, a parameter: nothing shows what `to` was for
+        ([(3, 8)], "input"),  # live when `relu` begins, which is forward as it made node 4
         ([(55, 8)], "unknown"),  # whether `view` made a node shows only in what follows
     ],
 )
@@ -153,5 +153,6 @@ def test_particle_transformer() -> None:
     (peak,) = [row for row in data.memory_peaks if row.device == "cuda:0"]
     assert peak.classes is not None
     assert peak.classes["activation"] == pytest.approx(12.9e9, rel=0.01)
-    assert "input" not in peak.classes
+    # By the same loop, in operators that made none: index 0.14, zeros 0.13, cat 0.07, less frees.
+    assert peak.classes["input"] == pytest.approx(0.20e9, rel=0.02)
     assert sum(peak.classes.values()) == peak.allocated_bytes == 13_155_807_744

@@ -119,6 +119,24 @@ def test_a_recording_in_which_nothing_ran(tmp_path: Path) -> None:
     (warning,) = recorded(tmp_path, "main notes [step]").trace.warnings
     assert warning.code == "nothing-ran"
     assert "lower the schedule's wait" in warning.message
+    assert "profile_all_threads=True" in warning.message
+
+
+def test_whole_steps_without_an_operator_ran_in_another_thread(tmp_path: Path) -> None:
+    """No longer recording would show the modules, so their times are unknown."""
+    picture = "main notes [ProfilerStep#1][ProfilerStep#2]"
+    data = recorded(tmp_path, picture)
+    assert codes(data) == codes(report_of(tmp_path, picture)) == {"unrecorded-steps": 2}
+    assert all(row.forward == row.backward == UNKNOWN for row in data.modules)
+
+
+@pytest.mark.parametrize("ran", ["notes [Optimizer.step#SGD.step]", "ops [aten::mm]"])
+def test_steps_in_which_anything_ran_are_recorded(ran: str, tmp_path: Path) -> None:
+    picture = f"""
+        main notes [ProfilerStep#1    ][ProfilerStep#2                 ]
+        main {ran}
+        """
+    assert "unrecorded-steps" not in codes(report_of(tmp_path, picture))
 
 
 def test_a_wrapped_model_that_nobody_called(tmp_path: Path) -> None:
@@ -135,6 +153,28 @@ def test_a_model_that_was_called_in_a_thread_which_is_not_recorded(tmp_path: Pat
         drawn = picture.replace(" [mm'", f"{forward} [mm'")
         (warning,) = recorded(tmp_path, drawn, names).trace.warnings
         assert warning.code == code
+
+
+@pytest.mark.parametrize(
+    ("update", "found"),
+    [
+        ("[zero]", {"compiled-update": 1}),
+        ("[step] [zero]", {}),
+        ("", {}),
+    ],
+)
+def test_an_update_that_compiled_code_may_hold(
+    update: str, found: dict[str, int], tmp_path: Path
+) -> None:
+    names = {
+        "region": "Torch-Compiled Region: 0/0",
+        "step": "Optimizer.step#Adam.step",
+        "zero": "Optimizer.zero_grad#Adam.zero_grad",
+    }
+    picture = f"""
+        main ops   [aten::mm seq=1] [aten::mm seq=2] [region] {update}
+        """
+    assert codes(report_of(tmp_path, picture, names)) == found
 
 
 def test_without_a_manifest_nothing_is_said(tmp_path: Path) -> None:

@@ -99,6 +99,13 @@ def test_the_line_and_the_reason_that_dynamo_reports(tmp_path: Path) -> None:
     assert "; Dynamo's reason: Tensor.item();" in finding.evidence
 
 
+def test_a_break_of_torchs_own_in_a_compiled_optimizer_is_none(tmp_path: Path) -> None:
+    known = {"compile_id": "0/0", "file": "torch/optim/optimizer.py", "line": 79}
+    breaks = [{**known, "function": "_use_grad", "reason": "Call to graph_break()"}]
+    compiled = {COMPILED_KEY: {"version": 1, "graphs": [], "missing": [], "breaks": breaks}}
+    assert RULE not in findings(tmp_path, BROKEN, NAMES, **compiled)
+
+
 def test_a_break_in_several_variants_of_a_function_is_one(tmp_path: Path) -> None:
     names = {**NAMES, "r01": "Torch-Compiled Region: 0/1"}
     picture = """

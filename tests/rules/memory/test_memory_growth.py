@@ -19,6 +19,12 @@ def test_growth_from_step_to_step(tmp_path: Path, device: tuple[int, int], name:
     assert f"device {name}" in found.where or found.where == "fc"
 
 
+def test_growth_outside_of_all_modules(tmp_path: Path) -> None:
+    kept = [(number * STEP + 40, number, MB) for number in range(4)]
+    (found,) = findings(tmp_path, sorted([*each_step((4, 40), (25, -40)), *kept]))["memory-growth"]
+    assert "; by module: not in a module (2.10 MB)" in found.evidence
+
+
 @pytest.mark.parametrize(
     "changes",
     [
