@@ -75,10 +75,8 @@ def _by_optimizer(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iteration
 
 
 def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes) -> Nanoseconds:
-    """Ends of backward passes whose gradients no step used before they were zeroed.
-
-    Without a scaler's check after them they are few: adversarial training has them before most
-    steps.
+    """Ends of backward passes whose gradients a scaler checked, and no step used before they were
+    zeroed.
 
     Args:
         trace: the trace.
@@ -86,18 +84,16 @@ def _skipped(trace: Trace, zeroed: Nanoseconds, steps: EventRow, passes: _Passes
         steps: the optimizer's steps, by start; closures that run in them are none.
         passes: the backward passes.
     """
-    start, end = trace.events.start[steps], trace.events.end[steps]
+    events = trace.events
+    start, end = events.start[steps], events.end[steps]
     zeroed = zeroed[np.searchsorted(start, zeroed) == np.searchsorted(np.sort(end), zeroed)]
     following = unique(np.searchsorted(passes.start, zeroed))
     following = following[(following > 0) & (following < len(passes.start))]
-    following = following[passes.gradients[following - 1] > 0]
-    ended, begins = passes.end[following - 1], passes.start[following]
-    before = np.searchsorted(start, ended)
-    unused = before == np.searchsorted(start, begins)
-    few = 2 * len(unique(before[unused])) < len(start)
-    checks = np.array([text == _SCALER_CHECK for text in trace.strings.texts])[trace.events.name]
-    checked = np.diff(np.searchsorted(np.sort(trace.events.start[checks]), [ended, begins]), axis=0)
-    return np.asarray(ended[unused & (few | (checked[0] > 0))])
+    between = np.stack([passes.end[following - 1], passes.start[following]])
+    checks = np.array([text == _SCALER_CHECK for text in trace.strings.texts])[events.name]
+    checked = np.diff(np.searchsorted(np.sort(events.start[checks]), between), axis=0)[0] > 0
+    unused = np.diff(np.searchsorted(start, between), axis=0)[0] == 0
+    return np.asarray(between[0][unused & checked])
 
 
 def _by_annotation(trace: Trace, role: Int, bounds: tuple[int, int]) -> Iterations | None:

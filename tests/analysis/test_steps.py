@@ -345,6 +345,7 @@ STEPPED = {
     "n": EVALUATE + "AddmmBackward0",
     "g": "torch::autograd::AccumulateGrad",
     "z": "Optimizer.zero_grad#SGD.zero_grad",
+    "c": "aten::_amp_foreach_non_finite_check_and_unscale_",
 }
 
 
@@ -392,22 +393,31 @@ def test_a_pass_before_each_backward_is_no_skipped_step(tmp_path: Path, accumula
     assert len(made.steps.name) == 3
 
 
+MERGED = [33.0, 40.0, 80.0, 40.0]
+
+
 @pytest.mark.parametrize(
-    ("zeroed", "durations"),
-    [(True, [33.0, 40.0, 34.0, 46.0, 40.0]), (False, [33.0, 40.0, 80.0, 40.0])],
+    ("rows", "durations"),
+    [
+        pytest.param("[c][z]", [33.0, 40.0, 34.0, 46.0, 40.0], id="checked and zeroed"),
+        pytest.param("[c]", MERGED, id="accumulated"),
+        pytest.param("   [z]", MERGED, id="zeroed"),
+    ],
 )
-def test_a_step_that_is_skipped_ends_with_the_backward(
-    tmp_path: Path, zeroed: bool, durations: list[float]
+def test_a_step_that_a_scaler_skips_ends_with_the_backward(
+    tmp_path: Path, rows: str, durations: list[float]
 ) -> None:
-    """As a scaler of gradients does where one overflows. Else the gradients are accumulated."""
-    picture = f"{turns((1,) * 5)}main notes {(' ' * 34 + '[z]').ljust(40) * 5}\n" * zeroed
-    events = grid.events(picture or turns((1,) * 5), {**OPTIMIZED, **STEPPED})
+    picture = f"{turns((1,) * 5)}main ops {(' ' * 33 + rows).ljust(40) * 5}\n"
+    events = grid.events(picture, {**OPTIMIZED, **STEPPED})
     skipped = [row for row in events if row["name"] in (OPTIMIZED["sgd"], STEPPED["s"])][2::5]
     kept = [row for row in events if row not in skipped]
+    for row in kept:
+        if row["name"] == STEPPED["z"]:
+            row["cat"] = "user_annotation"
     data = build_report(load(grid.write(tmp_path / "t.json", kept))).data
     assert [step.duration_us for step in data.steps] == durations
     phrase = "each to the end of Optimizer.step, or of the backward where"
-    assert (phrase in data.per_step.text) == zeroed
+    assert (phrase in data.per_step.text) == (durations != MERGED)
 
 
 @pytest.mark.parametrize("logs", [False, True])
