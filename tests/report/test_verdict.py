@@ -310,6 +310,10 @@ def test_a_backward_on_the_thread_that_calls_it_is_the_cpus(
         main ops                                                                             [eval seq=1]
         """
     assert report(tmp_path, picture).verdict.bound == bound
+    named = f"{picture}main ops {' ' * 110}[mkl{' ' * 90}]\n"
+    events = grid.events(named, {**drawn.NAMES, "mkl": "fbgemm::bounds_check_indices_cpu"})
+    path = grid.write(tmp_path / "named.json", events)
+    assert build_report(load(path)).verdict.bound == bound, "what is on the CPU beside it"
 
 
 PACE = [("aten::add", ADD)] * 30

@@ -303,11 +303,10 @@ _MOST = 0.5
 def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> bool:
     """Whether most of the time of operators is in those that only a CPU runs.
 
-    In the backward, which runs where the forward did, most operators do not show where: one that
-    does is proof, as preprocessing has no backward. Where it is evaluated is, too: nodes of a
-    device have a thread of their own, those of the CPU that which calls the backward. Where calls
-    of a device's runtime were recorded, any such operator is, if none of the calls gives a device
-    work.
+    Where the backward is evaluated decides: nodes of a device have a thread of their own, those of
+    the CPU that which calls the backward. Where most of it was not recorded, one operator in it
+    that says where it runs is proof, as preprocessing has no backward. Where calls of a device's
+    runtime were recorded, any such operator is, if none of the calls gives a device work.
 
     Args:
         host: rows of a trace without device events.
@@ -320,7 +319,10 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     texts = host.trace.strings.texts
     alone = np.array([_ON_CPU.match(text) is not None for text in texts] or [False])
     proves = operators.named & (host.kind == EventCategory.OPERATOR) & alone[host.string]
-    if (proves & in_backward).any() or _evaluates_own_forward(host, in_backward):
+    own = _evaluates_own_forward(host, in_backward)
+    if own is not None:
+        return own
+    if (proves & in_backward).any():
         return True
     known = operators.named & (host.kind == EventCategory.OPERATOR) & ~in_backward
     proven = known & host.call_tree.inside(proves)
@@ -329,13 +331,18 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
     return bool(proven.any() and time[proven].sum() >= most * time[known].sum())
 
 
-def _evaluates_own_forward(host: HostRows, in_backward: Bool) -> bool:
-    """Whether threads evaluate most of the nodes that operators of their own made."""
-    key = pair_key(host.call_tree.thread, host.sequence)
+def _evaluates_own_forward(host: HostRows, in_backward: Bool) -> bool | None:
+    """Whether most nodes are evaluated by the threads whose operators made them.
+
+    None where the nodes of most operators are not in the trace.
+    """
     forward = (host.kind == EventCategory.OPERATOR) & (host.sequence >= 0) & ~in_backward
-    made = unique(key[forward])
-    evaluated = isin(made, key[(host.role == Role.NODE) & (host.sequence >= 0)])
-    return len(made) > 0 and bool(evaluated.mean() > _MOST)
+    nodes = (host.role == Role.NODE) & (host.sequence >= 0)
+    key = pair_key(host.call_tree.thread, host.sequence)
+    made, evaluated = unique(host.sequence[forward]), unique(host.sequence[nodes])
+    if 2 * np.count_nonzero(isin(made, evaluated)) <= len(made):
+        return None
+    return bool(isin(unique(key[nodes]), key[forward]).mean() > _MOST)
 
 
 _OF_DEVICES = re.compile("cudnn(?!_is_acceptable)|miopen")

@@ -98,6 +98,7 @@ def _occurrence(
     top = rows[np.argsort(-time[rows], kind="stable")][:_NAMED].tolist()
     named = context.listed((module_label(modules.path[row]), time[row]) for row in top)
     more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
+    where = f", in {format_count(len(rows), 'module')}: {named}{more}" if top else ""
     functions = _own_functions(context)
     return Occurrence(
         place=" and ".join(functions) or "the backward pass",
@@ -105,8 +106,7 @@ def _occurrence(
         fix=_OWN if functions else "",
         module=above,
         everywhere=above < 0 or modules.parent[above] < 0,
-        evidence=f"forwards that run again in the backward pass {evidence}, "
-        f"in {format_count(len(rows), 'module')}{f': {named}{more}' if top else ''}",
+        evidence=f"forwards that run again in the backward pass {evidence}{where}",
         scale="recomputation",
         caveats=(_NOTHING_AGAIN,) if functions else (_NOTHING_AGAIN, _CAVEAT),
         **found,
@@ -114,19 +114,18 @@ def _occurrence(
 
 
 def _own_functions(context: Context) -> list[str]:
-    """Functions written in Python, in whose backward all of it runs, and whose forward ran modules.
+    """Functions written in Python, in whose backward all of it runs, and none of them again.
 
-    A checkpoint runs its block again in the node of the last operator that saved something.
+    A checkpoint runs its block again in the node of the last operator that saved something, and
+    that operator with it.
     """
     analysis, texts = context.analysis, context.analysis.trace.strings
-    nodes = unique(analysis.row_node[analysis.attribution.row_recompute])
-    forward = analysis.nodes.forward_op[nodes]
+    again = analysis.attribution.row_recompute
+    nodes = unique(analysis.row_node[again])
     names = {node_name(texts[each]) for each in context.host.string[analysis.nodes.row[nodes]]}
-    if (forward < 0).any() or not in_python(context)[nodes].all():
-        return []
-    called = np.append(0, np.cumsum(analysis.module_calls.module >= 0))
-    runs = called[analysis.call_tree.subtree_end[forward]] > called[forward]
-    return [] if any(map(_TORCHS.fullmatch, names)) or not runs.all() else sorted(names)
+    own = in_python(context)[nodes].all() and not any(map(_TORCHS.fullmatch, names))
+    called = (context.rows.named(*(name.removesuffix("Backward") for name in names)) & again).any()
+    return sorted(names) if own and not called else []
 
 
 def _common(modules: Modules, rows: ModuleIndex) -> int:
