@@ -242,7 +242,8 @@ def regression_percent(report: Report, baseline: Report, limit: float) -> Outcom
     """
     sides = (report, baseline)
     behind = [_is_behind(side) for side in sides]
-    notes = unlike_steps(side_of(baseline.counted.data), side_of(report.counted.data))
+    compared = side_of(baseline.counted.data), side_of(report.counted.data)
+    notes = unlike_steps(*compared, names=("the baseline", "the trace"))
     if any(behind) and any(side.counted.data.verdict.bound == "unknown" for side in sides):
         behind = [False, False]
         notes.append("both on the host: the steps of one trace on the device are unknown")

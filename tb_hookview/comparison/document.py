@@ -98,18 +98,20 @@ def _totals(found: Comparison) -> Table:
     return Table(title, columns, rows)
 
 
-def unlike_steps(base: Side, other: Side) -> list[str]:
+def unlike_steps(
+    base: Side, other: Side, names: tuple[str, str] = ("the base trace", "the other trace")
+) -> list[str]:
     """Say where one trace has steps and the other has none, or iterations in their place."""
-    sides = {"base": base, "other": other}
+    sides = dict(zip(names, (base, other), strict=True))
     whole = [name for name, side in sides.items() if not side.marked]
     if len(whole) == 1:
-        return [f"the {whole[0]} trace has no steps: a whole trace is compared with a step"]
+        return [f"{whole[0]} has no steps: a whole trace is compared with a step"]
     loops = [name for name, side in sides.items() if "iteration " in " ".join(side.step_names)]
     if len(loops) == 1:
-        marked = "base" if loops == ["other"] else "other"
+        (marked,) = set(names) - set(loops)
         return [
-            f"steps of the {loops[0]} trace are iterations found in it, while the {marked} trace "
-            "marks its steps: they may hold different work"
+            f"steps of {loops[0]} are iterations found in it, while {marked} marks its steps: they "
+            "may hold different work"
         ]
     return []
 

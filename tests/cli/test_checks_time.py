@@ -56,7 +56,7 @@ def test_iterations_of_the_baseline_are_not_taken_for_marked_steps(tmp_path: Pat
     names = {"sgd": "Optimizer.step#SGD.step", "mm'": f"{EVALUATE}MmBackward0"}
     loop = analyze(grid.write(tmp_path / "t.json", grid.events(picture, names)))
     marked = recorded(tmp_path, "a", 30, 30)
-    unlike = "steps of the base trace are iterations found in it, while the other trace marks"
+    unlike = "steps of the baseline are iterations found in it, while the trace marks"
     assert unlike in checks_time.regression_percent(marked, loop, 5).note
     assert unlike not in checks_time.regression_percent(marked, marked, 5).note
 
