@@ -143,11 +143,10 @@ def uses_only_cpu(mapped: Path = _MAPPED) -> bool:
     Whether a device is there is not asked: its driver starts with that question, and a child that
     is forked later could not use it.
     """
-    try:  # libraries beside torch, such as TensorRT or JAX, use devices, too
-        if any(device in mapped.read_text("utf-8", "replace") for device in _DEVICES):
-            return False
-    except OSError:  # no such file
-        pass
+    # Libraries beside torch, such as TensorRT or JAX, use devices, too.
+    libraries = mapped.read_text("utf-8", "replace") if mapped.is_file() else ""
+    if any(device in libraries for device in _DEVICES):
+        return False
     accelerator = torch.accelerator.current_accelerator()
     if accelerator is None:
         return "torch_xla" not in sys.modules

@@ -102,7 +102,7 @@ class Session:
         if cost_us and self.by_profile:
             cost_us.setdefault("backward", 0.0)
         # Under a bare profiler the recording only begins, and a device may yet be used in it.
-        ends = self.by_profile and bool(self._manifest["modules"])
+        ends = self.by_profile and bool(self._manifest.get("modules"))
         more = {
             "cost_us": cost_us,
             "compiled": [root.path for root in roots.compiled()],

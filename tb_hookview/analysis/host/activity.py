@@ -301,7 +301,7 @@ _MOST = 0.5
 
 
 def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> bool:
-    """Whether most of the time of operators is in those that only a CPU runs.
+    """Whether the model runs on the CPU: by the threads of its backward, or its operators.
 
     Where the backward is evaluated decides: nodes of a device have a thread of their own, those of
     the CPU that which calls the backward. Where most of it was not recorded, one operator in it
