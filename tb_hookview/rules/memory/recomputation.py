@@ -29,6 +29,7 @@ _SHARE = 0.02
 _NAMED = 3
 """Modules that the evidence names."""
 _TORCHS = re.compile("(Checkpoint|Compiled)FunctionBackward")
+_OWN_SAVED = "Assumes that nothing runs again: memory has to hold what is computed again now."
 _OWN = (
     "Save what the backward needs (ctx.save_for_backward) if memory is free: an adjoint or a "
     "reversible layer computes the forward again to save memory."
@@ -108,7 +109,7 @@ def _occurrence(
         everywhere=above < 0 or modules.parent[above] < 0,
         evidence=f"forwards that run again in the backward pass {evidence}{where}",
         scale="recomputation",
-        caveats=(_NOTHING_AGAIN,) if functions else (_NOTHING_AGAIN, _CAVEAT),
+        caveats=(_OWN_SAVED,) if functions else (_NOTHING_AGAIN, _CAVEAT),
         **found,
     )
 
