@@ -11,6 +11,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.device.kinds import COMMUNICATION
 from tb_hookview.analysis.host.rows import Call, Role
 from tb_hookview.analysis.operators import OperatorCalls, Sequences
+from tb_hookview.analysis.python_functions import recomputing
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import mask_of, setdiff, unique
 from tb_hookview.arrays.nesting import lookup
@@ -113,7 +114,8 @@ def _recomputation(analysis: Analysis, factor: float) -> Change:
     """Change of forwards that run again within a node.
 
     The node runs them as it unpacks what was saved, and then goes on. So what the host does there
-    between its own operators is for them, too.
+    between its own operators is for them, too; but not where the node's function is written to run
+    them, and may do other things.
     """
     tree, again = analysis.call_tree, analysis.attribution.row_recompute
     rows = np.flatnonzero(again & (lookup(again, tree.parent) == 0))
@@ -122,7 +124,9 @@ def _recomputation(analysis: Analysis, factor: float) -> Change:
     since, until = lookup(tree.start, tree.parent), lookup(tree.end, tree.parent)
     since[order[1:][alike]] = tree.end[order[:-1][alike]]
     until[order[:-1][alike]] = tree.start[order[1:][alike]]
-    start, end = np.minimum(since, tree.start)[rows], np.maximum(until, tree.end)[rows]
+    own = lookup(recomputing(analysis), analysis.row_node) == 1
+    start = np.where(own, tree.start, np.minimum(since, tree.start))[rows]
+    end = np.where(own, tree.end, np.maximum(until, tree.end))[rows]
     host = _host_time(tree.thread[rows], start, end, factor)
     return together([_device(analysis.device_attribution.recompute, factor), host])
 

@@ -8,6 +8,7 @@ import grid
 import pytest
 from analysis.owners import NAMES
 
+from tb_hookview.analysis.host.rows import EVALUATE
 from tb_hookview.analysis.selection import Selection
 from tb_hookview.errors import NotFoundError
 from tb_hookview.loading import load
@@ -32,7 +33,9 @@ CHECKPOINT = """
 
 def saved(folder: Path, picture: str, question: dict[str, float]) -> float:
     """Microseconds by which a step gets shorter."""
-    path = grid.write(folder / "t.json", grid.events(picture, NAMES))
+    path = grid.write(
+        folder / "t.json", grid.events(picture, {**NAMES, "ow'": EVALUATE + "AdjointBackward"})
+    )
     simulator = Simulator(Selection(load(path), None))
     return (simulator.recorded.step - simulator.step(scaled(simulator.analysis, question))) / 1000
 
@@ -68,4 +71,6 @@ def test_kernel_loading_is_what_the_calls_take_in_which_code_is_loaded(tmp_path:
 def test_a_forward_that_runs_again_takes_what_the_node_needs_around_it(tmp_path: Path) -> None:
     assert saved(tmp_path, CHECKPOINT, {"recomputation": 0}) == 4 + 18 + 5
     assert saved(tmp_path, CHECKPOINT, {"recomputation": 1}) == 0
+    own = CHECKPOINT.replace("[mm' seq", "[ow' seq")
+    assert saved(tmp_path, own, {"recomputation": 0}) == 18, "a function's Python goes on"
     assert saved(tmp_path, BACKWARD, {"recomputation": 0}) == 0

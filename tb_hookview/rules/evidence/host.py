@@ -18,6 +18,7 @@ from tb_hookview.analysis.host.activity import (
     operators_within,
 )
 from tb_hookview.analysis.host.rows import Role, node_name
+from tb_hookview.analysis.python_functions import in_python, is_native
 from tb_hookview.analysis.unseen_modules import unseen_modules
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import (
@@ -217,7 +218,6 @@ def _largest(context: Context, times: list[tuple[str, float]], most: int) -> str
 
 
 _COMPILED = re.compile(r"Torch-Compiled Region|## Call CompiledFxGraph|Compiled\w*Backward")
-_BUILT_IN_NODE = re.compile(r"\w+Backward\d+")
 
 
 def computing(context: Context) -> Bool:
@@ -227,11 +227,7 @@ def computing(context: Context) -> Bool:
     """
     host = context.host
     operators = (host.kind == EventCategory.OPERATOR) & (host.role == Role.NONE)
-    return np.asarray((operators & context.rows.passing(_is_native)) | _compiled(context))
-
-
-def _is_native(name: str) -> bool:
-    return "::" in name or _BUILT_IN_NODE.fullmatch(name) is not None
+    return np.asarray((operators & context.rows.passing(is_native)) | _compiled(context))
 
 
 def _compiled(context: Context) -> Bool:
@@ -250,17 +246,10 @@ def units(context: Context) -> Bool:
     return np.asarray(whole & (above != 1) & context.rows.counted)
 
 
-def in_python(context: Context) -> Bool:
-    """Whether each autograd node is of a function that is written in Python."""
-    texts, rows = context.analysis.trace.strings, context.analysis.nodes.row
-    names = [node_name(texts[each]) for each in context.host.string[rows].tolist()]
-    return np.array([not _is_native(name) for name in names], bool)
-
-
 def units_of_python_nodes(context: Context) -> Bool:
     """Outermost rows of what computes in autograd nodes that are written in Python."""
     own = computing(context)
-    inside = lookup(in_python(context), context.analysis.row_node)
+    inside = lookup(in_python(context.analysis), context.analysis.row_node)
     above = lookup(context.rows.inside(own), context.call_tree.parent)
     return np.asarray(own & (inside == 1) & (above != 1) & context.rows.counted)
 

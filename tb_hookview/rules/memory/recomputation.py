@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tb_hookview.analysis.host.rows import node_name
 from tb_hookview.analysis.modules.tree import Modules
+from tb_hookview.analysis.python_functions import node_names, recomputing
 from tb_hookview.arrays.joins import unique
 from tb_hookview.arrays.nesting import lookup, self_time
 from tb_hookview.arrays.sums import sum_by
@@ -17,7 +16,6 @@ from tb_hookview.arrays.types import ModuleIndex, Nanoseconds
 from tb_hookview.formats import format_count
 from tb_hookview.rules.engine.context import Context
 from tb_hookview.rules.engine.rule import Occurrence, Rule
-from tb_hookview.rules.evidence.host import in_python
 from tb_hookview.schema import module_label
 
 _NOTHING_AGAIN = (
@@ -28,7 +26,6 @@ _SHARE = 0.02
 """Part of device work, or of a step on the CPU, from which recomputation counts."""
 _NAMED = 3
 """Modules that the evidence names."""
-_TORCHS = re.compile("(Checkpoint|Compiled)FunctionBackward")
 _OWN_SAVED = "Assumes that nothing runs again: memory has to hold what is computed again now."
 _OWN = (
     "Save what the backward needs (ctx.save_for_backward) if memory is free: an adjoint or a "
@@ -115,18 +112,11 @@ def _occurrence(
 
 
 def _own_functions(context: Context) -> list[str]:
-    """Functions written in Python, in whose backward all of it runs, and none of them again.
-
-    A checkpoint runs its block again in the node of the last operator that saved something, and
-    that operator with it.
-    """
-    analysis, texts = context.analysis, context.analysis.trace.strings
-    again = analysis.attribution.row_recompute
-    nodes = unique(analysis.row_node[again])
-    names = {node_name(texts[each]) for each in context.host.string[analysis.nodes.row[nodes]]}
-    own = in_python(context)[nodes].all() and not any(map(_TORCHS.fullmatch, names))
-    called = (context.rows.named(*(name.removesuffix("Backward") for name in names)) & again).any()
-    return sorted(names) if own and not called else []
+    """Names of the functions whose backward runs all of it; none where checkpoints do, too."""
+    analysis, names = context.analysis, node_names(context.analysis)
+    nodes = unique(analysis.row_node[analysis.attribution.row_recompute])
+    own = recomputing(analysis)[nodes].all()
+    return sorted({names[node] for node in nodes.tolist()}) if own else []
 
 
 def _common(modules: Modules, rows: ModuleIndex) -> int:
