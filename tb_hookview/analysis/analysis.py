@@ -400,11 +400,11 @@ class Analysis(Struct, frozen=True, dict=True):
         Without either, a trace with no device event may be of a training whose device was not
         recorded.
         """
-        manifest = self.trace.manifest
-        if len(self.device_events):
+        noted = self.trace.manifest
+        if len(self.device_events) or (noted is not None and noted.on_device):
             return False
-        noted = manifest is not None and manifest.on_host
-        return noted or runs_on_cpu(self.host, self.operators, self.row_node >= 0)
+        known = noted is not None and noted.on_host
+        return known or runs_on_cpu(self.host, self.operators, self.row_node >= 0)
 
     @cached_property
     def syncs_known(self) -> bool:

@@ -40,7 +40,7 @@ def test_where_nothing_ran_the_first_screen_has_the_remedy(tmp_path: Path) -> No
     root = {markers.MANIFEST_KEY: {"version": 1, "modules": [{"path": "", "class": "Net"}]}}
     events = grid.events("main notes [s]", {"s": "ProfilerStep#3"})
     shown = call("analyze", grid.write(tmp_path / "t.json", events, **root)).stdout
-    assert "after the last step; lower the schedule's wait and warmup" in shown
+    assert "after the last step (lower the schedule's wait and warmup, or train for" in shown
 
 
 def test_one_of_little_weight_is_at_the_end_and_a_sound_trace_begins_with_none(

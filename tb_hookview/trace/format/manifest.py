@@ -84,6 +84,8 @@ class Manifest(Struct, frozen=True):
     """Durations of steps before, that were not."""
     on_host: bool = False
     """Whether the parameters are on the CPU, or nowhere that is noted and no device was used."""
+    on_device: bool = False
+    """Whether some parameters are on a device that is not the CPU."""
     host: Processor | None = None
     layouts: tuple[str, ...] = ()
     """Memory formats of the weights of convolutions: "contiguous", "channels_last"."""
@@ -115,6 +117,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         recorded_us=_step_times(found, "recorded_us"),
         unrecorded_us=_step_times(found, "unrecorded_us"),
         on_host=_on_host(found),
+        on_device=not _devices_of(found) <= _NO_DEVICE,
         host=_processor(found.get("host")),
         layouts=_texts(found.get("layouts")),
     )
@@ -127,10 +130,18 @@ def _processor(found: object) -> Processor | None:
     return Processor(threads, cores, processes) if threads and cores and processes else None
 
 
-def _on_host(found: dict[str, Any]) -> bool:
+_NO_DEVICE = frozenset({"cpu", "meta"})
+
+
+def _devices_of(found: dict[str, Any]) -> set[str]:
+    """Where parameters are."""
     device = found.get("device")
-    known = set(_texts(device.get("parameters"))) if isinstance(device, dict) else set()
-    return known == {"cpu"} or (found.get("only_cpu") is True and known <= {"cpu", "meta"})
+    return set(_texts(device.get("parameters"))) if isinstance(device, dict) else set()
+
+
+def _on_host(found: dict[str, Any]) -> bool:
+    known = _devices_of(found)
+    return known == {"cpu"} or (found.get("only_cpu") is True and known <= _NO_DEVICE)
 
 
 def _entries(listed: object) -> Iterator[dict[str, Any]]:

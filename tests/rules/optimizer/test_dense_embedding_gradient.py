@@ -80,6 +80,10 @@ def test_what_was_dense_before_is_not_made_dense(tmp_path: Path) -> None:
     assert RULE not in findings(tmp_path, some)
 
 
-@pytest.mark.parametrize("parameters", [["cuda:0"], []])
-def test_a_device_that_was_not_recorded(tmp_path: Path, parameters: list[str]) -> None:
-    assert RULE not in findings(tmp_path, rows(400), device={"parameters": parameters})
+@pytest.mark.parametrize(("parameters", "thread"), [(["cuda:0"], "main"), ([], "autograd")])
+def test_a_device_that_was_not_recorded(tmp_path: Path, parameters: list[str], thread: str) -> None:
+    """Its backward has a thread of its own, which shows it where no parameter does."""
+    forward, backward = rows(400)[:3], rows(400)[3:]
+    moved = [{**row, "tid": thread} for row in backward]
+    found = findings(tmp_path, [*forward, *moved], device={"parameters": parameters})
+    assert RULE not in found
