@@ -1485,7 +1485,7 @@ export const Step = {
   start_us: { unit: "us", text: "Start of the step, on the trace's own clock." },
   duration_us: {
     unit: "us",
-    text: "Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends with the optimizer's step and the next begins there: with the last, where several follow one backward pass, or where as many gradients are accumulated before every k-th alone, as in a GAN. An iteration that a gradient scaler skips, as its check and gradients zeroed before a step used them show, ends with its backward pass. Without optimizers too, iterations are equal annotations, each up to the next, in which all operators of a thread lie, or all from the first one on if a backward pass runs in each; else a sequence of operators with a backward pass that a thread repeats from its first operator to its last, without those that read values. A trace with none of these is one step.",
+    text: "Length of the host row `ProfilerStep#N`, less `left_out_us`. Without any, an iteration ends with the optimizer's step and the next begins there: with the last, where several follow one backward pass, or where as many gradients are accumulated before every k-th alone, as in a GAN. An iteration that a gradient scaler skips, as its check and gradients zeroed before a step used them show, ends with its backward pass. Without optimizers too, iterations are annotations of one name, each up to the next, in which all operators of a thread lie, or all from the first one on if a backward pass runs in each; else a sequence of operators with a backward pass that a thread repeats from its first operator to its last, without those that read values. A trace with none of these is one step.",
   },
   forward_us: {
     unit: "us",
