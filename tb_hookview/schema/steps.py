@@ -76,10 +76,10 @@ class Step(Struct, frozen=True):
     backward pass, or where as many gradients are accumulated before every k-th alone, as in a GAN.
     An iteration that a gradient scaler skips, as its check and gradients zeroed before a step used
     them show, ends with its backward pass. Without optimizers too, iterations are annotations of
-    one name, each up to the next, in which all operators of a thread lie, or all from the first one on if a
-    backward pass runs in each; else a sequence of operators with a backward pass that a thread
-    repeats from its first operator to its last, without those that read values. A trace with none
-    of these is one step."""
+    one name, each up to the next, in which all operators of a thread lie, or all from the first
+    one on if a backward pass runs in each; else a sequence of operators with a backward pass that
+    a thread repeats from its first operator to its last, without those that read values. A trace
+    with none of these is one step."""
     forward_us: Us | None
     """Time in no other phase but `other` and inside a module's call (annotations do not count), or
     inside an operator that made an autograd node or holds one that did. Without sequence numbers
