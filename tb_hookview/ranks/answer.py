@@ -183,17 +183,21 @@ def _step_rows(
             steps.idle,
             wait,
         )
-        of_step = zip(steps.name, *(column.tolist() for column in columns), strict=True)
+        named = zip(steps.name, steps.counted.tolist(), strict=True)
+        timed = zip(*(column.tolist() for column in columns), strict=True)
         rows.append(
             [
-                replace(_step_row(next(number), place, name, [t / _US for t in times]), **unknown)
-                for name, *times in of_step
+                replace(_step_row(next(number), place, step, [t / _US for t in times]), **unknown)
+                for step, times in zip(named, timed, strict=True)
             ]
         )
     return rows
 
 
-def _step_row(number: int, place: int, name: str, times: Sequence[float]) -> schema.RankStep:
+def _step_row(
+    number: int, place: int, step: tuple[str, bool], times: Sequence[float]
+) -> schema.RankStep:
+    name, counts = step
     start, duration, compute, communication, exposed, idle, wait = times
     return schema.RankStep(
         id=number,
@@ -206,6 +210,7 @@ def _step_row(number: int, place: int, name: str, times: Sequence[float]) -> sch
         exposed_communication_us=exposed,
         idle_us=idle,
         wait_us=wait,
+        counts=counts,
     )
 
 

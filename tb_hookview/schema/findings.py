@@ -54,8 +54,7 @@ class Advice(Struct, frozen=True):
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing that costs time and could be changed: a rule at a place.
 
-    Times per step are means over the measured steps: the steps chosen, or all in which the host
-    launched work, without the first of several, which warms up.
+    Times per step are means over the measured steps: those that `steps[].counts` names.
     """
 
     id: str

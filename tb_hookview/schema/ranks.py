@@ -68,6 +68,8 @@ class RankStep(Struct, frozen=True, kw_only=True):
     wait_us: Us | None
     """As in `ranks`, of collectives that the step launched, though they begin after it; of those
     that began in it where launches are unknown, or hosts run them."""
+    counts: bool
+    """Whether it is one of the measured steps that means of the rank are over."""
 
 
 class Collective(Struct, frozen=True, kw_only=True):

@@ -67,6 +67,16 @@ def test_a_matrix_has_a_row_for_each_step_and_a_column_for_each_rank(client: Fla
     assert [row["wait_us"] for row in rows] == answer["values"]["wait"][2]
 
 
+def test_means_of_a_rank_are_of_its_steps_that_count(client: FlaskClient) -> None:
+    steps = ask(client, "/table/rank_steps")["rows"]
+    for rank in ask(client, "/table/ranks")["rows"]:
+        counted = [row for row in steps if row["rank_id"] == rank["id"] and row["counts"]]
+        assert 0 < rank["steps"] == len(counted) < len(steps) / 3
+        for column in ("compute_us", "idle_us", "wait_us"):
+            mean = sum(row[column] for row in counted) / len(counted)
+            assert rank[column] == pytest.approx(mean)
+
+
 def test_a_matrix_is_cut_into_steps_that_fit(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

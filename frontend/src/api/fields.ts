@@ -1223,6 +1223,7 @@ export const RankStep = {
     unit: "us",
     text: "As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them.",
   },
+  counts: { text: "Whether it is one of the measured steps that means of the rank are over." },
 } as const;
 
 export const ReadingProgress = {

@@ -627,7 +627,7 @@ export interface EventSummary {
   duration: number;
 }
 
-/** One thing that costs time and could be changed: a rule at a place. Times per step are means over the measured steps: the steps chosen, or all in which the host launched work, without the first of several, which warms up. */
+/** One thing that costs time and could be changed: a rule at a place. Times per step are means over the measured steps: those that `steps[].counts` names. */
 export interface Finding {
   /** `rule:where`; the report numbers those that share it. */
   id: string;
@@ -1533,6 +1533,8 @@ export interface RankStep {
   idle_us: number;
   /** As in `ranks`, of collectives that the step launched, though they begin after it; of those that began in it where launches are unknown, or hosts run them. */
   wait_us: number | null;
+  /** Whether it is one of the measured steps that means of the rank are over. */
+  counts: boolean;
 }
 
 /** Progress of the reading of a trace, or of those of a run; null where unknown. */

@@ -19,7 +19,7 @@ export function define(title: string, text: string, unit?: Unit): Definition {
 
 /** Words of means over steps, and what they are where a trace marks none: it is the one step. */
 const OF_TRACE: readonly (readonly [RegExp, string])[] = [
-  [/: all but the first, which warms up, and those that launched nothing/g, ""],
+  [/: all but the first, which warms up[^.]*/g, ""],
   [/\bMean length\b/g, "Length"],
   [/\bmean length\b/g, "length"],
   [/\bMean per step\b/g, "Sum over the trace"],
