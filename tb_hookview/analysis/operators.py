@@ -108,15 +108,25 @@ class OperatorCalls(Struct, frozen=True, dict=True):
     @cached_property
     def flops(self) -> Float:
         """FLOPs of the call, or of the calls inside it of which they are known; 0 for none."""
-        work, counted = self._analysis.call_work, self._counted
-        inside = self._inside(np.where(counted, work.flops, 0.0))
+        work = self._analysis.call_work
+        inside = self._of_known(work.flops)
         own = np.where(self._analysis.ran & self.selection.rows, work.flops, 0.0)
         return np.where(np.isnan(work.flops), inside, own)
 
-    @property
-    def _counted(self) -> Bool:
-        """The outermost calls of known FLOPs of the selection."""
-        return np.asarray(self._analysis.counted_calls & self.selection.rows)
+    @cached_property
+    def _known(self) -> tuple[TreeRow, TreeRow]:
+        """Calls of known FLOPs of the selection, and the next one around each; -1 for none."""
+        analysis = self._analysis
+        known = ~np.isnan(analysis.call_work.flops) & analysis.ran & self.selection.rows
+        rows = np.flatnonzero(known)
+        return rows, analysis.call_tree.nearest_above(known)[rows]
+
+    def _of_known(self, values: Float) -> Float:
+        """Sum over the calls of known FLOPs below each row that are in no other one below it."""
+        rows, around = self._known
+        inner = around >= 0
+        of_each = self._sum(rows, values[rows]) - self._sum(around[inner], values[rows[inner]])
+        return self._inside(of_each)
 
     @property
     def flops_time(self) -> Float:
@@ -129,7 +139,7 @@ class OperatorCalls(Struct, frozen=True, dict=True):
         if len(analysis.device_events):
             spent = self._inside(self._duration(analysis.device_work.call >= 0))
         else:
-            spent = self._inside(np.where(self._counted, tree.duration, 0))
+            spent = self._of_known(tree.duration.astype(np.float64))
             spent = np.where(np.isnan(work.flops), spent, tree.duration)
         return np.where(self.flops > 0, spent, 0.0)
 
@@ -147,12 +157,10 @@ class OperatorCalls(Struct, frozen=True, dict=True):
     def bytes(self) -> Float:
         """Bytes that the calls of known FLOPs move at least; NaN for unknown."""
         work = self._analysis.call_work
-        counted = self._counted
-        unknown = counted & np.isnan(work.bytes)
-        moved = self._inside(np.where(counted & ~unknown, work.bytes, 0.0))
+        unknown = np.isnan(work.bytes)
+        moved = self._of_known(np.where(unknown, 0.0, work.bytes))
         moved[self.flops <= 0] = np.nan
-        if unknown.any():
-            moved[self._inside(unknown.astype(np.float64)) > 0] = np.nan
+        moved[self._of_known(unknown.astype(np.float64)) > 0] = np.nan
         np.copyto(moved, work.bytes, where=~np.isnan(work.flops))
         return moved
 

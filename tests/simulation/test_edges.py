@@ -72,6 +72,14 @@ AWAITED = """
     gpu      kernel                                   [k corr=1                 ][k corr=2  ]
 """
 """The other thread was at work as main stopped; main goes on as it is done."""
+OUTLASTING = """
+    main  notes  [ProfilerStep#1                                                             ]
+    main  calls  [launch corr=1]                                [launch corr=2]
+    main  ops                   [work    ]
+    other calls                      [wait                     ]
+    gpu   kernel                [k corr=1                     ]  [k corr=2   ]
+"""
+"""Another thread fetches the result: its wait began before main stopped, which goes on after it."""
 WITHOUT_OPERATORS = """
     main     calls  [launch corr=1][wait         ]                                      [order]
     autograd calls                                [launch corr=2][launch corr=3]
@@ -134,6 +142,7 @@ NEEDED = [
     (EdgeKind.HANDOVER, HANDOVER, {"kernels": 0.5}, 3100 + 1500),
     (EdgeKind.HANDOVER, WOKEN, {"kernels": 0.5}, 1500 + 500 + 2100),
     (EdgeKind.HANDOVER, AWAITED, {"kernels": 0.5}, 4900 + 1800),
+    (EdgeKind.HANDOVER, OUTLASTING, {"kernels": 0.5}, 7700 - 1550),
     (EdgeKind.HANDOVER, WITHOUT_OPERATORS, {"kernels": 0.5}, 7500 - 1500),
     (EdgeKind.COLLECTIVE, COLLECTIVE, {"host": 0.5}, 450 + 4600 + 750),
     (EdgeKind.CROSS_STREAM, CROSS_CALLS, {"host": 0.0}, 4400 + 1900),

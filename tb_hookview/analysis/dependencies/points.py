@@ -138,6 +138,10 @@ The autograd engine's is none: main waits for it, and may then do what the trace
 """
 _AWAKE = 0.1
 """Share of that time for which both threads may seem to be awake where one hands over."""
+_OUTLASTS = 0.8
+"""Share of that time that a sync has to fill that began before it: in what is left, main goes on
+to what the trace shows.
+"""
 _SLEEP = 100_000
 """Nanoseconds without a row from which on a thread sleeps, if main works meanwhile."""
 _WORKED = 0.5
@@ -215,6 +219,7 @@ def find_bursts(analysis: Analysis, main: int, others: ThreadIndex, start: int, 
         spans[:, 4] = ended
         columns = [*spans[:, :6].T, woken, awaited]
         found.append(np.stack(columns, axis=1)[woken | awaited])
+        found.append(_outlasting_syncs(analysis, thread, main, own))
     thread, since, stops, began, ended, goes_on, woken, awaited = np.concatenate(found).T
     return Bursts(
         main, thread, since, stops, began, ended, goes_on, woken=woken > 0, awaited=awaited > 0
@@ -245,6 +250,23 @@ def _spans(analysis: Analysis, thread: int, own: Nanoseconds, start: int) -> Nan
         np.where(last, own[-1], tree.start[rows[np.where(last, closes, closes + 1)]]),
     ]
     return np.stack(columns, axis=1)
+
+
+def _outlasting_syncs(analysis: Analysis, thread: int, main: int, own: Nanoseconds) -> Nanoseconds:
+    """Syncs of a thread that began before main stopped, and that it waits for: as bursts.
+
+    An engine that serves requests fetches its results so: main waits for the thread that does.
+    """
+    syncs = analysis.syncs
+    rows = np.flatnonzero((analysis.call_tree.thread[syncs.row] == thread) & ~syncs.by_profiler)
+    place = np.searchsorted(own, syncs.end[rows]) - 1
+    inside = (place >= 0) & (place < len(own) - 1)
+    rows, place = rows[inside], place[inside]
+    began, ended, stops, goes_on = syncs.start[rows], syncs.end[rows], own[place], own[place + 1]
+    waits = (began < stops) & (goes_on - stops >= _SLEEP) & ~busy(analysis, main, stops)
+    waits &= ended - stops >= _OUTLASTS * (goes_on - stops)
+    columns = [began, stops, began, ended, goes_on, np.zeros_like(began), np.ones_like(began)]
+    return np.stack([np.full(len(rows), thread), *columns], axis=1)[waits]
 
 
 def _work(analysis: Analysis, thread: int) -> TimeSet:

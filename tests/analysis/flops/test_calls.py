@@ -51,6 +51,28 @@ def test_the_outermost_call_counts_and_its_product_does_the_work(tmp_path: Path)
     assert rows["aten::mm"].flops is None, "nothing that it launched is in the trace"
 
 
+def test_an_operator_without_a_formula_has_what_runs_in_it(tmp_path: Path) -> None:
+    """Also within one that has a formula, of the same product."""
+    picture = """
+        main ops    [aten::linear                 ]
+        main ops      [aten::matmul            ]
+        main ops        [aten::mm            ]
+        main calls        [go corr=1]
+        gpu  kernel              [gemm corr=1       ]
+        """
+    events = grid.events(picture, NAMES)
+    for event in events:
+        if event["cat"] == "cpu_op":
+            event["args"] |= {"Input Dims": [[6, 8], [8, 5]], "Input type": ["float"] * 2}
+            event["args"]["Input Dims"][1].sort(reverse=event["name"] != "aten::linear")
+    analysis = load(grid.write(tmp_path / "t.json", events))
+    rows = {row.name: row for row in table(analysis, "operators_by_shape")}
+    assert {row.flops for row in rows.values()} == {2 * 6 * 8 * 5}
+    assert {row.flops_us for row in rows.values()} == {20.0}
+    assert len({row.flop_per_byte for row in rows.values()}) == 1
+    assert analysis.device_work.flops.tolist() == [2 * 6 * 8 * 5]
+
+
 def test_an_operator_that_is_called_again_within_itself(tmp_path: Path) -> None:
     """That of all ranks calls itself on the part of this one."""
     picture = """
