@@ -212,12 +212,13 @@ def utilization(selection: Selection, row_part: Int, event_part: Int, size: int)
         return _sums(event_part[wanted & event], values[wanted & event], size)
 
     known = work.call >= 0
-    spent = of_events(events.duration, known)
+    spent = of_events(events.duration, known)  # 0 where a device ran that is not in the trace
+    on_host = not (len(events) or analysis.device_unseen)
     return Utilization(
         device=of_events(events.duration, event),
         flops=of_calls(analysis.call_work.flops),
         recomputed=of_calls(analysis.call_work.flops, call & again),
-        spent=spent if len(events) else of_calls(analysis.call_tree.duration),
+        spent=of_calls(analysis.call_tree.duration) if on_host else spent,
         unknown=of_events(events.duration, work.works & ~known),
         moved=of_calls(analysis.call_work.bytes),
         at_peak=of_events(analysis.time_at_peak, known),

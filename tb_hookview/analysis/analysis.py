@@ -425,6 +425,13 @@ class Analysis(Struct, frozen=True, dict=True):
             return 0
         return only_of_devices(self.host) + of_device_threads(self.host, self.nodes)
 
+    @property
+    def device_unseen(self) -> bool:
+        """Whether the trace shows that there was a device, but nothing that ran on one."""
+        return not len(self.device_events) and bool(
+            self.of_unrecorded_device or calls_runtime(self.host)
+        )
+
     @cached_property
     def call_work(self) -> CallWork:
         """FLOPs and bytes of calls of operators, by the shapes of their inputs."""

@@ -132,12 +132,14 @@ class OperatorCalls(Struct, frozen=True, dict=True):
     def flops_time(self) -> Float:
         """Time of the calls of known FLOPs, on the device; nanoseconds.
 
-        In a trace without device events the host's.
+        In a trace of a CPU the host's; 0 where a device ran them that is not in the trace.
         """
         analysis = self._analysis
         work, tree = analysis.call_work, analysis.call_tree
         if len(analysis.device_events):
             spent = self._inside(self._duration(analysis.device_work.call >= 0))
+        elif analysis.device_unseen:
+            spent = np.zeros(len(tree))
         else:
             spent = self._of_known(tree.duration.astype(np.float64))
             spent = np.where(np.isnan(work.flops), spent, tree.duration)

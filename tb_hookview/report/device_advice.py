@@ -20,6 +20,10 @@ _LOST = (
     "No device events, though the device was recorded: CUPTI was not loaded, lacked permissions or "
     "was in use (nsys, ncu), or was not flushed before the end."
 )
+_NEITHER = (
+    "No operators and no device events: record the process that runs the model, with "
+    "ProfilerActivity.CPU and that of its device."
+)
 _DEVICE_MISSING = {"no-device-events": _LOST, "unrecorded-device": _NOT_RECORDED}
 """By code of warnings."""
 _FOREIGN = (
@@ -42,7 +46,7 @@ def device_advice(data: ReportData, devices: Sequence[str]) -> str | None:
         data: the report with its warnings.
         devices: names of those that torch found on the machine.
     """
-    if data.totals.device_busy_us or not data.operators or data.verdict.bound == "communication":
+    if data.totals.device_busy_us or data.verdict.bound == "communication":
         return None
     compiled = data.compiled is not None or data.compiled_regions
     on_cpu = _COMPILED_ON_CPU if compiled else _ON_CPU
@@ -55,5 +59,5 @@ def device_advice(data: ReportData, devices: Sequence[str]) -> str | None:
     foreign = sum(row.count for row in data.trace.warnings if row.code == "unknown-category")
     if foreign >= _FOREIGN_SHARE * data.trace.events:
         return _FOREIGN.format(format_number(foreign))
-    missing = (words for code, words in _DEVICE_MISSING.items() if code in codes)
-    return next(missing, f"{_RECORD} {on_cpu}")
+    record = f"{_RECORD} {on_cpu}" if data.operators else _NEITHER if data.trace.events else None
+    return next((words for code, words in _DEVICE_MISSING.items() if code in codes), record)

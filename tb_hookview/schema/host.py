@@ -53,7 +53,8 @@ class Operator(Struct, frozen=True):
     events, or their launches, the trace lacks some. Null where no shapes are in the trace, or no
     formula fits."""
     flops_us: Us | None
-    """Device time of these calls; in a trace without device events their host time."""
+    """Device time of these calls; in a trace of a CPU their host time. Null where a device ran them
+    that was not recorded."""
     tflop_per_s: TflopPerS | None
     """FLOPs over the time of these calls, `flops_us`."""
     peak_share: Share | None

@@ -53,7 +53,8 @@ class Utilization(Struct, frozen=True):
     recomputed_flops: Flop | None
     """The part of them in forward work that ran again in the backward pass."""
     flops_us: Us | None
-    """Device time of the calls of known FLOPs; without device events their host time."""
+    """Device time of the calls of known FLOPs; in a trace of a CPU their host time. Null where a
+    device ran them that was not recorded."""
     unknown_us: Us | None
     """Device time of products, convolutions and attention whose FLOPs are not known: above 0,
     `mfu` is a lower bound."""

@@ -316,6 +316,16 @@ def test_a_backward_on_the_thread_that_calls_it_is_the_cpus(
     assert build_report(load(path)).verdict.bound == bound, "what is on the CPU beside it"
 
 
+def test_half_of_the_nodes_say_enough(tmp_path: Path) -> None:
+    """As where a forward runs twice, and one of the two results is dropped."""
+    picture = """
+        main ops   [aten::mm seq=1][aten::mm seq=2][aten::mm seq=3][aten::mm seq=4]
+        main ops                                                                   [eval seq=4][eval seq=3]
+        """
+    assert report(tmp_path, picture).verdict.bound == "host"
+    assert report(tmp_path, picture.replace("[eval seq=3]", "")).verdict.bound == "unknown"
+
+
 PACE = [("aten::add", ADD)] * 30
 
 

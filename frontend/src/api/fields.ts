@@ -990,7 +990,7 @@ export const Operator = {
   },
   flops_us: {
     unit: "us",
-    text: "Device time of these calls; in a trace without device events their host time.",
+    text: "Device time of these calls; in a trace of a CPU their host time. Null where a device ran them that was not recorded.",
   },
   tflop_per_s: { unit: "TFLOP/s", text: "FLOPs over the time of these calls, `flops_us`." },
   peak_share: {

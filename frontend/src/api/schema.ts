@@ -1268,7 +1268,7 @@ export interface Operator {
   self_tensor_core_us: number | null;
   /** FLOPs by the shapes of the inputs, of the calls with a formula (matrix products, convolutions, attention), or of such calls inside; each once. Calls do not count of whose device events, or their launches, the trace lacks some. Null where no shapes are in the trace, or no formula fits. */
   flops: number | null;
-  /** Device time of these calls; in a trace without device events their host time. */
+  /** Device time of these calls; in a trace of a CPU their host time. Null where a device ran them that was not recorded. */
   flops_us: number | null;
   /** FLOPs over the time of these calls, `flops_us`. */
   tflop_per_s: number | null;

@@ -334,13 +334,13 @@ def runs_on_cpu(host: HostRows, operators: OperatorRows, in_backward: Bool) -> b
 def _evaluates_own_forward(host: HostRows, in_backward: Bool) -> bool | None:
     """Whether most nodes are evaluated by the threads whose operators made them.
 
-    None where the nodes of most operators are not in the trace.
+    None where the nodes of most operators are not in the trace, or none made any.
     """
     forward = (host.kind == EventCategory.OPERATOR) & (host.sequence >= 0) & ~in_backward
     nodes = (host.role == Role.NODE) & (host.sequence >= 0)
     key = pair_key(host.call_tree.thread, host.sequence)
     made, evaluated = unique(host.sequence[forward]), unique(host.sequence[nodes])
-    if 2 * np.count_nonzero(isin(made, evaluated)) <= len(made):
+    if 2 * np.count_nonzero(isin(made, evaluated)) < max(len(made), 1):
         return None
     return bool(isin(unique(key[nodes]), key[forward]).mean() > _MOST)
 

@@ -215,7 +215,9 @@ def _lumps(report: ReportData, unknown: int) -> list[str]:
         for operators, time in sorted(times.items(), key=lambda item: -item[1])
         if operators and time
     ]
-    largest = f"; most of it {', '.join(most[:LUMPS])} {report.per_step.scope}" if most else ""
+    whole = any(row.region is not None for row in rows)
+    part = "most of it" if whole else "most of the kernels that it generated"
+    largest = f"; {part} {', '.join(most[:LUMPS])} {report.per_step.scope}" if most else ""
     said = [*([without] if unknown else []), f"not broken down by module{largest}"]
     return [
         f"compiled: {'; '.join(said)}; to get modules' times, call hookview.wrap() before the "

@@ -59,7 +59,7 @@ def _work_columns(groups: OperatorGroups) -> Columns:
 
     return {
         "flops": lambda i: _positive(flops(i)),
-        "flops_us": lambda i: Numbers(spent(i) / 1000, flops(i) > 0),
+        "flops_us": lambda i: Numbers(spent(i) / 1000, spent(i) > 0),
         "tflop_per_s": lambda i: ratio(flops(i), spent(i) * 1000),
         "peak_share": lambda i: ratio(groups.within(_peak_or_none(calls))[i], spent(i)),
         "flop_per_byte": lambda i: ratio(flops(i), groups.within(_bytes_or_none(calls))[i]),

@@ -34,7 +34,7 @@ def utilization_columns(
         "device_us": lambda i: Numbers(of.device[i] / 1000, ran[i]),
         "flops": lambda i: Numbers(of.flops[i], known[i]),
         "recomputed_flops": lambda i: Numbers(of.recomputed[i], known[i]),
-        "flops_us": lambda i: Numbers(of.spent[i] / 1000, known[i]),
+        "flops_us": lambda i: Numbers(of.spent[i] / 1000, (of.spent > 0)[i]),
         "unknown_us": lambda i: Numbers(of.unknown[i] / 1000, launches[i]),
         "tflop_per_s": lambda i: ratio(of.flops[i], of.spent[i] * 1000),
         "peak_share": lambda i: ratio(np.where(possible, of.at_peak, np.nan)[i], of.spent[i]),

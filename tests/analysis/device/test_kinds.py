@@ -49,6 +49,10 @@ KNOWN = {
     # torch's own
     NATIVE + "CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int)": ("elementwise", False),
     NATIVE + "FillFunctor<float>, at::detail::Array<char*, 1> >(int)": ("set", False),
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLy1EEEEviT0_T1_": ("set", False),
+    "_Z23RNN_blockPersist_fp_GRUIfffLi128EEvPKT_PT0_S2_PS0_PKS3_S2_S5_iiiiii": ("matrix", None),
+    "void RNN_blockPersist_bp_LSTM<__half, __half, float, 512, 1>(int)": ("matrix", None),
+    "void persistRNN_addBias<float, float>(cudnnRNNMode_t, int, int, float*, float*)": ("elementwise", False),
     "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>": ("copy", False),
     "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 128, 1>": ("copy", False),
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>": ("reduction", False),

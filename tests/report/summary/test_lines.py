@@ -49,6 +49,18 @@ def test_a_region_without_modules_says_what_it_runs_and_how_to_get_them(tmp_path
     ]
 
 
+def test_kernels_alone_are_not_all_that_compiled_code_ran(tmp_path: Path) -> None:
+    picture = """
+        main ops   [mm              ]
+        main calls   [go corr=1  ]
+        gpu  kernel     [mul corr=1      ]
+        """
+    names = {**NAMES, "mul": "triton_poi_fused_mul_0", "go": "cudaLaunchKernel"}
+    path = grid.write(tmp_path / "t.json", grid.events(picture, names))
+    (line,) = lines_about_compiled_code(path)
+    assert "; most of the kernels that it generated mul 18.0 us in the whole trace; " in line
+
+
 def test_an_operator_of_several_regions_is_named_once(tmp_path: Path) -> None:
     picture = """
         main ops   [region             ] [other        ]

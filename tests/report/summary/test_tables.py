@@ -57,6 +57,28 @@ def test_what_a_truncated_file_lacks_was_perhaps_recorded(tmp_path: Path) -> Non
     assert not table.hidden
 
 
+def test_a_process_that_runs_no_model_is_the_wrong_one(tmp_path: Path) -> None:
+    advice = report(tmp_path, "    main python [serve(1)       ]").device_advice or ""
+    assert advice.startswith("No operators and no device events: record the process that runs the")
+
+
+def test_products_of_a_device_that_was_not_recorded_have_no_rate(tmp_path: Path) -> None:
+    """Their launches were timed, not they."""
+    for picture, known in (
+        (CPU, True),
+        (f"{CPU.rstrip()}\n    main calls  [cudaLaunchKernel ]", False),
+    ):
+        events = grid.events(picture)
+        for event in events:
+            if event["name"] == "aten::addmm":
+                shapes = {"Input Dims": [[5], [6, 8], [8, 5]], "Input type": ["float"] * 3}
+                event["args"] |= shapes
+        data = build_report(load(grid.write(tmp_path / "t.json", events))).data
+        (row,) = (row for row in data.operators if row.name == "aten::addmm")
+        assert row.flops
+        assert (row.flops_us is not None, row.tflop_per_s is not None) == (known, known)
+
+
 def test_operators_of_a_device_prove_that_it_was_not_recorded(tmp_path: Path) -> None:
     """Advice for the CPU does not fit."""
     proven = report(tmp_path, CPU.replace("aten::addmm", "aten::cudnn_convolution"))
