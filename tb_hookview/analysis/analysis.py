@@ -77,7 +77,7 @@ from tb_hookview.analysis.steps import (
     step_times,
 )
 from tb_hookview.analysis.syncs.detection import Syncs, find_syncs
-from tb_hookview.arrays.joins import isin, unique, unique_inverse
+from tb_hookview.arrays.joins import isin, mask_of, unique, unique_inverse
 from tb_hookview.arrays.nesting import CallTree, lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
@@ -444,10 +444,7 @@ class Analysis(Struct, frozen=True, dict=True):
         launch = self.device_events.launch
         if not len(launch):
             return np.ones(len(self.call_tree), bool)
-        launched = np.zeros(len(self.call_tree) + 1, np.int64)
-        launched[launch[launch >= 0] + 1] = 1
-        upto = np.cumsum(launched)
-        return np.asarray(upto[self.call_tree.subtree_end] > upto[:-1])
+        return self.call_tree.holds(mask_of(launch[launch >= 0], len(self.call_tree)))
 
     @cached_property
     def counted_calls(self) -> Bool:

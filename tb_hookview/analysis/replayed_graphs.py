@@ -19,7 +19,6 @@ from msgspec import Struct
 from tb_hookview.analysis.device.events import DeviceEvents, of_graph
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.phases import Phases
-from tb_hookview.arrays.joins import mask_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Bool, StepIndex
 from tb_hookview.schema.terms import Phase
@@ -57,7 +56,7 @@ def find_replayed_graphs(
     unknown = np.zeros((steps + 1, len(Phase)), bool)
     if not unplaced.any():
         return ReplayedGraphs(unplaced, unknown)
-    updates = mask_of(host.named(lambda text: text.startswith(_OPTIMIZER_STEP)), len(host))
+    updates = host.is_named(lambda text: text.startswith(_OPTIMIZER_STEP))
     in_update = lookup(host.call_tree.inside(updates), events.launch) > 0
     shows = (phase == Phase.FORWARD) | (phase == Phase.BACKWARD)
     shows |= (phase == Phase.OPTIMIZER) & in_update

@@ -35,7 +35,15 @@ from tb_hookview.analysis.calls.waits import (
 )
 from tb_hookview.analysis.device.events import LaunchTiming
 from tb_hookview.analysis.host.rows import Call, HostRows
-from tb_hookview.arrays.joins import isin, mask_of, median, setdiff, unique, unique_inverse
+from tb_hookview.arrays.joins import (
+    index_of,
+    isin,
+    mask_of,
+    median,
+    setdiff,
+    unique,
+    unique_inverse,
+)
 from tb_hookview.arrays.types import Bool, DeviceEventIndex, Int, Nanoseconds, TreeRow
 
 # Launches that waited because the queue of their device was full.
@@ -192,8 +200,6 @@ def _joined(
         [part.waiting + first for part, first in zip(parts, sizes[:-1], strict=True)]
     )
     order = np.argsort(row, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
     return CallTimes(
         row=row[order],
         waited=waited[order],
@@ -203,7 +209,7 @@ def _joined(
         ahead=np.where(waited > 0, ahead, -1)[order],
         copy=copy[order],
         blocks=np.concatenate(blocks)[order],
-        waiting=place[waiting],
+        waiting=index_of(order, len(order))[waiting],
         event=np.concatenate([part.event for part in parts]),
         onto_full_queue=parts[-1].row,
         unpinned=unpinned,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from tb_hookview.analysis.host.rows import HostRows
-from tb_hookview.arrays.joins import mask_of
 from tb_hookview.arrays.types import Bool
 
 _CONTAINED = ("compile_inner", "(dynamo_timed)")
@@ -20,7 +19,7 @@ _COMPILE_FX = re.compile(r"_?compile_fx\b")
 
 def compiling_rows(host: HostRows) -> Bool:
     """Rows in which code is compiled, also those inside each other, shape (n,)."""
-    return mask_of(host.named(_compiles), len(host))
+    return host.is_named(_compiles)
 
 
 def _compiles(name: str) -> bool:

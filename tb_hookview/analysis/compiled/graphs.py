@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.modules.tree import Modules
-from tb_hookview.arrays.joins import dense_rank, mask_of, scatter
+from tb_hookview.arrays.joins import dense_rank, mask_of, ordinal, scatter
 from tb_hookview.arrays.sums import MOST_WEIGHT
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex
 from tb_hookview.trace.format.compiled_graphs import (
@@ -295,21 +295,11 @@ def align(variants: Variants, variant: Int, group: Int, name: Int) -> Alignment:
     wanted = variant[group] * width + name
     first = np.searchsorted(keys[by_key], wanted)
     count = np.searchsorted(keys[by_key], wanted, side="right") - first
-    ordinal, rows = _ordinals(group, name)
-    known = (name >= 0) & (count == rows)
-    call = scatter(known, by_key[(first + ordinal)[known]], len(group))
+    equal = dense_rank(group, name)
+    known = (name >= 0) & (count == np.bincount(equal)[equal])
+    call = scatter(known, by_key[(first + ordinal(equal))[known]], len(group))
     paired = np.flatnonzero(known)
     backwards = (np.diff(group[paired]) == 0) & (np.diff(call[paired]) <= 0)
     disordered = mask_of(group[paired[1:][backwards]], len(variant))
     call[disordered[group]] = -1
     return Alignment(call, disordered)
-
-
-def _ordinals(group: Int, name: Int) -> tuple[Int, Int]:
-    """How many equal rows are before each in its group, and how many there are."""
-    key = dense_rank(group, name)
-    order = np.argsort(key, kind="stable")
-    first = np.searchsorted(key[order], key)
-    ordinal = np.empty(len(key), np.int64)
-    ordinal[order] = np.arange(len(key)) - first[order]
-    return ordinal, np.bincount(key)[key] if len(key) else key

@@ -106,9 +106,7 @@ _ANCHORS = 3
 
 def is_graph_launch(host: HostRows) -> Bool:
     """Whether each row of the call tree replays a graph."""
-    found = np.zeros(len(host), bool)
-    found[host.named(lambda text: "GraphLaunch" in text)] = True
-    return found
+    return host.is_named(lambda text: "GraphLaunch" in text)
 
 
 def calls_of_events(

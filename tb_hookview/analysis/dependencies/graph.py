@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.points import LAUNCHES, Points, Window
-from tb_hookview.arrays.joins import isin, pair_key, running_max, scatter
+from tb_hookview.arrays.joins import index_of, isin, pair_key, running_max, scatter
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import (
     Bool,
@@ -70,8 +70,7 @@ def number_nodes(analysis: Analysis, window: Window, points: Points) -> Nodes:
     tie = np.concatenate([np.zeros(host + 1, np.int64), mine])
     moment = np.concatenate([time[: host + 1], _begun(analysis, window, start, mine)])
     order = np.lexsort((tie, rank, moment))
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
+    number = index_of(order, len(order))
     none = np.zeros(host + 1, np.int64)
     return Nodes(
         time=time[order] - window.start,

@@ -393,10 +393,8 @@ def queue_length(call_tree: CallTree, events: DeviceEvents, chosen: Bool) -> Que
 def of_graph(host: HostRows, events: DeviceEvents, chosen: DeviceEventIndex) -> Bool:
     """Whether each of some device events is of a graph, by graph number or launch."""
     numbered = host.trace.events.graph[events.event[chosen]] > 0
-    strings = lookup(host.string, events.launch[chosen])
-    known = unique(strings[strings >= 0]).tolist()
-    graphs = [string for string in known if "GraphLaunch" in host.trace.strings[string]]
-    return np.asarray(numbered | isin(strings, graphs))
+    strings, texts = lookup(host.string, events.launch[chosen]), host.trace.strings
+    return np.asarray(numbered | texts.map(strings, lambda text: "GraphLaunch" in text, bool))
 
 
 _CAPTURE = re.compile(r"(cuda|hip|cu)Stream(Begin|End)Capture\w*")

@@ -25,7 +25,7 @@ from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.arrays import intervals
 from tb_hookview.arrays.joins import isin, unique, unique_inverse
 from tb_hookview.arrays.nesting import lookup
-from tb_hookview.arrays.types import Bool, Code, Float, Int, Nanoseconds, TreeRow
+from tb_hookview.arrays.types import Bool, Code, Float, Index, Int, Nanoseconds, TreeRow
 from tb_hookview.schema.terms import KINDS
 from tb_hookview.trace import EventCategory, Trace
 
@@ -88,7 +88,7 @@ def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int)
         kind: index into KINDS of each.
     """
     found = np.zeros(len(kind), bool)
-    names = host.trace.events.name[device_events.event].astype(np.int64)
+    names = host.trace.events.name[device_events.event]
     softmax = _holding(host, names, "softmax")
     if not softmax.any():
         return found
@@ -97,8 +97,8 @@ def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int)
     launch = device_events.launch[order]
     called = lookup(host.string, host.operator_around[launch])
     softmax = softmax[order] & ~_holding(host, called, "log_softmax")
-    products = [name for name in host.names if host.trace.strings[name] in _PRODUCTS]
-    product = (kind[order] == _MATRIX) & isin(called, products)
+    is_product = host.trace.strings.map(called, _PRODUCTS.__contains__, bool)
+    product = (kind[order] == _MATRIX) & is_product
     between = isin(kind[order], _BETWEEN)
     place = np.flatnonzero(softmax)
     thread = host.call_tree.thread[launch]
@@ -108,10 +108,9 @@ def softmax_of_attention(host: HostRows, device_events: DeviceEvents, kind: Int)
     return found
 
 
-def _holding(host: HostRows, names: Int, word: str) -> Bool:
+def _holding(host: HostRows, names: Int | Index, word: str) -> Bool:
     """Whether each name, an index into the strings of the trace or -1, holds a word."""
-    texts, distinct = host.trace.strings, unique(names).tolist()
-    return isin(names, [name for name in distinct if name >= 0 and word in texts[name].lower()])
+    return host.trace.strings.map(names, lambda text: word in text.lower(), bool)
 
 
 def _reached(place: Int, step: int, product: Bool, between: Bool, thread: Int) -> Bool:
@@ -220,7 +219,7 @@ def _verdict(rules: Sequence[_Rule], name: str) -> Any:
 @lru_cache(_CACHED)
 def kind_of_kernel(name: str) -> str | None:
     """Kind by the name of a kernel; None for unknown."""
-    kind = _verdict(_knowledge().kernels, _plain(name))
+    kind = _verdict(_knowledge().kernels, name[:_LONGEST].lower().removeprefix("void "))
     return None if kind is None else str(kind)
 
 
@@ -240,10 +239,6 @@ def on_tensor_cores(name: str, kind: str) -> bool | None:
         return False
     verdict = _verdict(_knowledge().tensor_core, name.lower().removeprefix("void "))
     return None if verdict is None else bool(verdict)
-
-
-def _plain(name: str) -> str:
-    return name[:_LONGEST].lower().removeprefix("void ")
 
 
 def device_event_kinds(host: HostRows, device_events: DeviceEvents) -> DeviceEventKinds:
@@ -359,9 +354,7 @@ def eligible_operators(
 
     An operator is also eligible if it launched a kernel on tensor cores, whatever its name.
     """
-    operator = host.kind == EventCategory.OPERATOR
-    listed = np.array([text in OPERATORS for text in host.trace.strings.texts] or [False])
-    eligible = operator & listed[host.string]
+    eligible = (host.kind == EventCategory.OPERATOR) & host.is_named(OPERATORS.__contains__)
     launcher = _launchers(host, device_events)
     eligible[launcher[(kinds.tensor_core == 1) & (launcher >= 0)]] = True
     return np.asarray(eligible)

@@ -33,7 +33,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from tb_hookview.analysis.autograd.nodes import Nodes, recomputed_operators
 from tb_hookview.analysis.device.events import DeviceEvents
@@ -282,10 +282,11 @@ def _sinks(host: HostRows, nodes: Nodes) -> Bool:
 
 def _named(host: HostRows, nodes: Nodes, *names: str) -> Bool:
     """Nodes whose name, without namespaces, is one of these."""
-    strings = host.string[nodes.row]
-    texts = {s: node_name(host.trace.strings[s]) for s in unique(strings).tolist()}
-    wanted = [string for string, text in texts.items() if text.rpartition(":")[2] in names]
-    return isin(strings, wanted)
+
+    def is_one(text: str) -> bool:
+        return node_name(text).rpartition(":")[2] in names
+
+    return host.trace.strings.map(host.string[nodes.row], is_one, bool)
 
 
 class DeviceAttribution(Struct, frozen=True):
@@ -341,7 +342,9 @@ def compiled_modules(host: HostRows, modules: Modules, module_calls: ModuleCalls
         return found
     called = mask_of(module_calls.module[module_calls.module >= 0], len(modules))
     holding = np.zeros(len(modules) + 1, bool)  # the last is not in a module, index -1
-    holding[_modules_around_regions(host, module_calls)] = True
+    regions = host.named(lambda text: text.startswith(_REGION))
+    around = module_calls.innermost(host.call_tree)[regions]
+    holding[lookup(module_calls.module, around)] = True
     listed = frozenset(m.path for m in host.trace.manifest.modules if m.compiled)
     nearest = np.full(len(modules), -1, np.int64)
     """The nearest module above that was called; parents come before their children."""
@@ -350,13 +353,6 @@ def compiled_modules(host: HostRows, modules: Modules, module_calls: ModuleCalls
             nearest[module] = parent if called[parent] else nearest[parent]
         found[module] = holding[nearest[module]] or modules.path[module] in listed
     return found & ~called
-
-
-def _modules_around_regions(host: HostRows, module_calls: ModuleCalls) -> Int:
-    """Return the innermost module around each compiled region, -1 for none."""
-    strings = [n for n, text in enumerate(host.trace.strings.texts) if text.startswith(_REGION)]
-    rows = np.flatnonzero(isin(host.string, strings))
-    return lookup(module_calls.module, module_calls.innermost(host.call_tree)[rows])
 
 
 # Times shared out among modules: a compiled kernel may serve several.
@@ -385,13 +381,7 @@ class Parts(Struct, frozen=True):
     def where(self, wanted: Bool) -> Parts:
         """Some of the parts, by a mask over these."""
         mine = np.flatnonzero(wanted)
-        return Parts(
-            self.index[mine],
-            self.module[mine],
-            self.evidence[mine],
-            self.time[mine],
-            self.main[mine],
-        )
+        return Parts(*(column[mine] for column in astuple(self)))
 
     def by_module(self, size: int) -> Nanoseconds:
         """Sum of the parts of each of `size` modules."""
@@ -405,13 +395,7 @@ def whole(module: ModuleIndex, evidence: Int, time: Nanoseconds) -> Parts:
 
 def joined(first: Parts, second: Parts) -> Parts:
     """Parts of both."""
-    return Parts(
-        np.concatenate([first.index, second.index]),
-        np.concatenate([first.module, second.module]),
-        np.concatenate([first.evidence, second.evidence]),
-        np.concatenate([first.time, second.time]),
-        np.concatenate([first.main, second.main]),
-    )
+    return Parts(*map(np.concatenate, zip(astuple(first), astuple(second), strict=True)))
 
 
 def replaced(parts: Parts, by: Parts) -> Parts:

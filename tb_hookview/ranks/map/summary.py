@@ -34,7 +34,7 @@ from tb_hookview.analysis.host.activity import microbatch_ranges
 from tb_hookview.analysis.host.rows import MODULE_PREFIX
 from tb_hookview.analysis.syncs.detection import shows_who_synchronizes
 from tb_hookview.arrays import intervals
-from tb_hookview.arrays.joins import dense_rank, first_of_each, unique
+from tb_hookview.arrays.joins import dense_rank, first_of_each, ordinal, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import (
@@ -110,12 +110,9 @@ def _by_calls(analysis: Analysis, held: TimeSet) -> MicrobatchTimes:
 def _in_order(analysis: Analysis, rows: TreeRow, group: Int) -> Int:
     """Place of each row among those of its group in its step, by time."""
     start = analysis.call_tree.start[rows]
-    step = analysis.steps.at(start)
-    order = np.lexsort((start, step, group))
-    begins = np.r_[True, (np.diff(group[order]) != 0) | (np.diff(step[order]) != 0)][: len(rows)]
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), 0))
+    order = np.argsort(start, kind="stable")
     place = np.empty(len(rows), np.int64)
-    place[order] = np.arange(len(rows)) - first
+    place[order] = ordinal(dense_rank(group, analysis.steps.at(start))[order])
     return place
 
 
