@@ -8,9 +8,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_hookview.analysis.dependencies.graph import EdgeKind
-from tb_hookview.arrays.joins import mask_of
+from tb_hookview.arrays.joins import isin, mask_of
 from tb_hookview.arrays.types import Code, DeviceEventIndex, Int, Nanoseconds, ThreadIndex
 from tb_hookview.simulation.replay import Measure, Pace, Replay, Replayer, binding_edges
+
+HOST_WORK = (EdgeKind.HOST, EdgeKind.HANDOVER, EdgeKind.QUEUE)
+"""Edges whose lag is the host's work."""
 
 
 class Part(IntEnum):
@@ -55,7 +58,7 @@ def critical_path(replay: Replay, pace: Pace, edge: Int) -> CriticalPath:
     lag = lengths.lag[edge]
     runs = begins + left + np.minimum(lag, 0)
     arrives = runs + np.maximum(lag, 0)
-    host, last = _by_host(graph.edges.kind[edge]), pace.last
+    host, last = isin(graph.edges.kind[edge], HOST_WORK), pace.last
 
     def column(device: Int | int, lags: Int | int, pause: Int | int, end: int) -> Int:
         """Values of each edge's pieces in turn, and of the last node."""
@@ -88,12 +91,6 @@ def binding_chain(replay: Replay, last: int) -> Int:
     on_chain[0] = False
     edges = binding[on_chain]
     return edges[edges >= 0]
-
-
-def _by_host(kind: Code) -> np.ndarray:
-    """Whether the lag of an edge is the host's work."""
-    host = (kind == EdgeKind.HOST) | (kind == EdgeKind.HANDOVER) | (kind == EdgeKind.QUEUE)
-    return np.asarray(host)
 
 
 # How much longer a part of a replay may take before the steps do.
