@@ -14,6 +14,7 @@ from tb_hookview.analysis.analysis import Analysis
 from tb_hookview.analysis.dependencies.graph import Links, row_links, wait_links
 from tb_hookview.analysis.idle.gaps import Cause
 from tb_hookview.analysis.selection import Selection
+from tb_hookview.arrays.joins import index_of
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.types import Int, ItemIndex, TreeRow, microseconds, to_us
 from tb_hookview.errors import NotFoundError
@@ -121,16 +122,14 @@ class Timeline(LaneSet):
     @cached_property
     def call_tree_row(self) -> NDArray[np.int32]:
         """Row of the call tree of each row of `Events`, -1 for none."""
-        found = np.full(len(self.analysis.trace.events), -1, np.int32)
-        found[self.analysis.call_tree.event] = np.arange(len(self.analysis.call_tree))
-        return found
+        event = self.analysis.call_tree.event
+        return index_of(event, len(self.analysis.trace.events)).astype(np.int32)
 
     @cached_property
     def device_event(self) -> NDArray[np.int32]:
         """Index into `DeviceEvents` of each row of `Events`, -1 for none."""
-        found = np.full(len(self.analysis.trace.events), -1, np.int32)
-        found[self.analysis.device_events.event] = np.arange(len(self.analysis.device_events))
-        return found
+        event = self.analysis.device_events.event
+        return index_of(event, len(self.analysis.trace.events)).astype(np.int32)
 
     @cached_property
     def culprit_of_gap(self) -> TreeRow:
