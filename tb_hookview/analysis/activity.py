@@ -45,7 +45,7 @@ def host_activity(analysis: Analysis) -> Activity:
 
     A wait for a device that runs nothing but collectives is one for other ranks.
     """
-    waits = _waits(analysis)
+    waits = device_waits(analysis)
     layers = [
         _of_sets(analysis.communication_waits, PEERS),
         _of_sets(intervals.intersect(waits, _exposed(analysis)), PEERS),
@@ -88,7 +88,7 @@ def in_windows(activity: Activity, edges: Nanoseconds) -> tuple[Int, Int, Nanose
     return of_window, codes[of_code], sum_by(place, np.maximum(time, 0), len(pairs))
 
 
-def _waits(analysis: Analysis) -> TimeSet:
+def device_waits(analysis: Analysis) -> TimeSet:
     """Time in which the host waits for a device: in syncs, and before it frees memory."""
     syncs, retries = analysis.syncs, analysis.retries
     return intervals.of(

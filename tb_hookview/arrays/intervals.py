@@ -91,6 +91,11 @@ def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     return np.asarray(until[1::2] - until[::2])
 
 
+def between(edges: Nanoseconds) -> Intervals:
+    """Intervals from each of some moments to the next; shape (edges - 1, 2)."""
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
 def cut(intervals: TimeSet, moments: Nanoseconds) -> Intervals:
     """Intervals in parts that end where a moment lies within; parts touch, so it is no time set.
 
