@@ -204,8 +204,3 @@ def parameter_bytes(manifest: Manifest | None) -> dict[str, int]:
     if manifest is None or not isinstance(listed, list) or len(listed) != 1:
         return {}
     return {str(listed[0]): sum(module.bytes for module in manifest.modules)}
-
-
-def has_memory(host: HostRows) -> bool:
-    """Whether the trace was recorded with `profile_memory`."""
-    return bool(np.any(host.trace.memory.amount != 0))

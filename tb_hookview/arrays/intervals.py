@@ -74,11 +74,6 @@ def subtract(left: TimeSet, right: TimeSet) -> TimeSet:
     return _where(left, right, _LEFT) if len(left) and len(right) else left
 
 
-def complement(intervals: TimeSet, within: Intervals) -> TimeSet:
-    """Time of the single interval `within` (shape (1, 2)) that the set does not cover."""
-    return subtract(normal(within), intervals)
-
-
 def lengths_within(intervals: TimeSet, windows: Intervals) -> Nanoseconds:
     """Time covered inside each window; windows of shape (w, 2) may overlap. Shape (w,)."""
     if not len(intervals):

@@ -189,6 +189,14 @@ def ordinal(key: Int) -> Int:
     return found
 
 
+def before(key: Int, order: Int) -> Int:
+    """Row before each in an order where both have the same key, -1 for none."""
+    found = np.full(len(key), -1, np.int64)
+    same = np.flatnonzero(np.diff(key[order]) == 0)
+    found[order[same + 1]] = order[same]
+    return found
+
+
 def first_index(key: Int, query: Int) -> Int:
     """Index of the first row whose key equals each query; -1 for none."""
     if not len(key):

@@ -364,13 +364,14 @@ def find_nodes(host: HostRows) -> Nodes:
         node = _indices(host.call_tree, rows)
     around = lookup(node, host.call_tree.parent[rows])
     arrows = _arrows(host)
+    target = node[arrows.backward]
     by_sequence, by_earlier_number = _by_sequence(host, rows, arrows)
     return Nodes(
         row=rows,
         self_host=self_time(host.call_tree.start[rows], host.call_tree.end[rows], around),
         around=around,
         by_sequence=by_sequence,
-        by_flow=_by_flow(node, len(rows), arrows),
+        by_flow=scatter(target[target >= 0], arrows.forward[target >= 0], len(rows)),
         by_earlier_number=by_earlier_number,
         of_row=node,
     )
@@ -415,13 +416,6 @@ def _arrows(host: HostRows) -> Arrows:
     return Arrows(tail[whole], head[whole])
 
 
-def _by_flow(node: NodeIndex, count: int, arrows: Arrows) -> TreeRow:
-    found = np.full(count, -1, np.int64)
-    target = node[arrows.backward]
-    found[target[target >= 0]] = arrows.forward[target >= 0]
-    return found
-
-
 def _by_sequence(host: HostRows, rows: TreeRow, arrows: Arrows) -> tuple[TreeRow, TreeRow]:
     sequence, number = host.sequence, host.forward_thread
     forward = np.flatnonzero((sequence >= 0) & (number <= 0))
@@ -456,8 +450,7 @@ def _keeps_graph(host: HostRows, nodes: Nodes) -> Bool:
     direct &= (nodes.of_row >= 0) & (host.forward_thread <= 0)
     of_node = (lookup(host.forward_thread, around) > 0) | (lookup(host.role, around) == Role.NODE)
     rows = np.flatnonzero(direct & of_node)
-    last = np.full(len(nodes), -1, np.int64)
-    last[nodes.of_row[rows]] = rows  # of several rows the last one
+    last = scatter(nodes.of_row[rows], rows, len(nodes))  # of several rows the last one
     nested = mask_of(nodes.around[nodes.around >= 0], len(nodes))
     return np.asarray((lookup(host.sequence, last) >= 0) & (last >= 0) & ~nested)
 

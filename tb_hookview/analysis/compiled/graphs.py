@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
+from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import Modules
 from tb_hookview.arrays.joins import dense_rank, mask_of, ordinal, scatter
 from tb_hookview.arrays.sums import MOST_WEIGHT
@@ -62,6 +63,31 @@ def operators_of(name: str) -> str:
     if not is_generated(name):
         return name
     return re.sub(r"_?\d*$", "", name.split("fused_", 1)[1]) or "unknown"
+
+
+# Rows in which torch.compile compiles: Dynamo's spans, those of inductor and its autotuning.
+
+_CONTAINED = ("compile_inner", "(dynamo_timed)")
+_BEGINNINGS = (
+    *("OutputGraph.call_user_compiler", "create_aot_dispatcher_function"),
+    *("async_compile.wait", "CachingAutotuner.benchmark"),
+)
+_DATA = "_data: fn_name="
+"""In names of rows that describe a span: metadata, no compilation."""
+_COMPILE_FX = re.compile(r"_?compile_fx\b")
+
+
+def compiling_rows(host: HostRows) -> Bool:
+    """Rows in which code is compiled, also those inside each other, shape (n,)."""
+    return host.is_named(_compiles)
+
+
+def _compiles(name: str) -> bool:
+    return (
+        (any(word in name for word in _CONTAINED) and _DATA not in name)
+        or name.startswith(_BEGINNINGS)
+        or _COMPILE_FX.match(name) is not None
+    )
 
 
 # The module of each path in the map of a compiled graph.

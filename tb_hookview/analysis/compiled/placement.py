@@ -26,7 +26,7 @@ from tb_hookview.analysis.compiled.times import (
 from tb_hookview.analysis.device.events import DeviceEvents
 from tb_hookview.analysis.host.rows import HostRows
 from tb_hookview.analysis.modules.tree import ModuleCalls
-from tb_hookview.arrays.joins import index_of, isin
+from tb_hookview.arrays.joins import index_of, isin, scatter
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, StringIndex, TreeRow
@@ -86,8 +86,11 @@ def place(
     lost = sum_by(group, np.where(found.call < 0, spans.own, 0), len(tried))
     # What a graph replays has no rows; those next to it are copies, and what it was made of.
     different = found.disordered | (~replays & (lost > UNPAIRED * tree.duration[row]))
-    around = _range_of_rows(host, row, different)
-    row_call = _call_of_rows(host, child, np.where(different[group], -1, found.call))
+    around = index_of(row, len(host))
+    around[row[different]] = -1
+    around = lookup(around, tree.nearest(around >= 0))  # of each row of the call tree
+    row_call = scatter(child, np.where(different[group], -1, found.call), len(host))
+    row_call = lookup(row_call, tree.nearest(row_call >= 0))
     event_call, others = calls_of_events(host, calls.variants, variant, around, row_call, events)
     different |= others
     row_call[lookup(different, around) > 0] = -1
@@ -119,20 +122,6 @@ def _placement(
         several=np.concatenate([shown.several, gaps.several]),
         time=np.concatenate([shown.time, gaps.time]),
     )
-
-
-def _range_of_rows(host: HostRows, row: TreeRow, different: Bool) -> Int:
-    """Range around each row of the call tree; -1 for none, or for a different one."""
-    index = index_of(row, len(host))
-    index[row[different]] = -1
-    return lookup(index, host.call_tree.nearest(index >= 0))
-
-
-def _call_of_rows(host: HostRows, child: TreeRow, call: Int) -> Int:
-    """Call of each row of the call tree, given those of the rows directly inside ranges."""
-    row_call = np.full(len(host), -1, np.int64)
-    row_call[child] = call
-    return lookup(row_call, host.call_tree.nearest(row_call >= 0))
 
 
 def _names(host: HostRows, variants: Variants, string: StringIndex, replays: Bool) -> Int:

@@ -221,13 +221,9 @@ def impossible_lengths(host: HostRows, device_events: DeviceEvents) -> tuple[Fau
     long = device_events.duration >= LONGEST_NS
     if not long.any():
         return ()
-    starts = [
-        column.min() for column in (host.call_tree.start, device_events.start[~long]) if len(column)
-    ]
-    ends = [
-        column.max() for column in (host.call_tree.end, device_events.end[~long]) if len(column)
-    ]
-    rest = int(max(ends) - min(starts)) if starts else 0
+    starts = np.concatenate([host.call_tree.start, device_events.start[~long]])
+    ends = np.concatenate([host.call_tree.end, device_events.end[~long]])
+    rest = int(ends.max() - starts.min()) if len(starts) else 0
     lengths = device_events.duration[long & (device_events.duration > rest)]
     return measured("impossible-length", lengths.tolist())
 
@@ -360,12 +356,14 @@ def unusable_marks(host: HostRows, modules: Modules) -> tuple[Fault, ...]:
     before = np.count_nonzero(host.role == Role.BEFORE_MARK)
     after = np.count_nonzero(host.role == Role.AFTER_MARK)
     other = int(np.count_nonzero(host.role == Role.UNKNOWN_MARK))
+    manifest = host.trace.manifest
+    version = manifest.version or markers.VERSION if manifest else markers.VERSION
     return (
         *counted("mark-without-module", unknown),
         *counted("mark-without-pair", int(abs(before - after))),
         *counted("later-mark", _later_marks(host)),
         *counted("unknown-mark", other),
-        *counted("later-manifest", _later_manifest(host)),
+        *counted("later-manifest", int(version > markers.VERSION)),
     )
 
 
@@ -381,12 +379,6 @@ def _later_marks(host: HostRows) -> int:
         return mark is not None and mark.version > markers.VERSION
 
     return int(host.trace.strings.map(strings, is_later, bool).sum())
-
-
-def _later_manifest(host: HostRows) -> int:
-    manifest = host.trace.manifest
-    version = manifest.version if manifest else None
-    return int(version is not None and version > markers.VERSION)
 
 
 # Numbers that link rows to one another, and do not.

@@ -276,18 +276,14 @@ def wait_links(analysis: Analysis, graph: Graph | None) -> Iterator[Links]:
     rows, events = analysis.call_tree.event, analysis.device_events.event
     shown = np.zeros(0, np.int64)
     if graph is not None:
-        yield from _by_evidence(graph, "cross_stream", *_cross_stream(analysis, graph))
+        edge = np.flatnonzero(graph.edges.of(EdgeKind.CROSS_STREAM))
+        ends = (graph.nodes.event[of[edge]] for of in (graph.edges.source, graph.edges.target))
+        yield from _by_evidence(graph, "cross_stream", edge, *(events[end] for end in ends))
         edge, source, sync = _waited_for(analysis, graph)
         yield from _by_evidence(graph, "sync", edge, events[source], rows[syncs.row[sync]])
         shown = pair_key(sync, source)
     others = (blocking >= 0) & ~isin(pair_key(np.arange(len(blocking)), blocking), shown)
     yield Links("sync", EVIDENCE[Evidence.TIMES], events[blocking[others]], rows[syncs.row[others]])
-
-
-def _cross_stream(analysis: Analysis, graph: Graph) -> tuple[Int, EventRow, EventRow]:
-    edge = np.flatnonzero(graph.edges.of(EdgeKind.CROSS_STREAM))
-    events, event = analysis.device_events.event, graph.nodes.event
-    return edge, events[event[graph.edges.source[edge]]], events[event[graph.edges.target[edge]]]
 
 
 def _waited_for(analysis: Analysis, graph: Graph) -> tuple[Int, Int, Int]:

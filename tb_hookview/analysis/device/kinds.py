@@ -168,24 +168,15 @@ class _Rule(Struct, frozen=True):
         return any(_hold_in_order(name, texts) for texts in self.in_order)
 
 
-class _Knowledge(Struct, frozen=True):
-    kernels: tuple[_Rule, ...]
-    operators: tuple[_Rule, ...]
-    tensor_core: tuple[_Rule, ...]
-
-
 @cache
-def _knowledge() -> _Knowledge:
+def _rules() -> dict[str, tuple[_Rule, ...]]:
+    """The rules by what they are about: `kernels`, `operators` or `tensor_core`."""
     text = (Path(__file__).parent / "kernel_kinds.json").read_text(encoding="utf-8")
     rules = {
         name: tuple(_rule(*entry) for entry in listed) for name, listed in json.loads(text).items()
     }
-    generated = rules["generated"]
-    return _Knowledge(
-        kernels=generated + rules["kernels"],
-        operators=generated + rules["operators"],
-        tensor_core=rules["tensor_core"],
-    )
+    of_names = {name: rules["generated"] + rules[name] for name in ("kernels", "operators")}
+    return {**of_names, "tensor_core": rules["tensor_core"]}
 
 
 def _rule(verdict: Any, patterns: Sequence[str]) -> _Rule:
@@ -212,21 +203,21 @@ def _hold_in_order(name: str, texts: Sequence[str]) -> bool:
     return True
 
 
-def _verdict(rules: Sequence[_Rule], name: str) -> Any:
-    return next((rule.verdict for rule in rules if rule.fits(name)), None)
+def _verdict(about: str, name: str) -> Any:
+    return next((rule.verdict for rule in _rules()[about] if rule.fits(name)), None)
 
 
 @lru_cache(_CACHED)
 def kind_of_kernel(name: str) -> str | None:
     """Kind by the name of a kernel; None for unknown."""
-    kind = _verdict(_knowledge().kernels, name[:_LONGEST].lower().removeprefix("void "))
+    kind = _verdict("kernels", name[:_LONGEST].lower().removeprefix("void "))
     return None if kind is None else str(kind)
 
 
 @lru_cache(_CACHED)
 def kind_of_operator(name: str) -> str | None:
     """Kind by the name of an operator or annotation; None for unknown."""
-    kind = _verdict(_knowledge().operators, name.lower())
+    kind = _verdict("operators", name.lower())
     return None if kind is None else str(kind)
 
 
@@ -237,7 +228,7 @@ def on_tensor_cores(name: str, kind: str) -> bool | None:
         return None
     if kind not in _ON_TENSOR_CORES:
         return False
-    verdict = _verdict(_knowledge().tensor_core, name.lower().removeprefix("void "))
+    verdict = _verdict("tensor_core", name.lower().removeprefix("void "))
     return None if verdict is None else bool(verdict)
 
 

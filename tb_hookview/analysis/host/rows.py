@@ -147,13 +147,13 @@ def _old_node_role(name: str) -> Role:
     return Role.NODE if _NODE.fullmatch(name) else Role.NONE
 
 
+def _label_role(name: str) -> Role:
+    return Role.NONE if _NO_LABEL.match(name) else Role.LABEL
+
+
 def _python_role(name: str) -> Role:
     label = name.startswith(MODULE_PREFIX) and _MODULE_LABEL.fullmatch(name)
     return Role.MODULE_LABEL if label else Role.NONE
-
-
-def _label_role(name: str) -> Role:
-    return Role.NONE if _NO_LABEL.match(name) else Role.LABEL
 
 
 def _host_role(name: str) -> Role:

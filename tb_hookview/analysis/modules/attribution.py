@@ -44,7 +44,7 @@ from tb_hookview.analysis.modules.tree import (
     marked_modules,
     module_between_marks,
 )
-from tb_hookview.arrays.joins import asof, isin, mask_of, pair_key, unique
+from tb_hookview.arrays.joins import asof, isin, mask_of, pair_key, scatter, unique
 from tb_hookview.arrays.nesting import lookup
 from tb_hookview.arrays.sums import sum_by
 from tb_hookview.arrays.types import Bool, Int, ModuleIndex, Nanoseconds, NodeIndex, TreeRow
@@ -61,10 +61,9 @@ def sharding_ranges(host: HostRows, modules: Modules) -> tuple[TreeRow, ModuleIn
     rows = host.named(_RANGE.fullmatch)
     strings = unique(host.string[rows]).tolist()
     paths = [_path(host.trace.strings[string]) for string in strings]
-    module = np.full(len(host.trace.strings), -1, np.int64)
-    module[strings] = _modules(modules, paths)
-    known = np.zeros(len(host), bool)
-    known[rows] = module[host.string[rows]] >= 0
+    found = np.array(_modules(modules, paths), np.int64)
+    module = scatter(np.array(strings, np.int64), found, len(host.trace.strings))
+    known = mask_of(rows[module[host.string[rows]] >= 0], len(host))
     innermost = host.call_tree.nearest(known)
     return innermost, lookup(module, lookup(host.string, innermost))
 
@@ -238,10 +237,8 @@ def _recomputed(host: HostRows, nodes: Nodes, node_module: ModuleIndex) -> Modul
 def _marked(host: HostRows, nodes: Nodes, modules: Modules) -> ModuleIndex:
     """Module named by a gradient mark inside each node."""
     rows = np.flatnonzero((host.role == Role.GRADIENT_MARK) & (nodes.of_row >= 0))
-    found = np.full(len(nodes), -1, np.int64)
     module = marked_modules(host, modules, rows)
-    found[nodes.of_row[rows[module >= 0]]] = module[module >= 0]
-    return found
+    return scatter(nodes.of_row[rows[module >= 0]], module[module >= 0], len(nodes))
 
 
 def _followed(host: HostRows, nodes: Nodes, node_module: ModuleIndex) -> ModuleIndex:
