@@ -20,7 +20,7 @@ from tb_hookview.arrays.types import Int, ItemIndex, TreeRow, microseconds, to_u
 from tb_hookview.errors import NotFoundError
 from tb_hookview.simulation.simulator import Simulator
 from tb_hookview.timeline.lanes.catalogue import PathLane, lane_of_rows, list_lanes
-from tb_hookview.timeline.lanes.lane import NAMES, Colours, LaneNames
+from tb_hookview.timeline.lanes.lane import NAMES, LaneNames
 from tb_hookview.timeline.lanes.trace_lanes import RowGroup, TraceRows
 from tb_hookview.timeline.merging import DrawnBlocks, DrawnLane, LaneSet, Window
 from tb_hookview.trace.columns.event_args import EventArguments
@@ -52,16 +52,11 @@ class Timeline(LaneSet):
         self.analysis = analysis
         self.arguments = EventArguments(analysis.trace.file)
         self.path = PathLane(analysis, simulator or Simulator(Selection(analysis, None)))
-        self._rows = TraceRows(analysis)
+        self.rows = TraceRows(analysis)
         names = LaneNames(analysis)
         super().__init__(
-            names, list_lanes(analysis, names, self._rows, self.path), analysis.bounds[0]
+            names, list_lanes(analysis, names, self.rows, self.path), analysis.bounds[0]
         )
-
-    @property
-    def colour_of_rows(self) -> Colours:
-        """Colour of each row of `Events` but Python frames."""
-        return self._rows.colour
 
     def lane_of_thread(self, thread: int, row_group: RowGroup) -> int:
         """Number of the lane of a thread's rows of one group, -1 for none."""
@@ -106,7 +101,7 @@ class Timeline(LaneSet):
     def lane_of_event(self) -> NDArray[np.int16]:
         """Number of the lane that shows each row of `Events`."""
         count = len(self.analysis.trace.events)
-        return lane_of_rows(self.entries, self._rows, count).astype(np.int16)
+        return lane_of_rows(self.entries, self.rows, count).astype(np.int16)
 
     @cached_property
     def row_links(self) -> list[Links]:
