@@ -87,7 +87,7 @@ def answer(
             pipeline_row(place, ranks, stages, numbers, rank_rows)
             for place, stages in enumerate(pipelines)
         ],
-        missing_ranks=_missing(ranks, numbers),
+        missing_ranks=sorted(set(range(_world_size(ranks) or 0)) - set(numbers)),
         unreadable=[
             schema.UnreadableRank(path=name, reason=reason) for name, reason in unreadable.items()
         ],
@@ -118,10 +118,6 @@ def _numbers(ranks: Sequence[RankSummary]) -> list[int]:
 
 def _world_size(ranks: Sequence[RankSummary]) -> int | None:
     return next((rank.world_size for rank in ranks if rank.world_size), None)
-
-
-def _missing(ranks: Sequence[RankSummary], numbers: Sequence[int]) -> list[int]:
-    return sorted(set(range(_world_size(ranks) or 0)) - set(numbers))
 
 
 def _rank_row(

@@ -191,7 +191,9 @@ def _episode(
     at_once = by_device and _begins_at_once(members, late, later)
     found = reasons_of(ranks, times, device, host, rank, at_once=at_once)
     if window.is_first:
-        found = found._replace(reasons=_at_most(found.reasons, later))
+        share = min(1.0, later / max(_longer(found.reasons), 1))
+        reasons = {why: int(time * share) for why, time in found.reasons.items()}
+        found = found._replace(reasons=reasons)
     late_by, place = np.maximum(members.start[mine] - window.left, 0), late - mine.start
     return Episode(
         collective=window.collective,
@@ -213,12 +215,6 @@ def _begins_at_once(members: Members, late: int, later: int) -> bool:
     """Whether a late member began so soon after its launch that it was its host that was late."""
     delay = int(members.start[late] - members.launch[late])
     return 0 < delay < max(_AT_ONCE * later, min(_AT_ONCE_NS, later / 2))
-
-
-def _at_most(reasons: Mapping[Reason, int], most: int) -> dict[Reason, int]:
-    """Reasons that explain no more than some time."""
-    share = min(1.0, most / max(_longer(reasons), 1))
-    return {why: int(time * share) for why, time in reasons.items()}
 
 
 def each_once(episodes: Sequence[Episode]) -> list[Episode]:

@@ -99,7 +99,8 @@ def choose(found: Mapping[TraceFile, RankSummary], modified: Mapping[TraceFile, 
     newest = _newest_choice(found, [file for file in by_age if file in fitting])
     before = [file for file in by_age if file in fitting and file not in newest]
     earlier = _earlier(found, newest, before)
-    chosen = sorted(newest - set(earlier), key=lambda file: _place(found[file]))
+    by_rank = {f: (s.rank is None, s.rank or 0, s.path) for f, s in found.items()}
+    chosen = sorted(newest - set(earlier), key=by_rank.__getitem__)
     other = [file for file in by_age if file not in fitting]
     warnings = []
     if other:
@@ -156,10 +157,6 @@ def _overlap(one: RankSummary, other: RankSummary) -> bool:
 
 def _end(summary: RankSummary) -> int:
     return int(summary.edges[-1]) if len(summary.edges) else summary.start
-
-
-def _place(summary: RankSummary) -> tuple[bool, int, str]:
-    return summary.rank is None, summary.rank or 0, summary.path
 
 
 def _not_used(files: Sequence[TraceFile]) -> str:
