@@ -235,7 +235,8 @@ class HostRows(Struct, frozen=True, dict=True):
     def is_named(self, test: Callable[[str], object]) -> Bool:
         """Whether the name of each row passes a test."""
         texts = self.trace.strings.texts
-        return isin(self.string, [name for name in self.names if test(texts[name])])
+        names = [name for name in self.names if test(texts[name])]
+        return mask_of(names, len(texts))[self.string] if names else np.zeros(len(self), bool)
 
     @cached_property
     def kind(self) -> Code:
